@@ -1,6 +1,7 @@
-/* What a run asks, as the shell and replay see it: something that names stages one after the other and takes their answers. The
- * VibeCheck method is one (method.h); smaller ones ask a stage or two about a run that is over. Functions as in method.h; a script
- * that never asks a kind of stage leaves its function NULL. */
+/* What a run asks, as the shell and replay see it: something that names stages one after the other
+ * and takes their answers. The VibeCheck method is one (method.h); smaller ones ask a stage or two
+ * about a run that is over. Functions as in method.h; a script that never asks a kind of stage
+ * leaves its function NULL. */
 #ifndef VQ_METHODS_SCRIPT_H
 #define VQ_METHODS_SCRIPT_H
 
@@ -16,14 +17,17 @@ struct vq_script_ops {
     enum vq_status (*take_vectors)(void *ctx, const float *vectors, size_t count, uint32_t dims,
                                    struct vq_error *err);
     uint32_t (*notes)(const void *ctx, const char *const **ret_notes);
-    /* CHAT, before take_texts and in the same order: what the turns took. NULL: it is not asked for. */
+    /* CHAT, before take_texts and in the same order: what the turns took. NULL: it is not asked
+     * for. */
     enum vq_status (*take_tokens)(void *ctx, const struct vq_turn_tokens *tokens, size_t count,
                                   struct vq_error *err);
-    /* TEXT, before take_texts and in the same order: how the answers ended (enum vq_ending). NULL: it is not asked for. */
+    /* TEXT, before take_texts and in the same order: how the answers ended (enum vq_ending). NULL:
+     * it is not asked for. */
     enum vq_status (*take_endings)(void *ctx, const uint8_t *endings, size_t count,
                                    struct vq_error *err);
-    /* Optional: lends a reader for the next call of `next`, and takes it back (NULL). Who has lent one lends it every time; then what is
-     * rated of stored answers is read when it is needed, and not kept (vq_stage.remake) */
+    /* Optional: lends a reader for the next call of `next`, and takes it back (NULL). Who has lent
+     * one lends it every time; then what is rated of stored answers is read when it is needed, and
+     * not kept (vq_stage.remake) */
     void (*read_by)(void *ctx, const struct vq_reader *reader);
 };
 

@@ -1,5 +1,5 @@
-/* One stage of a run, as a method names it and the coordinator asks it: who is asked, about what, and which cells of the grid.
- * Plain data; the method owns it. */
+/* One stage of a run, as a method names it and the coordinator asks it: who is asked, about what,
+ * and which cells of the grid. Plain data; the method owns it. */
 #ifndef VQ_METHODS_STAGE_H
 #define VQ_METHODS_STAGE_H
 
@@ -18,15 +18,16 @@ enum vq_role {
     VQ_ROLE__COUNT
 };
 
-/* TEXT: one prompt, rendered. `again` tells a prompt from the same one asked before, so that it is not answered from the store. */
+/* TEXT: one prompt, rendered. `again` tells a prompt from the same one asked before, so that it is
+ * not answered from the store. */
 struct vq_stage_prompt {
     struct vq_span system, user;
     uint32_t again;
     struct vq_span image; /* as of a sample; empty: none */
 };
 
-/* Reads what a finished stage was answered, out of the store: its texts in the order in which they were taken. NULL, no bytes: none.
- * A text lives as long as the reader. */
+/* Reads what a finished stage was answered, out of the store: its texts in the order in which they
+ * were taken. NULL, no bytes: none. A text lives as long as the reader. */
 struct vq_reader {
     enum vq_status (*text)(void *ctx, uint32_t stage, uint32_t cell, struct vq_span *ret_text,
                            struct vq_error *err);
@@ -43,10 +44,12 @@ struct vq_stage {
     const struct vq_axis
         *axes; /* RANK: vibes. LIKERT, BINARY, PAIRWISE: criteria, with the rubric as `low` */
     uint32_t axes_count;
-    /* RANK: enum vq_cell_asks, [(row * judges + judge) * axes + axis]; what is not asked stays not needed. NULL: all are asked */
+    /* RANK: enum vq_cell_asks, [(row * judges + judge) * axes + axis]; what is not asked stays not
+     * needed. NULL: all are asked */
     const uint8_t *cells;
-    bool
-        again; /* RANK: was asked before, and is again under a number of its own: in the order asked first alone */
+    /* RANK: was asked before, and is again under a number of its own: in the order asked first
+     * alone */
+    bool again;
     const struct vq_stage_prompt *prompts; /* TEXT: each is asked of every model of the role */
     uint32_t prompts_count;
     uint32_t room;               /* TEXT: how often the output tokens are doubled */
@@ -56,16 +59,18 @@ struct vq_stage {
     const struct vq_sample
         *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
     uint32_t items_count;
-    /* Rating and PROBE stages: the identities of the items, where the items themselves are missing because they were asked before. They live
-     * as long as the script. NULL: the items are there */
+    /* Rating and PROBE stages: the identities of the items, where the items themselves are missing
+     * because they were asked before. They live as long as the script. NULL: the items are there */
     const struct vq_sample_id *item_ids;
-    /* Rating stages whose items' texts are in the store alone, and `item_ids` here: makes an item again when a worker is to have it. What it
-     * points to lives as long as the reader and the stage. NULL: the items are there, or were asked before */
+    /* Rating stages whose items' texts are in the store alone, and `item_ids` here: makes an item
+     * again when a worker is to have it. What it points to lives as long as the reader and the
+     * stage. NULL: the items are there, or were asked before */
     enum vq_status (*remake)(void *ctx, uint32_t item, const struct vq_reader *reader,
                              struct vq_sample *ret_item, struct vq_error *err);
     void *remake_ctx;
-    /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is the system part, prompt
-     * what is packed (common/judge/chain.h). Answers come as texts, in grid order: (item * models + model) * turns + turn */
+    /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is
+     * the system part, prompt what is packed (common/judge/chain.h). Answers come as texts, in grid
+     * order: (item * models + model) * turns + turn */
     uint32_t turns;   /* CHAT: of the longest chain */
     uint32_t repeat;  /* which repeat of the same question this is: 0, 1, 2 ... */
     uint32_t retries; /* how often a question without a readable answer is asked again, unchanged */

@@ -1,12 +1,14 @@
 /* The events of the authority and the GRANTs that come of them.
  *
- * Owns the workers (a slot each, found by id) and the pools. A worker's slot is used again when nothing of it counts any more: at once
- * when it left or was silent, a term later when its process ended. Its seats, one for each pool, come with its first report.
+ * Owns the workers (a slot each, found by id) and the pools. A worker's slot is used again when
+ * nothing of it counts any more: at once when it left or was silent, a term later when its process
+ * ended. Its seats, one for each pool, come with its first report.
  *
- * An event costs O(pools it names); dealing out costs O(those who could have a slice of the pool), at most every VQ_AUTH_DEAL_NS unless
- * something came back that others wait for.
+ * An event costs O(pools it names); dealing out costs O(those who could have a slice of the pool),
+ * at most every VQ_AUTH_DEAL_NS unless something came back that others wait for.
  *
- * Not its job: who holds how much (authority_split.c), unknown limits (authority_learn.c), what is shown (authority_status.c). */
+ * Not its job: who holds how much (authority_split.c), unknown limits (authority_learn.c), what is
+ * shown (authority_status.c). */
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
 #include "coordinator/pools/authority_parts.h"
@@ -312,7 +314,8 @@ static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_n
     worker_free(a, w);
 }
 
-/* What it has at its providers: it goes by slices of an earlier process until they end, unless it has said that it goes by a GRANT. */
+/* What it has at its providers: it goes by slices of an earlier process until they end, unless it
+ * has said that it goes by a GRANT. */
 static bool has_unreported_grant(const struct vq_authority *a, const struct vq_auth_worker *w)
 {
     return w->seats == NULL || (w->confirmed_n == 0 && w->said_ns < a->wait_ns);
@@ -535,7 +538,8 @@ static void tick_workers(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-/* Tells the others of a pause that some worker's refusals asked for, and all how refusals are to be taken. */
+/* Tells the others of a pause that some worker's refusals asked for, and all how refusals are to be
+ * taken. */
 static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     bool noisy = vq_auth_noisy(p);
@@ -584,8 +588,8 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
     }
 }
 
-/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never will) all that an earlier process let
- * it start: for a term more, at most. */
+/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never
+ * will) all that an earlier process let it start: for a term more, at most. */
 static int64_t wait_ends(const struct vq_authority *a)
 {
     int64_t until_ns = a->wait_ns > a->unsaid_ns ? a->wait_ns : a->unsaid_ns;

@@ -1,10 +1,13 @@
-/* Advances: dollars that workers on other machines may have spent and that the ledger does not know. This process counts them in its
- * purse; the next one, should this one crash, knows only what was durable.
+/* Advances: dollars that workers on other machines may have spent and that the ledger does not
+ * know. This process counts them in its purse; the next one, should this one crash, knows only what
+ * was durable.
  *
- * Invariant: what was listed last covers, worker by worker, all that those of other machines may go by, before the GRANT that lets them
- * goes out. Of who has gone it covers what was left, until that is settled; of whom an earlier process knew, all of it, until it is back or
- * another process has its spool.
- * Not its job: files (the shell), workers of this machine (their spools are read before anything is granted). */
+ * Invariant: what was listed last covers, worker by worker, all that those of other machines may go
+ * by, before the GRANT that lets them goes out. Of who has gone it covers what was left, until that
+ * is settled; of whom an earlier process knew, all of it, until it is back or another process has
+ * its spool.
+ * Not its job: files (the shell), workers of this machine (their spools are read before anything is
+ * granted). */
 #include "common/base/alloc.h"
 #include "coordinator/pools/authority_parts.h"
 

@@ -1,8 +1,9 @@
-/* What a worker can say at all: bounds of the costs, amounts, rates and times in its messages (proto/claim.h has the numbers, and why they
- * are generous). A message that exceeds one is refused as a whole, before anything of it counts.
+/* What a worker can say at all: bounds of the costs, amounts, rates and times in its messages
+ * (proto/claim.h has the numbers, and why they are generous). A message that exceeds one is refused
+ * as a whole, before anything of it counts.
  *
- * Results of an earlier start may have been made with other prices, data and answer lengths: their bound is a hundred times as high.
- * Not its job: what follows for the worker (message.c). */
+ * Results of an earlier start may have been made with other prices, data and answer lengths: their
+ * bound is a hundred times as high. Not its job: what follows for the worker (message.c). */
 #include "coordinator/pools/authority_parts.h"
 #include "proto/claim.h"
 
@@ -11,8 +12,9 @@
 
 #define EARLIER_FACTOR 100.0
 #define EARLIER_NANO   1e10 /* $10: the price may have been 0 */
-#define UNIT_FACTOR    2.0 /* of a reservation: an earlier start may have asked for longer answers */
-#define PER_USD        1e9
+/* of a reservation: an earlier start may have asked for longer answers */
+#define UNIT_FACTOR 2.0
+#define PER_USD     1e9
 
 void vq_authority_asks(struct vq_authority *a, double request_bytes, double answer_tokens)
 {

@@ -1,13 +1,16 @@
-/* Which refusals noise explains: the last window of what was used, the known noise of a pool, and the doubt about its limits.
+/* Which refusals noise explains: the last window of what was used, the known noise of a pool, and
+ * the doubt about its limits.
  *
- * Noise is the share of calls that a provider refuses at whatever rate they come. A share below TOLERATED changes nothing; where a limit is
- * found by refusals, a share below PROBED. More refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what
- * follows from it is tried (authority_trial.c). Known noise falls with the refusals that are seen, rises only by a trial, and is tried anew
- * after AGAIN_NS.
+ * Noise is the share of calls that a provider refuses at whatever rate they come. A share below
+ * TOLERATED changes nothing; where a limit is found by refusals, a share below PROBED. More
+ * refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what follows
+ * from it is tried (authority_trial.c). Known noise falls with the refusals that are seen, rises
+ * only by a trial, and is tried anew after AGAIN_NS.
  *
- * A pool is noisy for its workers when noise is known, or when most of its last groups of refusals were followed soon by calls that were
- * accepted: a full window would have refused those. A pool with a named rate keeps to it, and counts as noisy from the start. When far
- * more is refused than that (CROWDED), it is not noisy. */
+ * A pool is noisy for its workers when noise is known, or when most of its last groups of refusals
+ * were followed soon by calls that were accepted: a full window would have refused those. A pool
+ * with a named rate keeps to it, and counts as noisy from the start. When far more is refused than
+ * that (CROWDED), it is not noisy. */
 #include "coordinator/pools/authority_parts.h"
 
 #define TOLERATED   0.01
@@ -143,7 +146,8 @@ void vq_auth_noise_below(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
-/* A group of refusals was as of a full window. The same count as the last time, about a window ago or longer, is its limit. */
+/* A group of refusals was as of a full window. The same count as the last time, about a window ago
+ * or longer, is its limit. */
 static void full(struct vq_auth_pool *p)
 {
     struct vq_auth_doubt *doubt = &p->doubt;
@@ -155,7 +159,8 @@ static void full(struct vq_auth_pool *p)
     doubt->full_ns = doubt->first_ns;
 }
 
-/* A group of refusals is lone when more calls than were in flight at its first refusal are answered soon. */
+/* A group of refusals is lone when more calls than were in flight at its first refusal are answered
+ * soon. */
 static void lone(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns)
 {
     struct vq_auth_doubt *doubt = &p->doubt;

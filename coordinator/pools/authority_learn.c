@@ -1,18 +1,22 @@
-/* Limits that the configuration does not name, or names too high: how a learned limit grows again, and "slow down".
+/* Limits that the configuration does not name, or names too high: how a learned limit grows again,
+ * and "slow down".
  *
- * What is learned down (authority_trial.c) is probed upward again: near its ceiling it waits a window, then creeps over it; above the
- * ceiling, which was wrong then, or far below it, it grows fast. It ends at the limit that is named.
+ * What is learned down (authority_trial.c) is probed upward again: near its ceiling it waits a
+ * window, then creeps over it; above the ceiling, which was wrong then, or far below it, it grows
+ * fast. It ends at the limit that is named.
  *
- * "Slow down" (growing too fast): half the rate, then no more than half as much again each quarter of an hour. */
+ * "Slow down" (growing too fast): half the rate, then no more than half as much again each quarter
+ * of an hour. */
 #include "coordinator/pools/authority_parts.h"
 
-#define OVER            1.04 /* of the ceiling, unrefused: it is none */
-#define HOLD            2.0  /* windows: one to settle, one to count noise in */
-#define GROWTH_NEAR     0.07 /* a window */
-#define GROWTH          0.20 /* a window, doubled with each clean window */
-#define GROWTH_MAX      1.0
-#define GROWTH_STEPS    50   /* of a window */
-#define USED            0.75 /* of the learned rate: else it does not bind, and nothing is learned */
+#define OVER         1.04 /* of the ceiling, unrefused: it is none */
+#define HOLD         2.0  /* windows: one to settle, one to count noise in */
+#define GROWTH_NEAR  0.07 /* a window */
+#define GROWTH       0.20 /* a window, doubled with each clean window */
+#define GROWTH_MAX   1.0
+#define GROWTH_STEPS 50 /* of a window */
+/* of the learned rate: else it does not bind, and nothing is learned */
+#define USED            0.75
 #define SLOWED_APART_NS (10 * VQ_AUTH_S)
 #define RAMP_GROWTH     1.5 /* each: */
 #define RAMP_NS         (900 * VQ_AUTH_S)

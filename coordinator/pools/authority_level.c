@@ -1,11 +1,14 @@
 /* A concurrency that is not configured finds its level, where the provider limits calls in flight.
  *
- * Slow start doubles it in each round of answers in which it was what binds. After a level was refused it grows by parts towards that one and
- * tries it again after more and more clean rounds, so that a small limit is not refused every few calls. The first refusal ends slow start. Later a
- * trial lowers it (authority_trial.c); only refusals at a level that is known as refused lower it at once, where more are refused than
- * at lower levels: else each random refusal would lower it by one, down to 1.
+ * Slow start doubles it in each round of answers in which it was what binds. After a level was
+ * refused it grows by parts towards that one and tries it again after more and more clean rounds,
+ * so that a small limit is not refused every few calls. The first refusal ends slow start. Later a
+ * trial lowers it (authority_trial.c); only refusals at a level that is known as refused lower it
+ * at once, where more are refused than at lower levels: else each random refusal would lower it by
+ * one, down to 1.
  *
- * A level has a fraction, calls in flight have none: whether it binds is seen against its whole part. */
+ * A level has a fraction, calls in flight have none: whether it binds is seen against its whole
+ * part. */
 #include "coordinator/pools/authority_parts.h"
 
 #define LEVEL_START     4.0

@@ -1,4 +1,5 @@
-/* What the parts of the authority share: its state and the steps between them. Private to authority*.c. */
+/* What the parts of the authority share: its state and the steps between them. Private to
+ * authority*.c. */
 #ifndef VQ_COORDINATOR_POOLS_AUTHORITY_PARTS_H
 #define VQ_COORDINATOR_POOLS_AUTHORITY_PARTS_H
 
@@ -12,7 +13,8 @@
 #define VQ_AUTH_MS        INT64_C(1000000)
 #define VQ_AUTH_WINDOW_MS 60000u
 #define VQ_AUTH_TICK_NS   (100 * VQ_AUTH_MS)
-#define VQ_AUTH_DEAL_NS   (200 * VQ_AUTH_MS) /* a pool is dealt anew that often while things change */
+/* a pool is dealt anew that often while things change */
+#define VQ_AUTH_DEAL_NS (200 * VQ_AUTH_MS)
 #define VQ_AUTH_DEAL_SOON_NS                                                                       \
     (5 * VQ_AUTH_MS)              /* ... when something came back that others wait for */
 #define VQ_AUTH_IDLE_NS VQ_AUTH_S /* a holder that wants nothing for so long gives way */
@@ -237,8 +239,8 @@ struct vq_authority {
     uint32_t pools_count;
     int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
     int64_t wait_ns; /* as it was said at the start; wait_until_ns may become later (wait_ends) */
-    int64_t
-        unsaid_ns; /* as long as calls may be at providers of processes that ended before they reported */
+    /* as long as calls may be at providers of processes that ended before they reported */
+    int64_t unsaid_ns;
     bool asked; /* wait_ns is over: who had not said what is left of slices of an earlier process */
     bool waited; /* wait_until_ns is over */
     bool hold, unread;
@@ -282,7 +284,8 @@ bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *
 void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
 /* Nothing of it is in force any more, but for its calls in flight when `flights` says so. */
 void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights, int64_t now_ns);
-/* It may have a slice of the pool, or may not any more. There is room in the lists since its first report. */
+/* It may have a slice of the pool, or may not any more. There is room in the lists since its first
+ * report. */
 void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w,
                     bool member);
 /* Takes it into the pool's list of those with something in force, when it has. */
@@ -308,7 +311,8 @@ struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
 double vq_auth_peak(const struct vq_auth_pool *p);
 /* Requests of the last window; what was started and is not refused counts. */
 double vq_auth_accepted(const struct vq_auth_pool *p);
-/* The rate's use, if this number of requests was accepted in the last window; tokens of calls in flight are estimated by those of others. Negative: not known. */
+/* The rate's use, if this number of requests was accepted in the last window; tokens of calls in
+ * flight are estimated by those of others. Negative: not known. */
 double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double requests);
 /* More are refused than noise explains. */
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered);
@@ -347,14 +351,15 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
 /* true: a limit changed */
 bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
-/* A person set a limit: all that refusals taught is forgotten, but not which share of them is noise. */
+/* A person set a limit: all that refusals taught is forgotten, but not which share of them is
+ * noise. */
 void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
 int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);
 
-/* authority_advance.c: what a crash must not forget. Room for so many more: each worker that is here may leave something. VQ_NOMEM,
- * VQ_LIMIT */
+/* authority_advance.c: what a crash must not forget. Room for so many more: each worker that is
+ * here may leave something. VQ_NOMEM, VQ_LIMIT */
 enum vq_status vq_auth_owed_room(struct vq_authority *a, size_t more) VQ_WARN_UNUSED;
 enum vq_status vq_auth_owed_begin(struct vq_authority *a,
                                   const struct vq_authority_params *params) VQ_WARN_UNUSED;

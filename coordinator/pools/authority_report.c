@@ -1,7 +1,9 @@
-/* What workers say: counts, demand, limits by headers, keys, what they spent, and that they go by a GRANT.
+/* What workers say: counts, demand, limits by headers, keys, what they spent, and that they go by a
+ * GRANT.
  *
- * Counts rise over a worker's process; what rose since its last report is added up. Demand decides who is a member (could have a slice) and
- * who is hungry. A pause counts only when refusals asked for it anew: what a GRANT told never comes back as a pause of its own.
+ * Counts rise over a worker's process; what rose since its last report is added up. Demand decides
+ * who is a member (could have a slice) and who is hungry. A pause counts only when refusals asked
+ * for it anew: what a GRANT told never comes back as a pause of its own.
  *
  * Not its job: what follows for slices (authority_split.c) and for limits (authority_learn.c). */
 #include "common/base/alloc.h"
@@ -31,7 +33,8 @@ static enum vq_status seats_make(struct vq_authority *a, struct vq_auth_worker *
     return VQ_OK;
 }
 
-/* The first report of a pool: counts begin with what it says, so that a process which outlived a coordinator is not counted twice. */
+/* The first report of a pool: counts begin with what it says, so that a process which outlived a
+ * coordinator is not counted twice. */
 static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w,
                                 const struct vq_pool_report *report)
 {
@@ -131,8 +134,8 @@ int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s)
     return a->clock_ns + off_s * VQ_AUTH_S;
 }
 
-/* A worker's largest one is smaller now, and it speaks of what it sent in the last window too: those of the others and of who left in
- * that time are what remains. */
+/* A worker's largest one is smaller now, and it speaks of what it sent in the last window too:
+ * those of the others and of who left in that time are what remains. */
 static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum vq_rate r)
 {
     double most = fmax(vq_rates_get(&p->unit_gone, r), vq_rates_get(&p->unit_gone_before, r));
@@ -277,8 +280,9 @@ static uint64_t whole(double value)
     return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
 }
 
-/* What it may soon want to start: nothing without a slice, so that money and quotas follow the slices, and nothing where no work is
- * left: the last piece would lie there, and who could use it would have none. */
+/* What it may soon want to start: nothing without a slice, so that money and quotas follow the
+ * slices, and nothing where no work is left: the last piece would lie there, and who could use it
+ * would have none. */
 static double calls_ahead(const struct vq_auth_pool *p, const struct vq_auth_seat *seat,
                           const struct vq_pool_report *report)
 {

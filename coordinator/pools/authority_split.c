@@ -1,11 +1,13 @@
 /* Who holds what of a pool.
  *
- * Invariants: a seat counts with the most of what it may go by: GRANTs that are not confirmed, and what it is about to be told (`next`,
- * counted from when it is decided). `next` of anybody rises only within what the limit leaves after all that counts; it falls at any
- * time. No seat begins when more slices than were reckoned with would be in force. The list of holders has every seat that counts
- * for anything.
+ * Invariants: a seat counts with the most of what it may go by: GRANTs that are not confirmed, and
+ * what it is about to be told (`next`, counted from when it is decided). `next` of anybody rises
+ * only within what the limit leaves after all that counts; it falls at any time. No seat begins
+ * when more slices than were reckoned with would be in force. The list of holders has every seat
+ * that counts for anything.
  *
- * Not its job: what the limits are (authority_learn.c, what the configuration and headers say), when GRANTs go out (authority.c). */
+ * Not its job: what the limits are (authority_learn.c, what the configuration and headers say),
+ * when GRANTs go out (authority.c). */
 #include "coordinator/pools/authority_parts.h"
 
 #define HOLDER_MOVE_NS   (2 * VQ_AUTH_S) /* between two moves of a pool for evenness only */
@@ -15,8 +17,9 @@
 #define WEIGHT_UP        1.4
 #define GUESSED_UNIT     0.02 /* of a limit of tokens, before anybody named a unit */
 #define GUESSED_UNIT_MIN 1000.0
-#define FALL             0.9 /* a limit below so much of what it was: the windows before it do not count */
-#define SINGLE_UNITS     1.5 /* a window that holds less than so many units holds one request */
+/* a limit below so much of what it was: the windows before it do not count */
+#define FALL         0.9
+#define SINGLE_UNITS 1.5 /* a window that holds less than so many units holds one request */
 
 static struct vq_auth_seat *seat_at(const struct vq_authority *a, const struct vq_auth_pool *p,
                                     uint32_t slot)
@@ -96,7 +99,8 @@ static uint32_t slices_max(struct vq_auth_pool *p)
 static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t slices)
 {
     double windows = vq_auth_windows(p);
-    if (p->single) { /* two requests are always further apart than a window and what it may be blurred by */
+    /* two requests are always further apart than a window and what it may be blurred by */
+    if (p->single) {
         double one = 60.0 * (double)VQ_AUTH_S / (double)(p->window_ns + p->jitter_ns);
         return r == VQ_RATE_REQUESTS ? one * (1 - 1e-9) : (double)INFINITY;
     }
@@ -222,8 +226,9 @@ void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
     }
 }
 
-/* Calls of a process that has ended, at their provider yet. A concurrency that nobody named is no limit to keep to the call: there
- * what the worker last said that it had in flight counts, not all that it might have had. */
+/* Calls of a process that has ended, at their provider yet. A concurrency that nobody named is no
+ * limit to keep to the call: there what the worker last said that it had in flight counts, not all
+ * that it might have had. */
 static uint32_t calls_left(const struct vq_auth_pool *p, const struct vq_auth_seat *seat)
 {
     if (p->concurrency != 0 || p->cap != 0) {
@@ -270,7 +275,8 @@ static bool needs(const struct vq_auth_seat *seat, enum need need)
     return need == NEED_ANY || seat->waiting >= (need == NEED_KEEN ? VQ_AUTH_KEEN : 1);
 }
 
-/* The member that should have a slice next: one with the fewest slices of other pools; by turns, the one that waits longest. NOBODY: none. */
+/* The member that should have a slice next: one with the fewest slices of other pools; by turns,
+ * the one that waits longest. NOBODY: none. */
 static uint32_t candidate(const struct vq_authority *a, const struct vq_auth_pool *p,
                           enum need need, bool by_turns)
 {
@@ -383,7 +389,8 @@ static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t ke
     }
 }
 
-/* How many holders the pool shall have: as few as give each worker and each pool one, more where they have no use for all of it. */
+/* How many holders the pool shall have: as few as give each worker and each pool one, more where
+ * they have no use for all of it. */
 static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_auth_pool *p,
                                const struct crowd *crowd, uint32_t keen, uint32_t most)
 {
@@ -492,7 +499,8 @@ static uint32_t counted_slices(const struct vq_authority *a, const struct vq_aut
     return count;
 }
 
-/* Concurrencies in whole numbers: each holder one at least, the rest by weight, what is left over to the first ones. */
+/* Concurrencies in whole numbers: each holder one at least, the rest by weight, what is left over
+ * to the first ones. */
 static uint32_t calls_part(const struct parts *parts, const struct vq_auth_seat *seat,
                            double *whole_sum)
 {
@@ -533,7 +541,8 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
     }
 }
 
-/* Whether a holder can begin: half its part of each rate is there, and the slices are not more than reckoned with. */
+/* Whether a holder can begin: half its part of each rate is there, and the slices are not more than
+ * reckoned with. */
 static bool can_begin(const struct vq_auth_seat *seat, const struct parts *parts,
                       const double *room, int64_t calls_room, uint32_t slices)
 {
@@ -562,7 +571,8 @@ static void raise_rates(struct vq_auth_seat *seat, const struct parts *parts, do
     }
 }
 
-/* Raises what is below its part, within what the limits leave. true: somebody waits for what others have yet. */
+/* Raises what is below its part, within what the limits leave. true: somebody waits for what others
+ * have yet. */
 static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const struct parts *parts)
 {
     double room[VQ_RATE__COUNT];
@@ -570,7 +580,8 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         double has = isinf(parts->sum[r]) ? 0 : counted(a, p, r);
         room[r] = fmax(parts->sum[r] - has, 0);
     }
-    /* Below 0: calls of a worker that was silent too long came back with it. Nobody may put one of these in the place of one that ends. */
+    /* Below 0: calls of a worker that was silent too long came back with it. Nobody may put one of
+     * these in the place of one that ends. */
     int64_t calls_room = (int64_t)parts->level - (int64_t)counted_calls(a, p);
     uint32_t slices = counted_slices(a, p);
     double whole_sum = 0;

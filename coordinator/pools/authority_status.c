@@ -1,6 +1,8 @@
-/* What the authority shows: the state of each pool in words, money, which pools may be one account, whom to lock.
+/* What the authority shows: the state of each pool in words, money, which pools may be one account,
+ * whom to lock.
  *
- * The state of a pool is derived, here alone; its text lives in the pool and changes with the next event. */
+ * The state of a pool is derived, here alone; its text lives in the pool and changes with the next
+ * event. */
 #include "common/base/alloc.h"
 #include "coordinator/pools/authority_parts.h"
 

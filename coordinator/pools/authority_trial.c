@@ -1,22 +1,27 @@
 /* What is lowered when noise does not explain the refusals, and whether it helped.
  *
- * A doubt has two suspects: the calls in flight, where their limit is not named, and the rates. One after the other is lowered as a trial:
- * the level to a part of what was in flight, at once; the rates to a little less than what was accepted in the last window, once the doubt has
- * lasted for a window and a quarter, or two where few calls are refused at a rate that is named (a burst of refusals is over by then). When the provider has had time to forget what was sent before
- * (for rates: a window) the refusals are counted and compared with those before by Wald's sequential test: either they are as many, or
- * a quarter (what noise explains, where that is more). Fewer: what was lowered stays, and its ceiling is known. As many: it is undone at once.
- * When no suspect is left, the share of calls that are refused is noise.
+ * A doubt has two suspects: the calls in flight, where their limit is not named, and the rates. One
+ * after the other is lowered as a trial: the level to a part of what was in flight, at once; the
+ * rates to a little less than what was accepted in the last window, once the doubt has lasted for a
+ * window and a quarter, or two where few calls are refused at a rate that is named (a burst of
+ * refusals is over by then). When the provider has had time to forget what was sent before (for
+ * rates: a window) the refusals are counted and compared with those before by Wald's sequential
+ * test: either they are as many, or a quarter (what noise explains, where that is more). Fewer:
+ * what was lowered stays, and its ceiling is known. As many: it is undone at once. When no suspect
+ * is left, the share of calls that are refused is noise.
  *
- * While a learned rate is probed upward, refusals at the ceiling that a trial found are proof at once. Not its job: growing again (authority_learn.c, authority_level.c). */
+ * While a learned rate is probed upward, refusals at the ceiling that a trial found are proof at
+ * once. Not its job: growing again (authority_learn.c, authority_level.c). */
 #include "coordinator/pools/authority_parts.h"
 
 #include <string.h>
 
-#define MARGIN       0.98 /* of what was accepted */
-#define LASTS        1.25 /* windows */
-#define LASTS_NAMED  2.0  /* of a named rate, with few refusals: another client may be gone then */
-#define MANY         0.3  /* of the calls refused */
-#define BEYOND       0.25 /* of what is sent beyond the accepted: if less is refused, it is no ceiling */
+#define MARGIN      0.98 /* of what was accepted */
+#define LASTS       1.25 /* windows */
+#define LASTS_NAMED 2.0  /* of a named rate, with few refusals: another client may be gone then */
+#define MANY        0.3  /* of the calls refused */
+/* of what is sent beyond the accepted: if less is refused, it is no ceiling */
+#define BEYOND       0.25
 #define HELPED       0.25  /* of the refusals before */
 #define REST_MOST    0.015 /* refused below a ceiling that is right */
 #define HELPED_MOST  0.8
@@ -204,7 +209,8 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
-/* The rate is suspected first where what was accepted is near a limit that is known, or a window was full. */
+/* The rate is suspected first where what was accepted is near a limit that is known, or a window
+ * was full. */
 static bool rate_explains(const struct vq_auth_pool *p, int64_t now_ns)
 {
     double requests = vq_auth_accepted(p);

@@ -1,8 +1,10 @@
-/* A worker's reports about a pool's limits end with the worker: limits by headers, a cap, a pause after refusals, a park.
+/* A worker's reports about a pool's limits end with the worker: limits by headers, a cap, a pause
+ * after refusals, a park.
  *
- * The word of a worker that left counts for VQ_AUTH_WORD_NS more, so that one that is started again does not burst beyond a limit that its
- * provider has named; the new one hears the same from the provider. The word of a worker that broke a rule ends at once. Then what the
- * workers say that are here counts.
+ * The word of a worker that left counts for VQ_AUTH_WORD_NS more, so that one that is started again
+ * does not burst beyond a limit that its provider has named; the new one hears the same from the
+ * provider. The word of a worker that broke a rule ends at once. Then what the workers say that are
+ * here counts.
  *
  * Not its job: what a person said (authority.c) and what refusals taught (authority_learn.c). */
 #include "coordinator/pools/authority_parts.h"
@@ -41,7 +43,8 @@ void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int6
     }
 }
 
-/* A rate stays as it is where a worker that is here says the same; else the least that is said counts. */
+/* A rate stays as it is where a worker that is here says the same; else the least that is said
+ * counts. */
 static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {

@@ -1,5 +1,6 @@
-/* Invariant: a pool has at most one incident that goes on; `now` points at it. A pause that a refusal asks for is everyday and none.
- * That no worker is here who could say how a pool stands (they leave when a run stops) is not its end. */
+/* Invariant: a pool has at most one incident that goes on; `now` points at it. A pause that a
+ * refusal asks for is everyday and none. That no worker is here who could say how a pool stands
+ * (they leave when a run stops) is not its end. */
 #include "coordinator/pools/incidents.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* What went wrong with pools, told once each: a pool that is parked, closed, taken by another run, or that fails all it is asked. Begins
- * with one event and ends with one, however often the cause is seen in between. Pure. */
+/* What went wrong with pools, told once each: a pool that is parked, closed, taken by another run,
+ * or that fails all it is asked. Begins with one event and ends with one, however often the cause
+ * is seen in between. Pure. */
 #ifndef VQ_COORDINATOR_POOLS_INCIDENTS_H
 #define VQ_COORDINATOR_POOLS_INCIDENTS_H
 
@@ -25,8 +26,8 @@ enum vq_status vq_incidents_create(uint32_t pools,
                                    struct vq_incidents **ret_incidents) VQ_WARN_UNUSED;
 void vq_incidents_destroy(struct vq_incidents **incidents);
 
-/* How pool p stands now. The incident that begins or ends with it, or NULL; valid until the next call. Call again until NULL: one may end
- * and another begin. */
+/* How pool p stands now. The incident that begins or ends with it, or NULL; valid until the next
+ * call. Call again until NULL: one may end and another begin. */
 const struct vq_incident *vq_incidents_see(struct vq_incidents *incidents, uint32_t p,
                                            const struct vq_authority_pool_status *status,
                                            int64_t now_ns);

@@ -1,8 +1,9 @@
 /* What limits a pool now: its state, a rate, the calls in flight, its workers, or nothing.
  *
- * A rate limits a pool if the pool used most of what its workers may use of that rate in the last quarter of a window. The concurrency limits it if
- * all of it was in flight. Of several rates the one that is used most counts; a rate counts before the concurrency. Where work waits and no
- * limit is reached, the workers are the limit. Not its job: changing a limit. */
+ * A rate limits a pool if the pool used most of what its workers may use of that rate in the last
+ * quarter of a window. The concurrency limits it if all of it was in flight. Of several rates the
+ * one that is used most counts; a rate counts before the concurrency. Where work waits and no limit
+ * is reached, the workers are the limit. Not its job: changing a limit. */
 #include "coordinator/pools/limited.h"
 
 #include "common/text/fmt.h"

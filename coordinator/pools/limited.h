@@ -1,4 +1,5 @@
-/* What limits a pool now, and whether it is slow: for status, metrics and the alarm. Pure: (status of a pool, now) -> an answer. */
+/* What limits a pool now, and whether it is slow: for status, metrics and the alarm. Pure: (status
+ * of a pool, now) -> an answer. */
 #ifndef VQ_COORDINATOR_POOLS_LIMITED_H
 #define VQ_COORDINATOR_POOLS_LIMITED_H
 
@@ -29,13 +30,14 @@ struct vq_limited {
 /* A word without blanks, for a label. */
 const char *vq_limited_word(enum vq_limited_by by);
 struct vq_limited vq_limited_of(const struct vq_authority_pool_status *status);
-/* "limited by requests a minute: 620, learned at 07:01 after 14 refusals at 620 a minute; configured 3,600". `clock` is the time of
- * day at why.at_ns. Cut at `bytes`. */
+/* "limited by requests a minute: 620, learned at 07:01 after 14 refusals at 620 a minute;
+ * configured 3,600". `clock` is the time of day at why.at_ns. Cut at `bytes`. */
 void vq_limited_text(const struct vq_limited *limited,
                      const struct vq_authority_pool_status *status, const char *clock,
                      char *ret_text, size_t bytes);
 
-/* ---- a pool that is slow: work waits, it runs under a part of its configured rate, and refusals do not explain it ---- */
+/* ---- a slow pool: work waits, the pool runs under a part of its configured rate, and refusals do
+ * not explain it ---- */
 
 struct vq_slow {
     int64_t since_ns; /* it is so; 0: it is not */

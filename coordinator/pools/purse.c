@@ -1,14 +1,18 @@
 /* A purse: see the header for what always holds.
  *
- * Two computations, never mixed. What is *in force* decides what may be granted: for each holder the most that it may still go by, less
- * what it knows to be committed; a grant is given only out of what the limit leaves beside that. What would be *fair* decides
- * who is told more and who less: the limit less what is spent and open, split by need. A holder is lowered only when somebody else
- * is short of what is his part and nothing free is left, or when more is in force than the limit allows.
+ * Two computations, never mixed. What is *in force* decides what may be granted: for each holder
+ * the most that it may still go by, less what it knows to be committed; a grant is given only out
+ * of what the limit leaves beside that. What would be *fair* decides who is told more and who less:
+ * the limit less what is spent and open, split by need. A holder is lowered only when somebody else
+ * is short of what is his part and nothing free is left, or when more is in force than the limit
+ * allows.
  *
- * Most in force of one holder: a list of (n, the most of all grants from n on), falling; a report drops the entries before the one
- * that covers its granted_n. A full list loses its newest entry, whose grants the one before then covers: too high, never too low.
+ * Most in force of one holder: a list of (n, the most of all grants from n on), falling; a report
+ * drops the entries before the one that covers its granted_n. A full list loses its newest entry,
+ * whose grants the one before then covers: too high, never too low.
  *
- * Sums saturate: an amount without limit is UINT64_MAX. Not its job: when grants are sent, who is alive, the ledger. */
+ * Sums saturate: an amount without limit is UINT64_MAX. Not its job: when grants are sent, who is
+ * alive, the ledger. */
 #include "coordinator/pools/purse.h"
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
@@ -41,8 +45,9 @@ struct vq_purse {
     uint64_t left_open; /* of that, what they had said to be open */
     uint64_t lost;    /* of those who have gone and of whom nobody will hear: likewise, for good */
     uint64_t earlier; /* of those whom an earlier process knew */
-    uint64_t unheard; /* committed lately, and its holder has not said that it knows: counted twice.
-                           An estimate for the deal alone; 0 is safe */
+    /* committed lately, and its holder has not said that it knows: counted twice. An estimate for
+     * the deal alone; 0 is safe */
+    uint64_t unheard;
     struct holder *holders;
     size_t count, cap;
     uint32_t turn; /* whose turn it is when not each can have a whole piece */

@@ -1,5 +1,5 @@
-/* Pools in the words of SPEC and authority. Invariant: every list here has the order of `uses`. Not its job: keys (they live with the
- * workers), who serves whom (common/conf/pools.h). */
+/* Pools in the words of SPEC and authority. Invariant: every list here has the order of `uses`. Not
+ * its job: keys (they live with the workers), who serves whom (common/conf/pools.h). */
 #include "coordinator/pools/run_pools.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* The pools of a run as its parts need them: for the SPEC, for the authority, for locks. The order is that of the configuration
- * (common/conf/pools.h) and the same in all stages; a pool's index means the same everywhere in a run. */
+/* The pools of a run as its parts need them: for the SPEC, for the authority, for locks. The order
+ * is that of the configuration (common/conf/pools.h) and the same in all stages; a pool's index
+ * means the same everywhere in a run. */
 #ifndef VQ_COORDINATOR_POOLS_RUN_POOLS_H
 #define VQ_COORDINATOR_POOLS_RUN_POOLS_H
 
@@ -17,13 +18,15 @@ enum vq_status vq_run_pools_create(const struct vq_config *config, struct vq_run
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_pools_free(struct vq_run_pools *pools);
 
-/* The SPEC's list, borrowed from `pools` but for *ret_keys: free both arrays with vq_free. `offline_url` stands for the built-in
- * server, and is empty where none runs: nobody is asked there. VQ_NOMEM. */
+/* The SPEC's list, borrowed from `pools` but for *ret_keys: free both arrays with vq_free.
+ * `offline_url` stands for the built-in server, and is empty where none runs: nobody is asked
+ * there. VQ_NOMEM. */
 enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *offline_url,
                                  struct vq_spec_pool **ret_list,
                                  struct vq_span **ret_keys) VQ_WARN_UNUSED;
 
-/* A pool's limits for the authority, the share taken off; what was spent today and the locks are left to the caller. */
+/* A pool's limits for the authority, the share taken off; what was spent today and the locks are
+ * left to the caller. */
 void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool *ret_pool);
 
 #endif

@@ -1,9 +1,10 @@
-/* The queue of actions. What is to be said waits as a small entry and becomes a message only when it is taken, from the state
- * as it is then: a LEASE whose tasks were settled meanwhile shrinks or falls away, ACKs of one session share a message.
+/* The queue of actions. What is to be said waits as a small entry and becomes a message only when
+ * it is taken, from the state as it is then: a LEASE whose tasks were settled meanwhile shrinks or
+ * falls away, ACKs of one session share a message.
  *
- * Invariants: entries come out in the order they went in, so that a SAMPLE goes before its LEASE and an ACK that closes a
- * lease before the next SAMPLE; an entry for a session that has ended falls away; texts live until the next one is taken.
- * Not its job: deciding what to say. */
+ * Invariants: entries come out in the order they went in, so that a SAMPLE goes before its LEASE
+ * and an ACK that closes a lease before the next SAMPLE; an entry for a session that has ended
+ * falls away; texts live until the next one is taken. Not its job: deciding what to say. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/queue/internal.h"

@@ -1,5 +1,5 @@
-/* The alarm of a run that makes no progress: nothing was answered for so long while something is to be asked. Pure:
- * (state, facts, now) -> what changed. */
+/* The alarm of a run that makes no progress: nothing was answered for so long while something is to
+ * be asked. Pure: (state, facts, now) -> what changed. */
 #ifndef VQ_COORDINATOR_QUEUE_ALARM_H
 #define VQ_COORDINATOR_QUEUE_ALARM_H
 
@@ -26,8 +26,8 @@ enum vq_alarm_change {
 
 /* The time of quiet begins now. */
 void vq_alarm_init(struct vq_alarm *alarm, int64_t idle_ns, int64_t now_ns);
-/* To be asked every now and then; an alarm is late by as much. What rests or has nothing open is not quiet: its time begins
- * anew after that. A clock that went back counts as the last one. */
+/* To be asked every now and then; an alarm is late by as much. What rests or has nothing open is
+ * not quiet: its time begins anew after that. A clock that went back counts as the last one. */
 enum vq_alarm_change vq_alarm_look(struct vq_alarm *alarm, const struct vq_alarm_facts *facts,
                                    int64_t now_ns) VQ_WARN_UNUSED;
 

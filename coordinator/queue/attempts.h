@@ -25,8 +25,8 @@ struct vq_attempt_caps { /* 0: none */
 const char *vq_attempt_name(enum vq_attempt_class attempt); /* "provider" */
 /* A call ended so. Answers, refusals of capacity and what fails at once change nothing. */
 void vq_attempts_count(struct vq_attempts *attempts, enum vq_call_end end);
-/* NONE: it may be sent again. Else as what it fails: by the first class that has reached its cap, or, at the cap of all together, by
- * the class with the most. */
+/* NONE: it may be sent again. Else as what it fails: by the first class that has reached its cap,
+ * or, at the cap of all together, by the class with the most. */
 enum vq_outcome vq_attempts_over(const struct vq_attempts *attempts,
                                  const struct vq_attempt_caps *caps);
 /* "provider 12, lost 3" */

@@ -1,9 +1,11 @@
-/* The commit (rules 3, 13, 14): results gather in one batch while another is in flight; what they say counts only when the
- * shell says it is durable. Then tasks settle by the state table, leases close, holders of settled tasks get a CANCEL, ACKs go.
+/* The commit (rules 3, 13, 14): results gather in one batch while another is in flight; what they
+ * say counts only when the shell says it is durable. Then tasks settle by the state table, leases
+ * close, holders of settled tasks get a CANCEL, ACKs go.
  *
- * Invariants: at most one batch is in flight, its memory does not change meanwhile; nothing is ACKed and nothing tallied
- * before its commit; a call is in at most one batch; no more is leased than there is room for. What finds none all the same
- * (retries, late answers) is dropped and counted: its worker says it again.
+ * Invariants: at most one batch is in flight, its memory does not change meanwhile; nothing is
+ * ACKed and nothing tallied before its commit; a call is in at most one batch; no more is leased
+ * than there is room for. What finds none all the same (retries, late answers) is dropped and
+ * counted: its worker says it again.
  * Not its job: what stands in the store (the shell tells), reading answers. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
@@ -210,8 +212,8 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
 
 /* ---- received ---- */
 
-/* Results that find no room: their worker says them again, and until then their tasks are nobody else's, also when it has given
- * them back meanwhile. */
+/* Results that find no room: their worker says them again, and until then their tasks are nobody
+ * else's, also when it has given them back meanwhile. */
 static enum vq_status results_refused(struct vq_coord *c, struct vq_coord_session *s,
                                       const struct vq_result *results, size_t count)
 {
@@ -321,8 +323,8 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     return VQ_OK;
 }
 
-/* No answer that can be read, or a failure, where the question is put once more: it settles nothing, and nothing is amiss. Of all tasks
- * together no more than there may be. */
+/* No answer that can be read, or a failure, where the question is put once more: it settles
+ * nothing, and nothing is amiss. Of all tasks together no more than there may be. */
 static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
                        const struct vq_result *r)
 {
@@ -337,7 +339,8 @@ static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
     return true;
 }
 
-/* Of a chain, it came before the turn that it builds on: that one found no room or was lost on its way, and is sent again. */
+/* Of a chain, it came before the turn that it builds on: that one found no room or was lost on its
+ * way, and is sent again. */
 static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shard,
                      const struct vq_result *r)
 {
@@ -349,8 +352,9 @@ static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shar
     return ahead;
 }
 
-/* Of a turn's final answer that settled nothing: whether another run's, which is not good, was there first, so that its holder goes on from
- * what does not stand. As the attempt that was leased it builds on nothing that can have been lost. */
+/* Of a turn's final answer that settled nothing: whether another run's, which is not good, was
+ * there first, so that its holder goes on from what does not stand. As the attempt that was leased
+ * it builds on nothing that can have been lost. */
 static bool breaks_the_chain(const struct vq_coord *c, const struct vq_coord_shard *shard,
                              const struct vq_result *r)
 {
@@ -358,7 +362,8 @@ static bool breaks_the_chain(const struct vq_coord *c, const struct vq_coord_sha
            r->repeat == shard->slots[r->task % c->shard_tasks].repeat;
 }
 
-/* What is left of the slot of a final result, and of the second order that its holder skipped for it. */
+/* What is left of the slot of a final result, and of the second order that its holder skipped for
+ * it. */
 static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_result *r)
 {
@@ -404,7 +409,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     return VQ_OK;
 }
 
-/* Whether an answer is of use is known when nothing more comes for its task: with the brake, so long it is a probe. */
+/* Whether an answer is of use is known when nothing more comes for its task: with the brake, so
+ * long it is a probe. */
 static void probe_after(const struct vq_coord *c, struct vq_coord_lane *lane,
                         const struct vq_result *r)
 {
@@ -460,7 +466,8 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     return VQ_OK;
 }
 
-/* A look-up saw since what another run's answer to the first order decided: what the commit saw before is old. */
+/* A look-up saw since what another run's answer to the first order decided: what the commit saw
+ * before is old. */
 static bool is_overtaken(const struct vq_coord *c, const struct vq_settled *settled)
 {
     return c->outcome[settled->task] == VQ_OUTCOME_NOT_NEEDED &&
@@ -481,7 +488,8 @@ static void failure_committed(struct vq_coord *c, const struct vq_coord_failure 
     }
 }
 
-/* What another run answered may have been all that was out of a lease of which the batch has nothing else. */
+/* What another run answered may have been all that was out of a lease of which the batch has
+ * nothing else. */
 static void settled_committed(struct vq_coord *c, const struct vq_settled *settled, size_t count)
 {
     for (size_t n = 0; n < count; n++) {

@@ -1,7 +1,8 @@
-/* Says when a judge's first calls on a pool show that the others would fail too. Invariant: the brake is never pulled after an answer that
- * could be used, and never by failures of fewer than VQ_BRAKE_ROWS rows. A failure of another way begins the count anew: two ways that take
- * turns are no single cause. What is the provider's everyday (limits, refusals, a call that is tried again) says nothing either way.
- * Not its job: what follows, and what to advise. */
+/* Says when a judge's first calls on a pool show that the others would fail too. Invariant: the
+ * brake is never pulled after an answer that could be used, and never by failures of fewer than
+ * VQ_BRAKE_ROWS rows. A failure of another way begins the count anew: two ways that take turns are
+ * no single cause. What is the provider's everyday (limits, refusals, a call that is tried again)
+ * says nothing either way. Not its job: what follows, and what to advise. */
 #include "coordinator/queue/brake.h"
 
 #include "common/text/utf8.h"
@@ -45,7 +46,8 @@ enum kind {
     FAILED
 };
 
-/* A provider's or the network's fault is one only when the task has failed by it; what is paid and cannot be read counts each time. */
+/* A provider's or the network's fault is one only when the task has failed by it; what is paid and
+ * cannot be read counts each time. */
 static enum kind kind_of(const struct vq_brake_call *call)
 {
     switch (call->end) {

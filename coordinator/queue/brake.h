@@ -1,5 +1,6 @@
-/* The brake of one judge on one pool: the first calls all failed the same way, and none was answered. Then the rest would fail like
- * them, and each one may cost money. Pure: (state, a call that ended) -> whether the brake is pulled by it. */
+/* The brake of one judge on one pool: the first calls all failed the same way, and none was
+ * answered. Then the rest would fail like them, and each one may cost money. Pure: (state, a call
+ * that ended) -> whether the brake is pulled by it. */
 #ifndef VQ_COORDINATOR_QUEUE_BRAKE_H
 #define VQ_COORDINATOR_QUEUE_BRAKE_H
 
@@ -32,15 +33,16 @@ struct vq_brake {
     char text[VQ_BRAKE_TEXT_BYTES]; /* of the first one, for people */
 };
 
-/* An error's text without what differs from call to call: small letters, one "#" for each word with a digit in it (request ids, counts),
- * one blank for any others. Cut to fit. */
+/* An error's text without what differs from call to call: small letters, one "#" for each word with
+ * a digit in it (request ids, counts), one blank for any others. Cut to fit. */
 void vq_brake_normalise(struct vq_span text, char ret_way[VQ_BRAKE_WAY_BYTES]);
 
-/* A call of this judge on this pool. true: it is the one that pulls the brake; so at most once. `calls` failures are needed; 0: never. */
+/* A call of this judge on this pool. true: it is the one that pulls the brake; so at most once.
+ * `calls` failures are needed; 0: never. */
 bool vq_brake_see(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call);
 
-/* A call of an earlier process of the run. It counts as any, but never pulls the brake: the run was started again to find out whether that has been put right,
- * which the next call tells. */
+/* A call of an earlier process of the run. It counts as any, but never pulls the brake: the run was
+ * started again to find out whether that has been put right, which the next call tells. */
 void vq_brake_recall(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call);
 
 /* The row is one of those that failed so far, of the first VQ_BRAKE_ROWS. */
@@ -49,8 +51,8 @@ bool vq_brake_saw(const struct vq_brake *brake, uint32_t row);
 /* The call failed as those did that pulled the brake: it was on its way then. */
 bool vq_brake_alike(const struct vq_brake *brake, const struct vq_brake_call *call);
 
-/* All that came so far failed the same way, and at once or for money: it is tried with one call at a time until the brake is pulled, or twice
- * `calls` failed. */
+/* All that came so far failed the same way, and at once or for money: it is tried with one call at
+ * a time until the brake is pulled, or twice `calls` failed. */
 bool vq_brake_suspects(const struct vq_brake *brake, uint32_t calls);
 
 #endif

@@ -1,10 +1,12 @@
-/* Calls (rules 3, 5 and 10): a call that a worker lists as sent and not ACKed, or whose result was received and not committed,
- * reserves its task; a committed one is remembered for a while, so that its repeat is ACKed at once. A listed one that never
- * comes back is committed as unknown; that is not remembered, since its answer may still come and is worth more.
+/* Calls (rules 3, 5 and 10): a call that a worker lists as sent and not ACKed, or whose result was
+ * received and not committed, reserves its task; a committed one is remembered for a while, so that
+ * its repeat is ACKed at once. A listed one that never comes back is committed as unknown; that is
+ * not remembered, since its answer may still come and is worth more.
  *
- * Invariants: a call is in the table exactly while it is in one of the three states; listed ones are in `listed`, oldest
- * first, and in their session's list; committed ones in `recent`, at most VQ_COORD_RECENT_CALLS. slot.reserved and
- * shard.calls count the listed and received ones. Not its job: what a result says. */
+ * Invariants: a call is in the table exactly while it is in one of the three states; listed ones
+ * are in `listed`, oldest first, and in their session's list; committed ones in `recent`, at most
+ * VQ_COORD_RECENT_CALLS. slot.reserved and shard.calls count the listed and received ones. Not its
+ * job: what a result says. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -217,7 +219,8 @@ bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
     return true;
 }
 
-/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be freed. */
+/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be
+ * freed. */
 void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
 {
     struct vq_coord_shard *shard = call->shard;
@@ -236,8 +239,8 @@ void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
 
 /* ---- never returned ---- */
 
-/* A listed call will not come back: into the ledger as unknown with the next batch; a hold just ends. *ret_done is false when
- * the batch has no room. The shard may be freed. */
+/* A listed call will not come back: into the ledger as unknown with the next batch; a hold just
+ * ends. *ret_done is false when the batch has no room. The shard may be freed. */
 static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bool *ret_done)
 {
     *ret_done = true;

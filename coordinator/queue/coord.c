@@ -1,9 +1,10 @@
-/* The coordinator's core: made, told, asked when to wake. Every event enters here, moves the clock and is handed to the file
- * that knows; timers are ordered lists; the turn (scout, leases, the end) runs when the queue of actions is empty, so that
- * all events of one loop turn are seen first.
+/* The coordinator's core: made, told, asked when to wake. Every event enters here, moves the clock
+ * and is handed to the file that knows; timers are ordered lists; the turn (scout, leases, the end)
+ * runs when the queue of actions is empty, so that all events of one loop turn are seen first.
  *
- * Invariants: the clock never goes back; a gap of more than a heartbeat between two events is a pause of our own loop, after
- * which nothing is leased for a term (rule 4); FINISHED or STOPPED is said once, and nothing after it but BYE. */
+ * Invariants: the clock never goes back; a gap of more than a heartbeat between two events is a
+ * pause of our own loop, after which nothing is leased for a term (rule 4); FINISHED or STOPPED is
+ * said once, and nothing after it but BYE. */
 #include "coordinator/queue/coord.h"
 
 #include "common/base/alloc.h"
@@ -346,8 +347,8 @@ static bool nothing_gathers(const struct vq_coord *c)
     return vq_coord_gather_empty(c) && c->in_flight == NULL;
 }
 
-/* Nothing is open any more, but what was paid for may be on its way from workers that could not be heard: the sessions stay for a
- * moment, so that it is taken. */
+/* Nothing is open any more, but what was paid for may be on its way from workers that could not be
+ * heard: the sessions stay for a moment, so that it is taken. */
 static bool late_ones_to_come(struct vq_coord *c)
 {
     if (c->stopping) {

@@ -1,21 +1,23 @@
-/* A stage of a run as a state machine: sessions, shards, leases, reservations, batches to commit, the tally, the end. A run
- * is one core after the other, in one process and epoch; workers say HELLO to each. What a worker still has of another stage
- * is recorded and ACKed like anything it brings (rule 3); it reserves, settles and counts nothing here.
- * Pure: (state, event, now) -> actions. It reads no clock, draws nothing, does no I/O; the shell (or the simulation) carries
- * out its actions and tells it what happened.
+/* A stage of a run as a state machine: sessions, shards, leases, reservations, batches to commit,
+ * the tally, the end. A run is one core after the other, in one process and epoch; workers say
+ * HELLO to each. What a worker still has of another stage is recorded and ACKed like anything it
+ * brings (rule 3); it reserves, settles and counts nothing here. Pure: (state, event, now) ->
+ * actions. It reads no clock, draws nothing, does no I/O; the shell (or the simulation) carries out
+ * its actions and tells it what happened.
  *
  *     vq_coord_message(c, peer, &msg, now)          every frame that is waiting, before ...
  *     vq_coord_tick(c, now)                         ... timers fire
  *     while (vq_coord_next(c, now, &action)) { carry it out, in this order }
  *     sleep until vq_coord_wake_ns(c), at the latest
  *
- * It remembers one byte a task (enum vq_outcome); everything else is bounded by what is in flight (limits.h). An event may
- * be told between two vq_coord_next. What an action points to lives until the next call of any function with this core,
- * except a COMMIT's batch (below). now_ns is monotonic and positive; an earlier one counts as the last one.
+ * It remembers one byte a task (enum vq_outcome); everything else is bounded by what is in flight
+ * (limits.h). An event may be told between two vq_coord_next. What an action points to lives until
+ * the next call of any function with this core, except a COMMIT's batch (below). now_ns is
+ * monotonic and positive; an earlier one counts as the last one.
  *
- * Events return VQ_OK; VQ_NOMEM or VQ_LIMIT (a named bound of ours): the process cannot go on, end it, nothing is lost;
- * VQ_BUG: what the store said contradicts the state table. A peer's bytes never cause any of them: what breaks a rule is
- * counted, dropped and answered with BYE. */
+ * Events return VQ_OK; VQ_NOMEM or VQ_LIMIT (a named bound of ours): the process cannot go on, end
+ * it, nothing is lost; VQ_BUG: what the store said contradicts the state table. A peer's bytes
+ * never cause any of them: what breaks a rule is counted, dropped and answered with BYE. */
 #ifndef VQ_COORDINATOR_QUEUE_COORD_H
 #define VQ_COORDINATOR_QUEUE_COORD_H
 
@@ -40,74 +42,85 @@ struct vq_coord_params {
     struct vq_id run;     /* uid */
     const char *run_name; /* copied */
     uint64_t epoch;       /* durable, higher at each start */
-    uint32_t
-        stage; /* its number in the run; rises in a process. Sessions and fences begin anew above the last stage's */
-    bool
-        more; /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of "done" */
+    /* its number in the run; rises in a process. Sessions and fences begin anew above the last
+     * stage's */
+    uint32_t stage;
+    /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of
+     * "done" */
+    bool more;
     struct vq_grid grid;
-    bool
-        chains; /* a shard is a chain: its tasks of order 0 are asked one behind the other. It is leased whole, and counts as one task of credit */
-    const struct vq_chain_alike *
-        alike; /* CHAT: which chains begin alike, by shard; copied. NULL: no two. A turn in common is asked in the first of them */
+    /* a shard is a chain: its tasks of order 0 are asked one behind the other. It is leased whole,
+     * and counts as one task of credit */
+    bool chains;
+    /* CHAT: which chains begin alike, by shard; copied. NULL: no two. A turn in common is asked in
+     * the first of them */
+    const struct vq_chain_alike *alike;
     const struct vq_coord_judge *judges; /* grid.judges of them; copied */
     struct vq_authority
         *authority;      /* over the pools; borrowed. The same for all stages of the process */
     struct vq_hash spec; /* of the SPEC body that the shell holds */
     bool repairs;        /* an answer without a verdict gets one repair call */
-    uint32_t
-        repeat_max; /* a question without a readable answer is put so many times more, as it is: as in the plan of its cell */
+    /* a question without a readable answer is put so many times more, as it is: as in the plan of
+     * its cell */
+    uint32_t repeat_max;
     int64_t term_ns;
     int64_t heartbeat_ns; /* well below the term: a third or less */
     uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */
     uint32_t orphan_remote_s;
-    int64_t
-        wait_ns; /* for so long nothing unanswered is leased (rule 4): what is left of one term since workers can be heard;
-                        0: a first start, or one after a clean stop */
+    /* for so long nothing unanswered is leased (rule 4): what is left of one term since workers can
+     * be heard; 0: a first start, or one after a clean stop */
+    int64_t wait_ns;
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
-    int64_t
-        missed_ns; /* all settled, but a worker from elsewhere went silent with a spool that may hold answers: FINISHED waits so long for it; 0: not */
+    /* all settled, but a worker from elsewhere went silent with a spool that may hold answers:
+     * FINISHED waits so long for it; 0: not */
+    int64_t missed_ns;
     int64_t
         finish_from_ns; /* FINISHED is not said before: workers may join to bring what came late */
-    uint64_t
-        scout_no; /* in which order samples are looked up: the number of this start among those on the store, from 1 on;
-                     neighbours walk against each other. 0: as they are */
+    /* in which order samples are looked up: the number of this start among those on the store, from
+     * 1 on; neighbours walk against each other. 0: as they are */
+    uint64_t scout_no;
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */
-    size_t
-        request_bytes_max; /* no request of the stage is larger, but for repairs; 0: VQ_CLAIM_REQUEST_BYTES_MAX */
+    /* no request of the stage is larger, but for repairs; 0: VQ_CLAIM_REQUEST_BYTES_MAX */
+    size_t request_bytes_max;
     uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
     uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
     uint32_t
         role; /* of its judges: an answer of a judge in another role says nothing of this one */
-    uint32_t
-        brake_calls; /* a judge's first calls on a pool: if this number of them all failed the same way, the pool is parked for it; 0: never */
-    bool
-        any_answer_is_useful; /* results read answers by a policy of their own: the brake looks at failed calls alone */
-    struct vq_attempt_caps
-        attempts; /* of a task over all its leases in this process; it fails when it would be leased again */
+    /* a judge's first calls on a pool: if this number of them all failed the same way, the pool is
+     * parked for it; 0: never */
+    uint32_t brake_calls;
+    /* results read answers by a policy of their own: the brake looks at failed calls alone */
+    bool any_answer_is_useful;
+    /* of a task over all its leases in this process; it fails when it would be leased again */
+    struct vq_attempt_caps attempts;
 };
 
-/* VQ_INVALID (err says which parameter), VQ_LIMIT, VQ_NOMEM. The first vq_coord_next brings the first LOOKUPs. */
+/* VQ_INVALID (err says which parameter), VQ_LIMIT, VQ_NOMEM. The first vq_coord_next brings the
+ * first LOOKUPs. */
 enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
                                struct vq_coord **ret_coord, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_coord_destroy(struct vq_coord **coord);
 
-/* Between two stages: `to`, just made, takes over what `from` still has to wait for (rule 4, and calls of later stages that
- * workers listed when an earlier start had come further), and hears what workers said to `from` since it was FINISHED (their
- * HELLOs), so that none has to ask twice; and it knows which judges were answered before: no brake is pulled for them. `from` was made with params.more; destroy it after this, and only when no batch of it
- * is in flight (spools may have been imported after FINISHED). Answers to its look-ups fall away. What `to` says. */
+/* Between two stages: `to`, just made, takes over what `from` still has to wait for (rule 4, and
+ * calls of later stages that workers listed when an earlier start had come further), and hears what
+ * workers said to `from` since it was FINISHED (their HELLOs), so that none has to ask twice; and
+ * it knows which judges were answered before: no brake is pulled for them. `from` was made with
+ * params.more; destroy it after this, and only when no batch of it is in flight (spools may have
+ * been imported after FINISHED). Answers to its look-ups fall away. What `to` says. */
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
-/* No stage follows after all. Everybody who was told that the stage is over, and whoever speaks later, is told `code`: VQ_BYE_DONE or
- * VQ_BYE_STOPPED. After FINISHED, with params.more. */
+/* No stage follows after all. Everybody who was told that the stage is over, and whoever speaks
+ * later, is told `code`: VQ_BYE_DONE or VQ_BYE_STOPPED. After FINISHED, with params.more. */
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Of a run that is resumed, before the first event: what the store says of a shard, the outcome of each of its tasks (NONE: open). They are
- * settled, in no rate. What is not told so is looked up in its turn. */
+/* Of a run that is resumed, before the first event: what the store says of a shard, the outcome of
+ * each of its tasks (NONE: open). They are settled, in no rate. What is not told so is looked up in
+ * its turn. */
 enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard,
                                const uint8_t *outcomes) VQ_WARN_UNUSED;
 
@@ -120,25 +133,29 @@ struct vq_coord_past_call { /* of this stage, by an earlier process of the run *
     uint32_t http_status;
     struct vq_span pool, error;
 };
-/* Of a run that is resumed, before the first event: a brake counts on from the calls that the ledger has. Whether more of them can tell
- * anything: not once each judge was answered by each of its pools. */
+/* Of a run that is resumed, before the first event: a brake counts on from the calls that the
+ * ledger has. Whether more of them can tell anything: not once each judge was answered by each of
+ * its pools. */
 bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
 
 /* ---- events ---- */
 
-/* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a number), never reused within
- * a process. Copies what it keeps. */
+/* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a
+ * number), never reused within a process. Copies what it keeps. */
 enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg,
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Answers LOOKUP{shard}: what the store says of each of its tasks, in task order (grid.h: index = vibe * 2 + order);
- * 2 * vibes of them. Copies the priors; of a chain, prior is the answer of each turn that has a good one. May be told later than the action, also while a commit is in flight. */
+/* Answers LOOKUP{shard}: what the store says of each of its tasks, in task order (grid.h: index =
+ * vibe * 2 + order); 2 * vibes of them. Copies the priors; of a chain, prior is the answer of each
+ * turn that has a good one. May be told later than the action, also while a commit is in flight. */
 enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Results found in the spool of a worker that is gone: answers, and sent calls without one (VQ_END_UNKNOWN). They join the
- * next batch under the name `worker`. *ret_taken of them were copied (the batch may be full: offer the rest after the next commit); the spool may
- * go once vq_coord_imported_no() as read after the last import is committed. VQ_INVALID: one of them cannot be a result, none was taken. */
+/* Results found in the spool of a worker that is gone: answers, and sent calls without one
+ * (VQ_END_UNKNOWN). They join the next batch under the name `worker`. *ret_taken of them were
+ * copied (the batch may be full: offer the rest after the next commit); the spool may go once
+ * vq_coord_imported_no() as read after the last import is committed. VQ_INVALID: one of them cannot
+ * be a result, none was taken. */
 enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
                                const struct vq_result *results, size_t count, int64_t now_ns,
                                size_t *ret_taken) VQ_WARN_UNUSED;
@@ -149,46 +166,51 @@ struct vq_settled {
     enum vq_outcome outcome;
 };
 
-/* Of the batch `no`, before it is said to be committed: the results whose calls the ledger had already. They are ACKed like any, and
- * cost nothing again. VQ_NOMEM, VQ_BUG. */
+/* Of the batch `no`, before it is said to be committed: the results whose calls the ledger had
+ * already. They are ACKed like any, and cost nothing again. VQ_NOMEM, VQ_BUG. */
 enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
                                  size_t count) VQ_WARN_UNUSED;
-/* The batch `no` is durable in the store and in the run state. `settled`: what stands now (vq_task_state) of each task that
- * a result, failure or reopened task of the batch names and of its cell's other order, and of what these block or open in their chain; a task may come twice, NONE says nothing. The
- * batch's memory is the core's again. */
+/* The batch `no` is durable in the store and in the run state. `settled`: what stands now
+ * (vq_task_state) of each task that a result, failure or reopened task of the batch names and of
+ * its cell's other order, and of what these block or open in their chain; a task may come twice,
+ * NONE says nothing. The batch's memory is the core's again. */
 enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
                                   size_t count, int64_t now_ns) VQ_WARN_UNUSED;
-/* The store is not to be reached for now (true), is back (false): the batch in flight stays in flight and the shell goes on
- * trying; nothing is leased meanwhile. */
+/* The store is not to be reached for now (true), is back (false): the batch in flight stays in
+ * flight and the shell goes on trying; nothing is leased meanwhile. */
 enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused,
                                       int64_t now_ns) VQ_WARN_UNUSED;
-/* The batch in flight cannot be committed: STOPPED{STORE} follows, with `why`. Nothing was ACKed, workers keep it. */
+/* The batch in flight cannot be committed: STOPPED{STORE} follows, with `why`. Nothing was ACKed,
+ * workers keep it. */
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why,
                                       int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Timers. At least every half heartbeat (see vq_coord_wake_ns); a longer gap than one heartbeat between two events counts
- * as a pause of our own loop: rule 4. */
+/* Timers. At least every half heartbeat (see vq_coord_wake_ns); a longer gap than one heartbeat
+ * between two events counts as a pause of our own loop: rule 4. */
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* The process of local worker k (struct vq_msg_hello.local) is known to have ended (a child was reaped), and its spool, if it had one,
- * was imported and committed before this, also when its session is over: what it left open of the budget counts as spent until then.
- * All that had that k. */
+/* The process of local worker k (struct vq_msg_hello.local) is known to have ended (a child was
+ * reaped), and its spool, if it had one, was imported and committed before this, also when its
+ * session is over: what it left open of the budget counts as spent until then. All that had that
+ * k. */
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local,
                                     int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Graceful stop: nothing more is leased, workers finish what is in flight; STOPPED{DRAINED} when nothing is out or at the
- * deadline (monotonic). */
+/* Graceful stop: nothing more is leased, workers finish what is in flight; STOPPED{DRAINED} when
+ * nothing is out or at the deadline (monotonic). */
 enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns,
                               int64_t now_ns) VQ_WARN_UNUSED;
 /* Stop now: what was received is still committed, then STOPPED{STOP}. */
 enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* By hand: while `held` nothing is leased, and every worker's slices are none: it gives back what it has not sent and starts no
- * call; calls in flight end as always. `false`: on at once. A stage that takes over from this one begins as this one was. */
+/* By hand: while `held` nothing is leased, and every worker's slices are none: it gives back what
+ * it has not sent and starts no call; calls in flight end as always. `false`: on at once. A stage
+ * that takes over from this one begins as this one was. */
 enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* By hand: tasks of this stage that failed for one of these reasons (vq_outcome_failure_bit) are opened and asked again. They go
- * out with the next batches (`reopened`), and are open when those are committed; a stage does not end before. Asked for again it does no harm. *ret_tasks: how many
+/* By hand: tasks of this stage that failed for one of these reasons (vq_outcome_failure_bit) are
+ * opened and asked again. They go out with the next batches (`reopened`), and are open when those
+ * are committed; a stage does not end before. Asked for again it does no harm. *ret_tasks: how many
  * there are now; 0 of a stage that is done or stopping. */
 enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
                                 uint64_t *ret_tasks) VQ_WARN_UNUSED;
@@ -202,26 +224,30 @@ enum vq_coord_action_type {
     VQ_COORD_SPEC,   /* `send.peer`: send a SPEC of send.session; the shell has the body */
     VQ_COORD_SAMPLE, /* `sample`: send a SAMPLE; the shell has the texts */
     VQ_COORD_LOOKUP, /* `shard`: look its tasks up, answer with vq_coord_looked_up */
-    VQ_COORD_COMMIT, /* `batch`: commit it, answer with vq_coord_committed. The next COMMIT comes after that */
-    /* `send.peer`: its session has ended; the peer may say HELLO again. If it was a local worker's and nobody holds its spool,
-     * import that now, before the next action: its tasks are about to be looked up and leased again (rule 21) */
+    /* `batch`: commit it, answer with vq_coord_committed. The next COMMIT comes after that */
+    VQ_COORD_COMMIT,
+    /* `send.peer`: its session has ended; the peer may say HELLO again. If it was a local worker's
+     * and nobody holds its spool, import that now, before the next action: its tasks are about to
+     * be looked up and leased again (rule 21) */
     VQ_COORD_CLOSE,
-    VQ_COORD_NOTE,     /* `note`: a line for the log */
-    VQ_COORD_FINISHED, /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported after it: they
-                          change no outcome, but are in the ledger */
-    VQ_COORD_STOPPED, /* `stopped`: the run cannot or shall not go on; resumable. Once, and never after FINISHED */
+    VQ_COORD_NOTE, /* `note`: a line for the log */
+    /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported
+     * after it: they change no outcome, but are in the ledger */
+    VQ_COORD_FINISHED,
+    /* `stopped`: the run cannot or shall not go on; resumable. Once, and never after FINISHED */
+    VQ_COORD_STOPPED,
 };
 
-struct
-    vq_coord_failure { /* a task that fails without a result: a failure row for (run uid, hash of task and repeat) */
+/* a task that fails without a result: a failure row for (run uid, hash of task and repeat) */
+struct vq_coord_failure {
     uint64_t task;
     uint32_t repeat;
     enum vq_outcome outcome;
 };
 
-/* What one commit makes durable. Results may be of another stage (their `stage` says so): the store records them, they settle
- * nothing. The core's memory, unchanged and shared read-only with the shell (also another thread of
- * it) from COMMIT until vq_coord_committed or vq_coord_destroy. */
+/* What one commit makes durable. Results may be of another stage (their `stage` says so): the store
+ * records them, they settle nothing. The core's memory, unchanged and shared read-only with the
+ * shell (also another thread of it) from COMMIT until vq_coord_committed or vq_coord_destroy. */
 struct vq_coord_batch {
     uint64_t no; /* 1, 2, ... in this process */
     const struct vq_result *results;
@@ -229,19 +255,20 @@ struct vq_coord_batch {
     size_t results_count;
     const struct vq_coord_failure *failures;
     size_t failures_count;
-    const struct vq_settled *
-        settled; /* found terminal by a look-up: for the run's columns only, before what the commit settles */
+    /* found terminal by a look-up: for the run's columns only, before what the commit settles */
+    const struct vq_settled *settled;
     size_t settled_count;
-    const uint64_t *
-        reopened; /* failed tasks whose failure rows are to be lifted, before anything else of the batch fails: what
-                                 stands then is settled like that of a result (NONE: it is open) */
+    /* failed tasks whose failure rows are to be lifted, before anything else of the batch fails:
+     * what stands then is settled like that of a result (NONE: it is open) */
+    const uint64_t *reopened;
     size_t reopened_count;
 };
 
 enum vq_coord_stop {
     VQ_COORD_STOP_DRAINED, /* vq_coord_drain */
     VQ_COORD_STOP_NOW,     /* vq_coord_stop */
-    VQ_COORD_STOP_POOL, /* no worker can call some judge: key, money or model; the text says which and why */
+    /* no worker can call some judge: key, money or model; the text says which and why */
+    VQ_COORD_STOP_POOL,
     VQ_COORD_STOP_STORE,   /* vq_coord_commit_failed */
     VQ_COORD_STOP_ANSWERS, /* workers' answers settle nothing: their request hashes are not ours */
     VQ_COORD_STOP_BUDGET, /* it allows no further call, and nothing is out that could change that */
@@ -279,16 +306,18 @@ struct vq_coord_action {
     } u;
 };
 
-/* The next action; false when there is none left for now. A COMMIT is made when everything else has been taken, so that one
- * loop turn's results share it. */
+/* The next action; false when there is none left for now. A COMMIT is made when everything else has
+ * been taken, so that one loop turn's results share it. */
 bool vq_coord_next(struct vq_coord *c, int64_t now_ns,
                    struct vq_coord_action *ret_action) VQ_WARN_UNUSED;
-/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM, VQ_LIMIT). Ask after the last action. */
+/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM, VQ_LIMIT). Ask
+ * after the last action. */
 enum vq_status vq_coord_health(const struct vq_coord *c) VQ_WARN_UNUSED;
 
 /* ---- looking in ---- */
 
-/* Nothing of this run is out, as far as can be known: STOPPED says so, and who stops between two stages asks. */
+/* Nothing of this run is out, as far as can be known: STOPPED says so, and who stops between two
+ * stages asks. */
 bool vq_coord_clean(const struct vq_coord *c);
 
 enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task);
@@ -329,8 +358,8 @@ struct vq_coord_status {
     uint64_t tokens_in, tokens_out;
     uint32_t sessions;
     double calls_per_s; /* results committed, over the last VQ_COORD_RATE_SECONDS */
-    double
-        settled_per_s; /* tasks that calls settled, the same window: those of the store are left out */
+    /* tasks that calls settled, the same window: those of the store are left out */
+    double settled_per_s;
     uint64_t settled_lately;  /* how many that were */
     int64_t wait_until_ns;    /* WAITING: until when */
     uint64_t dropped_session; /* messages of another session */
@@ -354,8 +383,9 @@ struct vq_coord_judge_status {
     bool closed;             /* no worker can call it */
     const char *closed_text; /* why; "" */
     bool braked;             /* its first calls all failed the same way, on every pool of it */
-    int64_t
-        when_ns; /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: nobody knows */
+    /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: nobody
+     * knows */
+    int64_t when_ns;
 };
 void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_ns,
                          struct vq_coord_judge_status *ret_judge);
@@ -374,7 +404,8 @@ struct vq_coord_worker_status {
     bool draining;
     const char *keyless; /* "no key for team, lab: TEAM_KEY is not set"; "": a key for each pool */
 };
-/* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past the end. */
+/* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past
+ * the end. */
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                           struct vq_coord_worker_status *ret_worker);
 

@@ -1,10 +1,12 @@
-/* The failures of a run by their kind, so that the end can name the most frequent one. Pure: (state, a call that ended) -> counts. */
+/* The failures of a run by their kind, so that the end can name the most frequent one. Pure:
+ * (state, a call that ended) -> counts. */
 #ifndef VQ_COORDINATOR_QUEUE_FAILURES_H
 #define VQ_COORDINATOR_QUEUE_FAILURES_H
 
 #include "coordinator/queue/brake.h"
 
-#define VQ_FAILURES_KINDS_MAX  32u /* kinds that are told apart; further ones are counted together */
+/* kinds that are told apart; further ones are counted together */
+#define VQ_FAILURES_KINDS_MAX  32u
 #define VQ_FAILURES_POOL_BYTES 64u
 
 struct vq_failure {

@@ -1,4 +1,5 @@
-/* What the files of the coordinator's core share: its state and the functions between them. Private to the core.
+/* What the files of the coordinator's core share: its state and the functions between them. Private
+ * to the core.
  *
  *     coord.c    create, destroy, the public events, timers
  *     message.c  a peer's message -> the right function; what breaks a rule
@@ -14,8 +15,9 @@
  *     tally.c    counts and the status
  *     wait.c     HELLOs between two stages
  *
- * Ownership: a session owns its leases' and calls' links, not the shards and calls; the tables own shards, calls, sessions.
- * A shard lives while it is looked up, ready, leased, or while a call of it is reserved. */
+ * Ownership: a session owns its leases' and calls' links, not the shards and calls; the tables own
+ * shards, calls, sessions. A shard lives while it is looked up, ready, leased, or while a call of
+ * it is reserved. */
 #ifndef VQ_COORDINATOR_QUEUE_INTERNAL_H
 #define VQ_COORDINATOR_QUEUE_INTERNAL_H
 
@@ -23,7 +25,8 @@
 #include "coordinator/queue/coord.h"
 #include "coordinator/queue/limits.h"
 
-/* ---- calls (rule 5): a call keeps its task from being leased until it is committed, or a term after it was last listed ---- */
+/* ---- calls (rule 5): a call keeps its task from being leased until it is committed, or a term
+ * after it was last listed ---- */
 
 enum call_state {
     CALL_LISTED,    /* by HELD or HEARTBEAT: sent, not ACKed */
@@ -105,14 +108,15 @@ struct vq_coord_shard {
     /* LEASED */
     struct vq_coord_session *holder;
     struct vq_fence fence;
-    int64_t
-        stamp_ns; /* in its holder's clock: of the last message that listed it, or that its LEASE echoes */
+    /* in its holder's clock: of the last message that listed it, or that its LEASE echoes */
+    int64_t stamp_ns;
     struct vq_link of_holder;
     bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
     uint32_t live; /* slots OUT, DONE or SKIPPED */
     uint32_t out;  /* slots OUT */
-    uint32_t
-        astray; /* of a chain: the slot + 1 from which its holder goes on otherwise than what stands; 0: it does not */
+    /* of a chain: the slot + 1 from which its holder goes on otherwise than what stands; 0: it does
+     * not */
+    uint32_t astray;
 };
 
 struct vq_coord_use { /* a sample in a session */
@@ -153,8 +157,8 @@ struct vq_coord_session {
     bool draining;
     bool deaf;  /* broke a rule: what it says is dropped until it says HELLO */
     bool stale; /* silent for some heartbeats: nothing new is leased to it */
-    uint64_t
-        fence_from; /* leases up to this one that it lists and that are not current are of the time before it */
+    /* leases up to this one that it lists and that are not current are of the time before it */
+    uint64_t fence_from;
     uint64_t
         cut_n; /* the last one of this session's that ended before its worker could know; 0: none */
     struct vq_link leases; /* shards, by their stamps */
@@ -286,7 +290,8 @@ struct vq_coord {
     uint8_t *outcome;       /* one byte a task */
     uint64_t stored_shards; /* told by vq_coord_stored */
     uint64_t stored_at,
-        stored_end; /* from here to there the run state has not heard of what vq_coord_stored settled */
+        /* from here to there the run state has not heard of what vq_coord_stored settled */
+        stored_end;
     uint64_t open; /* tasks not terminal */
     struct vq_coord_counts counts;
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
@@ -297,7 +302,9 @@ struct vq_coord {
     uint32_t lookups;                   /* out */
     uint64_t scouted;
     uint32_t scout_first,
-        scout_step; /* samples are scouted from the first one on, so many further each time, around and around */
+        /* samples are scouted from the first one on, so many further each time, around and
+         * around */
+        scout_step;
 
     struct vq_index shards, calls, peers, workers, uses;
     struct vq_index alike; /* texts of which a repair is leased */
@@ -322,10 +329,10 @@ struct vq_coord {
     bool left_any;  /* what gone workers left is not settled yet, though they may all be back */
     uint64_t cost_most_nano,
         reserved_most; /* the most that one call cost, and reserved in tokens, so far */
-    int64_t
-        gone_until_ns; /* calls of a worker whose process has ended, of other stages, or of leases that ended before their holder could
-                          know may be in flight, or begin, until then */
-    int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
+    /* calls of a worker whose process has ended, of other stages, or of leases that ended before
+     * their holder could know may be in flight, or begin, until then */
+    int64_t gone_until_ns;
+    int64_t broke_ns; /* since then the budget is all that is waited for; 0: it is not */
 
     struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
     bool *repeated;   /* of each result in flight: the ledger had it; NULL: none */
@@ -347,10 +354,10 @@ struct vq_coord {
     size_t notes_queued;
 
     int64_t wait_until_ns; /* rule 4 */
-    int64_t
-        unheard_until_ns; /* of sessions that were handed over, what they hold is heard first (hand_over) */
-    int64_t
-        later_until_ns; /* a worker listed calls of a later stage: that one waits so long, and this one */
+    /* of sessions that were handed over, what they hold is heard first (hand_over) */
+    int64_t unheard_until_ns;
+    /* a worker listed calls of a later stage: that one waits so long, and this one */
+    int64_t later_until_ns;
     bool held_by_hand;   /* vq_coord_hold: slices of none, no lease */
     uint32_t requeue;    /* reasons of failed tasks that are to be opened; 0: none are looked for */
     uint64_t requeue_at; /* the next task to look at */
@@ -432,8 +439,8 @@ void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
 void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer);
 void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
 enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
-/* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay reserved. The authority was told before
- * (vq_coord_gone). */
+/* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay
+ * reserved. The authority was told before (vq_coord_gone). */
 enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
                                     bool lost) VQ_WARN_UNUSED;
 void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges);
@@ -446,14 +453,17 @@ enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session
 /* `settled`: all that it received was ACKed. ENDED: its spool was imported. */
 enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
                              enum vq_authority_end how, bool settled) VQ_WARN_UNUSED;
-/* The process of local worker k has ended, its spool was imported: also of those whose session is over. */
+/* The process of local worker k has ended, its spool was imported: also of those whose session is
+ * over. */
 void vq_coord_left_ended(struct vq_coord *c, int64_t local);
 /* Tells the authority when all is committed that gone workers left. */
 void vq_coord_left_settle(struct vq_coord *c);
-/* Workers from elsewhere are gone that may come back with answers; given up, they are not missed any more. */
+/* Workers from elsewhere are gone that may come back with answers; given up, they are not missed
+ * any more. */
 bool vq_coord_left_missed(const struct vq_coord *c);
 void vq_coord_left_give_up(struct vq_coord *c);
-/* known.c: which judges were answered by which pool, carried from stage to stage. What `from` knew goes over to `to`. */
+/* known.c: which judges were answered by which pool, carried from stage to stage. What `from` knew
+ * goes over to `to`. */
 enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to) VQ_WARN_UNUSED;
 void vq_coord_known_free(struct vq_coord *c);
 
@@ -473,21 +483,24 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c) VQ_WARN_UNUSED;
 struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no);
 enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
                                   struct vq_coord_shard **ret_shard) VQ_WARN_UNUSED;
-/* Something about a shard that is not leased changed: look it up again, park it or let it go. It may be freed. */
+/* Something about a shard that is not leased changed: look it up again, park it or let it go. It
+ * may be freed. */
 void vq_coord_shard_stir(struct vq_coord *c, struct vq_coord_shard *shard);
 void vq_coord_shard_unready(struct vq_coord *c, struct vq_coord_shard *shard);
 void vq_coord_shard_free(struct vq_coord_shard *shard);
 enum vq_status vq_coord_scout(struct vq_coord *c) VQ_WARN_UNUSED;
 void vq_coord_scout_init(struct vq_coord *c);
-/* Whether a ready shard was looked up so recently that it can be leased. If not it is looked up again, unless that is under
- * way for as many tasks as there is `room` for: another run may have bought its answers meanwhile (rule 16). */
+/* Whether a ready shard was looked up so recently that it can be leased. If not it is looked up
+ * again, unless that is under way for as many tasks as there is `room` for: another run may have
+ * bought its answers meanwhile (rule 16). */
 enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
                                     bool *ret_fresh, bool *ret_wait) VQ_WARN_UNUSED;
 /* VQ_BUG: nobody asked. */
 enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no,
                                     const struct vq_known *known) VQ_WARN_UNUSED;
 bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i);
-/* Of a chain: the slot of its first open turn; false: all is settled, or a call of it may be under way. */
+/* Of a chain: the slot of its first open turn; false: all is settled, or a call of it may be under
+ * way. */
 bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *shard,
                          uint32_t *ret_first);
 /* The slot asked first of the same cell; itself if it is that. */
@@ -506,8 +519,8 @@ void vq_coord_shared_turns_settled(struct vq_coord *c, uint64_t task);
 bool vq_coord_shared_turns_due(const struct vq_coord_lane *lane);
 /* Takes one of those, that is not in memory or was not scouted; false: there is none. */
 bool vq_coord_shared_turn_due(struct vq_coord *c, struct vq_coord_lane *lane, uint64_t *ret_shard);
-/* The next of the chains that ask turn `turn` where chain `shard` does, after `at` (`shard` itself: the first of them); VQ_TASK_NONE: there
- * is no other. */
+/* The next of the chains that ask turn `turn` where chain `shard` does, after `at` (`shard` itself:
+ * the first of them); VQ_TASK_NONE: there is no other. */
 uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t shard, uint32_t turn,
                                    uint64_t at);
 
@@ -518,10 +531,12 @@ enum vq_status vq_coord_stored_gather(struct vq_coord *c) VQ_WARN_UNUSED;
 uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior);
 /* Whether a repair of the slot's prior is leased, in whatever slot. */
 bool vq_coord_alike_out(const struct vq_coord *c, const struct vq_coord_slot *slot);
-/* The slot is leased. It ends when the slot is free again: then the shards that wait for it are stirred. */
+/* The slot is leased. It ends when the slot is free again: then the shards that wait for it are
+ * stirred. */
 void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot);
 void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot);
-/* A parked shard waits for the first repair that is out of those that it wants; for none, if there is none. */
+/* A parked shard waits for the first repair that is out of those that it wants; for none, if there
+ * is none. */
 void vq_coord_alike_wait(struct vq_coord *c, struct vq_coord_shard *shard);
 void vq_coord_alike_free(struct vq_index_node *node);
 
@@ -529,7 +544,8 @@ void vq_coord_alike_free(struct vq_index_node *node);
 /* Its holder hears that slot i is settled. */
 enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
                                     uint32_t i) VQ_WARN_UNUSED;
-/* The same of all that somebody else's answer settled, with each list that renews the lease: nothing says that a CANCEL was heard. */
+/* The same of all that somebody else's answer settled, with each list that renews the lease:
+ * nothing says that a CANCEL was heard. */
 enum vq_status vq_coord_lease_remind(struct vq_coord *c,
                                      struct vq_coord_shard *shard) VQ_WARN_UNUSED;
 enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;
@@ -540,15 +556,18 @@ void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, in
 /* Takes a live slot out of its lease: it is open again, or it is settled. */
 void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
 void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
-/* The holder's final result for slot i came, which says `outcome`. `wants_repair`: the holder skips the second order, and the repair. */
+/* The holder's final result for slot i came, which says `outcome`. `wants_repair`: the holder skips
+ * the second order, and the repair. */
 void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
                         enum vq_outcome outcome, bool wants_repair);
-/* Of a leased shard. The lease is over when nothing of it is live; then the shard is stirred (it may be freed). */
+/* Of a leased shard. The lease is over when nothing of it is live; then the shard is stirred (it
+ * may be freed). */
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
-/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is not needed. It is told, and gives back
- * what it does not ask: until then it may start what follows, and has the lease. */
+/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is
+ * not needed. It is told, and gives back what it does not ask: until then it may start what
+ * follows, and has the lease. */
 enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
                                      uint32_t i) VQ_WARN_UNUSED;
 /* Ends the lease with all that is live in it. The shard may be freed. */
@@ -583,7 +602,8 @@ enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_calls_orphaned(const struct vq_coord *c);
 
 /* batch.c */
-/* A question's answer without a verdict. Its repair is asked under a lease of its own, if the store has none of its text. */
+/* A question's answer without a verdict. Its repair is asked under a lease of its own, if the store
+ * has none of its text. */
 bool vq_coord_wants_repair(const struct vq_coord *c, const struct vq_result *r);
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);
 bool vq_coord_gather_busy(
@@ -652,9 +672,11 @@ void vq_coord_waiting_free(struct vq_coord *c);
 
 /* coord.c */
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
-/* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one too. */
+/* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one
+ * too. */
 int64_t vq_coord_waits_until(const struct vq_coord *c);
-/* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who stops until then does not stop cleanly. */
+/* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who
+ * stops until then does not stop cleanly. */
 void vq_coord_clean_later(struct vq_coord *c);
 bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
@@ -664,7 +686,8 @@ enum vq_status vq_coord_turn(struct vq_coord *c) VQ_WARN_UNUSED;
 /* tally.c */
 void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from,
                          enum vq_outcome to);
-/* The task that was settled last was settled by the store: it says nothing of how fast calls settle tasks. */
+/* The task that was settled last was settled by the store: it says nothing of how fast calls settle
+ * tasks. */
 void vq_coord_tally_stored(struct vq_coord *c);
 void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result);
 

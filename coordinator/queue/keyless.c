@@ -1,5 +1,6 @@
-/* Which pools a worker has no key for, in words for people: "no key for team, lab: TEAM_KEY is not set". Pools with the same reason
- * share one sentence. A pool that no judge of the stage asks is left out, since no key is missed there. */
+/* Which pools a worker has no key for, in words for people: "no key for team, lab: TEAM_KEY is not
+ * set". Pools with the same reason share one sentence. A pool that no judge of the stage asks is
+ * left out, since no key is missed there. */
 #include "coordinator/queue/internal.h"
 
 #include "common/base/alloc.h"

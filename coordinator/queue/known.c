@@ -1,7 +1,9 @@
-/* Which judges were answered, by which pool, in the stages before this one, and in this one by an earlier process. Each stage and each process has a core
- * of its own, whose brakes have seen nothing: without this a judge that answered thousands of questions would count as one that never did, and each
- * resume would pay for the failures that pull the brake. A judge is the same in two stages if it has the
- * same name in the same role. Invariant: each entry stands once. Not its job: what an answer is (brake.c). */
+/* Which judges were answered, by which pool, in the stages before this one, and in this one by an
+ * earlier process. Each stage and each process has a core of its own, whose brakes have seen
+ * nothing: without this a judge that answered thousands of questions would count as one that never
+ * did, and each resume would pay for the failures that pull the brake. A judge is the same in two
+ * stages if it has the same name in the same role. Invariant: each entry stands once. Not its job:
+ * what an answer is (brake.c). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 

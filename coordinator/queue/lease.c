@@ -1,11 +1,13 @@
 /* Leases (rules 1, 2, 4, 5, 6, 25): who may start calls of which tasks, until when.
  *
- * A chain is leased whole, from its first open turn on, and counts as one: its holder asks the turns one behind the other.
+ * A chain is leased whole, from its first open turn on, and counts as one: its holder asks the
+ * turns one behind the other.
  *
- * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of an offer and
- * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when its holder's lists do not name it for a
- * term of its own clock, with its session, or when a new session does not list it. Only tasks that are open, not reserved and whose
- * first order is decided or goes along are leased.
+ * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it;
+ * held counts of an offer and `out` of a shard count the slots OUT. A lease ends when nothing of it
+ * is live, when its holder's lists do not name it for a term of its own clock, with its session, or
+ * when a new session does not list it. Only tasks that are open, not reserved and whose first order
+ * is decided or goes along are leased.
  * Not its job: what results say (batch.c), which shards are ready (shard.c). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
@@ -21,8 +23,9 @@ void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns)
     vq_list_push(&shard->holder->leases, &shard->of_holder);
 }
 
-/* All in the worker's own clock, so that no delay on the way matters: a list that was made a term after the lease was last
- * named does not name it, so its worker either never got it or has let it go; should it still get it, its term is over. */
+/* All in the worker's own clock, so that no delay on the way matters: a list that was made a term
+ * after the lease was last named does not name it, so its worker either never got it or has let it
+ * go; should it still get it, its term is over. */
 void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, int64_t stamp_ns)
 {
     struct vq_link *link;
@@ -324,7 +327,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 
 /* ---- granting ---- */
 
-/* A hungry worker: one that has the sample's texts, else the one that waited longest. NULL: none. */
+/* A hungry worker: one that has the sample's texts, else the one that waited longest. NULL:
+ * none. */
 static struct vq_coord_offer *lease_offer(struct vq_coord *c, struct vq_coord_lane *lane,
                                           const struct vq_coord_shard *shard)
 {
@@ -386,8 +390,8 @@ static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, ui
     return taken;
 }
 
-/* A chain's open turns, up to `room`; but not past one of which an answer is stored: when those before it are answered, the next look-up
- * says whether that is the one. */
+/* A chain's open turns, up to `room`; but not past one of which an answer is stored: when those
+ * before it are answered, the next look-up says whether that is the one. */
 static uint32_t lease_turns(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room)
 {
     uint32_t taken = 0;
@@ -454,7 +458,8 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     return lease_say(c, shard);
 }
 
-/* The shard whose turn it is. While all calls of a judge fail alike, one of a row that was not asked yet: that tells more. */
+/* The shard whose turn it is. While all calls of a judge fail alike, one of a row that was not
+ * asked yet: that tells more. */
 static struct vq_link *lease_next(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
     struct vq_link *first = vq_list_first(&lane->ready);

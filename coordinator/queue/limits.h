@@ -11,7 +11,8 @@
 #define VQ_COORD_LEASES_MAX   65536u     /* of one session */
 #define VQ_COORD_SHARDS_MAX   (1u << 20) /* in memory: being looked up, ready, leased or reserved */
 #define VQ_COORD_CALLS_MAX    (1u << 22) /* reserved calls of all workers together */
-/* Listed calls of one worker: more than a worker lists that keeps its own bounds (VQ_WORK_OUTBOX_MAX, VQ_WORK_CONCURRENCY_MAX). */
+/* Listed calls of one worker: more than a worker lists that keeps its own bounds
+ * (VQ_WORK_OUTBOX_MAX, VQ_WORK_CONCURRENCY_MAX). */
 #define VQ_COORD_SESSION_CALLS_MAX (1u << 18)
 #define VQ_COORD_CREDIT_MAX        65536u /* what a session may ask to hold of one judge */
 #define VQ_COORD_LOOKUPS_MAX       64u    /* look-ups that are out at a time */
@@ -36,7 +37,8 @@
     3u /* leases lost with their worker before a shard goes task by task */
 #define VQ_COORD_PROBES_MAX                                                                        \
     3u /* tasks of a judge that may fail one after another before it counts as tried */
-#define VQ_COORD_UNSETTLED_MAX    16u /* final results of a judge in a row that settle nothing: stop */
+/* final results of a judge in a row that settle nothing: stop */
+#define VQ_COORD_UNSETTLED_MAX    16u
 #define VQ_COORD_FRESH_HEARTBEATS 3 /* a session that was silent for longer gets no new lease */
 #define VQ_COORD_GRANT_HEARTBEATS                                                                  \
     4u /* so often is GRANT said again; its worker answers with CREDIT: either may have been lost */
@@ -46,7 +48,8 @@
     2 /* so long nothing but the budget must be in the way before the run stops */
 #define VQ_COORD_BROKE_TERMS                                                                       \
     3 /* ... when some of it is kept for workers that are gone, and may be found yet */
-#define VQ_COORD_LINGER_TERMS   1 /* all settled, calls still out: terms to wait for their results */
+/* all settled, calls still out: terms to wait for their results */
+#define VQ_COORD_LINGER_TERMS   1
 #define VQ_COORD_KNOWN_MAX      4096u /* judges and pools that answered in earlier stages */
 #define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
 #define VQ_COORD_TEXT_BYTES_MAX 1000u

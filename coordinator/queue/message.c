@@ -1,7 +1,8 @@
-/* A peer's message: which session it belongs to, whether it keeps the rules, and who deals with it. Nothing a peer sends
- * fails an assertion or ends the run: strangers get BYE NO_SESSION, other sessions' messages are dropped and counted, a
- * broken rule makes its session deaf, which ends it as silence would, without blaming its tasks.
- * Not its job: decoding and its bounds (proto/wire.h). */
+/* A peer's message: which session it belongs to, whether it keeps the rules, and who deals with it.
+ * Nothing a peer sends fails an assertion or ends the run: strangers get BYE NO_SESSION, other
+ * sessions' messages are dropped and counted, a broken rule makes its session deaf, which ends it
+ * as silence would, without blaming its tasks. Not its job: decoding and its bounds
+ * (proto/wire.h). */
 #include "coordinator/queue/internal.h"
 
 #define TEXT_SHOWN_MAX 200 /* of a worker's farewell, in the log */
@@ -23,7 +24,8 @@ bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r)
            r->judge == r->shard % c->params.grid.judges;
 }
 
-/* What an earlier start leased may have been of another grid: a stage that followed from other answers. */
+/* What an earlier start leased may have been of another grid: a stage that followed from other
+ * answers. */
 bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
 {
     bool fits = r->stage != c->params.stage || r->fence.epoch != c->params.epoch ||
@@ -53,8 +55,8 @@ static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
            listed->fence.n <= s->fence_from;
 }
 
-/* One worker cannot fill the memory, nor, by calls that never return, the store: no worker has so many, and what it listed counts for
- * nothing. */
+/* One worker cannot fill the memory, nor, by calls that never return, the store: no worker has so
+ * many, and what it listed counts for nothing. */
 static enum vq_status listed_too_much(struct vq_coord *c, struct vq_coord_session *s)
 {
     vq_coord_calls_forget(c, s);
@@ -66,8 +68,8 @@ static bool lists_too_much(const struct vq_coord_session *s)
     return s->calls_count >= VQ_COORD_SESSION_CALLS_MAX;
 }
 
-/* A lease that is not current: its worker is told, and may have started calls since it made this list. What is open of the
- * shard is held back until a later list would name them. */
+/* A lease that is not current: its worker is told, and may have started calls since it made this
+ * list. What is open of the shard is held back until a later list would name them. */
 static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_held_lease *listed)
 {
@@ -86,7 +88,8 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
     return say_stale(c, s, listed);
 }
 
-/* A lease that a new session goes on with: what was settled may have been said to the old one in vain. */
+/* A lease that a new session goes on with: what was settled may have been said to the old one in
+ * vain. */
 static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shard *shard)
 {
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
@@ -105,8 +108,9 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
-/* Calls of a later stage are of an earlier start, which came further: that stage waits until they would have been listed again. Who
- * stops while calls of another stage than this one are out does not stop cleanly. */
+/* Calls of a later stage are of an earlier start, which came further: that stage waits until they
+ * would have been listed again. Who stops while calls of another stage than this one are out does
+ * not stop cleanly. */
 static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
 {
     for (uint32_t n = 0; n < held->calls_count; n++) {
@@ -141,7 +145,8 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
     return VQ_OK;
 }
 
-/* Calls that a worker without a spool is about to make, besides those of its last list (rule 10). */
+/* Calls that a worker without a spool is about to make, besides those of its last list (rule
+ * 10). */
 static enum vq_status take_more(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_held *held)
 {
@@ -234,7 +239,8 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->stamp_ns = msg->u.held.stamp_ns;
-    if (!over) { /* else the echo would renew what is over, should its CANCEL be lost: the next one comes soon */
+    /* else the echo would renew what is over, should its CANCEL be lost: the next one comes soon */
+    if (!over) {
         VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_ECHO,
                                                        .peer = s->peer,
                                                        .session = s->id,
@@ -307,8 +313,8 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
     }
 }
 
-/* Nothing is taken any more, but that calls of a later stage are out. A HELLO waits for the next stage; it is not answered, so that
- * nobody says it in a circle. */
+/* Nothing is taken any more, but that calls of a later stage are out. A HELLO waits for the next
+ * stage; it is not answered, so that nobody says it in a circle. */
 static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
 {
     if (msg->type == VQ_MSG_BYE) {

@@ -1,9 +1,11 @@
-/* Between this stage's sessions and the authority over the pools (authority.h): who is here, who has gone and what became of what
- * they left, who is told new slices, and the budget's end. The authority outlives the core: what was told to it stands.
+/* Between this stage's sessions and the authority over the pools (authority.h): who is here, who
+ * has gone and what became of what they left, who is told new slices, and the budget's end. The
+ * authority outlives the core: what was told to it stands.
  *
- * Invariants: a worker that was told of as here is told of as gone once, or hears the next stage's core; that all is settled which
- * gone workers left is said only when each of them is accounted for: its process has ended and its spool was read, or it has none and
- * what it listed is given up, and all of that is committed; or it is back. A GRANT waits once a session, and is made when it is
+ * Invariants: a worker that was told of as here is told of as gone once, or hears the next stage's
+ * core; that all is settled which gone workers left is said only when each of them is accounted
+ * for: its process has ended and its spool was read, or it has none and what it listed is given up,
+ * and all of that is committed; or it is back. A GRANT waits once a session, and is made when it is
  * taken. Not its job: how limits are split (the authority), spools (the shell). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
@@ -242,7 +244,8 @@ void vq_coord_work_say(struct vq_coord *c)
     }
 }
 
-/* Nothing that may yet change what was spent is known to be out, and there is work that waits for a call. */
+/* Nothing that may yet change what was spent is known to be out, and there is work that waits for a
+ * call. */
 static bool waits_for_money(const struct vq_coord *c)
 {
     if (c->open == 0 || c->lookups > 0 || !vq_coord_goes_on(c) || !vq_coord_gather_empty(c) ||
@@ -277,8 +280,9 @@ static bool may_be_asked(const struct vq_coord *c)
     return false;
 }
 
-/* For how long nothing may have been in flight before the run is out of money; 0: it is not. Some of the budget may be kept for
- * workers of which nobody knows what they spent, and the rest lie in pieces that are too small for a call. */
+/* For how long nothing may have been in flight before the run is out of money; 0: it is not. Some
+ * of the budget may be kept for workers of which nobody knows what they spent, and the rest lie in
+ * pieces that are too small for a call. */
 static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_money *money)
 {
     if (money->empty) {
@@ -300,8 +304,8 @@ static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_m
     return (starve ? VQ_COORD_BROKE_TERMS : 3 * VQ_COORD_BROKE_TERMS) * c->params.term_ns;
 }
 
-/* What workers said of calls in flight is a little old, judges that cost nothing may go on, and what gone workers left may be
- * found: it must last. */
+/* What workers said of calls in flight is a little old, judges that cost nothing may go on, and
+ * what gone workers left may be found: it must last. */
 enum vq_status vq_coord_money_tick(struct vq_coord *c)
 {
     struct vq_authority_money money;

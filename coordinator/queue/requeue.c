@@ -1,9 +1,11 @@
-/* Failed tasks that a person wants asked again: found by walking over the outcomes, a batch's worth at a time; opened when the store
- * has lifted their failure rows; then the cursors of the scout begin anew, and meet them among the settled ones.
+/* Failed tasks that a person wants asked again: found by walking over the outcomes, a batch's worth
+ * at a time; opened when the store has lifted their failure rows; then the cursors of the scout
+ * begin anew, and meet them among the settled ones.
  *
- * Invariants: a task is opened only from FAILED, and only after its commit; a look-up that was asked for before that settles nothing.
- * A task that may have failed while somebody else was still at it is not leased before a term has passed.
- * Not its job: which ones (the reasons are told), and failure rows (the store's). */
+ * Invariants: a task is opened only from FAILED, and only after its commit; a look-up that was
+ * asked for before that settles nothing. A task that may have failed while somebody else was still
+ * at it is not leased before a term has passed. Not its job: which ones (the reasons are told), and
+ * failure rows (the store's). */
 #include "coordinator/queue/internal.h"
 
 static bool wanted(const struct vq_coord *c, uint64_t task, uint32_t failures, uint32_t judge)
@@ -120,7 +122,8 @@ static bool open_again(struct vq_coord *c, uint64_t task)
     return true;
 }
 
-/* A twin's failure is the same row, which is lifted; that it is open the run state hears when it is settled again. */
+/* A twin's failure is the same row, which is lifted; that it is open the run state hears when it is
+ * settled again. */
 static void open_twins(struct vq_coord *c, uint64_t task)
 {
     uint64_t no = vq_coord_shard_of(c, task);

@@ -1,9 +1,10 @@
-/* Sessions (rule 2): one a HELLO, found by peer and by worker; what each worker can take (credit), who is hungry for
- * which judge, and how a session ends.
+/* Sessions (rule 2): one a HELLO, found by peer and by worker; what each worker can take (credit),
+ * who is hungry for which judge, and how a session ends.
  *
- * Invariants: a worker process has at most one session, a peer too; `heard` is ordered by when each was heard last; an offer is
- * in its lane's hungry list exactly while its worker can take a lease of that judge. A session that is replaced hands its
- * leases and calls on, in limbo until the worker's HELD names them. Not its job: granting leases. */
+ * Invariants: a worker process has at most one session, a peer too; `heard` is ordered by when each
+ * was heard last; an offer is in its lane's hungry list exactly while its worker can take a lease
+ * of that judge. A session that is replaced hands its leases and calls on, in limbo until the
+ * worker's HELD names them. Not its job: granting leases. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/queue/internal.h"
@@ -381,7 +382,8 @@ static const char *brake_way(const struct vq_brake *brake)
                                        : vq_call_end_word((enum vq_call_end)brake->end);
 }
 
-/* "The first 8 calls of judge j on pool p all failed the same way: bad_request, HTTP status 400, TEXT." */
+/* "The first 8 calls of judge j on pool p all failed the same way: bad_request, HTTP status 400,
+ * TEXT." */
 static void brake_text(struct vq_coord_lane *lane, uint32_t i, const char *pool)
 {
     const struct vq_brake *brake = &lane->brakes[i];
@@ -400,7 +402,8 @@ static void brake_text(struct vq_coord_lane *lane, uint32_t i, const char *pool)
                    advice == NULL ? "" : advice, advice == NULL ? "" : ".");
 }
 
-/* The tasks that failed for it are open again: another pool may answer them, or this one when the run goes on. */
+/* The tasks that failed for it are open again: another pool may answer them, or this one when the
+ * run goes on. */
 static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t i, const char *pool,
                                    const struct vq_result *r)
 {
@@ -462,7 +465,8 @@ static bool goes_on(const struct vq_coord_lane *lane)
     return (lane->answered || lane->answered_before) && !lane->braked;
 }
 
-/* Rule 25: at once when the judge never answered; later the run first finishes what the other judges can do. */
+/* Rule 25: at once when the judge never answered; later the run first finishes what the other
+ * judges can do. */
 enum vq_status vq_coord_pools_check(struct vq_coord *c)
 {
     uint64_t closed_open = 0;

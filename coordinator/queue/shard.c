@@ -1,16 +1,19 @@
-/* Shards in memory and the scout. A shard gets a struct when it is looked up or when a call of it becomes known, and loses it
- * when it is settled and no call of it is left. The scout walks each judge's shards in an order of the run, a sample's judges
- * near each other, and keeps a bounded number ready; shards that came back from a lease or were ready for long are looked up
- * again first, because the store may know more by now.
+/* Shards in memory and the scout. A shard gets a struct when it is looked up or when a call of it
+ * becomes known, and loses it when it is settled and no call of it is left. The scout walks each
+ * judge's shards in an order of the run, a sample's judges near each other, and keeps a bounded
+ * number ready; shards that came back from a lease or were ready for long are looked up again
+ * first, because the store may know more by now.
  *
- * Two runs on one store must not ask the same things at the same time: what one has leased the other cannot see. So all runs
- * go around the same circle of samples, and starts that follow each other in the store go around it against each other: they
- * meet at most twice, whatever their speeds. Those of one direction begin far apart, by the golden ratio. So do the
- * neighbours on the circle in the data: a run that ends early has seen all parts of it alike.
+ * Two runs on one store must not ask the same things at the same time: what one has leased the
+ * other cannot see. So all runs go around the same circle of samples, and starts that follow each
+ * other in the store go around it against each other: they meet at most twice, whatever their
+ * speeds. Those of one direction begin far apart, by the golden ratio. So do the neighbours on the
+ * circle in the data: a run that ends early has seen all parts of it alike.
  *
- * Invariants: shard.open counts its tasks without an outcome; a shard is in its lane's `again` or `ready` list exactly in that
- * state; `ready` is in the order of the scout; a look-up that something overtook (dirty) is asked again, so that nothing is leased on old knowledge.
- * Not its job: who gets a shard. */
+ * Invariants: shard.open counts its tasks without an outcome; a shard is in its lane's `again` or
+ * `ready` list exactly in that state; `ready` is in the order of the scout; a look-up that
+ * something overtook (dirty) is asked again, so that nothing is leased on old knowledge. Not its
+ * job: who gets a shard. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -130,7 +133,8 @@ static bool scout_rests(const struct vq_coord *c)
            c->gather->failures_count >= VQ_COORD_BATCH_SETTLED_MAX;
 }
 
-/* The lane whose cursor is furthest behind, of those that want more ready shards; NULL: none does. */
+/* The lane whose cursor is furthest behind, of those that want more ready shards; NULL: none
+ * does. */
 static struct vq_coord_lane *scout_lane(struct vq_coord *c)
 {
     uint32_t ready_max = c->params.ready_shards_max / c->params.grid.judges;
@@ -212,8 +216,8 @@ static bool is_over(const struct vq_coord *c, uint64_t no)
     return true;
 }
 
-/* A chain that is due, or the cursor's next shard, goes to look-up, unless it is settled already, was met before the cursor began anew, or
- * waits for another chain. */
+/* A chain that is due, or the cursor's next shard, goes to look-up, unless it is settled already,
+ * was met before the cursor began anew, or waits for another chain. */
 static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
 {
     struct vq_coord_shard *shard;
@@ -283,7 +287,8 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     return VQ_OK;
 }
 
-/* Sent so often without an answer that it is not leased again: *ret_over, and its failure gathers. */
+/* Sent so often without an answer that it is not leased again: *ret_over, and its failure
+ * gathers. */
 static enum vq_status give_up(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
                               bool *ret_over)
 {
@@ -403,8 +408,9 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
     return shard->priors.status;
 }
 
-/* In the scout's order. New ones belong last; those that were looked up again, near the front, before those of the same turn (chains that
- * were due at once): behind them its look-up would be old before its turn comes, and so on around. */
+/* In the scout's order. New ones belong last; those that were looked up again, near the front,
+ * before those of the same turn (chains that were due at once): behind them its look-up would be
+ * old before its turn comes, and so on around. */
 static void make_ready(struct vq_coord_lane *lane, struct vq_coord_shard *shard)
 {
     struct vq_link *before = &lane->ready;

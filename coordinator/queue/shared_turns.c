@@ -1,9 +1,11 @@
-/* Turns that several chains ask alike (common/judge/alike.h). Such a turn is asked in the first of them alone; the others are looked up and
- * leased when it is settled, and find there what it found. So no request of a stage is ever out twice.
+/* Turns that several chains ask alike (common/judge/alike.h). Such a turn is asked in the first of
+ * them alone; the others are looked up and leased when it is settled, and find there what it found.
+ * So no request of a stage is ever out twice.
  *
- * Invariants: a chain whose turns in common are not settled in the chain that asks them is not scouted, or parked; whatever settles or opens
- * such a turn passes here. Equal requests have equal answers and equal failure rows, so that a twin's outcome is never another one.
- * Not its job: which chains begin alike. */
+ * Invariants: a chain whose turns in common are not settled in the chain that asks them is not
+ * scouted, or parked; whatever settles or opens such a turn passes here. Equal requests have equal
+ * answers and equal failure rows, so that a twin's outcome is never another one. Not its job: which
+ * chains begin alike. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -106,7 +108,8 @@ bool vq_coord_shared_turns_due(const struct vq_coord_lane *lane)
     return lane->due_first != LAST;
 }
 
-/* In the tree of those that are `of` it: down, else on, else up and on. Only those that have the turn in common lead further down. */
+/* In the tree of those that are `of` it: down, else on, else up and on. Only those that have the
+ * turn in common lead further down. */
 uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t no, uint32_t turn,
                                    uint64_t at)
 {

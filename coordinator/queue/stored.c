@@ -1,7 +1,9 @@
-/* What the store has of a run that is resumed, taken over before anything is leased: progress goes on from where it was, and no rate counts it.
+/* What the store has of a run that is resumed, taken over before anything is leased: progress goes
+ * on from where it was, and no rate counts it.
  *
- * Invariants: a task settles here as it would after a look-up. The next batches carry these tasks to the run state; one batch has room for
- * VQ_COORD_BATCH_SETTLED_MAX of them, so a cursor walks over the outcomes.
+ * Invariants: a task settles here as it would after a look-up. The next batches carry these tasks
+ * to the run state; one batch has room for VQ_COORD_BATCH_SETTLED_MAX of them, so a cursor walks
+ * over the outcomes.
  * Not its job: reading the store. */
 #include "coordinator/queue/internal.h"
 

@@ -1,5 +1,5 @@
-/* Counts of tasks and calls, the rates of the last minute, and the status that people see. Counts change only with commits
- * and look-ups; nothing here decides anything. */
+/* Counts of tasks and calls, the rates of the last minute, and the status that people see. Counts
+ * change only with commits and look-ups; nothing here decides anything. */
 #include "common/base/clock.h"
 #include "common/base/sum.h"
 #include "coordinator/queue/internal.h"

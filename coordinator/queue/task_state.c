@@ -1,9 +1,10 @@
-/* The state of a task as a pure function, and the state machine that the table proto/task_states.def spells out.
+/* The state of a task as a pure function, and the state machine that the table
+ * proto/task_states.def spells out.
  *
- * Invariants: vq_task_state looks at nothing but its arguments; its order is failure row, not needed, answered, open; what a turn of a
- * chain comes behind is one of its arguments. The
- * table names every pair of state and event exactly once (a missing or doubled pair does not compile: see rules[]).
- * Not its job: reading answers or failure rows, knowing which tasks are leased. */
+ * Invariants: vq_task_state looks at nothing but its arguments; its order is failure row, not
+ * needed, answered, open; what a turn of a chain comes behind is one of its arguments. The table
+ * names every pair of state and event exactly once (a missing or doubled pair does not compile: see
+ * rules[]). Not its job: reading answers or failure rows, knowing which tasks are leased. */
 #include "coordinator/queue/task_state.h"
 
 /* ---- (answers, failure rows, plan) -> state ---- */
@@ -29,7 +30,8 @@ static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const st
     return VQ_OUTCOME_UNPARSEABLE;
 }
 
-/* Over the repeats: the first good answer; else the first open attempt that may be asked; else the last outcome. */
+/* Over the repeats: the first good answer; else the first open attempt that may be asked; else the
+ * last outcome. */
 static void attempts_view(const struct vq_task_plan *plan, const struct vq_attempt *attempts,
                           struct vq_task_view *ret_view)
 {

@@ -1,5 +1,6 @@
-/* What state a task is in: the one pure function of (answers, failure rows, plan) that commit, look-up and rebuild all
- * call, and the state machine of proto/task_states.def that every change of state goes through. */
+/* What state a task is in: the one pure function of (answers, failure rows, plan) that commit,
+ * look-up and rebuild all call, and the state machine of proto/task_states.def that every change of
+ * state goes through. */
 #ifndef VQ_COORDINATOR_QUEUE_TASK_STATE_H
 #define VQ_COORDINATOR_QUEUE_TASK_STATE_H
 
@@ -23,8 +24,9 @@ struct vq_task_plan {
     bool follows;           /* a turn of a chain that another one comes before ... */
     enum vq_outcome before; /* ... and what stands of that one */
     uint32_t repeat_max;    /* one for each resume with --retry-failed, and `retries` */
-    uint32_t
-        retries; /* so many of them follow an answer that cannot be read, and no failure: that was tried often enough */
+    /* so many of them follow an answer that cannot be read, and no failure: that was tried often
+     * enough */
+    uint32_t retries;
 };
 
 /* What is recorded of one request: a task's repeat number r. */
@@ -38,14 +40,17 @@ struct vq_attempt {
 struct vq_task_view {
     enum vq_outcome outcome; /* NONE: open */
     uint32_t repeat;         /* open: the repeat number to ask. Else the one whose answer stands */
-    bool
-        wants_repair; /* open: attempts[order][repeat] has an unparseable answer; its repair is to be asked */
+    /* open: attempts[order][repeat] has an unparseable answer; its repair is to be asked */
+    bool wants_repair;
 };
 
-/* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o.
- * In this order: not needed, in a cell that is left out; open or blocked, behind a turn that is open or has no good answer; a failure row; not needed (lazy swap, the other order's standing outcome is a parsed equal, N/A or
- * unsure, not audited; or forward's unasked order); answered; open. A failed, refused or unparseable first order does
- * not settle. Of several repeats the first vote (or text) stands; without one the last repeat's failure or non-vote. After more failures than repeat_max - retries no further one is asked. */
+/* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o. In
+ * this order: not needed, in a cell that is left out; open or blocked, behind a turn that is open
+ * or has no good answer; a failure row; not needed (lazy swap, the other order's standing outcome
+ * is a parsed equal, N/A or unsure, not audited; or forward's unasked order); answered; open. A
+ * failed, refused or unparseable first order does not settle. Of several repeats the first vote (or
+ * text) stands; without one the last repeat's failure or non-vote. After more failures than
+ * repeat_max - retries no further one is asked. */
 void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *const attempts[2],
                    unsigned order, struct vq_task_view *ret_view);
 
@@ -85,8 +90,8 @@ const char *vq_task_state_name(enum vq_task_states state); /* "open"; "?" */
 const char *vq_task_event_text(enum vq_task_events event);
 bool vq_task_state_terminal(enum vq_task_states state);
 
-/* What the table says of the pair: where it leads (*ret_next: the same state unless it MOVES) and, for STAYS and REFUSED,
- * why (*ret_why, nullable; NULL for MOVES). */
+/* What the table says of the pair: where it leads (*ret_next: the same state unless it MOVES) and,
+ * for STAYS and REFUSED, why (*ret_why, nullable; NULL for MOVES). */
 enum vq_task_rule vq_task_next(enum vq_task_states state, enum vq_task_events event,
                                enum vq_task_states *ret_next, const char **ret_why);
 

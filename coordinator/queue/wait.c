@@ -1,5 +1,6 @@
-/* Between two stages: what one core still has to wait for, and HELLOs that come when one core is FINISHED and the next is not there yet. They are kept, the last one a
- * peer, and said to the next core. Not its job: anything else that is said meanwhile; it is answered with BYE. */
+/* Between two stages: what one core still has to wait for, and HELLOs that come when one core is
+ * FINISHED and the next is not there yet. They are kept, the last one a peer, and said to the next
+ * core. Not its job: anything else that is said meanwhile; it is answered with BYE. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -58,7 +59,8 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     int64_t until_ns = vq_coord_waits_until(from);
     to->wait_until_ns = until_ns > to->wait_until_ns ? until_ns : to->wait_until_ns;
     to->held_by_hand = from->held_by_hand;
-    /* The term that was waited may have passed while their HELLOs lay here. After a crash they may have calls of this stage. */
+    /* The term that was waited may have passed while their HELLOs lay here. After a crash they may
+     * have calls of this stage. */
     to->unheard_until_ns = now_ns + (until_ns > 0 ? to->params.term_ns : to->params.heartbeat_ns);
     enum vq_status status = vq_coord_left_hand_over(from, to);
     status = status == VQ_OK ? vq_coord_known_hand_over(from, to) : status;
@@ -70,7 +72,8 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     return status;
 }
 
-/* Also those whose HELLO is still on its way: what they hear first is that the stage is over, then this. */
+/* Also those whose HELLO is still on its way: what they hear first is that the stage is over, then
+ * this. */
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code, int64_t now_ns)
 {
     VQ_ASSERT(c->finished && (code == VQ_BYE_DONE || code == VQ_BYE_STOPPED));

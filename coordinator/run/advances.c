@@ -1,6 +1,8 @@
-/* Keeps what workers on other machines were granted of the budget in the run's folder, so that what they spend is within it whoever
- * crashes when. Invariant: a GRANT goes out after the list that covers it is durable. Only with a budget; a worker asks for a new list when
- * it was granted more than half as much again as the last one said, so that lists are few. Not its job: what counts (the authority). */
+/* Keeps what workers on other machines were granted of the budget in the run's folder, so that what
+ * they spend is within it whoever crashes when. Invariant: a GRANT goes out after the list that
+ * covers it is durable. Only with a budget; a worker asks for a new list when it was granted more
+ * than half as much again as the last one said, so that lists are few. Not its job: what counts
+ * (the authority). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"

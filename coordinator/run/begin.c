@@ -1,6 +1,7 @@
-/* A coordinator's start in the call store: the epoch is raised, durably. That write may have to wait for another process, so it runs
- * in the thread pool while the loop says what it waits for. A store that knows nothing of a run that has run before was replaced:
- * going on would buy every answer again, so it is refused. */
+/* A coordinator's start in the call store: the epoch is raised, durably. That write may have to
+ * wait for another process, so it runs in the thread pool while the loop says what it waits for. A
+ * store that knows nothing of a run that has run before was replaced: going on would buy every
+ * answer again, so it is refused. */
 #include "coordinator/run/parts.h"
 #include "coordinator/store/calls/failures.h"
 

@@ -1,6 +1,7 @@
-/* Local workers and the built-in server. Workers outlive this process on purpose: after a kill of the coordinator they finish
- * what they hold, keep it in their spool, and come back to the resumed run. When one ends before the run does, its spool is
- * read first, then the core is told, then another takes its place. The built-in server dies with this process. */
+/* Local workers and the built-in server. Workers outlive this process on purpose: after a kill of
+ * the coordinator they finish what they hold, keep it in their spool, and come back to the resumed
+ * run. When one ends before the run does, its spool is read first, then the core is told, then
+ * another takes its place. The built-in server dies with this process. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -40,8 +41,8 @@ static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd
     return VQ_OK;
 }
 
-/* A spool that is damaged in its middle stops the start: going on would ask again for what it holds. What is wrong with others
- * (another run's) is said when they are read. */
+/* A spool that is damaged in its middle stops the start: going on would ask again for what it
+ * holds. What is wrong with others (another run's) is said when they are read. */
 static enum vq_status look_at_spools(struct vq_run *run, struct vq_error *err)
 {
     uint32_t k = 0;
@@ -209,7 +210,8 @@ static void restart_later(struct vq_local_worker *w)
     vq_timer_start(w->restart, pause > RESTART_MAX_MS ? RESTART_MAX_MS : pause, 0);
 }
 
-/* One dead worker's spool: all its results into batches, those committed, then the spool goes and the core hears of the end. */
+/* One dead worker's spool: all its results into batches, those committed, then the spool goes and
+ * the core hears of the end. */
 static void go_on_with_worker(struct vq_local_worker *w)
 {
     struct vq_run *run = w->run;
@@ -273,7 +275,8 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
     vq_loop_defer(run->loop, &w->reap); /* not from its own callback */
 }
 
-/* A spool that a worker holds which outlived the last coordinator: that worker comes back by itself, no second one for it. */
+/* A spool that a worker holds which outlived the last coordinator: that worker comes back by
+ * itself, no second one for it. */
 static bool spool_is_held(const struct vq_run *run, uint32_t k)
 {
     char file[64], path[VQ_RUN_PATH_BYTES_MAX];
@@ -290,7 +293,8 @@ static bool spool_is_held(const struct vq_run *run, uint32_t k)
     return held;
 }
 
-/* What an earlier worker left there comes in first: until then its importer has the lock, and a worker would end at once. */
+/* What an earlier worker left there comes in first: until then its importer has the lock, and a
+ * worker would end at once. */
 static bool spool_is_unread(const struct vq_run *run, uint32_t k)
 {
     return !run->strays_read &&
@@ -337,7 +341,8 @@ static void spawn_worker(struct vq_local_worker *w)
         vq_run_fatal(run, status, "cannot start local worker %u: %s", w->k, err.text);
         return;
     }
-    /* it could be started before: the machine lacks something for a while, descriptors or processes */
+    /* it could be started before: the machine lacks something for a while, descriptors or
+     * processes */
     vq_log(VQ_LOG_WARN, "worker.not_started", "k=%u why=%s", w->k, err.text);
     restart_later(w);
 }
@@ -377,8 +382,9 @@ enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Spools of workers that an earlier coordinator started: all that are free at the start and at the end; in between those for
- * which no worker is started here, since theirs may have outlived that coordinator and ended only now. */
+/* Spools of workers that an earlier coordinator started: all that are free at the start and at the
+ * end; in between those for which no worker is started here, since theirs may have outlived that
+ * coordinator and ended only now. */
 static void go_on_with_strays(struct vq_run *run)
 {
     if (run->import == NULL) {
@@ -478,8 +484,9 @@ void vq_children_stop(struct vq_run *run, int signum)
     }
 }
 
-/* Where this process cannot go on, calls in flight are not killed with it: each worker finishes its own, without beginning others,
- * and keeps the answers in its spool, from where the resumed run has them. */
+/* Where this process cannot go on, calls in flight are not killed with it: each worker finishes its
+ * own, without beginning others, and keeps the answers in its spool, from where the resumed run has
+ * them. */
 void vq_children_close(struct vq_run *run)
 {
     bool leave = run->fatal != VQ_OK && run->interrupts < 2;

@@ -1,6 +1,7 @@
-/* The commit point. One commit at a time: the batch goes to the store in the thread pool (durable), then to Redis in one script,
- * and only then does the core hear of it and ACK. Every step may be repeated: the store knows call ids, Redis knows n. When Redis
- * is away the batch waits, stored, until it is level again (redis.c). */
+/* The commit point. One commit at a time: the batch goes to the store in the thread pool (durable),
+ * then to Redis in one script, and only then does the core hear of it and ACK. Every step may be
+ * repeated: the store knows call ids, Redis knows n. When Redis is away the batch waits, stored,
+ * until it is level again (redis.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -31,7 +32,8 @@ static int by_task(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* What the commit derived, and what look-ups found before: each task once, the commit's word last. */
+/* What the commit derived, and what look-ups found before: each task once, the commit's word
+ * last. */
 static enum vq_status merge(struct vq_committer *c)
 {
     size_t n = c->commit.standing_count + c->from->settled_count;
@@ -58,7 +60,8 @@ static enum vq_status merge(struct vq_committer *c)
     return VQ_OK;
 }
 
-/* Whether this was not reported about the pool before; kinds beyond the room for them are not reported. */
+/* Whether this was not reported about the pool before; kinds beyond the room for them are not
+ * reported. */
 static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span kind)
 {
     struct vq_hasher h;
@@ -79,7 +82,8 @@ static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span k
     return true;
 }
 
-/* Answers that cannot be votes, each kind once per pool: people set a key, or ask for more tokens, before they pay for the rest. */
+/* Answers that cannot be votes, each kind once per pool: people set a key, or ask for more tokens,
+ * before they pay for the rest. */
 static void tell_odd(struct vq_run *run, const struct vq_coord_batch *batch)
 {
     for (size_t i = 0; i < batch->results_count; i++) {

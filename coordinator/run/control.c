@@ -1,5 +1,6 @@
-/* How others look in: endpoint.json with an address and a token, /status and /metrics on the loopback, and status.json every few
- * seconds for when this process is gone; and how a person tells the run something: POST /ctl (ctl.c). */
+/* How others look in: endpoint.json with an address and a token, /status and /metrics on the
+ * loopback, and status.json every few seconds for when this process is gone; and how a person tells
+ * the run something: POST /ctl (ctl.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"

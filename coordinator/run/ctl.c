@@ -1,6 +1,6 @@
-/* The table of commands, how their words are read, and what each does to a run. Invariant: everything that was carried out, and
- * everything that was refused, is a line of the run's log. Not its job: who may ask (the HTTP server's token), and deciding
- * anything that the core decides. */
+/* The table of commands, how their words are read, and what each does to a run. Invariant:
+ * everything that was carried out, and everything that was refused, is a line of the run's log. Not
+ * its job: who may ask (the HTTP server's token), and deciding anything that the core decides. */
 #include "coordinator/run/ctl.h"
 
 #include "common/base/clock.h"
@@ -359,7 +359,8 @@ static void answer_json(bool ok, const char *text, struct vq_buf *answer)
     vq_buf_putc(answer, '\n');
 }
 
-/* A command that was read too late: `vibeq ctl` has reported by then that its outcome is unknown. */
+/* A command that was read too late: `vibeq ctl` has reported by then that its outcome is
+ * unknown. */
 static int late(int64_t late_ms, const char *name, struct vq_buf *answer)
 {
     char text[VQ_ERROR_BYTES_MAX];

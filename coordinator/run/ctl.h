@@ -1,5 +1,6 @@
-/* What a person may tell a run that goes on, as a table: a command is one row. `vibeq ctl`, its help, the manual page and the run's
- * own HTTP door (POST /ctl) all read it. On the wire a command is a stamp (ctl_once.h) and its words, one a line. */
+/* What a person may tell a run that goes on, as a table: a command is one row. `vibeq ctl`, its
+ * help, the manual page and the run's own HTTP door (POST /ctl) all read it. On the wire a command
+ * is a stamp (ctl_once.h) and its words, one a line. */
 #ifndef VQ_COORDINATOR_RUN_CTL_H
 #define VQ_COORDINATOR_RUN_CTL_H
 
@@ -26,15 +27,16 @@ struct vq_ctl_command {
     const char *name; /* NULL ends the table */
     struct vq_ctl_arg args[VQ_CTL_ARGS_MAX];
     const char *help; /* what it does */
-    /* Whether the values, in the order of `args` (NULL: not given), make sense: before anything is sent, and again where it is
-     * carried out. NULL: any do. VQ_INVALID with a sentence. */
+    /* Whether the values, in the order of `args` (NULL: not given), make sense: before anything is
+     * sent, and again where it is carried out. NULL: any do. VQ_INVALID with a sentence. */
     enum vq_status (*check)(const char *const *values, struct vq_error *err);
-    /* Carries it out in the run's own loop, at once. `said`: what was done, a sentence. VQ_DENIED: it cannot be done now; err
-     * says why. Other statuses end the run. */
+    /* Carries it out in the run's own loop, at once. `said`: what was done, a sentence. VQ_DENIED:
+     * it cannot be done now; err says why. Other statuses end the run. */
     enum vq_status (*carry_out)(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                 struct vq_error *err);
-    const char *otherwise; /* the words after "vibeq" that come nearest when the run does not run;
-                              RUN stands for its name */
+    /* the words after "vibeq" that come nearest when the run does not run; RUN stands for its
+     * name */
+    const char *otherwise;
 };
 
 extern const struct vq_ctl_command vq_ctl_commands[];
@@ -44,7 +46,8 @@ struct vq_ctl_asked {
     const char *values[VQ_CTL_ARGS_MAX]; /* point into the words */
 };
 
-/* The words after the run's name. VQ_INVALID with a sentence: no such command, or its arguments are not right. */
+/* The words after the run's name. VQ_INVALID with a sentence: no such command, or its arguments are
+ * not right. */
 enum vq_status vq_ctl_parse(const char *const *words, size_t count, struct vq_ctl_asked *ret_asked,
                             struct vq_error *err) VQ_WARN_UNUSED;
 /* The bit (vq_outcome_failure_bit) of one of VQ_CTL_CLASSES; 0: it is none. */
@@ -54,8 +57,9 @@ enum vq_status vq_ctl_failures_check(const char *name, struct vq_error *err) VQ_
 /* "requeue [--class CLASS]" */
 void vq_ctl_usage(const struct vq_ctl_command *command, struct vq_buf *out);
 
-/* The body of a POST /ctl: carries it out, notes it in the log, and answers {"ok": ..., "text": ...}. Returns the HTTP status:
- * 200, 400 (it makes no sense), 409 (not now, or too late). An id that was asked before gets the same reply again. */
+/* The body of a POST /ctl: carries it out, notes it in the log, and answers {"ok": ..., "text":
+ * ...}. Returns the HTTP status: 200, 400 (it makes no sense), 409 (not now, or too late). An id
+ * that was asked before gets the same reply again. */
 int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer);
 
 #endif

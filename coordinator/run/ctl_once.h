@@ -1,6 +1,7 @@
-/* A command of `vibeq ctl` is carried out once and in time. The front end puts a stamp before the words: an id and a deadline. A
- * command that is read after its deadline is dropped, because the person was told by then that its fate is unknown; one whose id
- * was carried out before gets the same reply again. Pure. */
+/* A command of `vibeq ctl` is carried out once and in time. The front end puts a stamp before the
+ * words: an id and a deadline. A command that is read after its deadline is dropped, because the
+ * person was told by then that its fate is unknown; one whose id was carried out before gets the
+ * same reply again. Pure. */
 #ifndef VQ_COORDINATOR_RUN_CTL_ONCE_H
 #define VQ_COORDINATOR_RUN_CTL_ONCE_H
 
@@ -31,7 +32,8 @@ struct vq_ctl_once {
 
 /* "@ID DEADLINE\n" */
 void vq_ctl_stamp_put(const struct vq_ctl_stamp *stamp, struct vq_buf *out);
-/* Takes a stamp off the front of `body`; without one *ret_stamp has no id. VQ_INVALID with a sentence: what begins like one is none. */
+/* Takes a stamp off the front of `body`; without one *ret_stamp has no id. VQ_INVALID with a
+ * sentence: what begins like one is none. */
 enum vq_status vq_ctl_stamp_take(struct vq_span *body, struct vq_ctl_stamp *ret_stamp,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 

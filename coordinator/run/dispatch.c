@@ -1,5 +1,6 @@
-/* Frames from workers into the core, the core's actions out again. Each action is carried out in the order it was given. Not its
- * job: deciding anything; a frame that cannot be decoded is answered with BYE and counted. */
+/* Frames from workers into the core, the core's actions out again. Each action is carried out in
+ * the order it was given. Not its job: deciding anything; a frame that cannot be decoded is
+ * answered with BYE and counted. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -200,7 +201,8 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     }
 }
 
-/* All that the core wants done; false: not now. Where samples are made of stored answers, one snapshot serves them all. */
+/* All that the core wants done; false: not now. Where samples are made of stored answers, one
+ * snapshot serves them all. */
 static bool carry_out_all(struct vq_run *run)
 {
     struct vq_coord_action action;
@@ -281,8 +283,8 @@ static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
     return VQ_OK;
 }
 
-/* The address of last time, so that workers that wait for this run find it again; where its port was not asked for, another free one
- * will do when that one is taken. */
+/* The address of last time, so that workers that wait for this run find it again; where its port
+ * was not asked for, another free one will do when that one is taken. */
 static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
 {
     struct vq_listen listen;

@@ -1,4 +1,5 @@
-/* accounting.json: what a run's calls came to, out of the ledger, stage by stage and all together. */
+/* accounting.json: what a run's calls came to, out of the ledger, stage by stage and all
+ * together. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -62,7 +63,8 @@ static void stages_json(const struct vq_stage_grid *const *askings, const struct
     vq_json_array_end(j);
 }
 
-/* By name, over all roles that a model plays; roles and their models in the order of the configuration. */
+/* By name, over all roles that a model plays; roles and their models in the order of the
+ * configuration. */
 static void models_json(const struct vq_run *run, const struct vq_stage_grid *const *askings,
                         const struct vq_account *a, struct vq_json *j)
 {

@@ -1,5 +1,6 @@
-/* The run's authority over its pools: made of the configuration and of what the ledger says was spent, told the wall clock, days and
- * locks, and what befalls its pools is said once each, in the log and to the person. Not its job: slices (the core asks for them). */
+/* The run's authority over its pools: made of the configuration and of what the ledger says was
+ * spent, told the wall clock, days and locks, and what befalls its pools is said once each, in the
+ * log and to the person. Not its job: slices (the core asks for them). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +18,8 @@
 #define CLOCK_NS    VQ_NS_PER_S
 #define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers come one by one */
 #define DAY_S       INT64_C(86400)
-#define JITTER_NS   (100 * VQ_NS_PER_MS) /* how unevenly a connection carries what was sent evenly */
+/* how unevenly a connection carries what was sent evenly */
+#define JITTER_NS   (100 * VQ_NS_PER_MS)
 #define SEE_NS      (200 * VQ_NS_PER_MS)
 #define STOPPED_MAX 3u /* pools that a line names */
 
@@ -87,7 +89,8 @@ static enum vq_status want_lock(struct vq_run *run, uint32_t p, uint64_t fingerp
                               pools->uses.uses[p].limits.share);
 }
 
-/* Those that need no key are locked by their provider alone, now; the others when a worker says which key it has. */
+/* Those that need no key are locked by their provider alone, now; the others when a worker says
+ * which key it has. */
 static enum vq_status open_locks(struct vq_run *run)
 {
     struct vq_buf dir;
@@ -135,8 +138,8 @@ static void see_keys(struct vq_run *run)
 
 /* ---- the authority ---- */
 
-/* Nothing is granted while a person says so, and while what an earlier process left in spools is not in the store yet: it may have
- * cost what would be spent again. */
+/* Nothing is granted while a person says so, and while what an earlier process left in spools is
+ * not in the store yet: it may have cost what would be spent again. */
 static void hold(struct vq_run *run)
 {
     bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
@@ -226,13 +229,15 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
     vq_run_message(run, "Pool %s is no longer %s, after %s.", name, word, took);
 }
 
-/* The built-in server is a pool of every configuration; where no judge needs it, it does not run. */
+/* The built-in server is a pool of every configuration; where no judge needs it, it does not
+ * run. */
 bool vq_limits_idle(const struct vq_run *run, uint32_t p)
 {
     return run->offline == NULL && run->source.pools->uses.uses[p].base_url == NULL;
 }
 
-/* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so nobody would look for it. */
+/* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so
+ * nobody would look for it. */
 static void see_unserved(struct vq_run *run, int64_t now)
 {
     bool served = false;

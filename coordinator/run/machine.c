@@ -1,5 +1,6 @@
-/* A call in flight is an open file in the worker and, when the built-in server answers, one more there. Asked before anything
- * is made or sent: a worker that runs out of files half-way would fail calls that were paid for. */
+/* A call in flight is an open file in the worker and, when the built-in server answers, one more
+ * there. Asked before anything is made or sent: a worker that runs out of files half-way would fail
+ * calls that were paid for. */
 #include "coordinator/run/machine.h"
 
 #include "common/net/loop.h"

@@ -1,5 +1,6 @@
-/* What a run says: a line for the person who watches, the log, and the one reason why it cannot go on. The first reason is kept; it
- * ends the loop. Not its job: the progress line, or deciding what is fatal. */
+/* What a run says: a line for the person who watches, the log, and the one reason why it cannot go
+ * on. The first reason is kept; it ends the loop. Not its job: the progress line, or deciding what
+ * is fatal. */
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/run/parts.h"

@@ -1,4 +1,5 @@
-/* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core -> actions -> commit -> actions.
+/* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core ->
+ * actions -> commit -> actions.
  *
  *   run.c       start and stop, in order; the loop's turn
  *   begin.c     the start in the call store
@@ -8,9 +9,11 @@
  *   commit.c    the commit point: store, then Redis, then the core hears of it
  *   redis.c     the private server, the connection, falling behind and rebuilding
  *   children.c  local workers and the built-in server
- *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
+ *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check`
+ *               uses it too)
  *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
- *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the table too)
+ *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the
+ *               table too)
  *   ctl_once.c  its commands in time and once (its own header)
  *   told.c      what its commands set, as a list (its own header)
  *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
@@ -62,8 +65,8 @@
 #define VQ_RUN_REDIS_WAIT_MS       135000
 #define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
     15000 /* a server that somebody else starts is there, or it is not */
-/* All is answered, but workers elsewhere may hold answers that came late: for one that went silent the end waits so long once, and a resume
- * is up for so long at least. */
+/* All is answered, but workers elsewhere may hold answers that came late: for one that went silent
+ * the end waits so long once, and a resume is up for so long at least. */
 #define VQ_RUN_MISSED_MS  2000
 #define VQ_RUN_COLLECT_MS 4000
 #define VQ_RUN_STORED_MS                                                                           \
@@ -277,8 +280,8 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
 void vq_committer_redis_ready(
     struct vq_run *run); /* Redis is level with the store: apply what waits */
 void vq_committer_watch(struct vq_run *run);
-/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store is in a spool. Does nothing
- * while the store is being written. */
+/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store
+ * is in a spool. Does nothing while the store is being written. */
 void vq_committer_give_up(struct vq_run *run, const char *why);
 bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
 void vq_committer_free(struct vq_run *run);
@@ -292,8 +295,9 @@ void vq_run_redis_tick(struct vq_run *run);
 void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
 /* Whether `why`, of on_down, says that the server is there and does not let us in. */
 bool vq_run_redis_denies(const char *why);
-/* How a start that fails for Redis is said, here and by trial.c: the password is refused, the private server does not start, nothing
- * answers after waiting (`waited` is what the loop returned). */
+/* How a start that fails for Redis is said, here and by trial.c: the password is refused, the
+ * private server does not start, nothing answers after waiting (`waited` is what the loop
+ * returned). */
 enum vq_status vq_run_redis_denied(const char *why, struct vq_error *err);
 enum vq_status vq_run_redis_failed(const char *why, struct vq_error *err);
 enum vq_status vq_run_redis_silent(bool shared, enum vq_status waited, const char *why,
@@ -324,7 +328,8 @@ void vq_control_close(struct vq_run *run);
 void vq_control_write_status(struct vq_run *run);
 
 /* told_run.c */
-/* A command was carried out: it is in the run's folder before its reply. What cannot be kept is added to the reply. */
+/* A command was carried out: it is in the run's folder before its reply. What cannot be kept is
+ * added to the reply. */
 void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said);
 void vq_told_apply(struct vq_run *run); /* of a run that is resumed: when its core is there */
 

@@ -1,10 +1,11 @@
 /* The files of one key under RUNS/pools.
  *
- * Invariants: who has a file has its flock; nothing is taken but under the gate, so that nobody is counted twice or missed. The shares
- * of those who live, and of those whose term is not over, are at most the whole; who has the whole is alone.
- * A holder touches its file, so that after its death its time of modification tells when that was; an orderly end empties it or
- * takes it away. NAME and NAME.gate stay for ever: a file that others may wait for must not be replaced.
- * Not its job: trying again, Redis, which pools a key serves (pool_lock.c). */
+ * Invariants: who has a file has its flock; nothing is taken but under the gate, so that nobody is
+ * counted twice or missed. The shares of those who live, and of those whose term is not over, are
+ * at most the whole; who has the whole is alone. A holder touches its file, so that after its death
+ * its time of modification tells when that was; an orderly end empties it or takes it away. NAME
+ * and NAME.gate stay for ever: a file that others may wait for must not be replaced. Not its job:
+ * trying again, Redis, which pools a key serves (pool_lock.c). */
 #include "coordinator/run/pool_file.h"
 
 #include "common/base/alloc.h"
@@ -124,7 +125,8 @@ static void note_read(int fd, struct note *ret_note)
     }
 }
 
-/* For how long the workers of a holder that has died may go on; 0: it gave it back, or that is over. */
+/* For how long the workers of a holder that has died may go on; 0: it gave it back, or that is
+ * over. */
 static int64_t note_left_ms(const struct note *note, const struct vq_pool_owner *me,
                             int64_t unix_ms)
 {
@@ -185,7 +187,8 @@ static enum vq_status path_of(const char *dir, const char *name, const char *suf
                                    : vq_fail(err, VQ_LIMIT, "%s: the path is too long", dir);
 }
 
-/* Under the gate. One other share: counted while its holder lives or its workers may; else its file goes. */
+/* Under the gate. One other share: counted while its holder lives or its workers may; else its file
+ * goes. */
 static void see_share(const char *path, const struct vq_pool_owner *me, int64_t unix_ms,
                       struct others *others)
 {

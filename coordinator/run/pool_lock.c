@@ -1,9 +1,10 @@
 /* Locks of provider keys: which are wanted for which pool, tried and renewed in turns of the loop.
  *
- * Invariants: a pool is said to be ours only while each of its keys is held by file and, with a shared Redis, within a term of the
- * last renewal that Redis confirmed, counted from when that was sent. The entry in Redis lives for two terms: who loses the
- * connection stops granting after one, its workers' slices are over after the second, and only then may another run have the key.
- * One request a key is out at a time; it owns itself and outlives the locks if need be.
+ * Invariants: a pool is said to be ours only while each of its keys is held by file and, with a
+ * shared Redis, within a term of the last renewal that Redis confirmed, counted from when that was
+ * sent. The entry in Redis lives for two terms: who loses the connection stops granting after one,
+ * its workers' slices are over after the second, and only then may another run have the key. One
+ * request a key is out at a time; it owns itself and outlives the locks if need be.
  * Not its job: the files (pool_file.c), what a locked pool means (the authority). */
 #include "coordinator/run/pool_lock.h"
 
@@ -61,8 +62,8 @@ struct vq_pool_locks {
     struct pool pools[VQ_AUTHORITY_POOLS_MAX];
 };
 
-/* A hash a key: owner -> "END_MS SHARE WHO". ARGV: me, my uid, TTL in ms, share, who I am, the whole. An earlier start of my run
- * is over, its run lock is mine. */
+/* A hash a key: owner -> "END_MS SHARE WHO". ARGV: me, my uid, TTL in ms, share, who I am, the
+ * whole. An earlier start of my run is over, its run lock is mine. */
 static const struct vq_redis_script take_script = {
     "local t = redis.call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"

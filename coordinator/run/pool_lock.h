@@ -1,8 +1,10 @@
-/* Rules 7 and 18: a pool is held by one coordinator. What is locked is each provider key that workers hold for it (identity of the
- * provider and fingerprint): by files under RUNS/pools (pool_file.h), and besides, on a shared Redis, by a key vibeq:pool:HASH for
- * runs on other machines. A share below 1 leaves the rest to runs that take theirs; together they never have more than the whole.
- * A pool is ours while all its keys are. The built-in server needs no lock: want nothing for it.
- * What it cannot know: a shared Redis that lost its data gives a key away at once; the holder learns it with its next renewal. */
+/* Rules 7 and 18: a pool is held by one coordinator. What is locked is each provider key that
+ * workers hold for it (identity of the provider and fingerprint): by files under RUNS/pools
+ * (pool_file.h), and besides, on a shared Redis, by a key vibeq:pool:HASH for runs on other
+ * machines. A share below 1 leaves the rest to runs that take theirs; together they never have more
+ * than the whole. A pool is ours while all its keys are. The built-in server needs no lock: want
+ * nothing for it. What it cannot know: a shared Redis that lost its data gives a key away at once;
+ * the holder learns it with its next renewal. */
 #ifndef VQ_COORDINATOR_RUN_POOL_LOCK_H
 #define VQ_COORDINATOR_RUN_POOL_LOCK_H
 
@@ -22,8 +24,8 @@ struct vq_pool_locks_options {
     uint32_t term_ms;   /* of this run's slices */
     struct vq_redis
         *redis; /* NULL: no shared one. Borrowed: it outlives the last tick and release */
-    /* From tick alone: whether the pool is ours has changed, or who has it. sentence: who, and what happens next; NULL when it is
-     * ours. Good for vq_authority_lock. */
+    /* From tick alone: whether the pool is ours has changed, or who has it. sentence: who, and what
+     * happens next; NULL when it is ours. Good for vq_authority_lock. */
     void (*changed)(void *ctx, uint32_t pool, bool ours, const char *sentence);
     void *ctx;
 };
@@ -31,18 +33,21 @@ struct vq_pool_locks_options {
 enum vq_status vq_pool_locks_create(const struct vq_pool_locks_options *options,
                                     struct vq_pool_locks **ret_locks) VQ_WARN_UNUSED;
 
-/* Pool (below VQ_AUTHORITY_POOLS_MAX) is used with this key (0: it needs none). Takes nothing: the next tick does. Known ones
- * change nothing, but for a larger share. Pools with the same key are locked together; the largest share counts. Until all
- * its keys are there, a pool is not ours. share: above 0; 1 or more: alone. VQ_LIMIT, VQ_NOMEM. */
+/* Pool (below VQ_AUTHORITY_POOLS_MAX) is used with this key (0: it needs none). Takes nothing: the
+ * next tick does. Known ones change nothing, but for a larger share. Pools with the same key are
+ * locked together; the largest share counts. Until all its keys are there, a pool is not ours.
+ * share: above 0; 1 or more: alone. VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, const char *identity,
                                   uint64_t fingerprint, double share) VQ_WARN_UNUSED;
-/* Tries what is not ours (each once a second), renews what is, and says what has changed. Often: a few times a second. */
+/* Tries what is not ours (each once a second), renews what is, and says what has changed. Often: a
+ * few times a second. */
 void vq_pool_locks_tick(struct vq_pool_locks *locks, int64_t now_ns);
 bool vq_pool_locks_ours(const struct vq_pool_locks *locks, uint32_t pool); /* as told last */
-/* Nothing of this run is out any more: gives all back, says nothing. What is wanted afterwards is taken again. Without it (the
- * process is killed) others wait until the term is over. */
+/* Nothing of this run is out any more: gives all back, says nothing. What is wanted afterwards is
+ * taken again. Without it (the process is killed) others wait until the term is over. */
 void vq_pool_locks_release(struct vq_pool_locks *locks);
-/* Keeps what was not released as if the process had died here. May be called before or after the connection's end. */
+/* Keeps what was not released as if the process had died here. May be called before or after the
+ * connection's end. */
 void vq_pool_locks_destroy(struct vq_pool_locks **locks);
 
 #endif

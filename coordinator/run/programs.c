@@ -1,5 +1,6 @@
-/* Where our other programs are, and the built-in server's start: its first line on standard output says its address, and nothing
- * else of it is read. Not its job: what its end means (the caller's `exited`). */
+/* Where our other programs are, and the built-in server's start: its first line on standard output
+ * says its address, and nothing else of it is read. Not its job: what its end means (the caller's
+ * `exited`). */
 #include "coordinator/run/programs.h"
 
 #include "common/base/clock.h"

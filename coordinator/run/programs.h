@@ -1,4 +1,5 @@
-/* Our other programs as children of this one: where they are, and how the built-in server is started. */
+/* Our other programs as children of this one: where they are, and how the built-in server is
+ * started. */
 #ifndef VQ_COORDINATOR_RUN_PROGRAMS_H
 #define VQ_COORDINATOR_RUN_PROGRAMS_H
 
@@ -9,7 +10,8 @@
 #define VQ_PROGRAM_URL_BYTES_MAX   128
 #define VQ_PROGRAM_OFFLINE_WAIT_MS 10000
 
-/* Beside this program, where an installation and the build put them; else the bare name, to be looked for in PATH. */
+/* Beside this program, where an installation and the build put them; else the bare name, to be
+ * looked for in PATH. */
 void vq_program_path(const char *name, char ret_path[VQ_PROGRAM_PATH_BYTES_MAX]);
 
 /* Borrowed for the call. */
@@ -22,8 +24,9 @@ struct vq_program_offline {
     void *ctx;
 };
 
-/* Starts vibeq-offline on a free loopback port and waits until it listens. It dies with this process. VQ_UNAVAILABLE, or what
- * vq_child_spawn says. *ret_child is set whenever the process was started, also when it did not come to listen. */
+/* Starts vibeq-offline on a free loopback port and waits until it listens. It dies with this
+ * process. VQ_UNAVAILABLE, or what vq_child_spawn says. *ret_child is set whenever the process was
+ * started, also when it did not come to listen. */
 enum vq_status vq_program_offline_start(struct vq_loop *loop,
                                         const struct vq_program_offline *options,
                                         struct vq_child **ret_child,

@@ -1,6 +1,7 @@
-/* Redis for a run: the private server or a shared one, the connection, and keeping its columns level with the store. Invariant:
- * nothing is written before owner and n were compared; any difference means rebuild. While Redis is away or being
- * rebuilt the core is paused: nothing is leased, nothing ACKed, nothing dropped. */
+/* Redis for a run: the private server or a shared one, the connection, and keeping its columns
+ * level with the store. Invariant: nothing is written before owner and n were compared; any
+ * difference means rebuild. While Redis is away or being rebuilt the core is paused: nothing is
+ * leased, nothing ACKed, nothing dropped. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -166,7 +167,8 @@ static void on_up(void *ctx)
     sync_begin(ctx);
 }
 
-/* The server is there and does not let us in: waiting helps nobody who has just typed the address. */
+/* The server is there and does not let us in: waiting helps nobody who has just typed the
+ * address. */
 bool vq_run_redis_denies(const char *why)
 {
     static const char *const words[] = {"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid"};
@@ -316,7 +318,8 @@ static void on_checked(void *ctx, enum vq_status status, const char *text)
     }
 }
 
-/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a run that another has taken. */
+/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a
+ * run that another has taken. */
 static void check_owner(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;

@@ -1,6 +1,7 @@
-/* A run from the first lock to the last file, in one order: store, loop, built-in server, socket, Redis, core, control, workers;
- * then the loop's turns; then the goodbye and the results. Whatever fails on the way, everything opened so far is closed and
- * nothing that was paid for is lost: it is in the store or in a spool. */
+/* A run from the first lock to the last file, in one order: store, loop, built-in server, socket,
+ * Redis, core, control, workers; then the loop's turns; then the goodbye and the results. Whatever
+ * fails on the way, everything opened so far is closed and nothing that was paid for is lost: it is
+ * in the store or in a spool. */
 #include "coordinator/run/run.h"
 
 #include "common/base/alloc.h"
@@ -58,7 +59,8 @@ static void on_hangup(void *ctx, int signum)
     vq_progress_gone(ctx);
 }
 
-/* The core stops when what it has received is committed. Redis may be away for good: then it stops without. */
+/* The core stops when what it has received is committed. Redis may be away for good: then it stops
+ * without. */
 static void stop_without_redis(struct vq_run *run)
 {
     bool due = run->interrupts > 1 || (run->draining && vq_run_now() >= run->drain_until_ns);
@@ -176,7 +178,8 @@ static bool workers_left(void *ctx)
     return (vq_children_gone(run) && !committing) || run->fatal != VQ_OK;
 }
 
-/* The core has said BYE. Local workers get a moment to leave by themselves; what their spools still hold is committed. */
+/* The core has said BYE. Local workers get a moment to leave by themselves; what their spools still
+ * hold is committed. */
 static void goodbye(struct vq_run *run)
 {
     run->done = true;
@@ -195,8 +198,9 @@ static bool never(void *ctx)
     return false;
 }
 
-/* Workers elsewhere may still be reading their ACKs and the BYE: a closed connection takes with it what was not read, and they
- * would wait for a coordinator that does not come back. Who speaks meanwhile is told BYE again. */
+/* Workers elsewhere may still be reading their ACKs and the BYE: a closed connection takes with it
+ * what was not read, and they would wait for a coordinator that does not come back. Who speaks
+ * meanwhile is told BYE again. */
 static void linger(struct vq_run *run)
 {
     bool remote = run->options->listen != NULL || run->options->workers == 0;

@@ -1,5 +1,5 @@
-/* Carries out a run on this machine: the coordinator with its store, Redis, workers and built-in server, from the first lock to
- * the written results. */
+/* Carries out a run on this machine: the coordinator with its store, Redis, workers and built-in
+ * server, from the first lock to the written results. */
 #ifndef VQ_COORDINATOR_RUN_RUN_H
 #define VQ_COORDINATOR_RUN_RUN_H
 
@@ -27,8 +27,9 @@ struct vq_run_options {
     bool quiet;
 };
 
-/* `run` is open and locked, and holds copies of all that `work` is made of. VQ_OK: *ret_end says how it ended, and everything worth saying was said.
- * Another status: it could not start; nothing was sent. */
+/* `run` is open and locked, and holds copies of all that `work` is made of. VQ_OK: *ret_end says
+ * how it ended, and everything worth saying was said. Another status: it could not start; nothing
+ * was sent. */
 enum vq_status vq_run_carry_out(const struct vq_run_options *options,
                                 const struct vq_run_work *work, struct vq_run_dir *run,
                                 enum vq_run_end *ret_end, struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,6 +1,7 @@
-/* The walk through the stages of a script (the method): a stage is made ready (asking.h), a core of its own asks it, its finished column is read out
- * of Redis, the answers go to the script, and it names the next one. Between two stages nothing is in flight here: every
- * batch is committed, every spool that was being read is in. Invariant: run->coord always belongs to run->asking. */
+/* The walk through the stages of a script (the method): a stage is made ready (asking.h), a core of
+ * its own asks it, its finished column is read out of Redis, the answers go to the script, and it
+ * names the next one. Between two stages nothing is in flight here: every batch is committed, every
+ * spool that was being read is in. Invariant: run->coord always belongs to run->asking. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -43,8 +44,8 @@ static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
     return caps;
 }
 
-/* What the run has in the store is settled before it is asked, so that its progress goes on from where it was. What takes longer than
- * may be is looked up in its turn. */
+/* What the run has in the store is settled before it is asked, so that its progress goes on from
+ * where it was. What takes longer than may be is looked up in its turn. */
 static enum vq_status take_stored(struct vq_run *run, struct vq_error *err)
 {
     const struct vq_plan *plan = &run->asking->plan;
@@ -96,7 +97,8 @@ static enum vq_status recall_row(void *ctx, const struct vq_call_row *row)
     return vq_coord_recall(r->run->coord, &call) ? VQ_OK : VQ_AGAIN;
 }
 
-/* How judges answered in earlier processes: of the first stage that has something to ask, which is where the last one stopped. */
+/* How judges answered in earlier processes: of the first stage that has something to ask, which is
+ * where the last one stopped. */
 static enum vq_status take_calls(struct vq_run *run, struct vq_error *err)
 {
     struct vq_coord_status s;
@@ -343,7 +345,8 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     return status;
 }
 
-/* The answers to the script, and what it wants next. Where nothing follows, run->asking stays that of the last core. */
+/* The answers to the script, and what it wants next. Where nothing follows, run->asking stays that
+ * of the last core. */
 static enum vq_status step(struct vq_run *run, struct vq_error *err)
 {
     VQ_TRY(vq_answers_take(&run->script, run->asking, run->outcomes, run->calls, &run->owner.uid,

@@ -1,5 +1,6 @@
-/* The list of what was told. Invariant: at most one command about one thing: the pause, the budget, and of each pool whether it is
- * parked and each of its limits. `concurrency N` is about all pools, so it takes the place of what was told of single ones. */
+/* The list of what was told. Invariant: at most one command about one thing: the pause, the budget,
+ * and of each pool whether it is parked and each of its limits. `concurrency N` is about all pools,
+ * so it takes the place of what was told of single ones. */
 #include "coordinator/run/told.h"
 
 #include "common/base/alloc.h"

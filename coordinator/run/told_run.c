@@ -1,5 +1,6 @@
-/* What was told survives this process: RUN/told.json is written before `vibeq ctl` gets its reply, and applied when the run is resumed.
- * --set of that resume wins, since it was said later. What cannot be kept or applied is printed at once. */
+/* What was told survives this process: RUN/told.json is written before `vibeq ctl` gets its reply,
+ * and applied when the run is resumed. --set of that resume wins, since it was said later. What
+ * cannot be kept or applied is printed at once. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -71,7 +72,8 @@ static void name(const struct vq_told_command *c, struct vq_buf *out)
     }
 }
 
-/* A run that stands still because of an earlier word must not look broken: also said under --quiet. */
+/* A run that stands still because of an earlier word must not look broken: also said under
+ * --quiet. */
 static void say_pause(struct vq_run *run, int64_t at_unix_ms)
 {
     char when[VQ_RUN_WHEN_BYTES];

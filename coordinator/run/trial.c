@@ -1,6 +1,7 @@
-/* Tries the parts of a run's start that need the network, in the order of the run: addresses first, then Redis. Invariant: when it returns,
- * no socket, no process and no folder of it is left. A private server gets one attempt, because a run that begins with failing starts is not
- * what a person wants to hear of after half a minute. Not its job: keys, files and the data. */
+/* Tries the parts of a run's start that need the network, in the order of the run: addresses first,
+ * then Redis. Invariant: when it returns, no socket, no process and no folder of it is left. A
+ * private server gets one attempt, because a run that begins with failing starts is not what a
+ * person wants to hear of after half a minute. Not its job: keys, files and the data. */
 #include "coordinator/run/trial.h"
 
 #include "common/text/file.h"

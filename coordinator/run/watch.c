@@ -1,5 +1,6 @@
-/* Looks, a few times a second, whether a run still makes progress and whether its pools are slow, and says each once when it begins and once when
- * it is over. What counts is decided in core/alarm.h and core/limited.h. Not its job: doing something about it. */
+/* Looks, a few times a second, whether a run still makes progress and whether its pools are slow,
+ * and says each once when it begins and once when it is over. What counts is decided in
+ * core/alarm.h and core/limited.h. Not its job: doing something about it. */
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/run/parts.h"

@@ -1,5 +1,5 @@
-/* Status as JSON and as Prometheus text, from the same counts, so that the two never disagree. Names of metrics are part of the
- * public interface: docs/use/metrics.md lists them. */
+/* Status as JSON and as Prometheus text, from the same counts, so that the two never disagree.
+ * Names of metrics are part of the public interface: docs/use/metrics.md lists them. */
 #include "common/base/sum.h"
 #include "coordinator/web/status_parts.h"
 
@@ -52,7 +52,8 @@ double vq_status_eta_s(const struct vq_coord_status *s)
     return s->settled_per_s > 0 ? (double)left(s) / s->settled_per_s : -1;
 }
 
-/* Tasks that are open and need a call, if the store has of the rest what it had of those that were looked up. */
+/* Tasks that are open and need a call, if the store has of the rest what it had of those that were
+ * looked up. */
 static double left_at_least(const struct vq_coord_status *s)
 {
     double scouted = s->shards == 0 ? 1 : (double)s->known_shards / (double)s->shards;

@@ -1,4 +1,5 @@
-/* What a run is doing, as JSON for people's tools and as Prometheus text. Pure text: the shell fills in the numbers. */
+/* What a run is doing, as JSON for people's tools and as Prometheus text. Pure text: the shell
+ * fills in the numbers. */
 #ifndef VQ_COORDINATOR_WEB_STATUS_H
 #define VQ_COORDINATOR_WEB_STATUS_H
 
@@ -25,8 +26,9 @@ struct vq_status_seen {
 struct vq_status_facts {
     const char *run;
     const char *uid_hex;
-    const char *
-        state; /* "starting", "running", "waiting", "paused", "held", "stalled", "draining", "finished", "stopped" */
+    /* "starting", "running", "waiting", "paused", "held", "stalled", "draining", "finished",
+     * "stopped" */
+    const char *state;
     const char *note;            /* what it waits for or why it stopped; "" */
     int64_t held_since_unix_ms;  /* paused by hand; 0: not */
     int64_t alarm_since_unix_ms; /* nothing was answered since; 0: no alarm */
@@ -53,8 +55,8 @@ struct vq_status_facts {
 
 /* Seconds until the open tasks are settled at the present rate; negative: unknown. */
 double vq_status_eta_s(const struct vq_coord_status *status);
-/* From `low_s` to `high_s`: the rate is known only as well as the tasks tell that were settled lately, and what was not looked up yet
- * may be in the store like what was. Negative: unknown. */
+/* From `low_s` to `high_s`: the rate is known only as well as the tasks tell that were settled
+ * lately, and what was not looked up yet may be in the store like what was. Negative: unknown. */
 struct vq_status_eta {
     double low_s, high_s;
 };

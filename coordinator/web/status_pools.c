@@ -1,4 +1,5 @@
-/* Pools and money in the status: where each limit comes from, how much of it is used, what is parked and until when. */
+/* Pools and money in the status: where each limit comes from, how much of it is used, what is
+ * parked and until when. */
 #include "coordinator/web/status_parts.h"
 
 #include "common/base/clock.h"

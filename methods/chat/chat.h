@@ -1,4 +1,5 @@
-/* Dialogues with a run's judges as a script of one stage beside the run: chains of queries in, what was answered out. Pure. */
+/* Dialogues with a run's judges as a script of one stage beside the run: chains of queries in, what
+ * was answered out. Pure. */
 #ifndef VQ_METHODS_CHAT_CHAT_H
 #define VQ_METHODS_CHAT_CHAT_H
 
@@ -14,7 +15,8 @@ struct vq_chat_input { /* borrowed while the script lives */
 };
 
 struct vq_chat;
-/* VQ_INVALID: no chain, or one without a query; VQ_LIMIT: too many, or one with more than VQ_CHAIN_TURNS_MAX; VQ_NOMEM. */
+/* VQ_INVALID: no chain, or one without a query; VQ_LIMIT: too many, or one with more than
+ * VQ_CHAIN_TURNS_MAX; VQ_NOMEM. */
 enum vq_status vq_chat_create(const struct vq_chat_input *input, struct vq_chat **ret_chat,
                               struct vq_error *err) VQ_WARN_UNUSED;
 void vq_chat_destroy(struct vq_chat **chat);

@@ -1,4 +1,5 @@
-/* Counts while the rows are read, words afterwards. Pure; owns nothing. Not its job: refusing a file (the readers of columns). */
+/* Counts while the rows are read, words afterwards. Pure; owns nothing. Not its job: refusing a
+ * file (the readers of columns). */
 #include "methods/data/cell_notes.h"
 
 #include "common/text/cell.h"

@@ -1,9 +1,11 @@
-/* The steps from records to samples, in this order: the sample of `limit` records a file; rows whose two outputs equal those
- * of an earlier row leave; train and test (of more than two models the split is of records, which then become a row for each pair, and repeated pairs
- * leave after that); rows with (nearly) identical outputs leave; seeded order; caps; ties leave if asked.
- * Invariants: every record read is a sample or counted under exactly one exclusion; each step draws from a stream of its
- * own, so that a setting of one step does not change the draws of another. Who owns what: the dataset owns its rows, the
- * tables own all texts. Not its job: reading files, printing. */
+/* The steps from records to samples, in this order: the sample of `limit` records a file; rows
+ * whose two outputs equal those of an earlier row leave; train and test (of more than two models
+ * the split is of records, which then become a row for each pair, and repeated pairs leave after
+ * that); rows with (nearly) identical outputs leave; seeded order; caps; ties leave if asked.
+ * Invariants: every record read is a sample or counted under exactly one exclusion; each step draws
+ * from a stream of its own, so that a setting of one step does not change the draws of another. Who
+ * owns what: the dataset owns its rows, the tables own all texts. Not its job: reading files,
+ * printing. */
 #include "methods/data/dataset.h"
 
 #include "common/base/alloc.h"
@@ -79,7 +81,8 @@ void vq_dataset_rng(const struct vq_dataset_build *b, enum vq_dataset_stream str
     vq_rng_seed(ret_rng, vq_hash_u64(&hash));
 }
 
-/* Takes the rows marked in b->leaves out, under one reason; clears the marks. Returns how many left. */
+/* Takes the rows marked in b->leaves out, under one reason; clears the marks. Returns how many
+ * left. */
 static uint32_t take_out(struct vq_dataset_build *b, enum vq_exclusion why)
 {
     uint32_t kept = 0;
@@ -136,14 +139,15 @@ static enum vq_status step_limit(struct vq_dataset_build *b)
     return VQ_OK;
 }
 
-/* What makes two rows the same pair: both outputs, and the file (a test row never makes a training row leave). */
+/* What makes two rows the same pair: both outputs, and the file (a test row never makes a training
+ * row leave). */
 struct pair_key {
     uint32_t a;
     uint32_t b;
     uint32_t file;
     uint32_t models; /* the pair of more than two: another pair may well have the same texts */
-    uint32_t
-        asked; /* with an image: question + 1. What two models say of two pictures may well be the same */
+    /* with an image: question + 1. What two models say of two pictures may well be the same */
+    uint32_t asked;
 };
 
 static enum vq_status mark_repeated(struct vq_dataset_build *b, struct pair_key *keys,
@@ -260,7 +264,8 @@ static enum vq_status step_near_identical(struct vq_dataset_build *b)
     return VQ_OK;
 }
 
-/* Writes one side's rows in seeded order behind `into`, at most `cap` of them (0: all). Returns how many. */
+/* Writes one side's rows in seeded order behind `into`, at most `cap` of them (0: all). Returns how
+ * many. */
 static uint32_t put_in_order(struct vq_dataset_build *b, enum vq_data_split split, uint32_t cap,
                              uint32_t *order, struct vq_data_row *into)
 {

@@ -1,6 +1,7 @@
-/* From a data file's table to the samples of a run: columns found, labels read, rows excluded, split, order. Pure: the same
- * tables, settings and seed give the same samples on every machine. The steps and their order are in the head
- * comment of dataset.c. (struct vq_sample is the judge library's; here a sample is a struct vq_data_row.) */
+/* From a data file's table to the samples of a run: columns found, labels read, rows excluded,
+ * split, order. Pure: the same tables, settings and seed give the same samples on every machine.
+ * The steps and their order are in the head comment of dataset.c. (struct vq_sample is the judge
+ * library's; here a sample is a struct vq_data_row.) */
 #ifndef VQ_METHODS_DATA_DATASET_H
 #define VQ_METHODS_DATA_DATASET_H
 
@@ -43,8 +44,9 @@ struct vq_data_row {
     struct vq_span
         image;       /* the cell; whoever loads the image puts it here (common/judge/image.h) */
     uint32_t record; /* number in its file, from 1 */
-    uint32_t
-        question; /* equal prompts (with the same image) share a number, dense over both files: the unit of resampling and folds */
+    /* equal prompts (with the same image) share a number, dense over both files: the unit of
+     * resampling and folds */
+    uint32_t question;
     uint32_t group;    /* dense number of the group column's value, or VQ_GROUP_NONE */
     int8_t preference; /* enum vq_preference */
     uint8_t split;     /* enum vq_data_split */
@@ -95,17 +97,18 @@ struct vq_dataset {
 /* What the function needs of a configuration. */
 struct vq_dataset_settings {
     const struct vq_conf_data *data;
-    /* Column names: A and B, or more; the rest NULL. Of more each record becomes a row for each pair that is compared: the steps until the split count
-     * records, those after it rows */
+    /* Column names: A and B, or more; the rest NULL. Of more each record becomes a row for each
+     * pair that is compared: the steps until the split count records, those after it rows */
     const char *models[VQ_MODELS_MAX];
     uint64_t seed;
     const struct vq_conf_pairs *pairs; /* of more than two; NULL: all pairs */
     uint64_t calls_each; /* judge calls of one comparison, for pairs.calls; 0: not known */
 };
 
-/* `test` may be NULL: then the split is by `test_share`. The tables must outlive the dataset. VQ_INVALID: a column that is
- * missing (the nearest name is given) or has two roles, a label that is neither a model nor a tie word (with counts), one row,
- * nothing left on a side. VQ_NOMEM. On VQ_OK the caller owns *ret_dataset. */
+/* `test` may be NULL: then the split is by `test_share`. The tables must outlive the dataset.
+ * VQ_INVALID: a column that is missing (the nearest name is given) or has two roles, a label that
+ * is neither a model nor a tie word (with counts), one row, nothing left on a side. VQ_NOMEM. On
+ * VQ_OK the caller owns *ret_dataset. */
 enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
                                 const struct vq_table *table, const struct vq_table *test,
                                 struct vq_dataset **ret_dataset,

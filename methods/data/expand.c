@@ -1,5 +1,6 @@
-/* Records of more than two models become rows: one for each pair that the design compares on the record, next to each other, in the order of the
- * records. Train and test each walk the list of pairs from its beginning, so that pairs are balanced on either side. Invariant: depends on the
+/* Records of more than two models become rows: one for each pair that the design compares on the
+ * record, next to each other, in the order of the records. Train and test each walk the list of
+ * pairs from its beginning, so that pairs are balanced on either side. Invariant: depends on the
  * models, the design, the seed and the split, never on a text. */
 #include "methods/data/parts.h"
 

@@ -1,4 +1,5 @@
-/* People's labels out of cells. Not its job: what is wrong with a label, and where (the readers of files). */
+/* People's labels out of cells. Not its job: what is wrong with a label, and where (the readers of
+ * files). */
 #include "methods/data/human_label.h"
 
 #include <strings.h>
@@ -18,7 +19,8 @@ static bool is_one_of(struct vq_span label, const char *const *words)
     return false;
 }
 
-/* As the digit itself, or as a program writes it that knows only real numbers: "1", "1.0", "1.00". */
+/* As the digit itself, or as a program writes it that knows only real numbers: "1", "1.0",
+ * "1.00". */
 static bool is_digit(struct vq_span label, char digit)
 {
     if (label.at[0] != digit || (label.bytes > 1 && label.at[1] != '.')) {

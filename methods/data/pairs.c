@@ -1,6 +1,7 @@
-/* The list of pairs. All pairs and pairs with a baseline are in the order of the models; the incomplete design uses the circle method of round robin
- * tournaments on the models in an order drawn from the seed: one model (or, of an odd number, a free place) stays, the others move on by one place
- * a round. Not its job: rows and their texts. */
+/* The list of pairs. All pairs and pairs with a baseline are in the order of the models; the
+ * incomplete design uses the circle method of round robin tournaments on the models in an order
+ * drawn from the seed: one model (or, of an odd number, a free place) stays, the others move on by
+ * one place a round. Not its job: rows and their texts. */
 #include "methods/data/pairs.h"
 
 #include "common/base/hash.h"

@@ -1,4 +1,5 @@
-/* Which pairs of models are compared on which record: a pure function of the models, the design and the seed. */
+/* Which pairs of models are compared on which record: a pure function of the models, the design and
+ * the seed. */
 #ifndef VQ_METHODS_DATA_PAIRS_H
 #define VQ_METHODS_DATA_PAIRS_H
 
@@ -14,20 +15,24 @@ struct vq_pairs {
     uint32_t models;
     uint32_t count; /* pairs that are compared at all */
     struct vq_pair pair[VQ_PAIRS_MAX];
-    /* Comparisons of a record: `count`, but for the incomplete design. There record n of N gets those numbered n * share .. (n + 1) * share (rounded
-     * down) of the list, which is walked again and again: each pair gets as many records as any other, or one fewer. */
+    /* Comparisons of a record: `count`, but for the incomplete design. There record n of N gets
+     * those numbered n * share .. (n + 1) * share (rounded down) of the list, which is walked again
+     * and again: each pair gets as many records as any other, or one fewer. */
     double share;
 };
 
-/* `pairs` NULL: all pairs. The list of the incomplete design goes round by round: in a round no model is in two pairs, so a record's models are as
- * different as can be; its order is drawn from the seed. `records`: those that are compared; they and `calls_each`, the judge calls of one comparison,
- * matter to pairs.calls alone. VQ_INVALID: the design asks for less than one comparison of each pair. */
+/* `pairs` NULL: all pairs. The list of the incomplete design goes round by round: in a round no
+ * model is in two pairs, so a record's models are as different as can be; its order is drawn from
+ * the seed. `records`: those that are compared; they and `calls_each`, the judge calls of one
+ * comparison, matter to pairs.calls alone. VQ_INVALID: the design asks for less than one comparison
+ * of each pair. */
 enum vq_status vq_pairs_plan(const struct vq_conf_pairs *pairs, const char *const *models,
                              uint32_t models_count, uint64_t seed, uint32_t records,
                              uint64_t calls_each, struct vq_pairs *ret_pairs,
                              struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The pairs of record `n` of a side: places [*ret_from, *ret_until) of the list, each taken modulo `count`. */
+/* The pairs of record `n` of a side: places [*ret_from, *ret_until) of the list, each taken modulo
+ * `count`. */
 void vq_pairs_of(const struct vq_pairs *pairs, uint32_t n, uint64_t *ret_from, uint64_t *ret_until);
 
 #endif

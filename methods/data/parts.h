@@ -25,13 +25,16 @@ void vq_dataset_warn(struct vq_dataset *set, const char *fmt, ...) VQ_PRINTF(2, 
 
 /* read.c: finds the columns of set->tables[file]. */
 enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file) VQ_WARN_UNUSED;
-/* Appends the file's records to b->rows (which has room) and numbers questions and groups. Labels are checked. */
+/* Appends the file's records to b->rows (which has room) and numbers questions and groups. Labels
+ * are checked. */
 enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file) VQ_WARN_UNUSED;
 
-/* expand.c: of more than two models, a row for each pair that is compared in the place of each record, and `leaves` for them. */
+/* expand.c: of more than two models, a row for each pair that is compared in the place of each
+ * record, and `leaves` for them. */
 enum vq_status vq_dataset_expand(struct vq_dataset_build *b) VQ_WARN_UNUSED;
 
-/* split.c: sets `split` of every row; a training row whose question is in the test file is marked in b->leaves. */
+/* split.c: sets `split` of every row; a training row whose question is in the test file is marked
+ * in b->leaves. */
 enum vq_status vq_dataset_split(struct vq_dataset_build *b) VQ_WARN_UNUSED;
 
 /* A generator for one purpose: draws of one step do not shift those of another. */

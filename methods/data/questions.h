@@ -1,5 +1,6 @@
-/* Gives each question a number, 0, 1, 2 ... in order of first appearance. A question is a prompt, or a prompt with an image. Rows of one number
- * are the unit of resampling: "describe this picture" about two pictures is two questions. */
+/* Gives each question a number, 0, 1, 2 ... in order of first appearance. A question is a prompt,
+ * or a prompt with an image. Rows of one number are the unit of resampling: "describe this picture"
+ * about two pictures is two questions. */
 #ifndef VQ_METHODS_DATA_QUESTIONS_H
 #define VQ_METHODS_DATA_QUESTIONS_H
 
@@ -7,8 +8,8 @@
 
 struct vq_questions { /* zeroed: empty, and no row may be added */
     struct vq_intern prompts, images, pairs;
-    uint32_t *
-        numbers; /* what the keys of `pairs` point to: prompt and image of a row, by their own numbers */
+    /* what the keys of `pairs` point to: prompt and image of a row, by their own numbers */
+    uint32_t *numbers;
     size_t rows, rows_max;
 };
 

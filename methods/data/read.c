@@ -1,6 +1,6 @@
-/* Columns, labels and texts of one table. Invariant: a label is a model, a tie word or empty, or the whole file is refused with
- * counts: a mistyped model name must not quietly become a tie or a vote. Tie words are read in any case; blanks around a
- * label do not count. */
+/* Columns, labels and texts of one table. Invariant: a label is a model, a tie word or empty, or
+ * the whole file is refused with counts: a mistyped model name must not quietly become a tie or a
+ * vote. Tie words are read in any case; blanks around a label do not count. */
 #include "methods/data/parts.h"
 
 #include "common/base/alloc.h"
@@ -270,8 +270,8 @@ static enum vq_status fail_unknown(const struct vq_dataset_build *b, unsigned fi
     return status;
 }
 
-/* With more than two models: the record's preference is VQ_PREFER_A, and model[0] names the preferred model. Expansion into rows then gives
- * each row its own preference. */
+/* With more than two models: the record's preference is VQ_PREFER_A, and model[0] names the
+ * preferred model. Expansion into rows then gives each row its own preference. */
 static enum vq_status read_label(const struct vq_dataset_build *b, struct vq_span cell,
                                  uint64_t line, struct unknown *unknown, struct vq_data_row *row)
 {

@@ -1,8 +1,9 @@
-/* Bit-parallel longest common subsequence over code points (Hyyro 2004). The shorter text gives the bits: for each of its
- * distinct code points a mask of where it stands. Each code point of the longer text updates a row V of bits,
- * V' = (V + (V & M)) | (V & ~M); the zeros that are left in V are the length. The shorter text is taken in blocks of BLOCK_BITS,
- * with the carry of the addition kept per code point from block to block, so that the masks stay small whatever the texts.
- * What begins or ends both texts alike is counted and cut off before. */
+/* Bit-parallel longest common subsequence over code points (Hyyro 2004). The shorter text gives the
+ * bits: for each of its distinct code points a mask of where it stands. Each code point of the
+ * longer text updates a row V of bits, V' = (V + (V & M)) | (V & ~M); the zeros that are left in V
+ * are the length. The shorter text is taken in blocks of BLOCK_BITS, with the carry of the addition
+ * kept per code point from block to block, so that the masks stay small whatever the texts. What
+ * begins or ends both texts alike is counted and cut off before. */
 #include "methods/data/similarity.h"
 
 #include "common/base/alloc.h"

@@ -1,7 +1,7 @@
-/* Train and test. Whole questions go to one side, so that a repeated prompt never stands in both; where that would leave a side
- * empty or nearly so (one prompt for all rows), rows are split one by one, with a warning. With a test file of its own, training
- * rows whose prompt occurs there leave. Invariant: depends on prompts, settings and seed, never on outputs or on which
- * model is A. */
+/* Train and test. Whole questions go to one side, so that a repeated prompt never stands in both;
+ * where that would leave a side empty or nearly so (one prompt for all rows), rows are split one by
+ * one, with a warning. With a test file of its own, training rows whose prompt occurs there leave.
+ * Invariant: depends on prompts, settings and seed, never on outputs or on which model is A. */
 #include "methods/data/parts.h"
 
 #include "common/base/alloc.h"
@@ -77,7 +77,8 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
     return status;
 }
 
-/* Rows of the data file whose question is in the test file leave, unless hardly any would remain. */
+/* Rows of the data file whose question is in the test file leave, unless hardly any would
+ * remain. */
 static enum vq_status split_by_file(struct vq_dataset_build *b)
 {
     bool *in_test = vq_alloc(vq_questions_count(&b->questions), sizeof(*in_test));

@@ -1,4 +1,5 @@
-/* What the calls of a run came to, for its report: out of accounting.json, as the run wrote it. Not its job: counting (run/finish.c). */
+/* What the calls of a run came to, for its report: out of accounting.json, as the run wrote it. Not
+ * its job: counting (run/finish.c). */
 #include "common/text/json_load.h"
 #include "methods/files/files.h"
 #include "proto/messages.h"

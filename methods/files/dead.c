@@ -1,5 +1,6 @@
-/* Dead letters in two passes: which tasks stand as failed, by the one function that says what stands; then what the ledger knows of
- * each of them. Not its job: lifting a failure (store/failures.h), and showing them (cli/verbs/dead.c). */
+/* Dead letters in two passes: which tasks stand as failed, by the one function that says what
+ * stands; then what the ledger knows of each of them. Not its job: lifting a failure
+ * (store/failures.h), and showing them (cli/verbs/dead.c). */
 #include "methods/files/dead.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* The dead letters of a run: tasks that failed for good, with what is known of why. Out of the call store, so of a run that goes on
- * as well as of one that is over. */
+/* The dead letters of a run: tasks that failed for good, with what is known of why. Out of the call
+ * store, so of a run that goes on as well as of one that is over. */
 #ifndef VQ_METHODS_FILES_DEAD_H
 #define VQ_METHODS_FILES_DEAD_H
 
@@ -22,8 +22,8 @@ struct vq_dead_list {
     size_t count, cap;
 };
 
-/* What stands as failed in the stages that the walk reached, as the view sees it. Cheap where nothing ever failed. The caller frees
- * *ret_list with vq_dead_free, before it ends the view. */
+/* What stands as failed in the stages that the walk reached, as the view sees it. Cheap where
+ * nothing ever failed. The caller frees *ret_list with vq_dead_free, before it ends the view. */
 enum vq_status vq_dead_find(const struct vq_replay *replay, struct vq_view *view,
                             const struct vq_id *run, struct vq_dead_list *ret_list,
                             struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,5 +1,6 @@
-/* Files of results, each made whole in memory or in pieces of rows, then written as one or compared byte by byte. Invariant: a file is
- * there whole or not at all. Not its job: what stands in them. */
+/* Files of results, each made whole in memory or in pieces of rows, then written as one or compared
+ * byte by byte. Invariant: a file is there whole or not at all. Not its job: what stands in
+ * them. */
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"
@@ -19,7 +20,8 @@ struct writing {
     uint32_t rows;
 };
 
-/* Onto standard output; a reader that has seen enough is no failure, and a terminal that was closed is none. */
+/* Onto standard output; a reader that has seen enough is no failure, and a terminal that was closed
+ * is none. */
 static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
 {
     errno = 0;

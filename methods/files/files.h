@@ -1,4 +1,5 @@
-/* Private to the results: the files of a folder of results, written or compared with what is there. */
+/* Private to the results: the files of a folder of results, written or compared with what is
+ * there. */
 #ifndef VQ_METHODS_FILES_FILES_H
 #define VQ_METHODS_FILES_FILES_H
 
@@ -16,8 +17,8 @@ struct vq_result_file {
 
 void vq_result_path(const struct vq_results *to, const char *name,
                     char ret_path[VQ_RUN_PATH_BYTES_MAX]);
-/* Writes them one by one, or compares each (to->differs); the last one also goes to standard output under to->json. `rows`: how many
- * the files with rows have. */
+/* Writes them one by one, or compares each (to->differs); the last one also goes to standard output
+ * under to->json. `rows`: how many the files with rows have. */
 enum vq_status vq_result_files(const struct vq_results *to, const struct vq_result_file *files,
                                size_t count, const void *of, uint32_t rows,
                                struct vq_error *err) VQ_WARN_UNUSED;

@@ -15,14 +15,16 @@ struct vq_human_job { /* all empty without the key */
     char sha256[65];
 };
 
-/* Reads the file, or the run's copy of it, and every line of it. A label of a vibe that is not in the frame is refused, unless the frame allows it.
- * VQ_INVALID names file, line and column; VQ_NOT_FOUND, VQ_LIMIT, VQ_NOMEM. */
+/* Reads the file, or the run's copy of it, and every line of it. A label of a vibe that is not in
+ * the frame is refused, unless the frame allows it. VQ_INVALID names file, line and column;
+ * VQ_NOT_FOUND, VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_human_load(struct vq_human_job *human, const struct vq_config *config,
                              const struct vq_label_frame *frame, const struct vq_run_dir *run,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_human_keep(const struct vq_human_job *human, const struct vq_config *config,
                              const struct vq_run_dir *run, struct vq_error *err) VQ_WARN_UNUSED;
-/* Puts the labels into `people` (as vq_labels_read); *ret_others: labels of vibes that the frame does not have. Nothing without the key. */
+/* Puts the labels into `people` (as vq_labels_read); *ret_others: labels of vibes that the frame
+ * does not have. Nothing without the key. */
 enum vq_status vq_human_apply(const struct vq_human_job *human, const struct vq_config *config,
                               const struct vq_label_frame *frame, int8_t *people,
                               uint32_t *ret_others, struct vq_error *err) VQ_WARN_UNUSED;

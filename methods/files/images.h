@@ -1,4 +1,5 @@
-/* The images that a data file names. Each file is read once, and a run keeps what was read beside its copy of the data. */
+/* The images that a data file names. Each file is read once, and a run keeps what was read beside
+ * its copy of the data. */
 #ifndef VQ_METHODS_FILES_IMAGES_H
 #define VQ_METHODS_FILES_IMAGES_H
 
@@ -18,7 +19,8 @@ struct vq_images { /* zeroed: empty */
     uint32_t urls; /* how many were given as URLs */
 };
 
-/* Where an image is named: in which data file (its path, its number in the run), and on which line. */
+/* Where an image is named: in which data file (its path, its number in the run), and on which
+ * line. */
 struct vq_image_from {
     const char *data_path;
     unsigned file;
@@ -28,8 +30,9 @@ struct vq_image_from {
 /* Reads what the run kept; no such copy is fine. VQ_CORRUPT, VQ_NOMEM. */
 enum vq_status vq_images_recall(struct vq_images *images, const struct vq_run_dir *run,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-/* Replaces a cell by what is sent for it; that lives as long as `images` and the table. A path is relative to the data file's folder.
- * VQ_INVALID, VQ_LIMIT, VQ_NOT_FOUND ...: err names line, file and what is wanted. */
+/* Replaces a cell by what is sent for it; that lives as long as `images` and the table. A path is
+ * relative to the data file's folder. VQ_INVALID, VQ_LIMIT, VQ_NOT_FOUND ...: err names line, file
+ * and what is wanted. */
 enum vq_status vq_images_load(struct vq_images *images, const struct vq_image_from *from,
                               struct vq_span *cell, struct vq_error *err) VQ_WARN_UNUSED;
 /* Writes the run's copy, if there is something to copy. */

@@ -1,6 +1,7 @@
-/* Builds a job in the order in which things can be wrong: files, table, columns and rows, templates, axes, judges, grid. Owns
- * everything in it; nothing in it changes while a run goes on, so that the thread pool may read it. Not its job: deciding
- * whether to go on (the verbs), or talking to anybody. */
+/* Builds a job in the order in which things can be wrong: files, table, columns and rows,
+ * templates, axes, judges, grid. Owns everything in it; nothing in it changes while a run goes on,
+ * so that the thread pool may read it. Not its job: deciding whether to go on (the verbs), or
+ * talking to anybody. */
 #include "methods/files/job.h"
 
 #include "common/base/alloc.h"
@@ -226,7 +227,8 @@ static bool is_offline_name(const char *model)
     return strncmp(model, "offline-", strlen("offline-")) == 0;
 }
 
-/* Also under another name: a pool that sends `as: offline-a` is vibeq-offline, whatever the judge is called. */
+/* Also under another name: a pool that sends `as: offline-a` is vibeq-offline, whatever the judge
+ * is called. */
 static bool is_answered_offline(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge)
 {
     uint32_t pools[VQ_POOLS_MAX];

@@ -1,4 +1,6 @@
-/* All that a run knows before anything is sent: configuration, data, templates, models in their roles, samples. Built from a configuration and its files, or from the copies in a run's folder. */
+/* All that a run knows before anything is sent: configuration, data, templates, models in their
+ * roles, samples. Built from a configuration and its files, or from the copies in a run's
+ * folder. */
 #ifndef VQ_METHODS_FILES_JOB_H
 #define VQ_METHODS_FILES_JOB_H
 
@@ -45,15 +47,17 @@ struct vq_job {
     struct vq_human_job human;
     struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
     uint32_t axes_count;
-    /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one kind of criteria (vq_job_give). NULL: method persona, whose prompts are made of answers */
+    /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one
+     * kind of criteria (vq_job_give). NULL: method persona, whose prompts are made of answers */
     struct vq_stage_grid *given;
 };
 
-/* Takes ownership of *take_config, also on failure. `run` NULL: reads the files that the configuration names; else the copies in
- * the run's folder. Errors name file, line and column. */
+/* Takes ownership of *take_config, also on failure. `run` NULL: reads the files that the
+ * configuration names; else the copies in the run's folder. Errors name file, line and column. */
 enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_dir *run,
                              struct vq_job **ret_job, struct vq_error *err) VQ_WARN_UNUSED;
-/* A job without data, for asking beside any run: the configuration's models in all roles and its templates, nothing else. */
+/* A job without data, for asking beside any run: the configuration's models in all roles and its
+ * templates, nothing else. */
 enum vq_status vq_job_create_bare(struct vq_config *take_config, struct vq_job **ret_job,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 void vq_job_destroy(struct vq_job **job);
@@ -74,7 +78,8 @@ int64_t vq_job_record(const struct vq_job *job, const struct vq_stage_grid *aski
 /* Which output a sample is, where outputs are rated one by one; else NULL. */
 const char *vq_job_output(const struct vq_job *job, const struct vq_stage_grid *asking,
                           uint32_t sample);
-/* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes, or without rows at all; VQ_OK for all others. */
+/* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes, or without rows at
+ * all; VQ_OK for all others. */
 /* The model whose output is A (side 0) or B (1) of the sample. */
 const char *vq_job_model(const struct vq_job *job, const struct vq_stage_grid *asking,
                          uint32_t sample, uint32_t side);

@@ -1,4 +1,5 @@
-/* Joins a job to what the loop of a run sees of it. Not its job: the loop, or what the results say. */
+/* Joins a job to what the loop of a run sees of it. Not its job: the loop, or what the results
+ * say. */
 #include "methods/files/job_work.h"
 
 #include "methods/files/results.h"

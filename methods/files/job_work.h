@@ -1,4 +1,5 @@
-/* A job as the work of a run: its method's script, and its results at the end; or a script beside the run. */
+/* A job as the work of a run: its method's script, and its results at the end; or a script beside
+ * the run. */
 #ifndef VQ_METHODS_FILES_JOB_WORK_H
 #define VQ_METHODS_FILES_JOB_WORK_H
 
@@ -14,7 +15,8 @@ struct vq_job_work {
     struct vq_run_work work;
 };
 
-/* Points into itself, so it stays where it is. The caller closes *work, also after a failure. What the method says. */
+/* Points into itself, so it stays where it is. The caller closes *work, also after a failure. What
+ * the method says. */
 enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 /* Asks `script` instead of the job's method; nothing is written. There is nothing to close. */

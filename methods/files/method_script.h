@@ -1,4 +1,5 @@
-/* What a job asks from its first stage to its last: the script that its method is, and what comes of it. */
+/* What a job asks from its first stage to its last: the script that its method is, and what comes
+ * of it. */
 #ifndef VQ_METHODS_FILES_METHOD_SCRIPT_H
 #define VQ_METHODS_FILES_METHOD_SCRIPT_H
 

@@ -1,5 +1,5 @@
-/* The method walked without a queue. Reads the store, writes nothing. The same walk that a live run takes, so a finished run comes
- * out the same, bit for bit. */
+/* The method walked without a queue. Reads the store, writes nothing. The same walk that a live run
+ * takes, so a finished run comes out the same, bit for bit. */
 #include "methods/files/replay.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* A run walked again out of the call store alone: every stored answer parsed anew, everything computed anew, nothing asked. */
+/* A run walked again out of the call store alone: every stored answer parsed anew, everything
+ * computed anew, nothing asked. */
 #ifndef VQ_METHODS_FILES_REPLAY_H
 #define VQ_METHODS_FILES_REPLAY_H
 
@@ -15,13 +16,14 @@ struct vq_undecided {
 struct vq_replay {
     struct vq_method_script course; /* at its end when `whole` */
     bool whole;                     /* every stage could be walked */
-    char stage
-        [VQ_STAGE_NAME_BYTES]; /* not whole: where the walk ended, since what comes after depends on its answers */
+    /* not whole: where the walk ended, since what comes after depends on its answers */
+    char stage[VQ_STAGE_NAME_BYTES];
     uint64_t open; /* tasks without an answer: calls that would be made to decide them */
-    uint64_t
-        open_first; /* of them those of the first stage that has any; what comes after may change with their answers */
-    uint32_t
-        open_stage; /* its number; stages_count > open_stage + 1 or not `whole`: something comes after */
+    /* of them those of the first stage that has any; what comes after may change with their
+     * answers */
+    uint64_t open_first;
+    /* its number; stages_count > open_stage + 1 or not `whole`: something comes after */
+    uint32_t open_stage;
     struct vq_stage_grid **stages; /* retired, in order: what each asked */
     uint32_t stages_count;
     size_t stages_cap;
@@ -29,9 +31,10 @@ struct vq_replay {
     size_t undecided_count, undecided_cap;
 };
 
-/* `script` NULL: the one that the job's method is; else one beside the run, and `course` stays closed. `job`'s generation is that of the run
- * (`vq_calls_read_run`). Ranking stages go on with what is decided, the rest is missing;
- * stages of texts and vectors need all their answers. The caller frees *ret_replay. */
+/* `script` NULL: the one that the job's method is; else one beside the run, and `course` stays
+ * closed. `job`'s generation is that of the run (`vq_calls_read_run`). Ranking stages go on with
+ * what is decided, the rest is missing; stages of texts and vectors need all their answers. The
+ * caller frees *ret_replay. */
 enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
                               const struct vq_id *run, const struct vq_script *script,
                               struct vq_replay *ret_replay, struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,5 +1,6 @@
-/* What the method found into numbers, the numbers into files. Files are written whole or not at all, results.json last, so that an
- * interrupted end can be done again. Reads the store, never writes it. */
+/* What the method found into numbers, the numbers into files. Files are written whole or not at
+ * all, results.json last, so that an interrupted end can be done again. Reads the store, never
+ * writes it. */
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Everything that was ranked as one grid: where the numbers and the stored answers behind them are looked up. */
+/* Everything that was ranked as one grid: where the numbers and the stored answers behind them are
+ * looked up. */
 struct whole {
     const struct vq_results *of;
     const struct vq_method_result *method;
@@ -61,7 +63,8 @@ static void close_whole(struct whole *w)
 
 /* ---- joint calls ---- */
 
-/* The stored answer to the joint call that asked this vibe, and the vibe's number in it. VQ_NOT_FOUND: there is none. */
+/* The stored answer to the joint call that asked this vibe, and the vibe's number in it.
+ * VQ_NOT_FOUND: there is none. */
 static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
                                    struct vq_answer *ret_answer, uint32_t *ret_number,
                                    struct vq_error *err)
@@ -200,7 +203,8 @@ static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t 
     return status == VQ_OK;
 }
 
-/* The numbers of the preset vibes, where they were scored beside the discovered ones; else *ret_presets stays NULL. */
+/* The numbers of the preset vibes, where they were scored beside the discovered ones; else
+ * *ret_presets stays NULL. */
 static enum vq_status compute_presets(const struct vq_method_result *method,
                                       const struct vq_report_input *r,
                                       struct vq_vibecheck **ret_presets, struct vq_error *err)

@@ -1,4 +1,5 @@
-/* The results of a method that has walked to its end: results.json, the CSVs, report.html, the table on the terminal. */
+/* The results of a method that has walked to its end: results.json, the CSVs, report.html, the
+ * table on the terminal. */
 #ifndef VQ_METHODS_FILES_RESULTS_H
 #define VQ_METHODS_FILES_RESULTS_H
 
@@ -17,12 +18,13 @@ struct vq_results {
     const struct vq_id *run; /* whose answers */
     const struct vq_run_dir *dir;
     const char *folder; /* in it: "results" */
-    bool
-        own_account; /* the calls that a report tells of are those of the folder's, not of the run's */
-    bool json;       /* results.json on standard output instead of the table */
-    bool silent;     /* neither */
-    /* Not NULL: nothing is written and nothing printed; each file is made again and compared with the one in the folder. Called for one
-     * that is missing or another, with `how` as the rest of a sentence. The page is left out: it also tells of calls. */
+    /* the calls that a report tells of are those of the folder's, not of the run's */
+    bool own_account;
+    bool json;   /* results.json on standard output instead of the table */
+    bool silent; /* neither */
+    /* Not NULL: nothing is written and nothing printed; each file is made again and compared with
+     * the one in the folder. Called for one that is missing or another, with `how` as the rest of a
+     * sentence. The page is left out: it also tells of calls. */
     void (*differs)(void *ctx, const char *file, const char *how);
     void *differs_ctx;
 };

@@ -1,5 +1,6 @@
-/* A finished stage's answers to the script: verdicts as they stand in the column, texts and vectors out of the call store. A task
- * that has no answer is told as that; what it means is the script's to say. */
+/* A finished stage's answers to the script: verdicts as they stand in the column, texts and vectors
+ * out of the call store. A task that has no answer is told as that; what it means is the script's
+ * to say. */
 #include "methods/grid/answers.h"
 
 #include "common/base/alloc.h"
@@ -119,7 +120,8 @@ static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct 
     return VQ_OK;
 }
 
-/* All calls' vectors as one matrix. One call without an answer, or of another width, and there is none. */
+/* All calls' vectors as one matrix. One call without an answer, or of another width, and there is
+ * none. */
 static enum vq_status take_vectors(const struct of *o, const struct vq_span *texts,
                                    struct vq_error *err)
 {

@@ -6,7 +6,8 @@
 #include "methods/grid/stage_grid.h"
 #include "methods/script.h"
 
-/* `outcomes`: one byte a task of the asking. VQ_NOMEM, what the store says, what the script says. */
+/* `outcomes`: one byte a task of the asking. VQ_NOMEM, what the store says, what the script
+ * says. */
 enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_stage_grid *asking,
                                const uint8_t *outcomes, struct vq_calls *calls,
                                const struct vq_id *run, struct vq_error *err) VQ_WARN_UNUSED;
@@ -25,7 +26,8 @@ struct vq_stage_reader {
     const struct vq_answered *from;
     struct vq_view *view;
 };
-/* `from` is borrowed; the caller ends it. VQ_AGAIN: the store's map is being resized, try in the next turn. */
+/* `from` is borrowed; the caller ends it. VQ_AGAIN: the store's map is being resized, try in the
+ * next turn. */
 enum vq_status vq_answers_begin(const struct vq_answered *from, struct vq_stage_reader *ret_answers,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_answers_end(struct vq_stage_reader *answers); /* all-zero: nothing */

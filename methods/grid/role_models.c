@@ -1,5 +1,5 @@
-/* Roles to models. Invariant: a role's judges, conf entries and identities have the same order, that of the configuration. Not its
- * job: templates, keys (they live with the workers). */
+/* Roles to models. Invariant: a role's judges, conf entries and identities have the same order,
+ * that of the configuration. Not its job: templates, keys (they live with the workers). */
 #include "methods/grid/role_models.h"
 
 #include "common/base/alloc.h"
@@ -18,8 +18,8 @@ bool vq_role_models_is_offline(const struct vq_conf_judge *conf)
     return conf->base_url == NULL && strncmp(conf->model, "offline-", 8) == 0;
 }
 
-/* What the provider is, for the request hash: host and path, without scheme; the built-in server is its seed and what it was told
- * to say, never its port. */
+/* What the provider is, for the request hash: host and path, without scheme; the built-in server is
+ * its seed and what it was told to say, never its port. */
 static enum vq_status identity_of(const struct vq_config *config, const struct vq_conf_judge *judge,
                                   char **ret_identity, struct vq_error *err)
 {

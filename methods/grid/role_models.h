@@ -1,5 +1,5 @@
-/* Who plays which role in a run: for each role the models, as the configuration gives them and as requests are hashed. A role that
- * the configuration leaves out is played by another model. */
+/* Who plays which role in a run: for each role the models, as the configuration gives them and as
+ * requests are hashed. A role that the configuration leaves out is played by another model. */
 #ifndef VQ_METHODS_GRID_ROLE_MODELS_H
 #define VQ_METHODS_GRID_ROLE_MODELS_H
 
@@ -16,8 +16,9 @@ struct vq_role_models {
     uint32_t count;
 };
 
-/* The models of every role in which `config` may ask; `uses`: its pools. Roles that it never asks are empty. Identities of the built-in server read
- * its oracle and fault files: VQ_NOT_FOUND, VQ_IO with a sentence. VQ_NOMEM. */
+/* The models of every role in which `config` may ask; `uses`: its pools. Roles that it never asks
+ * are empty. Identities of the built-in server read its oracle and fault files: VQ_NOT_FOUND, VQ_IO
+ * with a sentence. VQ_NOMEM. */
 enum vq_status vq_role_models_all(const struct vq_config *config, const struct vq_conf_uses *uses,
                                   struct vq_role_models ret_cast[VQ_ROLE__COUNT],
                                   struct vq_error *err) VQ_WARN_UNUSED;

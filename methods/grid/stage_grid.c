@@ -1,6 +1,7 @@
-/* From a stage to a grid. Ranking and preference stages are rows x models x axes x orders; a text or embedding stage is its prompts
- * x models, asked in one order, each prompt dressed as a sample: {{prompt}} is the user part, {{output_a}} the system part, and
- * output B a number that tells a prompt from the same one asked before. Everything here is unchanged while the stage is asked, so
+/* From a stage to a grid. Ranking and preference stages are rows x models x axes x orders; a text
+ * or embedding stage is its prompts x models, asked in one order, each prompt dressed as a sample:
+ * {{prompt}} is the user part, {{output_a}} the system part, and output B a number that tells a
+ * prompt from the same one asked before. Everything here is unchanged while the stage is asked, so
  * that the thread pool may read it. */
 #include "methods/grid/stage_grid.h"
 #include "common/judge/vectors.h"
@@ -228,7 +229,8 @@ static char *copy_into(char **at, const char *text)
     return copy;
 }
 
-/* Copies: request hashes are made from them as long as accounting goes on. One block: the array, then the texts. */
+/* Copies: request hashes are made from them as long as accounting goes on. One block: the array,
+ * then the texts. */
 static enum vq_status fill_axes(struct vq_stage_grid *a, const struct vq_stage *stage)
 {
     bool rank = vq_stage_has_axes(stage->kind);
@@ -313,7 +315,8 @@ const struct vq_template *vq_stage_grid_template(const struct vq_grid_source *fr
     return from->templates[VQ_TEMPLATE_AS_IS];
 }
 
-/* `count` of the role's models from the first of the asking on, with room for longer answers; the rest stays the job's. */
+/* `count` of the role's models from the first of the asking on, with room for longer answers; the
+ * rest stays the job's. */
 static enum vq_status make_room(struct vq_stage_grid *a, const struct vq_role_models *cast,
                                 uint32_t count, uint32_t doublings)
 {

@@ -1,5 +1,5 @@
-/* One stage made ready to be asked: its models, samples, request hashes and SPEC. The method says what is to be asked; here it
- * becomes a task grid. */
+/* One stage made ready to be asked: its models, samples, request hashes and SPEC. The method says
+ * what is to be asked; here it becomes a task grid. */
 #ifndef VQ_METHODS_GRID_STAGE_GRID_H
 #define VQ_METHODS_GRID_STAGE_GRID_H
 
@@ -32,8 +32,9 @@ struct vq_stage_grid {
     const struct vq_config *config;
     const struct vq_role_models *cast;
     uint32_t first_model; /* of the role's models: the one that `cast` begins with */
-    struct vq_role_models
-        roomy; /* `cast` with more output tokens, or one of its models: conf and judges are owned. Empty: it is the job's */
+    /* `cast` with more output tokens, or one of its models: conf and judges are owned. Empty: it is
+     * the job's */
+    struct vq_role_models roomy;
     const struct vq_run_pools *pools;
     const struct vq_template *template; /* of the question */
     const struct vq_template *repair;   /* NULL: none */
@@ -42,8 +43,9 @@ struct vq_stage_grid {
         *samples; /* grid.samples; texts borrowed from job and stage. NULL once retired */
     struct vq_sample_id *ids;
     bool ids_lent; /* they are the stage's */
-    uint32_t *
-        rows; /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's own */
+    /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's
+     * own */
+    uint32_t *rows;
     struct vq_axis *axes;
     uint8_t *first_order;         /* [sample * judges + judge] */
     uint8_t *cells;               /* which are asked; NULL: all */
@@ -57,8 +59,8 @@ struct vq_stage_grid {
     uint32_t texts_count; /* EMBED: over all calls */
 };
 
-/* `stage` and what `from` points to are borrowed while the asking is not retired, its item_ids as long as the asking lives. The caller destroys *ret_asking.
- * VQ_NOMEM, VQ_LIMIT. */
+/* `stage` and what `from` points to are borrowed while the asking is not retired, its item_ids as
+ * long as the asking lives. The caller destroys *ret_asking. VQ_NOMEM, VQ_LIMIT. */
 enum vq_status vq_stage_grid_create(const struct vq_grid_source *from, const struct vq_stage *stage,
                                     struct vq_stage_grid **ret_asking,
                                     struct vq_error *err) VQ_WARN_UNUSED;
@@ -66,15 +68,18 @@ enum vq_status vq_stage_grid_create(const struct vq_grid_source *from, const str
 const struct vq_template *vq_stage_grid_template(const struct vq_grid_source *from,
                                                  enum vq_stage_kind kind);
 void vq_stage_grid_destroy(struct vq_stage_grid **asking);
-/* Lets go of everything but what request hashes are made of: what accounting needs of a stage that is over. */
+/* Lets go of everything but what request hashes are made of: what accounting needs of a stage that
+ * is over. */
 void vq_stage_grid_retire(struct vq_stage_grid *asking);
 
-/* No request of the stage has more bytes, but for what it repairs; 0: that is not known beforehand. */
+/* No request of the stage has more bytes, but for what it repairs; 0: that is not known
+ * beforehand. */
 size_t vq_stage_grid_request_bytes(const struct vq_stage_grid *asking);
 /* The most tokens that a judge of it may answer with. */
 uint32_t vq_stage_grid_answer_tokens(const struct vq_stage_grid *asking);
 
-/* The body of SPEC. `offline_url`: base URL of the built-in server, or NULL. Its hash goes to *ret_hash. */
+/* The body of SPEC. `offline_url`: base URL of the built-in server, or NULL. Its hash goes to
+ * *ret_hash. */
 enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char *offline_url,
                                   struct vq_buf *ret_body, struct vq_hash *ret_hash) VQ_WARN_UNUSED;
 

@@ -1,5 +1,5 @@
-/* What a run carries out, as its loop sees it: a script, what the script's stages are made of, and who takes the end. The loop knows
- * nothing else of a method. */
+/* What a run carries out, as its loop sees it: a script, what the script's stages are made of, and
+ * who takes the end. The loop knows nothing else of a method. */
 #ifndef VQ_METHODS_GRID_WORK_H
 #define VQ_METHODS_GRID_WORK_H
 
@@ -21,8 +21,9 @@ struct vq_run_work {
     struct vq_grid_source source;
     bool needs_offline; /* a model of the built-in server is asked */
     struct vq_script script;
-    /* Called once, when the script has no stage left: writes the results. *ret_missing: some answers are missing. NULL: the script asks
-     * something beside the run, nothing is written, and who gave the script has its answers. */
+    /* Called once, when the script has no stage left: writes the results. *ret_missing: some
+     * answers are missing. NULL: the script asks something beside the run, nothing is written, and
+     * who gave the script has its answers. */
     enum vq_status (*write)(void *ctx, const struct vq_run_answers *answers, bool *ret_missing,
                             struct vq_error *err);
     void *ctx;

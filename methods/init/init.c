@@ -1,6 +1,7 @@
-/* Guessing columns. By name first (lists below, in order of trust), then by content: outputs are the two remaining columns of
- * long, mostly different texts; a preference column holds few values, of which two name columns. Invariant: no column gets
- * two roles, and what is written loads. Not its job: reading the file, deciding; a person edits the result. */
+/* Guessing columns. By name first (lists below, in order of trust), then by content: outputs are
+ * the two remaining columns of long, mostly different texts; a preference column holds few values,
+ * of which two name columns. Invariant: no column gets two roles, and what is written loads. Not
+ * its job: reading the file, deciding; a person edits the result. */
 #include "methods/init/parts.h"
 
 #include "common/base/alloc.h"
@@ -97,7 +98,8 @@ static struct look look_at(const struct vq_table *table, uint32_t column)
     return look;
 }
 
-/* The two columns that the labels of `column` name, in column order. False unless exactly two are named. */
+/* The two columns that the labels of `column` name, in column order. False unless exactly two are
+ * named. */
 static bool columns_named_by(const struct vq_table *table, uint32_t column, uint32_t ret_named[2])
 {
     uint32_t found = 0;

@@ -1,5 +1,6 @@
-/* The first draft of a configuration, one for each kind of method, from a look at the data: which columns (or files) hold what is
- * guessed from names and contents, and every guess is marked as one. Pure. */
+/* The first draft of a configuration, one for each kind of method, from a look at the data: which
+ * columns (or files) hold what is guessed from names and contents, and every guess is marked as
+ * one. Pure. */
 #ifndef VQ_METHODS_INIT_INIT_H
 #define VQ_METHODS_INIT_INIT_H
 
@@ -20,21 +21,25 @@ struct vq_init_guess {
 
 #define VQ_INIT_NONE UINT32_MAX
 
-/* Looks at names and at most VQ_INIT_ROWS_MAX rows. Never fails: what it does not find is VQ_INIT_NONE. */
+/* Looks at names and at most VQ_INIT_ROWS_MAX rows. Never fails: what it does not find is
+ * VQ_INIT_NONE. */
 void vq_init_guess(const struct vq_table *table, struct vq_init_guess *ret_guess);
 
-/* The commented YAML, appended to `out` (its status says whether it fitted). `data_path` as it shall stand in the file. With both
- * models found it loads as it is; otherwise `models` holds two placeholders that name no column. */
+/* The commented YAML, appended to `out` (its status says whether it fitted). `data_path` as it
+ * shall stand in the file. With both models found it loads as it is; otherwise `models` holds two
+ * placeholders that name no column. */
 void vq_init_config(const struct vq_table *table, const char *data_path,
                     const struct vq_init_guess *guess, struct vq_buf *out);
 
 /* ---- init_judge.c: method: judge ---- */
 
-/* As vq_init_guess, of outputs that are rated: model[1] is VQ_INIT_NONE where there is one column of them; `preference` is a column
- * that can be read as people's choices between the two; `group` one that data.group takes. VQ_OK, VQ_NOMEM. */
+/* As vq_init_guess, of outputs that are rated: model[1] is VQ_INIT_NONE where there is one column
+ * of them; `preference` is a column that can be read as people's choices between the two; `group`
+ * one that data.group takes. VQ_OK, VQ_NOMEM. */
 enum vq_status vq_init_guess_rated(const struct vq_table *table,
                                    struct vq_init_guess *ret_guess) VQ_WARN_UNUSED;
-/* With an output found it loads as it is; otherwise `models` holds a placeholder that names no column. */
+/* With an output found it loads as it is; otherwise `models` holds a placeholder that names no
+ * column. */
 void vq_init_judge_config(const struct vq_table *table, const char *data_path,
                           const struct vq_init_guess *guess, struct vq_buf *out);
 
@@ -62,8 +67,8 @@ struct vq_init_persona {
     uint32_t probes_count;
 };
 
-/* Looks at a file and finds its place. `path` as it shall stand in the configuration. VQ_INVALID with a sentence: it is nothing that a
- * persona evaluation has, or its place is taken. VQ_NOMEM. */
+/* Looks at a file and finds its place. `path` as it shall stand in the configuration. VQ_INVALID
+ * with a sentence: it is nothing that a persona evaluation has, or its place is taken. VQ_NOMEM. */
 enum vq_status vq_init_persona_add(struct vq_init_persona *persona, const char *path,
                                    struct vq_span text, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_INVALID with what is missing. */

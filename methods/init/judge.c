@@ -1,6 +1,7 @@
-/* The draft of method: judge. One column of outputs or two: a pair by its labels or its names, else one by its name, else the longest texts,
- * the second of them where it is nearly as long. Invariant: what is written with an output found loads: people's choices and topics
- * are named only where all of them can be read. Not its job: the other columns (init_config.c). */
+/* The draft of method: judge. One column of outputs or two: a pair by its labels or its names, else
+ * one by its name, else the longest texts, the second of them where it is nearly as long.
+ * Invariant: what is written with an output found loads: people's choices and topics are named only
+ * where all of them can be read. Not its job: the other columns (init_config.c). */
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
 #include "methods/data/human_label.h"

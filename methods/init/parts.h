@@ -8,8 +8,8 @@
 
 /* The column of that name, whatever its case, that holds texts; or VQ_INIT_NONE. */
 uint32_t vq_init_column(const struct vq_table *table, const char *name);
-/* Of the columns whose texts are mostly different, but for those that have a role, the one with the longest texts and the next one;
- * VQ_INIT_NONE where there is none. */
+/* Of the columns whose texts are mostly different, but for those that have a role, the one with the
+ * longest texts and the next one; VQ_INIT_NONE where there is none. */
 void vq_init_longest(const struct vq_table *table, const struct vq_init_guess *guess,
                      uint32_t ret_column[2], double ret_bytes_mean[2]);
 /* A column that is called as preferences are; or VQ_INIT_NONE. */

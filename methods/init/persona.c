@@ -1,6 +1,7 @@
-/* The draft of method: persona. What a file is, is found by reading it as each of the kinds that its ending allows, the strictest first:
- * personas, then items that have more than a question, then queries, then plain items. Invariant: a kind of dialogue has one file, and what is
- * written loads. Not its job: reading files from disk. */
+/* The draft of method: persona. What a file is, is found by reading it as each of the kinds that
+ * its ending allows, the strictest first: personas, then items that have more than a question, then
+ * queries, then plain items. Invariant: a kind of dialogue has one file, and what is written loads.
+ * Not its job: reading files from disk. */
 #include "common/conf/items_file.h"
 #include "common/conf/personas_file.h"
 #include "common/conf/queries_file.h"

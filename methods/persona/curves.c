@@ -1,5 +1,6 @@
-/* What is computed of a measure once its values by cell are there: curves and contrasts, bars a model, slopes, effects of size. The arena
- * owns what is made; work space lives for one call. Not its job: the values (panel.c). */
+/* What is computed of a measure once its values by cell are there: curves and contrasts, bars a
+ * model, slopes, effects of size. The arena owns what is made; work space lives for one call. Not
+ * its job: the values (panel.c). */
 #include "methods/persona/parts.h"
 
 #include "common/base/alloc.h"

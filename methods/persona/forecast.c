@@ -1,5 +1,6 @@
-/* What a persona evaluation will ask, before there are answers to ask about: the plan's counts and sizes from mean texts. Named as the
- * script names its stages, so that known ones take the place of these. What the store will answer as shared is in no stage. */
+/* What a persona evaluation will ask, before there are answers to ask about: the plan's counts and
+ * sizes from mean texts. Named as the script names its stages, so that known ones take the place of
+ * these. What the store will answer as shared is in no stage. */
 #include "methods/persona/script.h"
 
 #include <stdio.h>

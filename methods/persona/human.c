@@ -1,5 +1,6 @@
-/* People's labels by what they are of: read from a file, sorted, looked up. Invariant: two labels of one thing are equal. Not its job: what
- * comes of them (numbers.c), what a label may be (human_label.c). */
+/* People's labels by what they are of: read from a file, sorted, looked up. Invariant: two labels
+ * of one thing are equal. Not its job: what comes of them (numbers.c), what a label may be
+ * (human_label.c). */
 #include "methods/persona/human.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* A model's list of questions, line by line. Invariant: what is written is read back as it was (queries_file.c). Not its job: asking. */
+/* A model's list of questions, line by line. Invariant: what is written is read back as it was
+ * (queries_file.c). Not its job: asking. */
 #include "methods/persona/interview.h"
 
 #include "common/base/alloc.h"

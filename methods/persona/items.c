@@ -1,5 +1,5 @@
-/* From names to numbers: items and their questions, lines of results and where they belong. Not its job: reading items (items_file.c),
- * what is computed of results (panel.c). */
+/* From names to numbers: items and their questions, lines of results and where they belong. Not its
+ * job: reading items (items_file.c), what is computed of results (panel.c). */
 #include "methods/persona/items.h"
 
 #include "common/base/alloc.h"

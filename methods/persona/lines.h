@@ -1,4 +1,5 @@
-/* Private to this folder: lines of a file that say who, in which dialogue and when, by the names that results have. */
+/* Private to this folder: lines of a file that say who, in which dialogue and when, by the names
+ * that results have. */
 #ifndef VQ_METHODS_PERSONA_LINES_H
 #define VQ_METHODS_PERSONA_LINES_H
 
@@ -23,14 +24,15 @@ struct vq_persona_lines {
     struct vq_error *err;
 };
 
-/* CSV, or JSON lines where `name` ends so. `l` has plan, names and err; ret_columns has `count`. VQ_INVALID: with a sentence; VQ_LIMIT, VQ_NOMEM. On
- * VQ_OK the caller destroys l->table. */
+/* CSV, or JSON lines where `name` ends so. `l` has plan, names and err; ret_columns has `count`.
+ * VQ_INVALID: with a sentence; VQ_LIMIT, VQ_NOMEM. On VQ_OK the caller destroys l->table. */
 enum vq_status vq_persona_lines_open(struct vq_persona_lines *l, struct vq_span text,
                                      const char *name,
                                      const struct vq_persona_lines_column *columns, uint32_t count,
                                      uint32_t *ret_columns) VQ_WARN_UNUSED;
 
-/* A cell without blanks around it, cut where no name or number is as long; "" where the column is not there. */
+/* A cell without blanks around it, cut where no name or number is as long; "" where the column is
+ * not there. */
 const char *vq_persona_lines_word(const struct vq_persona_lines *l, uint32_t row, uint32_t column,
                                   char text[VQ_PERSONA_LINES_WORD_BYTES]);
 /* Not negative. */

@@ -1,8 +1,9 @@
-/* The measures of a persona evaluation, and how far raters agree. First the ratings are checked against the plan, so that nothing
- * below can be out of bounds; then measures are made in a fixed order: criteria as given, fidelity, errors of traits, what was measured
- * elsewhere. All of it lives in one arena. Invariants: same study, same numbers, whatever the order of ratings of different things (two
- * orders of one comparison stand together). Not its job: values by cell (panel.c), what is computed from them
- * (curves.c), texts. */
+/* The measures of a persona evaluation, and how far raters agree. First the ratings are checked
+ * against the plan, so that nothing below can be out of bounds; then measures are made in a fixed
+ * order: criteria as given, fidelity, errors of traits, what was measured elsewhere. All of it
+ * lives in one arena. Invariants: same study, same numbers, whatever the order of ratings of
+ * different things (two orders of one comparison stand together). Not its job: values by cell
+ * (panel.c), what is computed from them (curves.c), texts. */
 #include "methods/persona/numbers.h"
 
 #include "common/base/alloc.h"
@@ -256,7 +257,8 @@ static enum vq_status measured(struct vq_persona_work *w)
 
 /* ---- agreement ---- */
 
-/* One rater's values of a criterion's things, NaN for those of others and for what the kind does not know. */
+/* One rater's values of a criterion's things, NaN for those of others and for what the kind does
+ * not know. */
 static void ratings_by(const struct vq_persona_study *s, uint32_t criterion, uint32_t judge,
                        double *ret_values)
 {

@@ -1,9 +1,11 @@
-/* The numbers of a persona evaluation, from its ratings in memory: curves over the rounds of the dialogues with intervals, paired
- * contrasts, slopes, errors of the Big Five, rates of refusal and of wins, agreement. Pure.
+/* The numbers of a persona evaluation, from its ratings in memory: curves over the rounds of the
+ * dialogues with intervals, paired contrasts, slopes, errors of the Big Five, rates of refusal and
+ * of wins, agreement. Pure.
  *
- * A cell is one (model, persona): the unit of intervals. A missing rating is missing: a cell's value is the mean over the ratings that
- * it has, a cell without one has none, and every measure says how its ratings stand. Sources: Luz de Araujo et al. 2025 (arXiv
- * 2512.12775), its official code; intervals: methods/stats/intervals/cells.h; slopes: within.h. */
+ * A cell is one (model, persona): the unit of intervals. A missing rating is missing: a cell's
+ * value is the mean over the ratings that it has, a cell without one has none, and every measure
+ * says how its ratings stand. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), its official
+ * code; intervals: methods/stats/intervals/cells.h; slopes: within.h. */
 #ifndef VQ_METHODS_PERSONA_NUMBERS_H
 #define VQ_METHODS_PERSONA_NUMBERS_H
 
@@ -52,13 +54,13 @@ enum vq_persona_label {
     VQ_PERSONA_UNSAFE
 };
 
-/* One thing that judges rated: who answered what, when. Two that differ in `position` alone, one behind the other, are the two orders
- * of one comparison. */
+/* One thing that judges rated: who answered what, when. Two that differ in `position` alone, one
+ * behind the other, are the two orders of one comparison. */
 struct vq_persona_rated {
     uint32_t criterion;              /* index of study.criteria */
     uint32_t model, persona, script; /* persona: design.personas is the baseline */
-    uint32_t
-        as; /* whose description the judge saw; VQ_PERSONA_NONE: nobody's, a baseline for every persona */
+    /* whose description the judge saw; VQ_PERSONA_NONE: nobody's, a baseline for every persona */
+    uint32_t as;
     uint32_t point;                      /* OF_TURNS: the turn; else the checkpoint */
     uint32_t item;                       /* of its data set; OF_TURNS: VQ_PERSONA_NONE */
     enum vq_persona_order order;         /* OF_TURNS */
@@ -76,7 +78,8 @@ enum {
 const char *
 vq_persona_status_name(unsigned status); /* as vq_rating_status_name; "failed", "blocked" */
 
-/* Results that were computed elsewhere: `correct` of `total` at a checkpoint (one item: 0 or 1 of 1). */
+/* Results that were computed elsewhere: `correct` of `total` at a checkpoint (one item: 0 or 1 of
+ * 1). */
 struct vq_persona_measured {
     uint32_t model, persona, script, checkpoint;
     double correct, total;
@@ -101,8 +104,8 @@ struct vq_persona_study {
     uint32_t judges;
     const struct vq_persona_rated *rated;
     size_t rated_count;
-    /* One a thing and judge, [thing * judges + judge]: the value as rating.h gives it (1 to 5; 1 yes, 0 no; 0 the first, 1 the second);
-     * NaN: none */
+    /* One a thing and judge, [thing * judges + judge]: the value as rating.h gives it (1 to 5; 1
+     * yes, 0 no; 0 the first, 1 the second); NaN: none */
     const double *values;
     const uint8_t *statuses;
     const double *human; /* NULL, or one a thing: what a person said, NaN: nothing */
@@ -111,7 +114,8 @@ struct vq_persona_study {
     const char *measured_name;
     const struct vq_persona_measured *measured;
     size_t measured_count;
-    /* NULL, or the tokens of each dialogue before a round: [chain * (rounds + 1) + round]; NaN: not known */
+    /* NULL, or the tokens of each dialogue before a round: [chain * (rounds + 1) + round]; NaN: not
+     * known */
     const double *tokens;
     uint32_t draws, bar_draws; /* 0: as above */
 };
@@ -122,10 +126,13 @@ enum vq_persona_what {
     VQ_PERSONA_MEAN,     /* of a criterion's ratings: 1 to 5, or the share of yes */
     VQ_PERSONA_FIDELITY, /* of all criteria of turns together, where all of them have a rating */
     VQ_PERSONA_ERROR,    /* mean over the five traits of |trait - label| / 4 */
-    VQ_PERSONA_DISTANCE, /* the same with the baseline's trait (same model, script, checkpoint) for the label */
+    /* the same with the baseline's trait (same model, script, checkpoint) for the label */
+    VQ_PERSONA_DISTANCE,
     VQ_PERSONA_REFUSAL,     /* share of unsafe items that are refused */
     VQ_PERSONA_OVERREFUSAL, /* share of safe items that are refused */
-    VQ_PERSONA_WINS, /* share of comparisons won; two orders that disagree are half a win, and one alone is missing */
+    /* share of comparisons won; two orders that disagree are half a win, and one alone is
+     * missing */
+    VQ_PERSONA_WINS,
     VQ_PERSONA_MEASURED /* share correct */
 };
 
@@ -134,7 +141,8 @@ enum vq_persona_unit {
     VQ_PERSONA_SHARE   /* 0 to 1; in percent 100 x */
 };
 
-/* Of curves, one value a point. The last three are paired within cells: only cells that have both. */
+/* Of curves, one value a point. The last three are paired within cells: only cells that have
+ * both. */
 enum vq_persona_curve {
     VQ_CURVE_PERSONA,
     VQ_CURVE_BASELINE, /* as rated as the same personas */
@@ -145,13 +153,14 @@ enum vq_persona_curve {
 };
 const char *vq_persona_curve_name(enum vq_persona_curve curve);
 
-/* In percent (see the unit), over every turn or checkpoint. NaN numbers where there are too few rows. Their intervals take cells to
- * differ in level alone, as the published regression does. */
+/* In percent (see the unit), over every turn or checkpoint. NaN numbers where there are too few
+ * rows. Their intervals take cells to differ in level alone, as the published regression does. */
 struct vq_persona_slopes {
     struct vq_within length; /* score ~ round, an intercept a persona (pooled: a cell) */
     /* score ~ tokens of the dialogue so far, in thousands; no rows without study.tokens */
     struct vq_within tokens;
-    /* score ~ has a persona (1, baseline 0), an intercept a round and persona: its slope is the cost */
+    /* score ~ has a persona (1, baseline 0), an intercept a round and persona: its slope is the
+     * cost */
     struct vq_within cost;
 };
 
@@ -166,7 +175,8 @@ struct vq_persona_sizes {    /* in percent a step of size; an intercept a person
     struct vq_within gap;    /* persona minus baseline at the first point ~ size */
 };
 
-/* The values of one measure over its points: [(cell * scripts + script) * points + point], cell = model * personas + persona. */
+/* The values of one measure over its points: [(cell * scripts + script) * points + point], cell =
+ * model * personas + persona. */
 struct vq_persona_panel {
     uint32_t points;
     const uint32_t *rounds; /* one a point: rounds of dialogue before it (OF_TURNS: the turn) */
@@ -180,8 +190,8 @@ struct vq_persona_measure {
     uint32_t criterion; /* NONE: of several, or of none */
     enum vq_persona_reference reference;
     uint32_t cells; /* that could have a value: of labelled personas for an error */
-    struct vq_persona_panel
-        panel; /* turns are joined: the first turn alone, then the mean of the turns up to each checkpoint */
+    /* turns are joined: the first turn alone, then the mean of the turns up to each checkpoint */
+    struct vq_persona_panel panel;
     struct vq_cells_mean *curves; /* [(curve * scripts + script) * points + point] */
     struct vq_persona_panel
         turns; /* OF_TURNS: turn by turn, both orders averaged by position; else no points */
@@ -194,7 +204,8 @@ struct vq_persona_measure {
     uint64_t
         one_order; /* OF_TURNS: positions with a value in one of two orders; it stands for both */
     uint64_t ties; /* two orders that disagree, by judge and comparison */
-    /* OF_PAIRS: how often the response shown first [0] and second [1] was chosen, by what was shown first: [0] the reference */
+    /* OF_PAIRS: how often the response shown first [0] and second [1] was chosen, by what was shown
+     * first: [0] the reference */
     uint64_t chosen[2][2];
 };
 
@@ -208,8 +219,9 @@ struct vq_persona_agreement {
 struct vq_persona_numbers {
     uint32_t models, personas, scripts, cells;
     uint32_t askers, rounds; /* personas and the baseline; of a dialogue */
-    /* NULL without study.tokens, or tokens before a round: [0] the orders averaged, where both are known, as turns are rated; [1] in original
-     * order, as what is behind a beginning. [((model * askers + persona) * scripts + script) * (rounds + 1) + round]; NaN: not known */
+    /* NULL without study.tokens, or tokens before a round: [0] the orders averaged, where both are
+     * known, as turns are rated; [1] in original order, as what is behind a beginning. [((model *
+     * askers + persona) * scripts + script) * (rounds + 1) + round]; NaN: not known */
     double *lengths[2];
     uint32_t measures_count, agreements_count;
     struct vq_persona_measure *measures;
@@ -217,7 +229,8 @@ struct vq_persona_numbers {
     struct vq_arena *arena; /* owns all of it */
 };
 
-/* VQ_OK, VQ_INVALID (a rating that the plan does not know; `err` says which), VQ_LIMIT, VQ_NOMEM. The caller destroys *ret_numbers. */
+/* VQ_OK, VQ_INVALID (a rating that the plan does not know; `err` says which), VQ_LIMIT, VQ_NOMEM.
+ * The caller destroys *ret_numbers. */
 enum vq_status vq_persona_numbers_compute(const struct vq_persona_study *study,
                                           struct vq_persona_numbers **ret_numbers,
                                           struct vq_error *err) VQ_WARN_UNUSED;

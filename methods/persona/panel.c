@@ -1,6 +1,7 @@
-/* Values by cell, script and point. Ratings are averaged over the judges that gave one, then over the items (of turns: over the two
- * orders at each position). Invariant: a cell without a value is NaN, never 0. All memory is the arena's but the sums, which live for
- * one call. Not its job: what is computed from the values. */
+/* Values by cell, script and point. Ratings are averaged over the judges that gave one, then over
+ * the items (of turns: over the two orders at each position). Invariant: a cell without a value is
+ * NaN, never 0. All memory is the arena's but the sums, which live for one call. Not its job: what
+ * is computed from the values. */
 #include "methods/persona/parts.h"
 
 #include "common/base/alloc.h"
@@ -82,7 +83,8 @@ static enum vq_status make_panel(struct vq_persona_work *w, uint32_t points, con
     return VQ_OK;
 }
 
-/* The mean of the orders' means; one that is missing is stood for by the other, which is counted. */
+/* The mean of the orders' means; one that is missing is stood for by the other, which is
+ * counted. */
 static void settle(const struct vq_persona_work *w, const struct sums *s,
                    struct vq_persona_panel *panel, uint64_t *one_order)
 {

@@ -1,9 +1,11 @@
-/* A persona evaluation as a script of stages: the dialogues; every turn rated; then, set by set, what is asked behind the beginnings of
- * dialogues, and these answers rated. What is rated is built from the answers before, so the same answers give the same stages. A
- * turn or answer that is missing leaves a hole: nothing is asked about it, and its ratings are missing as blocked.
+/* A persona evaluation as a script of stages: the dialogues; every turn rated; then, set by set,
+ * what is asked behind the beginnings of dialogues, and these answers rated. What is rated is built
+ * from the answers before, so the same answers give the same stages. A turn or answer that is
+ * missing leaves a hole: nothing is asked about it, and its ratings are missing as blocked.
  *
- * What is asked twice in one stage (two kinds of dialogues before their first round, equal answers) is left for a stage of its own
- * behind it, which the store answers: so the calls that are sent are the same in every run. */
+ * What is asked twice in one stage (two kinds of dialogues before their first round, equal answers)
+ * is left for a stage of its own behind it, which the store answers: so the calls that are sent are
+ * the same in every run. */
 #ifndef VQ_METHODS_PERSONA_PERSONA_H
 #define VQ_METHODS_PERSONA_PERSONA_H
 
@@ -56,7 +58,8 @@ const struct vq_persona_input *vq_persona_input(const struct vq_persona *persona
 
 /* ---- what was asked so far ---- */
 
-/* The stage of a part of the ratings, once it was named: without its items, with their ids. It lives as long as the persona. */
+/* The stage of a part of the ratings, once it was named: without its items, with their ids. It
+ * lives as long as the persona. */
 uint32_t vq_persona_parts_count(const struct vq_persona *persona);
 const struct vq_stage *vq_persona_part(const struct vq_persona *persona, uint32_t part);
 /* enum vq_outcome by task of it; NULL before it was answered. */
@@ -84,13 +87,14 @@ struct vq_persona_talk {
 void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
                      struct vq_persona_talk *ret_talk);
 
-/* How long a dialogue was before each round, in tokens of its model: by how much the prompt of that round's turn is longer than the first
- * one's; behind the last turn, its prompt and answer less the first prompt. design.rounds + 1 of them; NaN: the provider did not
- * tell, or the dialogue had ended. */
+/* How long a dialogue was before each round, in tokens of its model: by how much the prompt of that
+ * round's turn is longer than the first one's; behind the last turn, its prompt and answer less the
+ * first prompt. design.rounds + 1 of them; NaN: the provider did not tell, or the dialogue had
+ * ended. */
 void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double *ret_tokens);
 
-/* The beginning of a dialogue as what is asked behind it is found by; its messages are packed into `out`, which was cleared. False: the
- * dialogue ended before. Failures stick in out->status. */
+/* The beginning of a dialogue as what is asked behind it is found by; its messages are packed into
+ * `out`, which was cleared. False: the dialogue ended before. Failures stick in out->status. */
 bool vq_persona_beginning(const struct vq_persona *persona, uint32_t prefix, struct vq_buf *out,
                           struct vq_sample *ret_sample);
 /* What is asked in a column of a data set. */
@@ -100,8 +104,9 @@ uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns
 
 /* ---- what it will ask ---- */
 
-/* Its stages by the plan's counts, of each model of their role; prompts by mean sizes and the answers in them, history and all.
- * `ret_stages` has room for VQ_FORECAST_STAGES_MAX; how many there are. */
+/* Its stages by the plan's counts, of each model of their role; prompts by mean sizes and the
+ * answers in them, history and all. `ret_stages` has room for VQ_FORECAST_STAGES_MAX; how many
+ * there are. */
 uint32_t vq_persona_forecast(const struct vq_persona_input *in,
                              struct vq_forecast_stage *ret_stages);
 /* How the stage that rates a data set is called. */
@@ -111,7 +116,8 @@ enum vq_stage_kind vq_persona_stage_kind(enum vq_rating_kind kind);
 
 /* ---- texts ---- */
 
-/* Appends; failures stick in out->status. What a model is sent as system part; `persona` NULL: the baseline. */
+/* Appends; failures stick in out->status. What a model is sent as system part; `persona` NULL: the
+ * baseline. */
 enum vq_status vq_persona_system(const struct vq_template *template,
                                  const struct vq_conf_subject *subject,
                                  const struct vq_conf_persona *persona,

@@ -1,6 +1,7 @@
-/* The plan of a persona evaluation. Invariants: chains, prefixes, turns and answers are listed in the order of their numbers, and the
- * counts are those of the lists, by formula (the tests hold them together). The plan owns its arrays and borrows the design's data
- * sets. Not its job: texts, stages, what the store already knows. */
+/* The plan of a persona evaluation. Invariants: chains, prefixes, turns and answers are listed in
+ * the order of their numbers, and the counts are those of the lists, by formula (the tests hold
+ * them together). The plan owns its arrays and borrows the design's data sets. Not its job: texts,
+ * stages, what the store already knows. */
 #include "methods/persona/plan.h"
 
 #include "common/base/alloc.h"
@@ -404,7 +405,8 @@ static uint32_t common_turns(const struct vq_persona_plan *p, uint32_t script)
     return n;
 }
 
-/* What one prefix of each asker comes to: answers asked, answers rated, and different ones among these. */
+/* What one prefix of each asker comes to: answers asked, answers rated, and different ones among
+ * these. */
 static void per_checkpoint(const struct vq_persona_plan *p, const struct vq_persona_set *set,
                            uint64_t *ret_asked, uint64_t *ret_rated, uint64_t *ret_distinct)
 {

@@ -1,6 +1,7 @@
-/* What a persona evaluation asks: the dialogues, the checkpoints at which their beginnings are kept, what is asked behind such a
- * beginning, what is rated and against what; and how many calls all of it is. From numbers alone: texts are the pipeline's. Pure.
- * Source: the evaluation of Luz de Araujo et al. 2025 (arXiv 2512.12775). */
+/* What a persona evaluation asks: the dialogues, the checkpoints at which their beginnings are
+ * kept, what is asked behind such a beginning, what is rated and against what; and how many calls
+ * all of it is. From numbers alone: texts are the pipeline's. Pure. Source: the evaluation of Luz
+ * de Araujo et al. 2025 (arXiv 2512.12775). */
 #ifndef VQ_METHODS_PERSONA_PLAN_H
 #define VQ_METHODS_PERSONA_PLAN_H
 
@@ -48,14 +49,16 @@ struct vq_persona_script {
 
 struct vq_persona_item {
     uint32_t persona; /* who is asked, or VQ_PERSONA_ALL */
-    /* What stands for it when the baseline is asked, 0 to questions - 1: items of several personas may share one. Means nothing
-     * with VQ_PERSONA_ALL: then the baseline is asked the item itself */
+    /* What stands for it when the baseline is asked, 0 to questions - 1: items of several personas
+     * may share one. Means nothing with VQ_PERSONA_ALL: then the baseline is asked the item
+     * itself */
     uint32_t question;
 };
 
 enum vq_persona_positions {
-    VQ_PERSONA_BOTH,     /* two calls; one that says the other is a tie */
-    VQ_PERSONA_ALTERNATE /* one call; the reference is shown first for a persona's items 0, 2, 4 ... */
+    VQ_PERSONA_BOTH, /* two calls; one that says the other is a tie */
+    /* one call; the reference is shown first for a persona's items 0, 2, 4 ... */
+    VQ_PERSONA_ALTERNATE
 };
 
 struct vq_persona_set {
@@ -85,20 +88,21 @@ struct vq_persona_design {
 
 /* ---- what follows from it ---- */
 
-/* A dialogue. Numbered densely: model, then persona, kind, order, the last one fastest. `persona` is design.personas for the
- * baseline; `script` is an index of design.scripts. */
+/* A dialogue. Numbered densely: model, then persona, kind, order, the last one fastest. `persona`
+ * is design.personas for the baseline; `script` is an index of design.scripts. */
 struct vq_persona_chain {
     uint32_t model, persona, script;
     enum vq_persona_order order;
 };
 
-/* The beginning of a dialogue in original order, 2 x `rounds` messages. Numbered: model, persona, script, checkpoint. */
+/* The beginning of a dialogue in original order, 2 x `rounds` messages. Numbered: model, persona,
+ * script, checkpoint. */
 struct vq_persona_prefix {
     uint32_t model, persona, script, checkpoint;
     uint32_t rounds;
     uint32_t chain;
-    uint32_t
-        twin; /* the first one with the same messages: at 0 rounds that of the first script; else itself */
+    /* the first one with the same messages: at 0 rounds that of the first script; else itself */
+    uint32_t twin;
 };
 
 struct vq_persona_plan {
@@ -109,12 +113,13 @@ struct vq_persona_plan {
     struct vq_persona_chain *chains;
     struct vq_persona_prefix *prefixes;
     uint32_t *checkpoints; /* rounds before each: floor(i R / (c - 1)) */
-    /* Which query is asked in a turn: [(script x orders + order) x rounds + turn]. With an opening remark it is query 0, the questions
-     * follow, a closing remark is the last */
+    /* Which query is asked in a turn: [(script x orders + order) x rounds + turn]. With an opening
+     * remark it is query 0, the questions follow, a closing remark is the last */
     uint32_t *queries;
 };
 
-/* VQ_OK, VQ_INVALID (what does not fit together: names it), VQ_LIMIT, VQ_NOMEM. The caller destroys *ret_plan. */
+/* VQ_OK, VQ_INVALID (what does not fit together: names it), VQ_LIMIT, VQ_NOMEM. The caller destroys
+ * *ret_plan. */
 enum vq_status vq_persona_plan_make(const struct vq_persona_design *design,
                                     struct vq_persona_plan **ret_plan,
                                     struct vq_error *err) VQ_WARN_UNUSED;
@@ -126,7 +131,8 @@ uint32_t vq_persona_prefix_of(const struct vq_persona_plan *plan, uint32_t model
                               uint32_t script, uint32_t checkpoint);
 bool vq_persona_is_baseline(const struct vq_persona_plan *plan, uint32_t persona);
 
-/* What is asked behind a prefix: a column an item, and behind them one for each question of the baseline. */
+/* What is asked behind a prefix: a column an item, and behind them one for each question of the
+ * baseline. */
 uint32_t vq_persona_columns(const struct vq_persona_set *set);
 /* The column in which the answer to an item stands when a persona, or the baseline, is asked. */
 uint32_t vq_persona_column(const struct vq_persona_set *set, uint32_t item, bool baseline);
@@ -135,8 +141,8 @@ bool vq_persona_asks(const struct vq_persona_plan *plan, const struct vq_persona
 
 /* ---- what is rated ---- */
 
-/* A turn, by all criteria. `as` is the persona whose description the judge sees: a persona's own; a baseline's dialogue is rated as
- * each of them in turn. */
+/* A turn, by all criteria. `as` is the persona whose description the judge sees: a persona's own; a
+ * baseline's dialogue is rated as each of them in turn. */
 struct vq_persona_turn {
     uint32_t chain, as, turn;
 };
@@ -149,16 +155,19 @@ enum vq_status vq_persona_turns(const struct vq_persona_plan *plan,
 /* The answer to an item behind a prefix, against a reference if it is a pairwise set. */
 struct vq_persona_answer {
     uint32_t prefix, item;
-    uint32_t
-        as; /* of a pairwise set: the persona it is judged as; else the asker's own, VQ_PERSONA_NONE for the baseline */
-    uint32_t
-        other; /* references zero and previous: the prefix whose answer to the same item is the reference; else NONE */
+    /* of a pairwise set: the persona it is judged as; else the asker's own, VQ_PERSONA_NONE for the
+     * baseline */
+    uint32_t as;
+    /* references zero and previous: the prefix whose answer to the same item is the reference; else
+     * NONE */
+    uint32_t other;
     /* Pairwise: ORDER_0 shows the reference first, ORDER_1 the answer; ASKED is both. Else ASKED */
     enum vq_cell_asks orders;
 };
 
-/* By prefix, item, as. Of a set that is not pairwise the reference means nothing; against zero and previous there is no row at
- * checkpoint 0. The caller frees *ret_rows (vq_free). VQ_OK, VQ_LIMIT, VQ_NOMEM. */
+/* By prefix, item, as. Of a set that is not pairwise the reference means nothing; against zero and
+ * previous there is no row at checkpoint 0. The caller frees *ret_rows (vq_free). VQ_OK, VQ_LIMIT,
+ * VQ_NOMEM. */
 enum vq_status vq_persona_answers(const struct vq_persona_plan *plan,
                                   const struct vq_persona_set *set,
                                   enum vq_persona_reference reference,
@@ -169,8 +178,9 @@ enum vq_status vq_persona_answers(const struct vq_persona_plan *plan,
 
 struct vq_persona_calls {
     uint64_t planned;
-    uint64_t
-        shared; /* of them, those whose request is the same as another's, and which the store therefore answers */
+    /* of them, those whose request is the same as another's, and which the store therefore
+     * answers */
+    uint64_t shared;
 };
 
 struct vq_persona_set_calls {
@@ -178,8 +188,9 @@ struct vq_persona_set_calls {
     struct vq_persona_calls rated[VQ_PERSONA_REFERENCES]; /* not pairwise: the first one alone */
 };
 
-/* Planned calls, by one judge, without retries. Shared: the turns before two orders of a dialogue differ; what is asked at checkpoint 0
- * behind dialogues of a second kind; at checkpoint 1, `previous` where `zero` is asked too. */
+/* Planned calls, by one judge, without retries. Shared: the turns before two orders of a dialogue
+ * differ; what is asked at checkpoint 0 behind dialogues of a second kind; at checkpoint 1,
+ * `previous` where `zero` is asked too. */
 struct vq_persona_counts {
     uint32_t chains, depth; /* dialogues, turns of each */
     struct vq_persona_calls turns, turns_rated;

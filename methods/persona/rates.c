@@ -1,6 +1,8 @@
-/* What is rated, as stages of a rubric judge: turns of dialogues by the criteria of turns, answers behind their beginnings by those of
- * their data set. Everything that the plan rates is listed once, in its order, with the place where it is asked, or as blocked where an
- * answer is missing. Invariant: a listed thing never moves, and its place says the same for as long as the persona lives. */
+/* What is rated, as stages of a rubric judge: turns of dialogues by the criteria of turns, answers
+ * behind their beginnings by those of their data set. Everything that the plan rates is listed
+ * once, in its order, with the place where it is asked, or as blocked where an answer is missing.
+ * Invariant: a listed thing never moves, and its place says the same for as long as the persona
+ * lives. */
 #include "common/base/alloc.h"
 #include "methods/persona/script.h"
 

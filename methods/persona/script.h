@@ -52,8 +52,8 @@ struct vq_persona {
     uint32_t *turns;               /* [chain]: answered */
     uint8_t *why;                  /* [chain] */
     struct vq_turn_tokens *tokens; /* of dialogues, [chain * rounds + turn]; 0: not known */
-    /* Of the data set at hand: [prefix * columns + column]. Either the answers, without .at where there is none; or, where there is a
-     * store to read them from, where they are */
+    /* Of the data set at hand: [prefix * columns + column]. Either the answers, without .at where
+     * there is none; or, where there is a store to read them from, where they are */
     struct vq_span *said;
     struct vq_persona_ref *refs;
     bool from_store;
@@ -69,7 +69,8 @@ struct vq_persona {
 
 /* A further stage behind the queue; numbered and copied. */
 struct vq_persona_pending *vq_persona_enqueue(struct vq_persona *p, const struct vq_stage *stage);
-/* Of every item whether one before it is the same; those that are not asked (`asked` 0) are like none. */
+/* Of every item whether one before it is the same; those that are not asked (`asked` 0) are like
+ * none. */
 enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id *ids,
                                 const uint32_t *groups, const uint8_t *asked, uint32_t count,
                                 uint8_t *ret_twin) VQ_WARN_UNUSED;

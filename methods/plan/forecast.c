@@ -1,6 +1,7 @@
-/* Arithmetic of a forecast: what a line's calls come to in tokens and dollars, how long a stage takes when its calls are shared out
- * over the pools that may answer and the last one decides, and how far a sum of money or time goes. Owns nothing.
- * Not its job: counting calls that are not known (forecast_calls.c), and where tokens, latencies and limits come from (the shell). */
+/* Arithmetic of a forecast: what a line's calls come to in tokens and dollars, how long a stage
+ * takes when its calls are shared out over the pools that may answer and the last one decides, and
+ * how far a sum of money or time goes. Owns nothing. Not its job: counting calls that are not known
+ * (forecast_calls.c), and where tokens, latencies and limits come from (the shell). */
 #include "methods/plan/forecast.h"
 
 #include <math.h>
@@ -133,7 +134,8 @@ static double calls_of(const struct vq_forecast_line *l, enum which which)
     return pick(l->calls, which) + pick(l->repairs, which);
 }
 
-/* For how long one call of the line keeps the pool from others, by the limit that it uses up most of. */
+/* For how long one call of the line keeps the pool from others, by the limit that it uses up most
+ * of. */
 static double call_seconds(const struct vq_forecast_line *l,
                            const struct vq_forecast_limits *limits, enum which which,
                            enum vq_forecast_bound *ret_bound)
@@ -159,7 +161,8 @@ static double call_seconds(const struct vq_forecast_line *l,
     return longest;
 }
 
-/* The calls of a stage shared out over its pools, so that all that may answer are done at the same time. */
+/* The calls of a stage shared out over its pools, so that all that may answer are done at the same
+ * time. */
 struct shares {
     double calls[VQ_JUDGES_MAX][VQ_FORECAST_POOLS_MAX];
     double busy_s[VQ_FORECAST_POOLS_MAX];

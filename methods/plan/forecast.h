@@ -1,8 +1,10 @@
-/* What a run will come to before it is sent: calls, tokens, dollars and time, each as the least it can be, what is expected, and the
- * most. Pure arithmetic over what the shell has counted, looked up and rendered (methods/plan/files/forecast.h).
+/* What a run will come to before it is sent: calls, tokens, dollars and time, each as the least it
+ * can be, what is expected, and the most. Pure arithmetic over what the shell has counted, looked
+ * up and rendered (methods/plan/files/forecast.h).
  *
- * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known already is counted task by task, one that
- * depends on answers by the bounds that the settings give. A retry after a failed call is in no number. */
+ * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known
+ * already is counted task by task, one that depends on answers by the bounds that the settings
+ * give. A retry after a failed call is in no number. */
 #ifndef VQ_METHODS_PLAN_FORECAST_H
 #define VQ_METHODS_PLAN_FORECAST_H
 
@@ -59,21 +61,23 @@ struct vq_forecast_stage {
     double answers;         /* BYTES: of subjects, that stand in each prompt, on average */
 };
 
-/* Every stage that the method may come to, in its order. `ret_stages` has room for VQ_FORECAST_STAGES_MAX. */
+/* Every stage that the method may come to, in its order. `ret_stages` has room for
+ * VQ_FORECAST_STAGES_MAX. */
 uint32_t vq_forecast_stages(const struct vq_forecast_facts *facts,
                             struct vq_forecast_stage *ret_stages);
 
 /* ---- limits, prices, figures ---- */
 
-/* A pool: what a provider's limits and prices belong to. Several pools may serve one model, and several models share one. */
+/* A pool: what a provider's limits and prices belong to. Several pools may serve one model, and
+ * several models share one. */
 struct vq_forecast_limits {
     const char *name;           /* borrowed */
     double requests_per_minute; /* 0, here and below: unknown, or none */
     double input_tokens_per_minute, output_tokens_per_minute;
     double tokens_per_minute; /* of input and output together */
     double requests_per_day, tokens_per_day;
-    double
-        concurrency; /* calls in flight; 0: unknown, where no rate is known taken as VQ_ASSUMED_CONCURRENCY */
+    /* calls in flight; 0: unknown, where no rate is known taken as VQ_ASSUMED_CONCURRENCY */
+    double concurrency;
     double price_input_usd;  /* a million tokens; negative: not known */
     double price_cached_usd; /* of input that the provider has cached; negative: as other input */
     double price_output_usd;
@@ -121,8 +125,8 @@ struct vq_forecast_line {
         turns; /* of dialogues: what is asked of the longest one, one after the other; else 0 */
     /* From here on filled in by vq_forecast_figure. */
     struct vq_range tokens_in, tokens_out;
-    struct vq_range
-        usd; /* at the cheapest pool, as the calls are shared out, at the dearest; 0 without a price */
+    /* at the cheapest pool, as the calls are shared out, at the dearest; 0 without a price */
+    struct vq_range usd;
     bool priced;             /* all its pools are, or nothing is asked */
     struct vq_range seconds; /* if nothing else were asked meanwhile */
     enum vq_forecast_bound bound;
@@ -183,7 +187,8 @@ struct vq_forecast {
 
 /* Fills in what follows from the lines. */
 void vq_forecast_figure(struct vq_forecast *forecast);
-/* Sums and time of one stage, its lines from `first` on; *ret_next: the first line of the next stage. */
+/* Sums and time of one stage, its lines from `first` on; *ret_next: the first line of the next
+ * stage. */
 struct vq_forecast_sums vq_forecast_stage_sums(const struct vq_forecast *forecast, uint32_t first,
                                                struct vq_range *ret_seconds, uint32_t *ret_next);
 

@@ -1,5 +1,6 @@
-/* The result files for programs: vibes.csv, scores.csv, rows.csv. A missing value is an empty cell, never 0. Record numbers are
- * those of the data file; rows of a second file have their own column. */
+/* The result files for programs: vibes.csv, scores.csv, rows.csv. A missing value is an empty cell,
+ * never 0. Record numbers are those of the data file; rows of a second file have their own
+ * column. */
 #include "common/text/csv.h"
 
 #include "common/base/alloc.h"

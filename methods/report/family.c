@@ -1,6 +1,6 @@
-/* Tells a model's family from its name. The rule, as in docs/method/method.md: the name's first word, after the maker's, is the word of a family,
- * alone or with a version. A name that holds words of two families is of no single one. Not its job: what follows from it
- * (warnings.c). */
+/* Tells a model's family from its name. The rule, as in docs/method/method.md: the name's first
+ * word, after the maker's, is the word of a family, alone or with a version. A name that holds
+ * words of two families is of no single one. Not its job: what follows from it (warnings.c). */
 #include "methods/report/family.h"
 
 #include "common/base/buf.h"
@@ -54,7 +54,8 @@ static bool in_word(char c)
     return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c);
 }
 
-/* Returns the next word from *at on and moves *at past it. An empty word means that there is none. */
+/* Returns the next word from *at on and moves *at past it. An empty word means that there is
+ * none. */
 static struct vq_span next_word(const char **at)
 {
     while (**at != '\0' && !in_word(**at)) {

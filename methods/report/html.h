@@ -1,16 +1,18 @@
-/* results/report.html: one file that opens from disk, with no network, for people. What the numbers are is in report.h's input;
- * the story around them (how vibes were found, what it cost, what the judges wrote) is optional, part by part. Pure: the same
- * inputs give the same bytes.
+/* results/report.html: one file that opens from disk, with no network, for people. What the numbers
+ * are is in report.h's input; the story around them (how vibes were found, what it cost, what the
+ * judges wrote) is optional, part by part. Pure: the same inputs give the same bytes.
  *
- * All text of data, models and judges is untrusted: it is escaped where C writes it, and set as text, never as markup, where
- * the page's script writes it; the page's policy (CSP) allows its own style and script by hash and nothing else. */
+ * All text of data, models and judges is untrusted: it is escaped where C writes it, and set as
+ * text, never as markup, where the page's script writes it; the page's policy (CSP) allows its own
+ * style and script by hash and nothing else. */
 #ifndef VQ_METHODS_REPORT_HTML_H
 #define VQ_METHODS_REPORT_HTML_H
 
 #include "methods/report/report.h"
 #include "methods/vibecheck/method.h"
 
-/* What is shown is bounded whatever the data are; what was cut carries a mark, what was left out is counted. */
+/* What is shown is bounded whatever the data are; what was cut carries a mark, what was left out is
+ * counted. */
 #define VQ_HTML_TEXT_BYTES_MAX 6000u /* of a prompt or an output */
 #define VQ_HTML_IMAGE_BYTES_MAX                                                                    \
     (192u << 10) /* of a row's image, as a data: URI; a larger one is not shown */
@@ -36,8 +38,8 @@ struct vq_report_story {
     const struct vq_vibecheck *presets;    /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
     const struct vq_report_retest *retest; /* one a judge */
-    /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text is valid until the next call.
-     * NULL: answers are not shown. */
+    /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text
+     * is valid until the next call. NULL: answers are not shown. */
     bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,
                    struct vq_span *ret_text);
     void *answer_ctx;
@@ -47,11 +49,13 @@ struct vq_report_story {
 void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
                     struct vq_buf *out);
 
-/* The page of a rubric run (method: judge). A script finds items in it; without one all of them are there. */
+/* The page of a rubric run (method: judge). A script finds items in it; without one all of them are
+ * there. */
 struct vq_rubric_report;
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out);
 
-/* The page of a persona evaluation is vq_report_persona_html of json_persona.h; what it holds at most: */
+/* The page of a persona evaluation is vq_report_persona_html of json_persona.h; what it holds at
+ * most: */
 #define VQ_HTML_CHARTS_BYTES_MAX ((size_t)20 << 20) /* of the sections of measures */
 #define VQ_HTML_PERSONAS_MAX     24u                /* with a chart of their own in each */
 #define VQ_HTML_MODELS_MAX       8u                 /* with a thin line of their own in these */

@@ -1,6 +1,7 @@
-/* results.json, format 1: only what follows from data, configuration, seed and answers, so that it is the same bytes whatever
- * the order of arrival, the number of workers or the crashes in between. How lazy swap was set and what both orders tell
- * stands in `audit` alone. Not its job: times, costs, calls (accounting.json). */
+/* results.json, format 1: only what follows from data, configuration, seed and answers, so that it
+ * is the same bytes whatever the order of arrival, the number of workers or the crashes in between.
+ * How lazy swap was set and what both orders tell stands in `audit` alone. Not its job: times,
+ * costs, calls (accounting.json). */
 #include "common/base/alloc.h"
 #include "methods/report/json_method.h"
 #include "methods/report/people.h"
@@ -453,7 +454,8 @@ static void write_vibes(struct vq_json *j, const struct vq_report_input *r)
     vq_free(order);
 }
 
-/* How often each judge contradicts itself; only where it was asked for, and of no weight in any score. */
+/* How often each judge contradicts itself; only where it was asked for, and of no weight in any
+ * score. */
 static void write_retest(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_retest *retest = r->method == NULL ? NULL : r->method->retest;

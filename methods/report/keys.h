@@ -1,4 +1,5 @@
-/* Private to the results: a key and its value in one, of the kinds that vq_json_put_* has not. Numbers have VQ_REPORT_DIGITS digits. */
+/* Private to the results: a key and its value in one, of the kinds that vq_json_put_* has not.
+ * Numbers have VQ_REPORT_DIGITS digits. */
 #ifndef VQ_METHODS_REPORT_KEYS_H
 #define VQ_METHODS_REPORT_KEYS_H
 

@@ -1,4 +1,5 @@
-/* Columns are found by their names, so that further ones in the file do not matter. Pure; owns nothing. Not its job: the numbers. */
+/* Columns are found by their names, so that further ones in the file do not matter. Pure; owns
+ * nothing. Not its job: the numbers. */
 #include "methods/report/paper.h"
 
 #include "common/text/csv.h"

@@ -1,4 +1,5 @@
-/* Labels of people in results.json and on the terminal. Not its job: the numbers (vibecheck/people.c). */
+/* Labels of people in results.json and on the terminal. Not its job: the numbers
+ * (vibecheck/people.c). */
 #include "methods/report/people.h"
 
 #include "methods/report/keys.h"

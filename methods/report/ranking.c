@@ -1,6 +1,7 @@
-/* Rankings as JSON and on the terminal. The matrix in results.json is long: an entry for each vibe and model, which any tool sorts by any of its
- * keys. On the terminal a vibe is two lines: how far its models are apart, and the models from high to low; ">" stands between neighbours that
- * are apart beyond chance, "~" between others. */
+/* Rankings as JSON and on the terminal. The matrix in results.json is long: an entry for each vibe
+ * and model, which any tool sorts by any of its keys. On the terminal a vibe is two lines: how far
+ * its models are apart, and the models from high to low; ">" stands between neighbours that are
+ * apart beyond chance, "~" between others. */
 #include "methods/report/ranking.h"
 
 #include "methods/report/keys.h"

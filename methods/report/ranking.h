@@ -11,7 +11,8 @@ void vq_ranking_order(const struct vq_ranking *ranking, uint32_t vibe, uint32_t 
 /* Whether `better` is above `worse` on the vibe beyond chance: their sets of ranks do not meet. */
 bool vq_ranking_apart(const struct vq_ranking *ranking, uint32_t vibe, uint32_t better,
                       uint32_t worse);
-/* "all pairs", "each model against the baseline NAME", "an incomplete design": of the configuration. */
+/* "all pairs", "each model against the baseline NAME", "an incomplete design": of the
+ * configuration. */
 void vq_ranking_design(const struct vq_config *config, struct vq_buf *out);
 
 /* Of two models each of them writes nothing. */

@@ -1,5 +1,6 @@
-/* What a finished run leaves for people and programs: results.json (format 1), vibes.csv, scores.csv, rows.csv and the table
- * on the terminal. Pure text into buffers: the same inputs give the same bytes. Numbers have 9 significant digits. */
+/* What a finished run leaves for people and programs: results.json (format 1), vibes.csv,
+ * scores.csv, rows.csv and the table on the terminal. Pure text into buffers: the same inputs give
+ * the same bytes. Numbers have 9 significant digits. */
 #ifndef VQ_METHODS_REPORT_REPORT_H
 #define VQ_METHODS_REPORT_REPORT_H
 
@@ -52,19 +53,20 @@ struct vq_report_input {
 /* Appends; failures stick in out->status. */
 void vq_report_json(const struct vq_report_input *r, struct vq_buf *out);
 void vq_report_vibes_csv(const struct vq_report_input *r, struct vq_buf *out);
-/* The rows of the samples [from, until), behind the header when `from` is 0: a file of 10^7 scores is made in pieces. */
+/* The rows of the samples [from, until), behind the header when `from` is 0: a file of 10^7 scores
+ * is made in pieces. */
 void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
                           struct vq_buf *out);
 void vq_report_rows_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
                         struct vq_buf *out);
 
-/* The table people know: low -> high, a signed separability bar, kappa, coefficients, marks; then the dropped vibes with
- * their reasons, warnings, and the two accuracies. */
+/* The table people know: low -> high, a signed separability bar, kappa, coefficients, marks; then
+ * the dropped vibes with their reasons, warnings, and the two accuracies. */
 void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *terminal,
                      struct vq_buf *out);
 
-/* The vibes in the order of every output: kept ones by |separability| on train, then the dropped ones in the order given.
- * `ret_order` holds one number a vibe. */
+/* The vibes in the order of every output: kept ones by |separability| on train, then the dropped
+ * ones in the order given. `ret_order` holds one number a vibe. */
 void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order);
 
 #endif

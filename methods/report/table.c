@@ -1,5 +1,5 @@
-/* The table on the terminal, and the order of vibes in every output. Fits 80 columns; block characters and colour only where the
- * terminal shows them. */
+/* The table on the terminal, and the order of vibes in every output. Fits 80 columns; block
+ * characters and colour only where the terminal shows them. */
 #include "common/base/alloc.h"
 #include "methods/report/people.h"
 #include "methods/report/ranking.h"

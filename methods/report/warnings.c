@@ -1,5 +1,6 @@
-/* Makes the warnings from the result and the settings; a warning never hides a number. A code never changes its meaning.
- * Not its job: escaping and wrapping, which the writer that shows the text does. */
+/* Makes the warnings from the result and the settings; a warning never hides a number. A code never
+ * changes its meaning. Not its job: escaping and wrapping, which the writer that shows the text
+ * does. */
 #include "methods/report/warnings.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* What a careful reader asks before quoting a result, as one list: results.json, the page and the terminal show the same sentences.
- * They follow from data, configuration, seed and answers alone. */
+/* What a careful reader asks before quoting a result, as one list: results.json, the page and the
+ * terminal show the same sentences. They follow from data, configuration, seed and answers
+ * alone. */
 #ifndef VQ_METHODS_REPORT_WARNINGS_H
 #define VQ_METHODS_REPORT_WARNINGS_H
 
@@ -11,8 +12,8 @@
 
 struct vq_warning {
     const char *code; /* static, stable: "one_judge" */
-    char text
-        [VQ_WARNING_BYTES_MAX]; /* sentences; names of vibes and models are those of the data, escaped by whoever shows them */
+    /* sentences; names of vibes and models are those of the data, escaped by whoever shows them */
+    char text[VQ_WARNING_BYTES_MAX];
     uint32_t vibes_count;
     uint32_t *vibes; /* the vibes it speaks of, in the order of every output; NULL: none */
 };

@@ -1,6 +1,7 @@
-/* Columns found, the seeded sample drawn, prompts that repeat given one number, labels read. Invariant: a label is a value of its
- * criterion's kind or empty, or the file is refused with the line: a mistyped one must not quietly become a rating. Not its job: parsing
- * the file (table.c). */
+/* Columns found, the seeded sample drawn, prompts that repeat given one number, labels read.
+ * Invariant: a label is a value of its criterion's kind or empty, or the file is refused with the
+ * line: a mistyped one must not quietly become a rating. Not its job: parsing the file
+ * (table.c). */
 #include "methods/rubric/data.h"
 
 #include "common/base/alloc.h"

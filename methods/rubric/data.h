@@ -1,5 +1,5 @@
-/* From a data file's table to what a rubric run rates: prompts, outputs, and what people said of them. Pure: the same table and settings
- * give the same rows everywhere. */
+/* From a data file's table to what a rubric run rates: prompts, outputs, and what people said of
+ * them. Pure: the same table and settings give the same rows everywhere. */
 #ifndef VQ_METHODS_RUBRIC_DATA_H
 #define VQ_METHODS_RUBRIC_DATA_H
 
@@ -32,22 +32,23 @@ struct vq_rubric_data {
     uint32_t rows_count;
     uint32_t outputs_count;
     uint32_t questions_count;
-    struct vq_span *
-        groups; /* the values of data.group, most rows first, equal ones as they first appear; texts belong to the table */
+    /* the values of data.group, most rows first, equal ones as they first appear; texts belong to
+     * the table */
+    struct vq_span *groups;
     uint32_t groups_count;                 /* 0: there is no data.group */
     uint32_t records;                      /* of the file, before data.limit */
     uint32_t blank[VQ_RUBRIC_OUTPUTS_MAX]; /* rows without that output */
     char warnings[VQ_CELL_NOTES_MAX]
                  [VQ_CELL_NOTE_BYTES_MAX]; /* of cells that are not as texts are */
     uint32_t warnings_count;
-    /* [(criterion * outputs + output) * rows + row]: 1 to 5; 1 yes, 0 no; of a pairwise criterion (output 0) 1 for the first of the
-     * models, -1 for the second, 0 for a tie. NaN: unlabelled. */
+    /* [(criterion * outputs + output) * rows + row]: 1 to 5; 1 yes, 0 no; of a pairwise criterion
+     * (output 0) 1 for the first of the models, -1 for the second, 0 for a tie. NaN: unlabelled. */
     double *human;
     uint32_t *labelled; /* [criterion]: how many labels there are */
 };
 
-/* VQ_INVALID: a column is not there, a label is none, with the line and what may stand there, or data.group has too many values. VQ_NOMEM. The caller destroys
- * *ret_data. */
+/* VQ_INVALID: a column is not there, a label is none, with the line and what may stand there, or
+ * data.group has too many values. VQ_NOMEM. The caller destroys *ret_data. */
 enum vq_status vq_rubric_data_create(const struct vq_rubric_settings *settings,
                                      const struct vq_table *table, struct vq_rubric_data **ret_data,
                                      struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,6 +1,7 @@
-/* From readings to numbers, one criterion after the other: cells (one judge's, one repeat's word on an item), scores, intervals over all
- * columns from the same draws, agreement. Invariant: nothing depends on the order in which answers came. Not its job: reading answers out
- * of the store (methods/rubric/files/results.c), files. */
+/* From readings to numbers, one criterion after the other: cells (one judge's, one repeat's word on
+ * an item), scores, intervals over all columns from the same draws, agreement. Invariant: nothing
+ * depends on the order in which answers came. Not its job: reading answers out of the store
+ * (methods/rubric/files/results.c), files. */
 #include "methods/rubric/numbers.h"
 
 #include "common/base/alloc.h"
@@ -26,7 +27,8 @@ const char *vq_rubric_status_name(unsigned status)
 
 /* ---- reading ---- */
 
-/* The criteria of a dialogue in the paper, for which its code knew a second way to state a rating. */
+/* The criteria of a dialogue in the paper, for which its code knew a second way to state a
+ * rating. */
 static bool is_dialogue_criterion(const char *name)
 {
     return strcmp(name, "knowledge") == 0 || strcmp(name, "style") == 0 ||
@@ -276,7 +278,8 @@ static enum vq_status means_of(const struct work *w, const struct part *part,
     return vq_bootstrap_means(part->scores, NULL, part->units, &options, ret, w->err);
 }
 
-/* Rows without a score carry no interval: as many units as that needs must have one in this column. */
+/* Rows without a score carry no interval: as many units as that needs must have one in this
+ * column. */
 static bool has_units(const struct part *part, size_t column)
 {
     uint32_t seen[VQ_RUBRIC_UNITS_MIN], count = 0;
@@ -378,7 +381,8 @@ static enum vq_status fill_length_controlled(struct work *w)
 
 /* ---- groups ---- */
 
-/* Their rows: scores by all judges and their difference, and units. `seen` has a unit's last group, plus 1. */
+/* Their rows: scores by all judges and their difference, and units. `seen` has a unit's last group,
+ * plus 1. */
 static void gather(const struct work *w, uint32_t group, double *scores, uint32_t *units,
                    uint32_t *seen, struct part *ret_part)
 {

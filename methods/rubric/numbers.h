@@ -1,9 +1,12 @@
-/* The numbers of a rubric run: means and rates with their intervals, win rates, statuses, and how far judges agree with each other, with
- * themselves and with people. Pure: the same readings give the same bits. NaN means that a number does not exist.
+/* The numbers of a rubric run: means and rates with their intervals, win rates, statuses, and how
+ * far judges agree with each other, with themselves and with people. Pure: the same readings give
+ * the same bits. NaN means that a number does not exist.
  *
- * The score of an item (an output of a row) is the mean over the judges that have one of the mean over their repeats; a reading without a
- * value is left out and never a value. Of a pairwise criterion the score of a row is the share of wins of the first of the models: 1, 0,
- * or 0.5 where a judge named the same position in both orders; a judge of whom one order has no value has no score. */
+ * The score of an item (an output of a row) is the mean over the judges that have one of the mean
+ * over their repeats; a reading without a value is left out and never a value. Of a pairwise
+ * criterion the score of a row is the share of wins of the first of the models: 1, 0, or 0.5 where
+ * a judge named the same position in both orders; a judge of whom one order has no value has no
+ * score. */
 #ifndef VQ_METHODS_RUBRIC_NUMBERS_H
 #define VQ_METHODS_RUBRIC_NUMBERS_H
 
@@ -23,8 +26,8 @@ enum vq_rubric_status { /* the first ones are enum vq_rating_status: the answer 
 /* "ok", ..., "failed", "open", "not_asked". */
 const char *vq_rubric_status_name(unsigned status);
 
-/* What one question's answer says. Likert: the number (`paper`: any); binary: 1 yes, 0 no; pairwise: 1 when the first of the models was
- * chosen, else 0, in whichever order. */
+/* What one question's answer says. Likert: the number (`paper`: any); binary: 1 yes, 0 no;
+ * pairwise: 1 when the first of the models was chosen, else 0, in whichever order. */
 struct vq_rubric_reading {
     double value;   /* NaN: none */
     uint8_t status; /* enum vq_rubric_status */
@@ -45,7 +48,8 @@ struct vq_rubric_share {
     double mean;    /* of the scores: a rating, a rate, a win rate of the first of the models */
     struct vq_interval ci95;           /* likert: bootstrap by units; else Wilson */
     struct vq_interval ci95_clustered; /* binary, pairwise, where units repeat: bootstrap */
-    /* Of single ratings: 1 to 5; no, yes; of cells in a pairwise one: second wins, ties, first wins. */
+    /* Of single ratings: 1 to 5; no, yes; of cells in a pairwise one: second wins, ties, first
+     * wins. */
     uint64_t counts[VQ_RATING_LIKERT_MAX];
     uint64_t statuses[VQ_RUBRIC_STATUS__COUNT];
 };
@@ -87,7 +91,8 @@ struct vq_rubric_criterion {
     struct vq_rubric_pair *pairs;
     uint32_t pairs_count;
     struct vq_rubric_position *positions; /* one a judge; NULL: not pairwise */
-    /* Win rates if both outputs were equally long, by judge, then by all judges; lengths in characters. NULL: not pairwise. */
+    /* Win rates if both outputs were equally long, by judge, then by all judges; lengths in
+     * characters. NULL: not pairwise. */
     struct vq_length_controlled *length_controlled;
 };
 

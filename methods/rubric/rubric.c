@@ -1,7 +1,8 @@
-/* The stages of a rubric run, all laid out at the start. A criterion stands where a vibe does, an output of a row (or, of pairwise
- * criteria, a row) where a sample does; a repeat asks under request numbers of its own. What is not to be asked is masked: an output
- * that is not there, and the order that `alternate` leaves out. Owns its arrays; texts are the input's. Not its job: what answers say
- * (numbers.c). */
+/* The stages of a rubric run, all laid out at the start. A criterion stands where a vibe does, an
+ * output of a row (or, of pairwise criteria, a row) where a sample does; a repeat asks under
+ * request numbers of its own. What is not to be asked is masked: an output that is not there, and
+ * the order that `alternate` leaves out. Owns its arrays; texts are the input's. Not its job: what
+ * answers say (numbers.c). */
 #include "methods/rubric/rubric.h"
 
 #include "common/base/alloc.h"

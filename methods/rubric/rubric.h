@@ -1,5 +1,6 @@
-/* What a rubric run asks: every output of every row by every criterion, of every judge, so many times; as a script of stages, one a kind
- * of criterion and repeat. No stage depends on an answer. */
+/* What a rubric run asks: every output of every row by every criterion, of every judge, so many
+ * times; as a script of stages, one a kind of criterion and repeat. No stage depends on an
+ * answer. */
 #ifndef VQ_METHODS_RUBRIC_RUBRIC_H
 #define VQ_METHODS_RUBRIC_RUBRIC_H
 
@@ -47,7 +48,8 @@ struct vq_rubric_place vq_rubric_place(const struct vq_rubric *rubric, uint32_t 
 uint64_t vq_rubric_task(const struct vq_rubric *rubric, const struct vq_rubric_place *place,
                         uint32_t *ret_stage);
 
-/* A dense number of every question, by criterion, row, output, judge, repeat, order in this order. */
+/* A dense number of every question, by criterion, row, output, judge, repeat, order in this
+ * order. */
 size_t vq_rubric_slots(const struct vq_rubric *rubric);
 size_t vq_rubric_slot(const struct vq_rubric *rubric, const struct vq_rubric_place *place);
 /* Outputs that a criterion rates one by one: 1 of a pairwise one. */

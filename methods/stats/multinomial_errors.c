@@ -1,10 +1,13 @@
-/* What is known of a multinomial's coefficients: whether the classes are separated, and their intervals by groups of rows.
+/* What is known of a multinomial's coefficients: whether the classes are separated, and their
+ * intervals by groups of rows.
  *
- * Intervals are those of the one-step jackknife: without group u the minimum moves by D_u = (H - C H_u)^-1 C g_u to first order, where H is the Hessian of the
- * objective and g_u, H_u are gradient and Hessian of the group's loss. The variance is (G - 1) / G times the sum of the squares of D_u.
+ * Intervals are those of the one-step jackknife: without group u the minimum moves by D_u = (H - C
+ * H_u)^-1 C g_u to first order, where H is the Hessian of the objective and g_u, H_u are gradient
+ * and Hessian of the group's loss. The variance is (G - 1) / G times the sum of the squares of D_u.
  *
- * Separation is decided as for two classes (separation.c), on the differences between a row's own class and each other one: each is a row of a logit whose
- * parameters are those of all classes but the last. Owns its work space for the length of a call. */
+ * Separation is decided as for two classes (separation.c), on the differences between a row's own
+ * class and each other one: each is a row of a logit whose parameters are those of all classes but
+ * the last. Owns its work space for the length of a call. */
 #include "methods/stats/logit/multinomial.h"
 
 #include "common/base/alloc.h"
@@ -72,7 +75,8 @@ static enum vq_status sort_rows(struct jackknife *j)
     return VQ_OK;
 }
 
-/* Rows `from` to `to` of the order are left out; false if the rest has no minimum to working precision. */
+/* Rows `from` to `to` of the order are left out; false if the rest has no minimum to working
+ * precision. */
 static bool leave_out(struct jackknife *j, size_t from, size_t to)
 {
     memcpy(j->left, j->hessian, j->params * j->params * sizeof(double));

@@ -1,8 +1,9 @@
 /* Distribution functions on top of libm's erfc and lgamma. Pure functions, no state.
  *
- * The incomplete beta is a continued fraction (modified Lentz) times a binomial weight that is taken in Loader's
- * saddle-point form (2000), since differences of lgamma lose the digits of large counts. The incomplete gamma is the
- * series below a + 1 and a continued fraction above. Quantiles are bracketed Newton steps on these. */
+ * The incomplete beta is a continued fraction (modified Lentz) times a binomial weight that is
+ * taken in Loader's saddle-point form (2000), since differences of lgamma lose the digits of large
+ * counts. The incomplete gamma is the series below a + 1 and a continued fraction above. Quantiles
+ * are bracketed Newton steps on these. */
 #include "methods/stats/special.h"
 
 #include <math.h>
@@ -25,7 +26,8 @@ double vq_normal_two_sided(double z)
     return erfc(fabs(z) * SQRT_HALF);
 }
 
-/* log of the normal distribution function is concave, so Newton on it comes to the root from below, from anywhere. */
+/* log of the normal distribution function is concave, so Newton on it comes to the root from below,
+ * from anywhere. */
 static double normal_quantile_lower(double p)
 {
     double z = -sqrt(-2.0 * log(p));

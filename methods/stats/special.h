@@ -1,5 +1,6 @@
-/* The distribution functions the tests need: normal, chi-square, Student t, beta. Relative accuracy about
- * 1e-12 in the body and 1e-10 in tails down to 1e-300. NaN in, NaN out; arguments outside of the domain give NaN. */
+/* The distribution functions the tests need: normal, chi-square, Student t, beta. Relative accuracy
+ * about 1e-12 in the body and 1e-10 in tails down to 1e-300. NaN in, NaN out; arguments outside of
+ * the domain give NaN. */
 #ifndef VQ_METHODS_STATS_SPECIAL_H
 #define VQ_METHODS_STATS_SPECIAL_H
 

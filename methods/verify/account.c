@@ -132,7 +132,8 @@ static bool has_all(const json_t *calls, const struct vq_account_sums *sums)
     return true;
 }
 
-/* Whether the ledger has more than a run's own file says because a replay bought it, whose own file counts all of the ledger. */
+/* Whether the ledger has more than a run's own file says because a replay bought it, whose own file
+ * counts all of the ledger. */
 static bool replay_bought(const struct vq_verifying *v, const json_t *calls,
                           const struct vq_account_sums *sums)
 {

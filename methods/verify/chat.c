@@ -1,5 +1,6 @@
-/* The dialogues that were led beside the run last, by the copies that it keeps of their queries and settings: every turn in its state, what was said
- * and its accounting made again. Not its job: what other verbs asked beside the run, of which nothing is kept but calls and answers. */
+/* The dialogues that were led beside the run last, by the copies that it keeps of their queries and
+ * settings: every turn in its state, what was said and its accounting made again. Not its job: what
+ * other verbs asked beside the run, of which nothing is kept but calls and answers. */
 #include "methods/chat/files/chats.h"
 #include "methods/verify/parts.h"
 

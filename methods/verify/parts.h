@@ -24,8 +24,8 @@ struct vq_verifying {
 void vq_verify_say(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
 void vq_verify_note(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
 
-/* Every task of the method, or of a script beside the run, in its state: into `replay`, `outcomes` and the counts. The caller frees, also after a
- * failure. */
+/* Every task of the method, or of a script beside the run, in its state: into `replay`, `outcomes`
+ * and the counts. The caller frees, also after a failure. */
 enum vq_status vq_verify_tasks(struct vq_verifying *v,
                                const struct vq_script *script) VQ_WARN_UNUSED;
 void vq_verify_tasks_free(struct vq_verifying *v);

@@ -1,5 +1,5 @@
-/* What a live run's Redis holds, read in one piece and compared with what the store makes of the same tasks at the same commit. A
- * client beside the coordinator's, which changes nothing. */
+/* What a live run's Redis holds, read in one piece and compared with what the store makes of the
+ * same tasks at the same commit. A client beside the coordinator's, which changes nothing. */
 #include "methods/verify/parts.h"
 
 #include "common/base/alloc.h"
@@ -146,7 +146,8 @@ static const struct vq_stage_grid *stage_of(const struct vq_verifying *v, uint32
     return NULL;
 }
 
-/* A task that is open there may have been answered by another run meanwhile; what stands there must stand here. */
+/* A task that is open there may have been answered by another run meanwhile; what stands there must
+ * stand here. */
 static enum vq_status compare_tasks(struct vq_verifying *v, struct vq_view *view,
                                     const struct look *l, const struct vq_plan *plan)
 {

@@ -1,8 +1,8 @@
-/* Every record of a run derived again from the ones before it: rows from their bytes, states from answers and failures, results from
- * states, sums from the ledger.
+/* Every record of a run derived again from the ones before it: rows from their bytes, states from
+ * answers and failures, results from states, sums from the ledger.
  *
- * Invariants: nothing is written, nothing is asked, no lock is held that a coordinator needs; what is wrong is said and the rest is
- * looked at all the same, as far as it does not depend on it.
+ * Invariants: nothing is written, nothing is asked, no lock is held that a coordinator needs; what
+ * is wrong is said and the rest is looked at all the same, as far as it does not depend on it.
  * Not its job: what the endpoint saw (tests/tools/audit has its log), mending. */
 #include "methods/verify/verify.h"
 
@@ -85,7 +85,8 @@ void vq_verify_free(struct vq_verify *verify)
 
 /* ---- how far the run has come ---- */
 
-/* What the coordinator that ran last wrote of its end; nothing is lost with that file, so that it may be gone, or be of before. */
+/* What the coordinator that ran last wrote of its end; nothing is lost with that file, so that it
+ * may be gone, or be of before. */
 static enum end_said end_said(const struct vq_verifying *v)
 {
     struct vq_buf text;
@@ -113,8 +114,8 @@ bool vq_verify_is_there(const struct vq_verifying *v, const char *file)
     return vq_run_dir_join(v->in->dir, file, path) == VQ_OK && access(path, F_OK) == 0;
 }
 
-/* Whether the coordinator that ran last came to the end. Where it does not say so itself: the store marks a clean end, and there are
- * results, or nothing is left to ask. */
+/* Whether the coordinator that ran last came to the end. Where it does not say so itself: the store
+ * marks a clean end, and there are results, or nothing is left to ask. */
 static enum vq_status find_finished(struct vq_verifying *v)
 {
     struct vq_run_meta meta;
@@ -248,7 +249,8 @@ static enum vq_status count_task(struct vq_verifying *v, struct vq_view *view,
     return VQ_OK;
 }
 
-/* Some shards under one snapshot: one that stood for the whole of a large run would keep the file from reusing space. */
+/* Some shards under one snapshot: one that stood for the whole of a large run would keep the file
+ * from reusing space. */
 static enum vq_status check_shards(struct vq_verifying *v, const struct vq_plan *plan,
                                    uint64_t from, uint64_t until, uint8_t *outcomes)
 {

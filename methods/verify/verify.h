@@ -1,5 +1,6 @@
-/* A run's own records compared with each other, all derived again: what `vibeq verify` shows. Changes nothing. Of a run that goes on it
- * says how things stand with what is committed. docs/develop/audit.md lists the checks. */
+/* A run's own records compared with each other, all derived again: what `vibeq verify` shows.
+ * Changes nothing. Of a run that goes on it says how things stand with what is committed.
+ * docs/develop/audit.md lists the checks. */
 #ifndef VQ_METHODS_VERIFY_VERIFY_H
 #define VQ_METHODS_VERIFY_VERIFY_H
 

@@ -1,6 +1,7 @@
-/* A sheet is blind: it names no model, and a draw of the run's seed says which output is shown first. An item is FILE.RECORD ("0.12", "1.3"),
- * so that a sheet can be sorted, cut and filled in by several people. Invariant: a label is one of the words, or the file is refused with
- * its line. Not its job: files, and what the labels are held against. */
+/* A sheet is blind: it names no model, and a draw of the run's seed says which output is shown
+ * first. An item is FILE.RECORD ("0.12", "1.3"), so that a sheet can be sorted, cut and filled in
+ * by several people. Invariant: a label is one of the words, or the file is refused with its line.
+ * Not its job: files, and what the labels are held against. */
 #include "methods/vibecheck/labels.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* People's verdicts on vibes: the sheet that they fill in, and the labels that are read back from it, or from a file of somebody's own.
- * Pure. */
+/* People's verdicts on vibes: the sheet that they fill in, and the labels that are read back from
+ * it, or from a file of somebody's own. Pure. */
 #ifndef VQ_METHODS_VIBECHECK_LABELS_H
 #define VQ_METHODS_VIBECHECK_LABELS_H
 
@@ -24,15 +24,19 @@ struct vq_label_counts_read {
 /* Which model's output the sheet shows first: true, B's. */
 bool vq_label_flipped(const struct vq_label_frame *frame, uint32_t sample, uint32_t axis);
 
-/* Writes a sheet (CSV): `rows` rows drawn at random of those with `wanted` (NULL: all), each of them for every axis in `axes`, in random
- * order. Columns: item, prompt, output_1, output_2, vibe, low, high, label. Failures stick in out->status. VQ_NOMEM. */
+/* Writes a sheet (CSV): `rows` rows drawn at random of those with `wanted` (NULL: all), each of
+ * them for every axis in `axes`, in random order. Columns: item, prompt, output_1, output_2, vibe,
+ * low, high, label. Failures stick in out->status. VQ_NOMEM. */
 enum vq_status vq_label_sheet(const struct vq_label_frame *frame, const bool *wanted, uint32_t rows,
                               const uint32_t *axes, uint32_t axes_count,
                               struct vq_buf *out) VQ_WARN_UNUSED;
 
-/* Reads a sheet, or a table with the columns record (or item), vibe and label; `file` too where there is a test file ("test" or empty).
- * A label of a sheet is 1, 2 or equal; of a file with records it is A, B, equal or a model's name. Labels replace what was in `people`; two lines of one
- * table that differ about one record and vibe are refused. `people`: [sample * axes_count + axis], VQ_LABEL_NONE or a label, as of struct vq_vibecheck_input. VQ_INVALID: err names line and column. */
+/* Reads a sheet, or a table with the columns record (or item), vibe and label; `file` too where
+ * there is a test file ("test" or empty). A label of a sheet is 1, 2 or equal; of a file with
+ * records it is A, B, equal or a model's name. Labels replace what was in `people`; two lines of
+ * one table that differ about one record and vibe are refused. `people`: [sample * axes_count +
+ * axis], VQ_LABEL_NONE or a label, as of struct vq_vibecheck_input. VQ_INVALID: err names line and
+ * column. */
 enum vq_status vq_labels_read(const struct vq_label_frame *frame, const struct vq_table *table,
                               const char *name, int8_t *people,
                               struct vq_label_counts_read *ret_counts,

@@ -1,19 +1,24 @@
-/* The VibeCheck method as a state machine over stages: which stage comes next, and what its answers mean. Pure: the shell (or
- * replay, or a test with an oracle) runs each stage and hands the answers back; the same answers give the same stages, so a run
- * that is resumed walks through its finished stages again out of the call store.
+/* The VibeCheck method as a state machine over stages: which stage comes next, and what its answers
+ * mean. Pure: the shell (or replay, or a test with an oracle) runs each stage and hands the answers
+ * back; the same answers give the same stages, so a run that is resumed walks through its finished
+ * stages again out of the call store.
  *
- *     while (vq_method_next(m, &stage, err) == VQ_OK && stage != NULL) { ask it; vq_method_take_...(m, ...) }
+ *     while (vq_method_next(m, &stage, err) == VQ_OK && stage != NULL) {
+ *         run the stage; vq_method_take_...(m, ...)
+ *     }
  *     vq_method_result(m)
  *
- * Preset and given vibes are one RANK stage over all rows (two with early stopping). Discovery walks
+ * Preset and given vibes are one RANK stage over all rows (two with early stopping). Discovery
+ * walks
  *
- *     [prefer] -> discover [-> formalise] [-> embed] -> summarise -> formalise -> simplify -> reduce ... -> embed [-> dedup]
- *       -> rank train rows -> gates, fits, misclassified rows -> the next iteration -> rank test rows [-> question types]
+ *     [prefer] -> discover [-> formalise] [-> embed] -> summarise -> formalise -> simplify
+ *       -> reduce ... -> embed [-> dedup] -> rank train rows -> gates, fits, misclassified rows
+ *       -> the next iteration -> rank test rows [-> question types]
  *
  * and either may end with the retest of a share of the cells.
  *
- * Its notes (what was proposed, merged, dropped; why it stopped) go to the log and the report. Not its job: sockets, files, clocks,
- * request hashes. */
+ * Its notes (what was proposed, merged, dropped; why it stopped) go to the log and the report. Not
+ * its job: sockets, files, clocks, request hashes. */
 #ifndef VQ_METHODS_VIBECHECK_METHOD_H
 #define VQ_METHODS_VIBECHECK_METHOD_H
 
@@ -22,7 +27,8 @@
 #include "methods/script.h"
 #include "methods/vibecheck/numbers/vibecheck.h"
 
-/* Which of the role's models proposes: 0 in the discovery itself (repeat 0), and in repeat 1, 2 ... those of repeat_proposers in turn. */
+/* Which of the role's models proposes: 0 in the discovery itself (repeat 0), and in repeat 1, 2 ...
+ * those of repeat_proposers in turn. */
 static inline uint32_t vq_method_proposer(const struct vq_config *config, uint32_t repeat)
 {
     uint32_t n = config->repeat_proposers_count;
@@ -54,25 +60,28 @@ enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_m
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_method_destroy(struct vq_method **method);
 
-/* The stage to ask now; the same one until its answers were taken. *ret_stage NULL: there is none left. It lives until the next
- * vq_method_next after its answers were taken. VQ_NOMEM, VQ_LIMIT; VQ_INVALID with a sentence: the method cannot go on (such as:
- * no axis could be read in any answer), and what to do. */
+/* The stage to ask now; the same one until its answers were taken. *ret_stage NULL: there is none
+ * left. It lives until the next vq_method_next after its answers were taken. VQ_NOMEM, VQ_LIMIT;
+ * VQ_INVALID with a sentence: the method cannot go on (such as: no axis could be read in any
+ * answer), and what to do. */
 enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_stage,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* RANK and PREFER, LIKERT, BINARY and PAIRWISE (items in the place of rows): one byte (enum vq_outcome) a task, in grid order: ((row * judges + judge) * axes + axis) * 2 + order, where row
+/* RANK and PREFER, LIKERT, BINARY and PAIRWISE (items in the place of rows): one byte (enum
+ * vq_outcome) a task, in grid order: ((row * judges + judge) * axes + axis) * 2 + order, where row
  * counts stage->rows and PREFER has one axis. Copies. */
 enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err) VQ_WARN_UNUSED;
-/* TEXT, before the texts and in their order: how each answer ended (enum vq_ending). Not taken: all as usual. Copies. */
+/* TEXT, before the texts and in their order: how each answer ended (enum vq_ending). Not taken: all
+ * as usual. Copies. */
 enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *endings, size_t count,
                                       struct vq_error *err) VQ_WARN_UNUSED;
-/* TEXT: one a prompt and model (prompt * models + model; only judges are several); .at NULL where there is none, .bytes then the
- * enum vq_outcome that says why (0: not known). Copies. */
+/* TEXT: one a prompt and model (prompt * models + model; only judges are several); .at NULL where
+ * there is none, .bytes then the enum vq_outcome that says why (0: not known). Copies. */
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-/* EMBED: `count` (texts_count) vectors of `dims` numbers, row-major; NULL: a call of it failed, so nobody embeds in this round; so
- * do vectors that are none (not finite, no numbers). Copies. */
+/* EMBED: `count` (texts_count) vectors of `dims` numbers, row-major; NULL: a call of it failed, so
+ * nobody embeds in this round; so do vectors that are none (not finite, no numbers). Copies. */
 enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
                                       uint32_t dims, struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -140,12 +149,12 @@ struct vq_method_result {       /* all borrowed from the method */
     const bool *stopped_early;         /* dropped by early stopping */
     const char *const *question_types; /* a text a vibe, NULL where not asked */
     uint32_t axes_count;
-    const uint8_t *
-        outcomes; /* grid rows_count x judges x axes_count x 2; both orders VQ_OUTCOME_NOT_NEEDED: never asked */
+    /* grid rows_count x judges x axes_count x 2; both orders VQ_OUTCOME_NOT_NEEDED: never asked */
+    const uint8_t *outcomes;
     const struct vq_row *rows;     /* with the preferences that were used, and ties excluded */
     const char *preference_source; /* "data", "judge", "none" */
-    const uint8_t *
-        preference_outcomes; /* [row * preference judges * 2 + judge * 2 + order]; NULL: not asked */
+    /* [row * preference judges * 2 + judge * 2 + order]; NULL: not asked */
+    const uint8_t *preference_outcomes;
     const struct vq_proposal *proposals;
     uint32_t proposals_count;
     const struct vq_iteration *iterations;
@@ -163,8 +172,10 @@ struct vq_method_result {       /* all borrowed from the method */
 };
 /* Valid once vq_method_next gave NULL. */
 const struct vq_method_result *vq_method_result(const struct vq_method *m);
-/* The joint prompt (judging.vibes_per_call over 1) by which vibe `vibe` of the result was asked on this row in this order: its parts are
- * appended (`system` NULL: they are not), and *ret_number is the vibe's number in it, from 1. False: there is none. VQ_LIMIT and VQ_NOMEM stick in the buffers. */
+/* The joint prompt (judging.vibes_per_call over 1) by which vibe `vibe` of the result was asked on
+ * this row in this order: its parts are appended (`system` NULL: they are not), and *ret_number is
+ * the vibe's number in it, from 1. False: there is none. VQ_LIMIT and VQ_NOMEM stick in the
+ * buffers. */
 bool vq_method_joint_prompt(const struct vq_method *m, uint32_t row, uint32_t vibe, uint32_t order,
                             struct vq_buf *system, struct vq_buf *user, uint32_t *ret_number);
 /* The same so far, for status: how many stages were taken, and the notes. */

@@ -1,6 +1,7 @@
-/* How much of a reference list was found: a script of one stage about a run that is over. By embedding, both ends of every axis are
- * embedded, and two axes are as near as their ends are in the mean, either way round; by judge, a model is shown the list and
- * names the one that says the same (match.txt). An axis and its mirror image say the same, seen from the other end. Pure. */
+/* How much of a reference list was found: a script of one stage about a run that is over. By
+ * embedding, both ends of every axis are embedded, and two axes are as near as their ends are in
+ * the mean, either way round; by judge, a model is shown the list and names the one that says the
+ * same (match.txt). An axis and its mirror image say the same, seen from the other end. Pure. */
 #ifndef VQ_METHODS_VIBECHECK_RECALL_H
 #define VQ_METHODS_VIBECHECK_RECALL_H
 
@@ -9,8 +10,8 @@
 #define VQ_RECALL_AXES_MAX 1000u /* of either list */
 #define VQ_RECALL_NONE     UINT32_MAX
 
-/* Mean cosine of the ends from which two axes count as one. Embedding models put texts that say the same in other words at about
- * 0.6 to 0.9, and texts about different things at about 0.1 to 0.5. */
+/* Mean cosine of the ends from which two axes count as one. Embedding models put texts that say the
+ * same in other words at about 0.6 to 0.9, and texts about different things at about 0.1 to 0.5. */
 #define VQ_RECALL_THRESHOLD 0.6
 
 enum vq_recall_by {
@@ -40,7 +41,8 @@ struct vq_recall_match {
 struct vq_arena;
 enum vq_status vq_recall_ends(struct vq_arena *arena, const struct vq_axis *axis,
                               struct vq_span ret_texts[2]) VQ_WARN_UNUSED;
-/* How near two axes are, either way round, from their vectors (high, then low, `dims` numbers each). */
+/* How near two axes are, either way round, from their vectors (high, then low, `dims` numbers
+ * each). */
 double vq_recall_similarity(const float *of, const float *to, uint32_t dims, bool *ret_mirrored);
 
 struct vq_recall;
@@ -50,8 +52,9 @@ enum vq_status vq_recall_create(const struct vq_recall_input *input, struct vq_r
 void vq_recall_destroy(struct vq_recall **recall);
 struct vq_script vq_recall_script(struct vq_recall *recall);
 
-/* Of a reference, once the stage's answers were taken: the nearest (by judge: the first that was matched to it) among the kept
- * vibes alone, or among all. `answered` false: the calls gave nothing to go by. */
+/* Of a reference, once the stage's answers were taken: the nearest (by judge: the first that was
+ * matched to it) among the kept vibes alone, or among all. `answered` false: the calls gave nothing
+ * to go by. */
 struct vq_recall_result {
     bool answered;
     uint32_t unread; /* by judge: found vibes without an answer that says which, or none */

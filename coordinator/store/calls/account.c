@@ -5,9 +5,10 @@
  * of one of the first two. Each planned task is one of: asked (first_sends), settled by what the
  * store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of these
  * (not_asked). So both sums of the header hold by construction.
- * A request that two stages ask is a row of the one that sent it; the other one's task then is from the store.
- * A stage made of answers has other tasks where these become more (--retry-failed): what was sent under a number that it does not ask now
- * counts as a retry, and the task that asks it now as from the store.
+ * A request that two stages ask is a row of the one that sent it; the other one's task then is from
+ * the store. A stage made of answers has other tasks where these become more (--retry-failed): what
+ * was sent under a number that it does not ask now counts as a retry, and the task that asks it now
+ * as from the store.
  * Invariant: memory is a bit a task and repeat in use, plus the workers and pools.
  * Not its job: which answer stands (lookup.c), the JSON. */
 #include "coordinator/store/calls/account.h"
@@ -266,7 +267,8 @@ static bool is_audit(const struct stage *stage, uint64_t task)
     return cell.swap == VQ_SWAP_LAZY && cell.audited && task % 2 != cell.first;
 }
 
-/* Which of its part's counts a sent asking belongs to: the first of its task and repeat, or a retry. `stage` NULL: none. */
+/* Which of its part's counts a sent asking belongs to: the first of its task and repeat, or a
+ * retry. `stage` NULL: none. */
 static enum vq_status classify(struct stage *stage, const struct vq_call_row *row,
                                struct vq_account_part *part, uint64_t **ret_count)
 {

@@ -1,5 +1,5 @@
-/* The numbers of accounting.json: a pure fold over a run's ledger rows and the final outcomes of its
- * stages. Two sums always hold, of each stage and of the run:
+/* The numbers of accounting.json: a pure fold over a run's ledger rows and the final outcomes of
+ * its stages. Two sums always hold, of each stage and of the run:
  *   planned = first_sends + from_store + saved_by_lazy_swap + not_asked
  *   sent    = first_sends + asked_again + retried + repairs
  * `not_asked` is 0 for a finished run without worker_lost failures. */
@@ -48,7 +48,8 @@ struct vq_call_row {
 
 /* Whether anything of it left this machine; a provider counts it then, however it ended. */
 bool vq_call_row_sent(const struct vq_call_row *row);
-/* What it took of a quota of tokens: as used; where its provider did not say and may have counted it, as reserved. */
+/* What it took of a quota of tokens: as used; where its provider did not say and may have counted
+ * it, as reserved. */
 uint64_t vq_call_row_tokens(const struct vq_call_row *row);
 
 struct vq_ledger_price { /* of one judge, dollars per million tokens; negative: not set */
@@ -94,14 +95,14 @@ struct vq_account_ending {
 struct vq_account_part {
     uint64_t planned;
     uint64_t first_sends; /* tasks whose first asking this run sent */
-    /* Tasks that another run's (or an earlier asking's) answer settled; also one of an earlier stage that asked the same:
-     * the request counts as sent there, and here as from the store */
+    /* Tasks that another run's (or an earlier asking's) answer settled; also one of an earlier
+     * stage that asked the same: the request counts as sent there, and here as from the store */
     uint64_t from_store;
     uint64_t saved_by_lazy_swap; /* orders that were not needed, and not sent */
     uint64_t not_asked;
     uint64_t asked_again; /* --retry-failed: tasks x repeats above 0 */
-    uint64_t
-        retried; /* further sends of the same asking; also of what the stage asked once, and does not now */
+    /* further sends of the same asking; also of what the stage asked once, and does not now */
+    uint64_t retried;
     uint64_t repairs;
     uint64_t audit;    /* of first_sends: swapped orders that only the audit asked for */
     uint64_t not_sent; /* ended before anything left this machine */
@@ -116,8 +117,9 @@ struct vq_account_stage {
 };
 
 struct vq_account {
-    struct vq_account_part
-        all; /* calls of stages that are not in the list count as retried; between a run's own stages and those beside it, neither knows of the other's */
+    /* calls of stages that are not in the list count as retried; between a run's own stages and
+     * those beside it, neither knows of the other's */
+    struct vq_account_part all;
     struct vq_account_stage *stages;
     uint32_t stages_count;
     struct vq_account_worker *workers; /* by name */
@@ -128,8 +130,8 @@ struct vq_account {
     struct vq_account_ending endings[VQ_ACCOUNT_ENDINGS_MAX]; /* by word */
     uint32_t endings_count;
     uint64_t endings_other; /* with words beyond that many */
-    bool
-        priced; /* every judge that answered without naming a pool has a price; of pools the caller knows */
+    /* every judge that answered without naming a pool has a price; of pools the caller knows */
+    bool priced;
     int64_t first_unix_ms; /* 0: no call */
     int64_t last_unix_ms;
 };
@@ -141,7 +143,8 @@ struct vq_account_plan {
     const struct vq_ledger_price *prices; /* a judge each; NULL: none */
 };
 
-/* A fold: create, row for each ledger row in any order, finish once. Stages ascend by number; at most VQ_ACCOUNT_STAGES_MAX. */
+/* A fold: create, row for each ledger row in any order, finish once. Stages ascend by number; at
+ * most VQ_ACCOUNT_STAGES_MAX. */
 #define VQ_ACCOUNT_STAGES_MAX 65536u
 struct vq_accountant;
 enum vq_status vq_accountant_create(const struct vq_account_plan *stages, uint32_t stages_count,

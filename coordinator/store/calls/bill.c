@@ -1,6 +1,7 @@
-/* A bill is looked at in sums, so that one odd answer among thousands is told with both counts. Where the most prompt tokens of a pool
- * stand in many answers to prompts of quite different lengths, this number is the server's context. Not its job: when and where the
- * sentences are shown. */
+/* A bill is looked at in sums, so that one odd answer among thousands is told with both counts.
+ * Where the most prompt tokens of a pool stand in many answers to prompts of quite different
+ * lengths, this number is the server's context. Not its job: when and where the sentences are
+ * shown. */
 #include "coordinator/store/calls/bill.h"
 
 #include "common/judge/context.h"

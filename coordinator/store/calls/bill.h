@@ -1,5 +1,6 @@
-/* What the answers of one pool say about its bill: whether usage is reported, what the provider itself charges, whether it reads the whole
- * prompt, and which models answer. A pure fold over calls in any order, and sentences about it. */
+/* What the answers of one pool say about its bill: whether usage is reported, what the provider
+ * itself charges, whether it reads the whole prompt, and which models answer. A pure fold over
+ * calls in any order, and sentences about it. */
 #ifndef VQ_COORDINATOR_STORE_CALLS_BILL_H
 #define VQ_COORDINATOR_STORE_CALLS_BILL_H
 
@@ -23,8 +24,8 @@ struct vq_bill_model {
 struct vq_bill { /* zeroed: no call */
     uint64_t answers;
     uint64_t unreported;
-    uint64_t
-        charged; /* calls of which the provider says what they cost; and what it and vibeq make it */
+    /* calls of which the provider says what they cost; and what it and vibeq make it */
+    uint64_t charged;
     double provider_usd, own_usd;
     uint64_t cut, cut_tokens, cut_chars; /* vq_context_is_cut */
     /* of the answers with the most prompt tokens: how many, and the shortest and longest prompt */
@@ -43,8 +44,8 @@ enum vq_bill_note {
 };
 
 void vq_bill_add(struct vq_bill *bill, const struct vq_bill_call *call);
-/* Appends the sentences about one matter of the pool `name`; nothing where there is none. Whether there is. `strict`: answers to cut
- * prompts count as missing. */
+/* Appends the sentences about one matter of the pool `name`; nothing where there is none. Whether
+ * there is. `strict`: answers to cut prompts count as missing. */
 bool vq_bill_note(const struct vq_bill *bill, enum vq_bill_note note, const char *name, bool strict,
                   struct vq_buf *out);
 

@@ -132,7 +132,8 @@ static enum vq_status damaged(const struct vq_calls *calls, enum vq_status statu
                    calls->path, why.text);
 }
 
-/* A file that was just made has nothing yet; one that is being made by another process has it soon. */
+/* A file that was just made has nothing yet; one that is being made by another process has it
+ * soon. */
 static enum vq_status heads_once(const struct vq_calls *calls, char *front, struct vq_error *err)
 {
     int fd = open(calls->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -201,7 +202,8 @@ static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, boo
     return damaged(calls, status, err);
 }
 
-/* In a snapshot of its own, so that nobody takes its pages meanwhile. Its head may be gone by then: once more. */
+/* In a snapshot of its own, so that nobody takes its pages meanwhile. Its head may be gone by then:
+ * once more. */
 static enum vq_status check_pages(struct vq_calls *calls, bool any, struct vq_error *err)
 {
     enum vq_status status = VQ_AGAIN;
@@ -461,7 +463,8 @@ static enum vq_status begin_change(void *ctx, bool exists, struct vq_run_meta *m
     return VQ_OK;
 }
 
-/* Counts the starts of all runs. It decides about an order only: a row that is not understood counts from the start again. */
+/* Counts the starts of all runs. It decides about an order only: a row that is not understood
+ * counts from the start again. */
 static enum vq_status count_start(struct vq_write *write, uint64_t *ret_no, struct vq_error *err)
 {
     struct vq_span key = span_of(starts_key, sizeof(starts_key));

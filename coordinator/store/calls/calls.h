@@ -4,8 +4,8 @@
  *   ledger   run uid, 'C', call id -> how that call ended;
  *            run uid, 'F', request hash -> a failure that settled a task;
  *            run uid, 'M' -> the run's meta row
- * and, in the file's main table, "format" and "starts" (of coordinators, for the order in which they ask).
- * Each value carries a checksum over its key and itself (record.h).
+ * and, in the file's main table, "format" and "starts" (of coordinators, for the order in which
+ * they ask). Each value carries a checksum over its key and itself (record.h).
  *
  * Threads: one handle a process; every function here may be called from the loop thread and from
  * one thread-pool job at a time. A write waits for other processes' writes, so writes belong in the

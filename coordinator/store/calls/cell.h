@@ -14,14 +14,15 @@ struct vq_cell_known {
 };
 
 /* `task`: either order of the cell. Reads what `view` sees. `requests`: the request hashes of its
- * orders at the plan's first repeat, if they are at hand; or NULL. plan.audited is true only where it matters: the
- * cell is audited and its first order settles. */
+ * orders at the plan's first repeat, if they are at hand; or NULL. plan.audited is true only where
+ * it matters: the cell is audited and its first order settles. */
 enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
                             const struct vq_id *run, uint64_t task,
                             const struct vq_hash requests[2], struct vq_cell_known *ret_cell,
                             struct vq_error *err) VQ_WARN_UNUSED;
-/* The attempts of one task, counted from the plan's `repeat`. `chain`: of a turn; else NULL. `request`: the first request hash if it
- * is at hand, or NULL. Those behind the last that matters stay as they are. */
+/* The attempts of one task, counted from the plan's `repeat`. `chain`: of a turn; else NULL.
+ * `request`: the first request hash if it is at hand, or NULL. Those behind the last that matters
+ * stay as they are. */
 enum vq_status vq_cell_attempts(const struct vq_view *view, const struct vq_plan *plan,
                                 const struct vq_id *run, uint64_t task,
                                 const struct vq_chain_state *chain, const struct vq_hash *request,

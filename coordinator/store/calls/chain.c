@@ -1,8 +1,8 @@
 /* Walks along a chain: each turn's request is made of the standing answers before it.
  *
- * Invariants: a turn is loaded only when it is reached; behind one without a good answer nothing is read, and what stands there
- * is open or blocked (queue/task_state.c). Answers never change once they stand, so a walk in a later transaction comes at least as
- * far, unless a failure was lifted.
+ * Invariants: a turn is loaded only when it is reached; behind one without a good answer nothing is
+ * read, and what stands there is open or blocked (queue/task_state.c). Answers never change once
+ * they stand, so a walk in a later transaction comes at least as far, unless a failure was lifted.
  * Not its job: which turns to look at (lookup.c, commit.c). */
 #include "coordinator/store/calls/chain.h"
 

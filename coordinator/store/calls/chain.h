@@ -1,5 +1,5 @@
-/* Private to the store: a chain of a CHAT stage, walked turn after turn in a transaction. A turn's request is known when the turn
- * before it has a good answer that stands. */
+/* Private to the store: a chain of a CHAT stage, walked turn after turn in a transaction. A turn's
+ * request is known when the turn before it has a good answer that stands. */
 #ifndef VQ_COORDINATOR_STORE_CALLS_CHAIN_H
 #define VQ_COORDINATOR_STORE_CALLS_CHAIN_H
 
@@ -28,8 +28,8 @@ bool vq_chain_walk_reached(const struct vq_chain_walk *walk);
 /* What is recorded of the turn it stands at. */
 enum vq_status vq_chain_walk_load(const struct vq_chain_walk *walk, struct vq_cell_known *ret_cell,
                                   struct vq_error *err) VQ_WARN_UNUSED;
-/* On to the next turn; `cell`: as it was loaded. *ret_answer (nullable) is the answer that stands, in the view's memory; without
- * one .answer.at is NULL. */
+/* On to the next turn; `cell`: as it was loaded. *ret_answer (nullable) is the answer that stands,
+ * in the view's memory; without one .answer.at is NULL. */
 enum vq_status vq_chain_walk_pass(struct vq_chain_walk *walk, const struct vq_cell_known *cell,
                                   struct vq_answer *ret_answer,
                                   struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,7 +1,8 @@
 /* Walks a run's rows of the ledger and looks up what each of them says of others.
  *
- * Invariant: what is wrong with one row is said, and the next one is looked at; only a store that cannot be read ends the walk.
- * Not its job: tasks (they need a plan), answers of other runs, the rest of the file (`vibeq store check`). */
+ * Invariant: what is wrong with one row is said, and the next one is looked at; only a store that
+ * cannot be read ends the walk. Not its job: tasks (they need a plan), answers of other runs, the
+ * rest of the file (`vibeq store check`). */
 #include "coordinator/store/calls/check_run.h"
 #include "common/base/sum.h"
 

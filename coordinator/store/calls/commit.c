@@ -1,18 +1,20 @@
 /* One batch into the store, in one write transaction:
  *   1. which call ids the ledger knows already;
- *   2. answers, in key order, the first one wins; those of repairs also under the text that they repair;
+ *   2. answers, in key order, the first one wins; those of repairs also under the text that they
+ *      repair;
  *   3. ledger rows, in key order;
- *   4. while the run's epoch is mine: failures of reopened tasks lifted, failure rows of tasks that are
- *      still open, the standing state of each touched cell, and commit n.
+ *   4. while the run's epoch is mine: failures of reopened tasks lifted, failure rows of tasks that
+ *      are still open, the standing state of each touched cell, and commit n.
  *
  * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and
  * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by
  * how that call really ended. States come from vq_task_state over what this very transaction sees.
  * Threads: one thread-pool job; it reads plan and batch, which nobody changes meanwhile.
  *
- * Of a chain a turn's request is known when the one before it stands, so requests are worked out behind 2, along the chain. A result
- * on another branch, or of a turn that is not reached yet, is recorded and settles nothing. With a turn that fails the states of those
- * behind it are told, as with one that is reopened.
+ * Of a chain a turn's request is known when the one before it stands, so requests are worked out
+ * behind 2, along the chain. A result on another branch, or of a turn that is not reached yet, is
+ * recorded and settles nothing. With a turn that fails the states of those behind it are told, as
+ * with one that is reopened.
  * Not its job: Redis, ACKs, and what to do about a failure. */
 #include "coordinator/store/calls/commit.h"
 
@@ -609,8 +611,8 @@ static void stands(struct commit_ctx *c, const struct vq_cell_known *cell)
     }
 }
 
-/* Of one chain, from the touched cell *io_i on; it ends up behind its last one. Behind a turn that has no good answer, or was
- * reopened, all is told. */
+/* Of one chain, from the touched cell *io_i on; it ends up behind its last one. Behind a turn that
+ * has no good answer, or was reopened, all is told. */
 static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, size_t *io_i,
                                    struct vq_error *err)
 {

@@ -26,8 +26,9 @@ enum vq_status vq_batch_lend(struct vq_batch *batch, const struct vq_result *res
  * still open. */
 enum vq_status vq_batch_fail(struct vq_batch *batch, uint64_t task,
                              enum vq_outcome failure) VQ_WARN_UNUSED;
-/* The failure of this task is lifted, if it stands as failed: it is open again, or what its answers say. Its failure row stays, as
- * one that settles nothing any more; the call that it names cannot fail the task a second time. */
+/* The failure of this task is lifted, if it stands as failed: it is open again, or what its answers
+ * say. Its failure row stays, as one that settles nothing any more; the call that it names cannot
+ * fail the task a second time. */
 enum vq_status vq_batch_reopen(struct vq_batch *batch, uint64_t task) VQ_WARN_UNUSED;
 #define VQ_WORKER_NAME_BYTES 64
 
@@ -52,7 +53,8 @@ struct vq_commit {
     uint64_t foreign_task;
 };
 
-/* Results whose `stage` is not the plan's are recorded (answer, ledger row) and settle nothing; they are not foreign.
+/* Results whose `stage` is not the plan's are recorded (answer, ledger row) and settle nothing;
+ * they are not foreign.
  *
  * Job of the thread pool; touches no loop. All or nothing, and durable on return:
  *   - answers: the first one wins;

@@ -74,7 +74,8 @@ typedef enum vq_status (*vq_meta_fn)(void *ctx, bool exists, struct vq_run_meta 
                                      struct vq_error *err);
 enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_meta_fn change,
                            void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
-/* Raises the run's commit number by one: what is in the store is newer than any state that Redis has. VQ_NOT_FOUND. In calls.c. */
+/* Raises the run's commit number by one: what is in the store is newer than any state that Redis
+ * has. VQ_NOT_FOUND. In calls.c. */
 enum vq_status vq_env_raise_commit(struct vq_write *write, const struct vq_id *uid,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 

@@ -1,5 +1,5 @@
-/* Failure rows: one key each, (run, request). Lifting replaces the row by one that says so: a replay of the call that it names is then
- * known not to fail the task again (commit.c).
+/* Failure rows: one key each, (run, request). Lifting replaces the row by one that says so: a
+ * replay of the call that it names is then known not to fail the task again (commit.c).
  * Not its job: which task a request is of, and what stands (lookup.c). */
 #include "coordinator/store/calls/failures.h"
 

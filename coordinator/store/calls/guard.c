@@ -207,8 +207,9 @@ uint64_t vq_guard_ahead(uint64_t room, uint64_t ahead)
     return ahead < room / ROOM_SHARE ? ahead : room / ROOM_SHARE;
 }
 
-/* What was allocated before a failure stays allocated on some file systems (ext4), so that more than there is must not even be tried:
- * the whole rest of the disk would be the store's, and the log, Redis and the results had none. */
+/* What was allocated before a failure stays allocated on some file systems (ext4), so that more
+ * than there is must not even be tried: the whole rest of the disk would be the store's, and the
+ * log, Redis and the results had none. */
 static uint64_t affordable(int fd, uint64_t ahead)
 {
     struct statvfs fs;

@@ -25,7 +25,8 @@ enum vq_status vq_guard_length(int fd, const char *path, uint64_t bytes,
 enum vq_status vq_guard_sigbus(const char *path, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_guard_sigbus_end(void);
 
-/* So much of `ahead` bytes is booked on a disk with `room` bytes free: a part of the room at most. */
+/* So much of `ahead` bytes is booked on a disk with `room` bytes free: a part of the room at
+ * most. */
 uint64_t vq_guard_ahead(uint64_t room, uint64_t ahead);
 
 /* Makes sure that the disk has room up to `end` bytes of the file, and up to `ahead` more if there

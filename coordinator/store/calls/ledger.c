@@ -1,5 +1,5 @@
-/* Walks a run's rows of the ledger, in key order; or those of all runs, for what was spent of a day's quotas.
- * Not its job: adding up (account.c). */
+/* Walks a run's rows of the ledger, in key order; or those of all runs, for what was spent of a
+ * day's quotas. Not its job: adding up (account.c). */
 #include "coordinator/store/calls/ledger.h"
 #include "common/base/sum.h"
 
@@ -138,7 +138,8 @@ static enum vq_status is_past(struct vq_view *view, const struct spent *s, const
     return VQ_OK;
 }
 
-/* The place behind all rows of `run`: no key of ours is longer and begins with what this one does. */
+/* The place behind all rows of `run`: no key of ours is longer and begins with what this one
+ * does. */
 static int skip_run(MDB_cursor *cursor, const struct vq_id *run, MDB_val *k, MDB_val *v)
 {
     struct vq_ledger_key meta = vq_ledger_key_meta(run);

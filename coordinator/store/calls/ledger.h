@@ -15,8 +15,8 @@ enum vq_status vq_ledger_scan(struct vq_view *view, const struct vq_id *run, vq_
 enum vq_status vq_ledger_scan_any(struct vq_view *view, uint64_t rows_max, vq_ledger_row_fn row,
                                   void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The totals of a run from its ledger, and the plans and final outcomes of its stages, ascending. The caller destroys
- * *ret_account. */
+/* The totals of a run from its ledger, and the plans and final outcomes of its stages, ascending.
+ * The caller destroys *ret_account. */
 enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_id *run,
                                  const struct vq_account_plan *stages, uint32_t stages_count,
                                  struct vq_account **ret_account,
@@ -25,15 +25,16 @@ enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_id *run,
 /* What a pool's quotas of a day have lost. */
 struct vq_ledger_day {
     const char *pool; /* its name, borrowed */
-    int64_t
-        since_unix_ms; /* when its day began: calls that were started before it do not count; INT64_MAX: none counts */
+    /* when its day began: calls that were started before it do not count; INT64_MAX: none counts */
+    int64_t since_unix_ms;
     uint64_t requests; /* filled: calls that went out, however they ended */
     uint64_t tokens;   /* filled: vq_call_row_tokens of them */
 };
 
-/* What was spent before this process: *ret_cost_nano by `run` in all its calls; of each pool of `days` (distinct names) by all
- * runs of the store. Calls that were recorded before there were pools cost nothing here. Runs that ended cleanly before each of
- * these days began are skipped, and where no day counts so is every run but this one. On failure `days` may be half filled. */
+/* What was spent before this process: *ret_cost_nano by `run` in all its calls; of each pool of
+ * `days` (distinct names) by all runs of the store. Calls that were recorded before there were
+ * pools cost nothing here. Runs that ended cleanly before each of these days began are skipped, and
+ * where no day counts so is every run but this one. On failure `days` may be half filled. */
 enum vq_status vq_ledger_spent(struct vq_view *view, const struct vq_id *run,
                                struct vq_ledger_day *days, uint32_t days_count,
                                uint64_t *ret_cost_nano, struct vq_error *err) VQ_WARN_UNUSED;

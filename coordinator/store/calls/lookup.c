@@ -149,7 +149,8 @@ static enum vq_status append_prior(const struct vq_view *view, const struct vq_p
     return text->status;
 }
 
-/* Whether nothing at all is stored of this task's sample, in two looks: keys of requests begin with it. */
+/* Whether nothing at all is stored of this task's sample, in two looks: keys of requests begin with
+ * it. */
 static enum vq_status sample_is_new(const struct vq_view *view, const struct vq_plan *plan,
                                     const struct vq_id *run, uint64_t task, bool *ret_new,
                                     struct vq_error *err)

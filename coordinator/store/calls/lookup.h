@@ -8,8 +8,9 @@
 #include "coordinator/store/calls/plan.h"
 
 /* Fills ret_known[vq_grid_shard_tasks()], index = task - first task of the shard. `run`: whose
- * failure rows count. `text` gets the priors appended; it is the caller's, and the priors are
- * valid until it changes. Of a chain (CHAT) the answers that stand are the priors, in the view's memory. `view` NULL: as if nothing were stored. VQ_LIMIT: `text` is full. */
+ * failure rows count. `text` gets the priors appended; it is the caller's, and the priors are valid
+ * until it changes. Of a chain (CHAT) the answers that stand are the priors, in the view's memory.
+ * `view` NULL: as if nothing were stored. VQ_LIMIT: `text` is full. */
 enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_known *ret_known,
                                struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;
@@ -19,8 +20,8 @@ enum vq_status vq_lookup_outcomes(struct vq_view *view, const struct vq_plan *pl
                                   const struct vq_id *run, uint64_t shard, uint8_t *ret_outcomes,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
-/* CHAT: the answers of a chain, grid.vibes of them, in the view's memory; .at NULL where none stands, .bytes then the enum vq_outcome;
- * and what each took. */
+/* CHAT: the answers of a chain, grid.vibes of them, in the view's memory; .at NULL where none
+ * stands, .bytes then the enum vq_outcome; and what each took. */
 enum vq_status vq_lookup_chain(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_span *ret_turns,
                                struct vq_turn_tokens *ret_tokens,

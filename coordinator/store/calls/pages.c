@@ -1,7 +1,9 @@
-/* A bounded reader of LMDB's pages. Every offset, count and page number is compared with what is there before it is followed; each page
- * is entered at most once, which bounds the walk by the file's length.
+/* A bounded reader of LMDB's pages. Every offset, count and page number is compared with what is
+ * there before it is followed; each page is entered at most once, which bounds the walk by the
+ * file's length.
  *
- * Owns nothing but one bit a page. Not its job: values (record.c has a checksum in each), mending anything. */
+ * Owns nothing but one bit a page. Not its job: values (record.c has a checksum in each), mending
+ * anything. */
 #include "coordinator/store/calls/pages.h"
 
 #include "common/base/alloc.h"
@@ -189,7 +191,8 @@ static int compare(const struct tree *tree, struct vq_span a, struct vq_span b)
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* Keys ascend through the whole tree; the first entry behind a key that led to it may have that key. */
+/* Keys ascend through the whole tree; the first entry behind a key that led to it may have that
+ * key. */
 static enum vq_status key_follows(struct place *at, uint64_t no, struct vq_span key, bool leads)
 {
     if ((at->tree->flags & INTEGER_KEY) != 0 && key.bytes != 8) {

@@ -1,6 +1,6 @@
-/* The pages of an LMDB file, looked over before LMDB is let loose on them: it trusts what they say about sizes and places, and a
- * damaged one ends in a wild read or write. Layout: LMDB 0.9 on a little-endian machine with 64-bit page numbers (lmdb.h and mdb.c
- * of Debian 12's 0.9.24). */
+/* The pages of an LMDB file, looked over before LMDB is let loose on them: it trusts what they say
+ * about sizes and places, and a damaged one ends in a wild read or write. Layout: LMDB 0.9 on a
+ * little-endian machine with 64-bit page numbers (lmdb.h and mdb.c of Debian 12's 0.9.24). */
 #ifndef VQ_COORDINATOR_STORE_CALLS_PAGES_H
 #define VQ_COORDINATOR_STORE_CALLS_PAGES_H
 
@@ -15,17 +15,19 @@ struct vq_pages_count {
 /* Whether a value of the tables is what was written under its key. */
 typedef bool (*vq_pages_value_fn)(struct vq_span key, struct vq_span value);
 
-/* The two heads of a file, from its first bytes (VQ_PAGES_HEAD_BYTES, or all it has): of the layout that is known, and of two
- * snapshots that follow on each other. *ret_page_bytes. VQ_CORRUPT. */
+/* The two heads of a file, from its first bytes (VQ_PAGES_HEAD_BYTES, or all it has): of the layout
+ * that is known, and of two snapshots that follow on each other. *ret_page_bytes. VQ_CORRUPT. */
 #define VQ_PAGES_HEAD_BYTES (2u << 16)
 enum vq_status vq_pages_heads(struct vq_span front, size_t *ret_page_bytes,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Walks through all trees of the snapshot `txnid` of a file, and its list of free pages: each page is where it says it is, of the right
- * kind, with its nodes inside it and side by side, keys ascend, no page is used twice or both used and free, each table holds as many
- * entries as it claims, and each of their values is right. `value` NULL: only pages that lead to others, a small part of the file.
- * `file`: whole pages, all that are in use. VQ_AGAIN: neither head is of that snapshot. VQ_CORRUPT: err says which page and what
- * is wrong, without the file's name. VQ_NOMEM. */
+/* Walks through all trees of the snapshot `txnid` of a file, and its list of free pages: each page
+ * is where it says it is, of the right kind, with its nodes inside it and side by side, keys
+ * ascend, no page is used twice or both used and free, each table holds as many entries as it
+ * claims, and each of their values is right. `value` NULL: only pages that lead to others, a small
+ * part of the file. `file`: whole pages, all that are in use. VQ_AGAIN: neither head is of that
+ * snapshot. VQ_CORRUPT: err says which page and what is wrong, without the file's name.
+ * VQ_NOMEM. */
 enum vq_status vq_pages_check(struct vq_span file, size_t page_bytes, uint64_t txnid,
                               vq_pages_value_fn value, struct vq_pages_count *ret_count,
                               struct vq_error *err) VQ_WARN_UNUSED;

@@ -12,9 +12,9 @@
 #define VQ_REPEAT_RETEST                                                                           \
     (VQ_GENERATION_MAX + 1u) /* the first repeat of a stage that asks what was asked before */
 
-/* A stage of texts or vectors is a grid of one vibe, without repair: `swap` VQ_SWAP_NONE, the template VQ_TEMPLATE_AS_IS, one
- * axis with empty texts; sample.a is the system part, sample.prompt the user part, sample.b what makes an asking again
- * distinct. */
+/* A stage of texts or vectors is a grid of one vibe, without repair: `swap` VQ_SWAP_NONE, the
+ * template VQ_TEMPLATE_AS_IS, one axis with empty texts; sample.a is the system part, sample.prompt
+ * the user part, sample.b what makes an asking again distinct. */
 struct vq_plan {
     enum vq_stage_kind kind; /* how its answers are read */
     uint32_t stage;          /* its number in the run; results of other stages settle nothing */
@@ -30,8 +30,8 @@ struct vq_plan {
     double audit_share;
     enum vq_swap swap;
     uint32_t repeat; /* of the first asking: 0, or a multiple of VQ_REPEAT_RETEST */
-    uint32_t
-        generation; /* of --retry-failed, and `retries`: repeats `repeat` to `repeat` + this one may be asked */
+    /* of --retry-failed, and `retries`: repeats `repeat` to `repeat` + this one may be asked */
+    uint32_t generation;
     uint32_t retries;     /* of `generation`: for answers that cannot be read alone */
     const uint8_t *cells; /* enum vq_cell_asks, one a cell, in grid order; NULL: all are asked */
 };
@@ -41,8 +41,8 @@ static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
     return task < vq_grid_tasks(&plan->grid);
 }
 
-/* Whether the task is one that may be asked: a stage that asks some cells or one order has the others in its grid, and never
- * asks them. */
+/* Whether the task is one that may be asked: a stage that asks some cells or one order has the
+ * others in its grid, and never asks them. */
 static inline bool vq_plan_asks(const struct vq_plan *plan, uint64_t task)
 {
     uint8_t asks = plan->cells == NULL ? VQ_CELL_ASKED : plan->cells[task / 2];
@@ -64,8 +64,8 @@ void vq_plan_repair(const struct vq_plan *plan, uint64_t task, const struct vq_h
                     struct vq_span answer, struct vq_hash *ret_hash);
 /* The cell that a task belongs to, as vq_task_state wants it. */
 void vq_plan_cell(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell);
-/* The same in two steps, since the audit bit is a hash of its own that matters only where the first order settles: the rest, with
- * `audited` false, and the bit. */
+/* The same in two steps, since the audit bit is a hash of its own that matters only where the first
+ * order settles: the rest, with `audited` false, and the bit. */
 void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell);
 bool vq_plan_audited(const struct vq_plan *plan, uint64_t task);
 

@@ -10,14 +10,16 @@
 #include "coordinator/store/calls/lookup.h"
 
 #define VQ_RECORD_VERSION 1
-/* Of ledger rows of calls. 1: before there were stages, read as stage 0. 2: before there were pools, read as none and no cost.
- * 3: without the provider's own cost and the prompt's length, read as 0. */
+/* Of ledger rows of calls. 1: before there were stages, read as stage 0. 2: before there were
+ * pools, read as none and no cost. 3: without the provider's own cost and the prompt's length, read
+ * as 0. */
 #define VQ_RECORD_CALL_VERSION    4
 #define VQ_RECORD_META_VERSION    2 /* of meta rows. 1: did not say when a run ended, read as 0 */
 #define VQ_RECORD_FAILURE_VERSION 2 /* 1: before they could be lifted */
 #define VQ_RECORD_HEAD_BYTES      8
-#define VQ_RECORD_NAME_BYTES      256 /* of finish_reason, model, fingerprint, error as stored: cut */
-#define VQ_RECORD_BYTES_MAX       (VQ_ANSWER_BYTES_MAX + 4096)
+/* of finish_reason, model, fingerprint, error as stored: cut */
+#define VQ_RECORD_NAME_BYTES 256
+#define VQ_RECORD_BYTES_MAX  (VQ_ANSWER_BYTES_MAX + 4096)
 
 enum vq_record_kind {
     VQ_RECORD_ANSWER = 'A',

@@ -22,9 +22,10 @@ enum vq_status vq_store_stat(struct vq_calls *calls, struct vq_store_stat *ret_s
 enum vq_status vq_store_check(struct vq_calls *calls, uint64_t *ret_values,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Takes damaged values out of a store that was opened with any_value; `named` hears of each before that: its table and its key. What was
- * an answer is asked again; what was a call is missing in its run's accounting; a run whose own row it was cannot go on. VQ_LIMIT:
- * more than VQ_STORE_DROP_MAX, nothing was taken out. */
+/* Takes damaged values out of a store that was opened with any_value; `named` hears of each before
+ * that: its table and its key. What was an answer is asked again; what was a call is missing in its
+ * run's accounting; a run whose own row it was cannot go on. VQ_LIMIT: more than VQ_STORE_DROP_MAX,
+ * nothing was taken out. */
 #define VQ_STORE_DROP_MAX 65536
 typedef void (*vq_store_named_fn)(void *ctx, const char *table, struct vq_span key);
 enum vq_status vq_store_drop_damaged(struct vq_calls *calls, vq_store_named_fn named, void *ctx,
@@ -35,8 +36,9 @@ enum vq_status vq_store_drop_run(struct vq_calls *calls, const struct vq_id *run
                                  uint64_t *ret_rows, struct vq_error *err) VQ_WARN_UNUSED;
 
 struct vq_gc {
-    /* Runs that still have a folder, owned by the caller of it; the ledgers of all others go. Asked for when what the store holds
-     * was looked at: a run that begins meanwhile has a folder before it has a ledger. */
+    /* Runs that still have a folder, owned by the caller of it; the ledgers of all others go. Asked
+     * for when what the store holds was looked at: a run that begins meanwhile has a folder before
+     * it has a ledger. */
     enum vq_status (*keep)(void *ctx, struct vq_id **ret_runs, size_t *ret_count,
                            struct vq_error *err);
     void *ctx;

@@ -1,6 +1,7 @@
-/* A run without answers may be asked otherwise: nothing that was paid for would be left behind under an old hash. Failures go, since they are of
- * the old question; commit_n rises each time, since Redis may hold outcomes of answers that did not count.
- * Not its job: which settings these are. */
+/* A run without answers may be asked otherwise: nothing that was paid for would be left behind
+ * under an old hash. Failures go, since they are of the old question; commit_n rises each time,
+ * since Redis may hold outcomes of answers that did not count. Not its job: which settings these
+ * are. */
 #include "coordinator/store/calls/unanswered.h"
 
 #include "coordinator/store/calls/env.h"

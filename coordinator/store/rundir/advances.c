@@ -1,5 +1,6 @@
-/* Reading and writing RUN/advances.json. Invariant: what cannot be read is never taken for nothing. Not its job: when to write it
- * (coordinator/run/advances.c), what an advance is (the core's authority). */
+/* Reading and writing RUN/advances.json. Invariant: what cannot be read is never taken for nothing.
+ * Not its job: when to write it (coordinator/run/advances.c), what an advance is (the core's
+ * authority). */
 #include "coordinator/store/rundir/advances.h"
 
 #include "common/base/alloc.h"

@@ -38,7 +38,8 @@ struct vq_run_dir {
 
 /* ---- the runs folder ---- */
 
-/* By errno: a place where no folder can be is a wrong word of the person's, a full or failing disk is not. */
+/* By errno: a place where no folder can be is a wrong word of the person's, a full or failing disk
+ * is not. */
 static enum vq_status no_folder(const char *path, struct vq_error *err)
 {
     if (errno == ENOSPC || errno == EDQUOT) {

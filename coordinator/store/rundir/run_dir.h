@@ -30,12 +30,14 @@ enum vq_status vq_runs_dir_find(const char *option, char **ret_path,
  * itself. VQ_INVALID. */
 enum vq_status vq_run_name_check(const char *name, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* A new run: folder, lock, a random uid (file `uid`). A folder whose maker was ended before it wrote VQ_RUN_BEGUN_FILE never sent
- * anything and is taken over. VQ_EXISTS: names `vibeq resume NAME`. */
+/* A new run: folder, lock, a random uid (file `uid`). A folder whose maker was ended before it
+ * wrote VQ_RUN_BEGUN_FILE never sent anything and is taken over. VQ_EXISTS: names `vibeq resume
+ * NAME`. */
 enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
                                  struct vq_run_dir **ret_run, struct vq_error *err) VQ_WARN_UNUSED;
-/* An existing run: the lock is taken before anything is read. VQ_NOT_FOUND (err names the
- * nearest run). VQ_LOCKED: it runs. VQ_NOT_FOUND, or VQ_CORRUPT where its uid is damaged: it was never fully begun. */
+/* An existing run: the lock is taken before anything is read. VQ_NOT_FOUND (err names the nearest
+ * run). VQ_LOCKED: it runs. VQ_NOT_FOUND, or VQ_CORRUPT where its uid is damaged: it was never
+ * fully begun. */
 enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
                                struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_NOT_FOUND when VQ_RUN_BEGUN_FILE is missing. */

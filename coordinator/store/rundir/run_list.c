@@ -70,7 +70,8 @@ static bool is_running(const char *runs_dir, const char *name)
     return running;
 }
 
-/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: whose it is cannot be told. */
+/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: whose it is cannot be
+ * told. */
 static enum vq_status read_uid(const char *runs_dir, const char *name, struct vq_id *ret_uid,
                                struct vq_error *err)
 {

@@ -19,8 +19,9 @@ enum vq_status vq_run_info_read(const char *runs_dir, const char *name,
 /* All runs by name; the caller frees *ret_runs with vq_free. */
 enum vq_status vq_runs_list(const char *runs_dir, struct vq_run_info **ret_runs, size_t *ret_count,
                             struct vq_error *err) VQ_WARN_UNUSED;
-/* The uids of all runs of the folder but those that were never fully begun; the caller frees *ret_uids with vq_free. When that of
- * one cannot be read, VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: who drops what belongs to no run must know of each. */
+/* The uids of all runs of the folder but those that were never fully begun; the caller frees
+ * *ret_uids with vq_free. When that of one cannot be read, VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM:
+ * who drops what belongs to no run must know of each. */
 enum vq_status vq_runs_uids(const char *runs_dir, struct vq_id **ret_uids, size_t *ret_count,
                             struct vq_error *err) VQ_WARN_UNUSED;
 /* Reads a file of the run's folder into `out`, which is empty. VQ_NOT_FOUND. */
@@ -30,9 +31,10 @@ enum vq_status vq_run_file_read(const char *runs_dir, const char *name, const ch
 enum vq_status vq_run_endpoint_read(const char *runs_dir, const char *name,
                                     struct vq_endpoint *ret_endpoint,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-/* Deletes a run's folder; its answers stay in the store. VQ_LOCKED: it runs, or a local worker of it does. Without `force`, VQ_EXISTS
- * when its spools hold answers that are not in the store, and what vq_spool_import_one says of damage. *ret_uid: for dropping its
- * ledger (tools.h); zero where it has none. */
+/* Deletes a run's folder; its answers stay in the store. VQ_LOCKED: it runs, or a local worker of
+ * it does. Without `force`, VQ_EXISTS when its spools hold answers that are not in the store, and
+ * what vq_spool_import_one says of damage. *ret_uid: for dropping its ledger (tools.h); zero where
+ * it has none. */
 enum vq_status vq_run_remove(const char *runs_dir, const char *name, bool force,
                              struct vq_id *ret_uid, struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -41,7 +43,8 @@ enum vq_status vq_folder_remove(const char *path, struct vq_error *err) VQ_WARN_
 
 /* For run_dir.c: VQ_NOT_FOUND with a sentence that names the nearest run. */
 enum vq_status vq_run_unknown(const char *runs_dir, const char *name, struct vq_error *err);
-/* For run_dir.c: reads a file ininto `out`, which is empty, up to its limit. Returns as vq_file_read does. */
+/* For run_dir.c: reads a file ininto `out`, which is empty, up to its limit. Returns as
+ * vq_file_read does. */
 enum vq_status vq_path_read(const char *path, struct vq_buf *out,
                             struct vq_error *err) VQ_WARN_UNUSED;
 

@@ -10,13 +10,14 @@
 
 struct vq_spool_import; /* one spool, held by its lock until it is finished */
 
-/* Takes the next unlocked spool with an index >= *k that holds anything, a torn tail included, and sets *k past it.
- * VQ_NOT_FOUND: there is none. VQ_CORRUPT: damaged in the middle (named). VQ_INVALID: another
- * run's (named). A torn tail is no damage. */
+/* Takes the next unlocked spool with an index >= *k that holds anything, a torn tail included, and
+ * sets *k past it. VQ_NOT_FOUND: there is none. VQ_CORRUPT: damaged in the middle (named).
+ * VQ_INVALID: another run's (named). A torn tail is no damage. */
 enum vq_status vq_spool_import_next(const char *run_dir, const struct vq_id *run, uint32_t *k,
                                     struct vq_spool_import **ret_import,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-/* Only spool k. VQ_NOT_FOUND: no such spool, or nothing in it, not even a torn tail. VQ_LOCKED: its worker lives. */
+/* Only spool k. VQ_NOT_FOUND: no such spool, or nothing in it, not even a torn tail. VQ_LOCKED: its
+ * worker lives. */
 enum vq_status vq_spool_import_one(const char *run_dir, const struct vq_id *run, uint32_t k,
                                    struct vq_spool_import **ret_import,
                                    struct vq_error *err) VQ_WARN_UNUSED;

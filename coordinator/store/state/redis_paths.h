@@ -29,8 +29,8 @@ pid_t vq_redis_paths_holder(const struct vq_redis_paths *paths);
 
 /* Its socket was removed: a logout or a cleaner took the folder away. */
 bool vq_redis_paths_gone(const struct vq_redis_paths *paths);
-/* Makes the socket's folder where it is missing; where that cannot be, `paths` has another place for the socket, which is in the
- * configuration. */
+/* Makes the socket's folder where it is missing; where that cannot be, `paths` has another place
+ * for the socket, which is in the configuration. */
 enum vq_status vq_redis_paths_again(struct vq_redis_paths *paths,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 

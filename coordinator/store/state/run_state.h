@@ -1,12 +1,14 @@
-/* A run's state in Redis: who owns it, the number of the last commit, and of the stage that goes on one byte a task and a tally
- * by outcome. All of it can be rebuilt from the call store. Keys, RUN being NAME.UID8:
+/* A run's state in Redis: who owns it, the number of the last commit, and of the stage that goes on
+ * one byte a task and a tally by outcome. All of it can be rebuilt from the call store. Keys, RUN
+ * being NAME.UID8:
  *   vibeq:{RUN}:owner         uid, epoch, nonce in hex
  *   vibeq:{RUN}:commit        STAGE:n; absent while the columns are being filled
  *   vibeq:{RUN}:tally         outcome -> tasks
  *   vibeq:{RUN}:columns       the names of the blocks
  *   vibeq:{RUN}:STAGE:BLOCK   outcomes of VQ_STATE_BLOCK_TASKS tasks each
- * Redis holds the columns of one stage. Each stage has a state of its own on the same connection: what it finds of another stage
- * makes begin say rebuild, and its wipe removes that. n goes on counting from stage to stage.
+ * Redis holds the columns of one stage. Each stage has a state of its own on the same connection:
+ * what it finds of another stage makes begin say rebuild, and its wipe removes that. n goes on
+ * counting from stage to stage.
  *
  * Each write is one script that checks owner and n first. Asynchronous on the loop; every operation
  * calls back exactly once, also when the state is destroyed (VQ_UNAVAILABLE), never from inside the
@@ -34,7 +36,8 @@ struct vq_owner {
     struct vq_id nonce;
 };
 
-/* `redis` is borrowed and outlives the state, and was made on `loop`; `run_name` is copied; `tasks` of the stage. */
+/* `redis` is borrowed and outlives the state, and was made on `loop`; `run_name` is copied; `tasks`
+ * of the stage. */
 enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
                                    const char *run_name, const struct vq_owner *mine,
                                    uint32_t stage, uint64_t tasks, struct vq_run_state **ret_state,

@@ -1,8 +1,8 @@
 /* What Redis runs for a run's state, one script an operation: first the checks, then all of the
- * work. The columns' names are kept in a set, since a stage removes those of the one before it; they share RUN's slot.
- * Invariants: the tally changes by what the column's bytes change, counted here; a commit number
- * goes up by one and only for its owner; a script that was done already does nothing and says ok.
- * Not its job: deciding what a refusal means (run_state.c). */
+ * work. The columns' names are kept in a set, since a stage removes those of the one before it;
+ * they share RUN's slot. Invariants: the tally changes by what the column's bytes change, counted
+ * here; a commit number goes up by one and only for its owner; a script that was done already does
+ * nothing and says ok. Not its job: deciding what a refusal means (run_state.c). */
 #include "coordinator/store/state/state_scripts.h"
 
 const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {

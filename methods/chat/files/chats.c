@@ -1,5 +1,6 @@
-/* Dialogues beside a run as files. Invariant: what a run's folder keeps of them is there before the first of their turns is asked, so that whoever looks
- * at the ledger later can tell what was asked. Not its job: running the dialogues (cli/verbs/chat.c), the script (methods/chat/chat.c). */
+/* Dialogues beside a run as files. Invariant: what a run's folder keeps of them is there before the
+ * first of their turns is asked, so that whoever looks at the ledger later can tell what was asked.
+ * Not its job: running the dialogues (cli/verbs/chat.c), the script (methods/chat/chat.c). */
 #include "methods/chat/files/chats.h"
 
 #include "common/base/alloc.h"

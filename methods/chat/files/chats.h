@@ -1,5 +1,5 @@
-/* Dialogues beside a run (`vibeq chat`): the file of their queries, the copies that the run's folder keeps of it and of the settings, and what was
- * said, as a file. */
+/* Dialogues beside a run (`vibeq chat`): the file of their queries, the copies that the run's
+ * folder keeps of it and of the settings, and what was said, as a file. */
 #ifndef VQ_METHODS_CHAT_FILES_CHATS_H
 #define VQ_METHODS_CHAT_FILES_CHATS_H
 
@@ -21,16 +21,19 @@ struct vq_chats {
     uint32_t count;
 };
 
-/* JSON lines, {"system": "...", "queries": ["...", ...]}. VQ_INVALID and VQ_LIMIT name file and line; VQ_NOMEM. The caller frees *ret_chats. */
+/* JSON lines, {"system": "...", "queries": ["...", ...]}. VQ_INVALID and VQ_LIMIT name file and
+ * line; VQ_NOMEM. The caller frees *ret_chats. */
 enum vq_status vq_chats_read(struct vq_span text, const char *name, struct vq_chats *ret_chats,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_chats_free(struct vq_chats *chats);
 
-/* Before anything is asked: what is asked with which settings. Dialogues and accounting of others, which lie there, go. */
+/* Before anything is asked: what is asked with which settings. Dialogues and accounting of others,
+ * which lie there, go. */
 enum vq_status vq_chats_keep(struct vq_span text, const struct vq_config *config,
                              const struct vq_run_dir *run, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* dialogues.jsonl in `to->folder`: written, printed too (to->json), or compared (to->differs). *ret_ended: how many ended early. */
+/* dialogues.jsonl in `to->folder`: written, printed too (to->json), or compared (to->differs).
+ * *ret_ended: how many ended early. */
 enum vq_status vq_chats_write(const struct vq_chats *chats, const struct vq_chat *said,
                               const struct vq_results *to, uint32_t *ret_ended,
                               struct vq_error *err) VQ_WARN_UNUSED;

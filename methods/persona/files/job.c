@@ -1,6 +1,7 @@
-/* Files of a persona evaluation out of their places or out of a run's copies, read in the order in which they can be wrong: personas,
- * labels, queries, items; then the criteria that these ask for, the plan, and results from elsewhere. Invariant: what is read from copies
- * is what was read at the start. Not its job: the order of the questions (methods/persona/persona.c). */
+/* Files of a persona evaluation out of their places or out of a run's copies, read in the order in
+ * which they can be wrong: personas, labels, queries, items; then the criteria that these ask for,
+ * the plan, and results from elsewhere. Invariant: what is read from copies is what was read at the
+ * start. Not its job: the order of the questions (methods/persona/persona.c). */
 #include "methods/persona/files/job.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* What a job of method: persona knows before anything is sent: personas, queries, items, criteria, and the plan of all of it. Private to
- * the job, and to whoever shows it. */
+/* What a job of method: persona knows before anything is sent: personas, queries, items, criteria,
+ * and the plan of all of it. Private to the job, and to whoever shows it. */
 #ifndef VQ_METHODS_PERSONA_FILES_JOB_H
 #define VQ_METHODS_PERSONA_FILES_JOB_H
 
@@ -24,7 +24,8 @@ struct vq_persona_job {
     struct vq_persona_bound bound[VQ_PROBES_MAX];
     struct vq_persona_set sets[VQ_PROBES_MAX];
     struct vq_persona_probe probes[VQ_PROBES_MAX];
-    /* The configuration with every criterion that is used, built-in ones too; borrows from it but for the list */
+    /* The configuration with every criterion that is used, built-in ones too; borrows from it but
+     * for the list */
     struct vq_config asked;
     uint32_t given_criteria; /* of that list: the configuration's own */
     struct vq_rubric_job criteria;
@@ -40,7 +41,8 @@ struct vq_persona_job {
     size_t human_count, human_passed_over;
 };
 
-/* As vq_rubric_job_load. Sentences name file, line and what to do. The caller frees what is in *job also after a failure. */
+/* As vq_rubric_job_load. Sentences name file, line and what to do. The caller frees what is in *job
+ * also after a failure. */
 enum vq_status vq_persona_job_load(struct vq_persona_job *job, const struct vq_config *config,
                                    const struct vq_run_dir *run,
                                    struct vq_error *err) VQ_WARN_UNUSED;

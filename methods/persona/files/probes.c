@@ -1,5 +1,6 @@
-/* Stages of probes made ready once more, without their texts: a request is found by the number of what stands in front of it. Numbers are
- * made as beginnings are asked for, and kept. Not its job: what a run asks (methods/persona). */
+/* Stages of probes made ready once more, without their texts: a request is found by the number of
+ * what stands in front of it. Numbers are made as beginnings are asked for, and kept. Not its job:
+ * what a run asks (methods/persona). */
 #include "methods/persona/files/probes.h"
 
 #include "common/base/alloc.h"
@@ -69,7 +70,8 @@ void vq_probes_destroy(struct vq_probes **probes)
 
 /* ---- pieces ---- */
 
-/* As the run asked them, but of all beginnings. It borrows their numbers, which are filled in later. */
+/* As the run asked them, but of all beginnings. It borrows their numbers, which are filled in
+ * later. */
 static enum vq_status make_piece(struct vq_probes *p, struct piece *piece, struct vq_error *err)
 {
     const struct vq_persona_probe *probe = &vq_persona_input(p->persona)->probes[piece->set];

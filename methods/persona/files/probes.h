@@ -1,4 +1,5 @@
-/* Answers to what was asked behind beginnings of dialogues, out of the store, one at a time: for the report. */
+/* Answers to what was asked behind beginnings of dialogues, out of the store, one at a time: for
+ * the report. */
 #ifndef VQ_METHODS_PERSONA_FILES_PROBES_H
 #define VQ_METHODS_PERSONA_FILES_PROBES_H
 
@@ -13,8 +14,8 @@ enum vq_status vq_probes_create(const struct vq_job *job, const struct vq_person
                                 struct vq_probes **ret_probes) VQ_WARN_UNUSED;
 void vq_probes_destroy(struct vq_probes **probes);
 
-/* The answer to a question of a data set (its column) behind a beginning, in the view's memory; .at NULL: none stands. VQ_OK, VQ_NOMEM,
- * VQ_IO, VQ_CORRUPT. */
+/* The answer to a question of a data set (its column) behind a beginning, in the view's memory; .at
+ * NULL: none stands. VQ_OK, VQ_NOMEM, VQ_IO, VQ_CORRUPT. */
 enum vq_status vq_probes_find(struct vq_probes *probes, uint32_t set, uint32_t prefix,
                               uint32_t column, struct vq_span *ret_answer,
                               struct vq_error *err) VQ_WARN_UNUSED;

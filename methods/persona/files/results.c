@@ -1,5 +1,6 @@
-/* A persona evaluation's answers out of the store into values, the values into numbers, the numbers into files. Ratings are read anew by
- * the run's policy, so that the same store gives the same bytes again. Reads the store, never writes it. */
+/* A persona evaluation's answers out of the store into values, the values into numbers, the numbers
+ * into files. Ratings are read anew by the run's policy, so that the same store gives the same
+ * bytes again. Reads the store, never writes it. */
 #include "common/base/alloc.h"
 #include "coordinator/store/calls/lookup.h"
 #include "methods/files/files.h"

@@ -1,6 +1,7 @@
-/* The page of a persona evaluation: what was held, every measure over the rounds with its contrasts, agreement, the dialogues with their
- * ratings, the settings. No script. Invariant: the page stays within VQ_HTML_BYTES_MAX, and says what it leaves out. Not its job: the
- * numbers (pipeline/persona/numbers.c). */
+/* The page of a persona evaluation: what was held, every measure over the rounds with its
+ * contrasts, agreement, the dialogues with their ratings, the settings. No script. Invariant: the
+ * page stays within VQ_HTML_BYTES_MAX, and says what it leaves out. Not its job: the numbers
+ * (pipeline/persona/numbers.c). */
 #include "methods/persona/report/page_parts.h"
 
 /* ---- top ---- */

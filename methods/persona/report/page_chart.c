@@ -1,5 +1,5 @@
-/* A chart of curves over rounds, as SVG in the page: no script, no network. What is missing is a gap in the line. Not its job: what is
- * drawn (persona_measure.c). */
+/* A chart of curves over rounds, as SVG in the page: no script, no network. What is missing is a
+ * gap in the line. Not its job: what is drawn (persona_measure.c). */
 #include "methods/persona/report/page_parts.h"
 
 #include <math.h>

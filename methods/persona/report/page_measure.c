@@ -1,5 +1,6 @@
-/* The section of one measure: persona against baseline over the rounds, the three contrasts, persona by persona, how its ratings stand,
- * its numbers. Not its job: drawing (persona_chart.c), tables (persona_tables.c). */
+/* The section of one measure: persona against baseline over the rounds, the three contrasts,
+ * persona by persona, how its ratings stand, its numbers. Not its job: drawing (persona_chart.c),
+ * tables (persona_tables.c). */
 #include "methods/persona/report/page_parts.h"
 
 #include "common/base/alloc.h"
@@ -97,7 +98,8 @@ static void level_chart(struct vq_persona_page *p, const struct scene *s, uint32
     vq_free(bare);
 }
 
-/* Where the points lie when tokens are counted: means over the cells whose length is known. False: none is. */
+/* Where the points lie when tokens are counted: means over the cells whose length is known. False:
+ * none is. */
 static bool token_places(const struct vq_persona_page *p, const struct vq_persona_measure *m,
                          uint32_t script, bool baseline, uint32_t *ret_places)
 {

@@ -61,7 +61,8 @@ struct vq_persona_index {
     size_t *from; /* [place], and the end */
     size_t *things;
 };
-/* `place_of`: below `places`, or SIZE_MAX: the thing has none. VQ_NOMEM: then there is nothing to free. */
+/* `place_of`: below `places`, or SIZE_MAX: the thing has none. VQ_NOMEM: then there is nothing to
+ * free. */
 enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t places,
                                      size_t (*place_of)(const struct vq_persona_page *p,
                                                         size_t thing),
@@ -78,8 +79,8 @@ void vq_persona_page_rating(struct vq_persona_page *p, size_t thing, uint32_t ju
 /* By prefix, the things that rate answers. As vq_persona_index_make. */
 enum vq_status vq_persona_probed_make(const struct vq_persona_page *p,
                                       struct vq_persona_index *ret_probed) VQ_WARN_UNUSED;
-/* What was asked of this dialogue after so many rounds; nothing where that is no checkpoint, or its order not the original one. No more
- * begins once the page has `bytes_max`. */
+/* What was asked of this dialogue after so many rounds; nothing where that is no checkpoint, or its
+ * order not the original one. No more begins once the page has `bytes_max`. */
 void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_index *probed,
                             uint32_t chain, uint32_t rounds, size_t bytes_max);
 

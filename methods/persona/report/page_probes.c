@@ -1,5 +1,5 @@
-/* Behind which beginning of a dialogue what was asked, the answers, and their ratings: folded, by data set, the first questions of each.
- * Not its job: turns (persona_talks.c). */
+/* Behind which beginning of a dialogue what was asked, the answers, and their ratings: folded, by
+ * data set, the first questions of each. Not its job: turns (persona_talks.c). */
 #include "methods/persona/report/page_parts.h"
 
 /* ---- which things are of which beginning ---- */

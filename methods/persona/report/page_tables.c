@@ -1,5 +1,5 @@
-/* The tables of a persona page: every measure where it begins and ends, point by point, by model, how ratings stand, who agrees. Not
- * its job: charts. */
+/* The tables of a persona page: every measure where it begins and ends, point by point, by model,
+ * how ratings stand, who agrees. Not its job: charts. */
 #include "methods/persona/report/page_parts.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* The browser of a persona page: dialogues turn by turn, beside each turn its ratings and what the judges wrote, folded. As many as a page
- * can hold: of every persona and kind the one that fell most, then the next one of each; dialogues.jsonl and ratings.csv have all. */
+/* The browser of a persona page: dialogues turn by turn, beside each turn its ratings and what the
+ * judges wrote, folded. As many as a page can hold: of every persona and kind the one that fell
+ * most, then the next one of each; dialogues.jsonl and ratings.csv have all. */
 #include "common/base/alloc.h"
 #include "methods/persona/report/page_parts.h"
 

@@ -1,5 +1,6 @@
-/* What a persona evaluation leaves for programs: results.json (format 1), ratings.csv, dialogues.jsonl; and the table on the terminal. Pure text into buffers: the same
- * inputs give the same bytes. Numbers have 9 significant digits; what is missing is null, or an empty cell. */
+/* What a persona evaluation leaves for programs: results.json (format 1), ratings.csv,
+ * dialogues.jsonl; and the table on the terminal. Pure text into buffers: the same inputs give the
+ * same bytes. Numbers have 9 significant digits; what is missing is null, or an empty cell. */
 #ifndef VQ_METHODS_PERSONA_REPORT_REPORT_H
 #define VQ_METHODS_PERSONA_REPORT_REPORT_H
 
@@ -23,8 +24,9 @@ struct vq_report_persona {
 /* Appends; failures stick in out->status. */
 void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *out);
 
-/* The rows of the things [from, until), one a judge, behind the header when `from` is 0. `round` is the turn, from 0, of what rates turns
- * and else the rounds before the checkpoint; items and positions count from 1. The baseline's name is empty. */
+/* The rows of the things [from, until), one a judge, behind the header when `from` is 0. `round` is
+ * the turn, from 0, of what rates turns and else the rounds before the checkpoint; items and
+ * positions count from 1. The baseline's name is empty. */
 void vq_report_persona_ratings_csv(const struct vq_report_persona *r, size_t from, size_t until,
                                    struct vq_buf *out);
 
@@ -45,10 +47,11 @@ struct vq_report_persona_page {
     const struct vq_report_persona *r;
     /* What it returns is valid until the next call. NULL: no dialogues are shown. */
     void (*dialogue)(void *ctx, uint32_t chain, struct vq_persona_dialogue *ret_dialogue);
-    /* Of the rating of a thing of the study; false: there is none. The text is valid until the next call. NULL: none is shown. */
+    /* Of the rating of a thing of the study; false: there is none. The text is valid until the next
+     * call. NULL: none is shown. */
     bool (*reasoning)(void *ctx, size_t thing, uint32_t judge, struct vq_span *ret_text);
-    /* What was asked in a column of a data set behind a beginning, and the answer (.at NULL: none), valid until the next call. NULL: none
-     * of it is shown. */
+    /* What was asked in a column of a data set behind a beginning, and the answer (.at NULL: none),
+     * valid until the next call. NULL: none of it is shown. */
     void (*probe)(void *ctx, uint32_t set, uint32_t prefix, uint32_t column,
                   const char **ret_question, struct vq_span *ret_answer);
     const uint32_t *sets; /* [criterion]: the data set it rates; VQ_PERSONA_NONE: turns */

@@ -1,6 +1,7 @@
-/* The method walked as far as its questions are known, each stage turned into lines of a forecast, and lines for what the method may
- * come to after that. A stage that waits for answers ends the walk, unless what follows does not depend on them: a ranking does not
- * depend on labels, nor do the parts of a ranking in joint calls and the presets beside given vibes on verdicts.
+/* The method walked as far as its questions are known, each stage turned into lines of a forecast,
+ * and lines for what the method may come to after that. A stage that waits for answers ends the
+ * walk, unless what follows does not depend on them: a ranking does not depend on labels, nor do
+ * the parts of a ranking in joint calls and the presets beside given vibes on verdicts.
  *
  * Reads the store, writes nothing. Not its job: arithmetic (methods/plan/forecast.c). */
 #include "methods/plan/files/forecast.h"
@@ -75,7 +76,8 @@ static enum vq_status new_line(struct walk *w, const char *stage, struct vq_lear
     return VQ_OK;
 }
 
-/* What its calls are made of; `heard`: tokens in each of answers that are still to come; `items`: verdicts in an answer. */
+/* What its calls are made of; `heard`: tokens in each of answers that are still to come; `items`:
+ * verdicts in an answer. */
 static void fill_tokens(struct walk *w, struct vq_forecast_line *l, struct vq_range bytes,
                         struct vq_range heard, double items)
 {
@@ -425,7 +427,8 @@ static void fill_swaps(struct walk *w, const struct vq_forecast_stage *s, struct
     l->saved = (struct vq_range){0, s->swaps.expected * saved, s->swaps.most * (1 - audit)};
 }
 
-/* Answers of subjects in a prompt: of its own model behind a dialogue, of all of them before a judge. */
+/* Answers of subjects in a prompt: of its own model behind a dialogue, of all of them before a
+ * judge. */
 static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *s, uint32_t model)
 {
     struct vq_range sum = {0};

@@ -1,5 +1,6 @@
-/* What a run would send, reckoned without sending anything: the method is walked through the call store as far as its answers go,
- * every task that can be known is looked up, prompts are rendered for their size, and what came of earlier calls tells the rest. */
+/* What a run would send, reckoned without sending anything: the method is walked through the call
+ * store as far as its answers go, every task that can be known is looked up, prompts are rendered
+ * for their size, and what came of earlier calls tells the rest. */
 #ifndef VQ_METHODS_PLAN_FILES_FORECAST_H
 #define VQ_METHODS_PLAN_FILES_FORECAST_H
 
@@ -7,8 +8,8 @@
 #include "methods/files/job.h"
 #include "methods/plan/forecast.h"
 
-/* `calls` NULL: as if nothing were stored. The forecast borrows names from the job. The caller destroys *ret_forecast. Statuses of
- * the method and of the store, with their sentences. */
+/* `calls` NULL: as if nothing were stored. The forecast borrows names from the job. The caller
+ * destroys *ret_forecast. Statuses of the method and of the store, with their sentences. */
 enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls,
                                 struct vq_forecast **ret_forecast,
                                 struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,5 +1,6 @@
-/* A stage whose questions are known: each task looked up in the call store, a few stored answers read for what they teach, and the
- * size of its prompts. Writes nothing. Not its job: what is made of the counts (forecast.c). */
+/* A stage whose questions are known: each task looked up in the call store, a few stored answers
+ * read for what they teach, and the size of its prompts. Writes nothing. Not its job: what is made
+ * of the counts (forecast.c). */
 #include "methods/plan/files/parts.h"
 
 #include "common/base/alloc.h"
@@ -16,7 +17,8 @@
 #define STRATA           16u
 #define RENDERED         16u /* of each stratum */
 #define PRIORS_BYTES_MAX ((size_t)64 << 20)
-#define TEXTS_MAX        ((size_t)1 << 20) /* to be repaired, that are compared; each further one counts */
+/* to be repaired, that are compared; each further one counts */
+#define TEXTS_MAX ((size_t)1 << 20)
 
 static const struct vq_id nobody; /* no run: nobody's failures count */
 

@@ -1,6 +1,6 @@
-/* What earlier calls tell of later ones: tokens a byte, length of answers, latency, how many first answers settle a score. Answers
- * to the run's own questions come first, then any call of that model in the ledger, then a stated assumption.
- * Not its job: which answers are read (known.c). */
+/* What earlier calls tell of later ones: tokens a byte, length of answers, latency, how many first
+ * answers settle a score. Answers to the run's own questions come first, then any call of that
+ * model in the ledger, then a stated assumption. Not its job: which answers are read (known.c). */
 #include "methods/plan/files/parts.h"
 
 #include "coordinator/store/calls/ledger.h"
@@ -113,7 +113,8 @@ enum vq_status vq_learn_ledger(struct vq_learning *l, struct vq_calls *calls, st
 
 /* ---- what is known of a model ---- */
 
-/* The same model in any role, and what it was asked for: its own kind first, then the like, then anything. */
+/* The same model in any role, and what it was asked for: its own kind first, then the like, then
+ * anything. */
 static bool is_like(enum vq_stage_kind a, enum vq_stage_kind b)
 {
     bool verdict_a = a == VQ_STAGE_RANK || a == VQ_STAGE_PREFER;
@@ -275,8 +276,8 @@ static struct vq_range share_of(double share, double n)
     return (struct vq_range){0, share, fmin(1, share + error)};
 }
 
-/* Equal texts are repaired once, so that a text which was met before costs nothing. The chance that the next one is new is the share
- * of those that were met once (Good-Turing). */
+/* Equal texts are repaired once, so that a text which was met before costs nothing. The chance that
+ * the next one is new is the share of those that were met once (Good-Turing). */
 struct vq_range vq_learn_repaired(struct vq_learning *l, struct vq_learn_of of)
 {
     struct vq_learned k = nearest(l, of, count_looked, false);

@@ -1,6 +1,6 @@
-/* What calls are limited by and cost: the pools of the configuration, of which several may answer for a model and one may answer for
- * several, each with its share taken off. What a day's quota has lost already is not looked at.
- * Not its job: what follows from it (methods/plan/forecast.c). */
+/* What calls are limited by and cost: the pools of the configuration, of which several may answer
+ * for a model and one may answer for several, each with its share taken off. What a day's quota has
+ * lost already is not looked at. Not its job: what follows from it (methods/plan/forecast.c). */
 #include "common/base/alloc.h"
 #include "common/net/http.h"
 #include "methods/plan/files/forecast.h"

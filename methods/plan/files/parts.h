@@ -1,4 +1,5 @@
-/* Private to the forecast: what is learned from stored calls, and a stage whose questions are known. */
+/* Private to the forecast: what is learned from stored calls, and a stage whose questions are
+ * known. */
 #ifndef VQ_METHODS_PLAN_FILES_PARTS_H
 #define VQ_METHODS_PLAN_FILES_PARTS_H
 
@@ -8,8 +9,8 @@
 
 /* ---- learn.c ---- */
 
-/* Of one model in one role and kind of stage. The first part is from answers to the very questions of this run, the second from any
- * calls of that model in the store. */
+/* Of one model in one role and kind of stage. The first part is from answers to the very questions
+ * of this run, the second from any calls of that model in the store. */
 struct vq_learned {
     double firsts, settled;    /* first orders that are answered; that settle the score */
     double looked, unreadable; /* answers looked at; that were repaired */
@@ -63,8 +64,8 @@ struct vq_known_judge { /* tasks of one judge */
     uint64_t maybe;         /* will be asked unless the first order settles */
     uint64_t repairs;       /* a stored answer without a verdict, to be repaired */
     uint64_t repairs_texts; /* their different texts: each is repaired once */
-    /* Of dialogues and probes, sums over the certain ones: bytes of what is sent, history and all; and of the answers in that history
-     * those that are not there yet */
+    /* Of dialogues and probes, sums over the certain ones: bytes of what is sent, history and all;
+     * and of the answers in that history those that are not there yet */
     double talk_bytes, unheard;
 };
 
@@ -74,20 +75,22 @@ struct vq_known_stage {
     struct vq_known_judge *judges; /* asking's judges */
     uint16_t *certain, *maybe;     /* by shard */
     uint8_t *outcomes;             /* by task */
-    uint32_t *
-        sent; /* CHAT: bytes of what is sent, by task / 2, without answers that are not there; else NULL */
+    /* CHAT: bytes of what is sent, by task / 2, without answers that are not there; else NULL */
+    uint32_t *sent;
     uint64_t open;
 };
 
-/* Looks every task up, and teaches `learning` what is stored. `view` NULL: nothing is. The caller frees *ret_known. */
+/* Looks every task up, and teaches `learning` what is stored. `view` NULL: nothing is. The caller
+ * frees *ret_known. */
 enum vq_status vq_known_stage_read(const struct vq_stage_grid *asking, enum vq_role role,
                                    struct vq_view *view, struct vq_learning *learning,
                                    struct vq_known_stage *ret_known,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_known_stage_free(struct vq_known_stage *known);
 
-/* Mean bytes of a rendered prompt of one judge, over the samples by weight (one each): a sample stratified by the length of the texts
- * is rendered, and what rendering adds is carried over to the rest. *ret_error: its standard error. 0 without any weight. */
+/* Mean bytes of a rendered prompt of one judge, over the samples by weight (one each): a sample
+ * stratified by the length of the texts is rendered, and what rendering adds is carried over to the
+ * rest. *ret_error: its standard error. 0 without any weight. */
 enum vq_status vq_prompt_bytes(const struct vq_stage_grid *asking, uint32_t judge,
                                const float *weights, double *ret_bytes,
                                double *ret_error) VQ_WARN_UNUSED;

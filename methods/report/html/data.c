@@ -1,6 +1,7 @@
-/* The data block: which rows can be looked at, and their texts, scores and answers. Examples first, the strongest of every vibe and
- * direction in turn, so that a small budget still shows something of each; then misclassified rows; then rows of no special
- * kind. Equals are drawn by the run's seed. Bounded in rows and in bytes whatever the data are. */
+/* The data block: which rows can be looked at, and their texts, scores and answers. Examples first,
+ * the strongest of every vibe and direction in turn, so that a small budget still shows something
+ * of each; then misclassified rows; then rows of no special kind. Equals are drawn by the run's
+ * seed. Bounded in rows and in bytes whatever the data are. */
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "common/text/json.h"

@@ -1,4 +1,5 @@
-/* The same result in parts: each judge alone, and each value of a column of the data. A vibe whose sign turns in a part is flagged. */
+/* The same result in parts: each judge alone, and each value of a column of the data. A vibe whose
+ * sign turns in a part is flagged. */
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
 #include "methods/report/html/parts.h"

@@ -1,5 +1,5 @@
-/* What a reader sees first: who is compared, in one sentence how they differ, how well the vibes tell them apart and predict what
- * people prefer, and what that took. */
+/* What a reader sees first: who is compared, in one sentence how they differ, how well the vibes
+ * tell them apart and predict what people prefer, and what that took. */
 #include "methods/report/html/parts.h"
 
 #include "common/text/fmt.h"
@@ -25,7 +25,8 @@ const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint3
     return h->test ? &m->test : &m->train;
 }
 
-/* "A is higher on x, y" over the kept vibes of one sign that are distinguishable. Returns how many. */
+/* "A is higher on x, y" over the kept vibes of one sign that are distinguishable. Returns how
+ * many. */
 static uint32_t higher_on(struct vq_html *h, bool a, bool write)
 {
     uint32_t n = 0;

@@ -1,5 +1,6 @@
-/* The page: its head with the policy, then the sections in order. The policy lets in our style and our script by their SHA-256
- * and nothing else: no network, no frames, no eval, no inline handler. Not its job: what a section says. */
+/* The page: its head with the policy, then the sections in order. The policy lets in our style and
+ * our script by their SHA-256 and nothing else: no network, no frames, no eval, no inline handler.
+ * Not its job: what a section says. */
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "methods/report/html/parts.h"

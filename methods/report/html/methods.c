@@ -1,4 +1,5 @@
-/* The methods paragraph: every setting that changes a number, in prose that a paper's appendix could take over. */
+/* The methods paragraph: every setting that changes a number, in prose that a paper's appendix
+ * could take over. */
 #include "methods/report/html/parts.h"
 #include "methods/report/ranking.h"
 

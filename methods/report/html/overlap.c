@@ -1,4 +1,5 @@
-/* The overlap map: how far each pair of vibes says the same, over the train rows, by the rule of the overlap gate. */
+/* The overlap map: how far each pair of vibes says the same, over the train rows, by the rule of
+ * the overlap gate. */
 #include "common/base/alloc.h"
 #include "methods/report/html/parts.h"
 #include "methods/stats/intervals/separability.h"

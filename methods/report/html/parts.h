@@ -4,7 +4,8 @@
 
 #include "methods/report/html.h"
 
-/* Embedded at build time: the style, and the scripts of vibes (frame.js, page.js), of ratings (items.js) and of more than two models (frame.js). */
+/* Embedded at build time: the style, and the scripts of vibes (frame.js, page.js), of ratings
+ * (items.js) and of more than two models (frame.js). */
 extern const struct vq_span vq_html_css;
 extern const struct vq_span vq_html_js;
 extern const struct vq_span vq_html_items_js;
@@ -20,7 +21,8 @@ struct vq_html {
 
 /* ---- html.c ---- */
 
-/* The page up to its title's text, which is the caller's, and from there to the body; then its end. */
+/* The page up to its title's text, which is the caller's, and from there to the body; then its
+ * end. */
 void vq_html_head(struct vq_html *h, const struct vq_span *script); /* NULL: it has none */
 void vq_html_head_end(struct vq_html *h);
 void vq_html_foot(struct vq_html *h, const struct vq_span *script);
@@ -30,8 +32,8 @@ void vq_html_foot(struct vq_html *h, const struct vq_span *script);
 void vq_html_puts(struct vq_html *h, const char *markup);
 void vq_html_printf(struct vq_html *h, const char *fmt, ...)
     VQ_PRINTF(2, 3); /* no text of others */
-/* Escaped for elements and double-quoted attributes; bad UTF-8 and control characters become U+FFFD; cut, with an ellipsis, at
- * bytes_max. */
+/* Escaped for elements and double-quoted attributes; bad UTF-8 and control characters become
+ * U+FFFD; cut, with an ellipsis, at bytes_max. */
 void vq_html_span(struct vq_html *h, struct vq_span text, size_t bytes_max);
 void vq_html_text(struct vq_html *h,
                   const char *text); /* at most VQ_HTML_NAME_BYTES_MAX; NULL is "" */
@@ -39,7 +41,8 @@ void vq_html_text(struct vq_html *h,
 bool vq_html_shows(struct vq_span image);
 /* In its place where it does not: the URL, or a word. */
 struct vq_span vq_html_image_words(struct vq_span image);
-/* What a judge wrote, as a paragraph: without the marks of Markdown, escaped, cut at VQ_HTML_ANSWER_BYTES_MAX. */
+/* What a judge wrote, as a paragraph: without the marks of Markdown, escaped, cut at
+ * VQ_HTML_ANSWER_BYTES_MAX. */
 void vq_html_answer(struct vq_html *h, struct vq_span text);
 /* With a true minus sign; "n/a" for NaN. */
 void vq_html_number(struct vq_html *h, double value, int digits);
@@ -54,7 +57,8 @@ void vq_html_vibe(struct vq_html *h, uint32_t rank);
 /* A signed bar with its interval; `full`: the value that fills half of it. */
 void vq_html_bar(struct vq_html *h, double value, struct vq_interval ci, double full,
                  const char *kind);
-/* A cell's class by the size and sign of a value in [-1, 1]; the attribute is left open: class="... */
+/* A cell's class by the size and sign of a value in [-1, 1]; the attribute is left open:
+ * class="... */
 void vq_html_heat(struct vq_html *h, double value);
 /* JSON for inside a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
 void vq_html_json(struct vq_buf *out, struct vq_span json);
@@ -63,7 +67,8 @@ size_t vq_html_json_bytes(struct vq_span text); /* an upper bound of a text's si
 /* ---- sections ---- */
 
 void vq_html_headline(struct vq_html *h); /* headline.c */
-/* A card with a number up to the number, which is the caller's; and the cards of story->calls, if there are any. */
+/* A card with a number up to the number, which is the caller's; and the cards of story->calls, if
+ * there are any. */
 void vq_html_card(struct vq_html *h, const char *title);
 void vq_html_calls(struct vq_html *h);
 void vq_html_warnings(struct vq_html *h); /* warnings.c */
@@ -82,11 +87,13 @@ double vq_html_separability(const struct vq_html *h, uint32_t vibe, struct vq_in
 const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint32_t vibe);
 /* A scale from 0 to 1 with an accuracy, its interval and its baseline. */
 void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline);
-/* A fold of the dropped vibes, each as `item` writes it; nothing if none was dropped. `rank`: its place in h->order. */
+/* A fold of the dropped vibes, each as `item` writes it; nothing if none was dropped. `rank`: its
+ * place in h->order. */
 void vq_html_dropped(struct vq_html *h, void (*item)(struct vq_html *h, uint32_t rank));
 void vq_html_drop_reason(struct vq_html *h, uint32_t vibe);
 
-/* ranking.c: more than two models. The names of all, the first sentence, and the matrix with the table of vibes. */
+/* ranking.c: more than two models. The names of all, the first sentence, and the matrix with the
+ * table of vibes. */
 void vq_html_ranking_title(struct vq_html *h);
 void vq_html_ranking_sentence(struct vq_html *h);
 void vq_html_ranking(struct vq_html *h);

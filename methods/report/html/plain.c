@@ -1,4 +1,5 @@
-/* Takes the marks of Markdown out of a text. Rough on purpose: a mark that has no partner on its line is text and stays. */
+/* Takes the marks of Markdown out of a text. Rough on purpose: a mark that has no partner on its
+ * line is text and stays. */
 #include "methods/report/html/plain.h"
 
 static bool is_blank(char c)
@@ -30,7 +31,8 @@ static bool is_same(struct vq_span line, size_t i, size_t k, size_t n)
     return k + n <= line.bytes && memcmp(line.at + i, line.at + k, n) == 0;
 }
 
-/* The closing mark for the mark at `i`: it comes after a word, as the opening one comes before a word. line.bytes: there is none. */
+/* The closing mark for the mark at `i`: it comes after a word, as the opening one comes before a
+ * word. line.bytes: there is none. */
 static size_t closing(struct vq_span line, size_t i, size_t n)
 {
     bool code = line.at[i] == '`';

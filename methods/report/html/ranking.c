@@ -1,5 +1,6 @@
-/* The sections of a run over more than two models: the first sentence, the matrix of models and vibes, and each vibe with what it is. A column of the
- * matrix is a vibe, a row a model; a click on a head sorts by it. The script only sorts: the page reads without one. */
+/* The sections of a run over more than two models: the first sentence, the matrix of models and
+ * vibes, and each vibe with what it is. A column of the matrix is a vibe, a row a model; a click on
+ * a head sorts by it. The script only sorts: the page reads without one. */
 #include "methods/report/ranking.h"
 #include "methods/report/html/parts.h"
 

@@ -1,4 +1,5 @@
-/* The frame of the row browser. What it shows is rendered by the script out of the data block; without one, this says so. */
+/* The frame of the row browser. What it shows is rendered by the script out of the data block;
+ * without one, this says so. */
 #include "methods/report/html/parts.h"
 
 void vq_html_rows(struct vq_html *h)

@@ -1,5 +1,6 @@
-/* How the vibes came about: the iterations with what each proposed, added and lost, the notes of the method, the proposals; and the
- * preset vibes beside the others. Of given vibes there are notes only. */
+/* How the vibes came about: the iterations with what each proposed, added and lost, the notes of
+ * the method, the proposals; and the preset vibes beside the others. Of given vibes there are notes
+ * only. */
 #include "methods/report/html/parts.h"
 #include "methods/vibecheck/recall.h"
 

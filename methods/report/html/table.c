@@ -1,5 +1,6 @@
-/* The table people know: low to high, separability, the two coefficients and kappa of every kept vibe, as numbers and bars; below
- * it, folded, the vibes that were dropped and why. The script only sorts it: it reads without one. */
+/* The table people know: low to high, separability, the two coefficients and kappa of every kept
+ * vibe, as numbers and bars; below it, folded, the vibes that were dropped and why. The script only
+ * sorts it: it reads without one. */
 #include "methods/report/html/parts.h"
 
 #include <math.h>

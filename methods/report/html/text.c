@@ -1,5 +1,6 @@
-/* The page's writer: escaping, cutting, numbers, bars, and JSON that may stand inside a script element. Every byte of a prompt, an
- * output, a name or an answer goes through vq_html_span or vq_html_json. */
+/* The page's writer: escaping, cutting, numbers, bars, and JSON that may stand inside a script
+ * element. Every byte of a prompt, an output, a name or an answer goes through vq_html_span or
+ * vq_html_json. */
 #include "methods/report/html/parts.h"
 
 #include "common/judge/image.h"

@@ -1,4 +1,5 @@
-/* One fold a vibe: all its numbers, its labels by judge, where it came from, and the buttons that show its examples. */
+/* One fold a vibe: all its numbers, its labels by judge, where it came from, and the buttons that
+ * show its examples. */
 #include "methods/report/html/parts.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* What a careful reader would ask about, near the top: the list of warnings.h, which results.json and the terminal show too. */
+/* What a careful reader would ask about, near the top: the list of warnings.h, which results.json
+ * and the terminal show too. */
 #include "methods/report/warnings.h"
 
 #include "methods/report/html/parts.h"

@@ -1,5 +1,6 @@
-/* Lays the panels out as shapes. Invariants: every shape lies inside the drawing; all panels have a row for each vibe, in the same
- * order. Not its job: a file's form (svg.c, png.c), or the numbers. */
+/* Lays the panels out as shapes. Invariants: every shape lies inside the drawing; all panels have a
+ * row for each vibe, in the same order. Not its job: a file's form (svg.c, png.c), or the
+ * numbers. */
 #include "methods/report/plot/plot.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* The three bar panels of a run: separability, PP coefficient and kappa of each vibe. One drawing, written as SVG or painted as PNG. */
+/* The three bar panels of a run: separability, PP coefficient and kappa of each vibe. One drawing,
+ * written as SVG or painted as PNG. */
 #ifndef VQ_METHODS_REPORT_PLOT_PLOT_H
 #define VQ_METHODS_REPORT_PLOT_PLOT_H
 
@@ -41,13 +42,15 @@ struct vq_plot {
     char title[400]; /* for those who cannot see it */
 };
 
-/* Draws vibes.csv: kept vibes in the file's order, or all where none was kept. A missing value is "n/a", never a bar of 0. VQ_NOMEM.
- * The caller frees *ret_plot with vq_plot_free, also after a failure. */
+/* Draws vibes.csv: kept vibes in the file's order, or all where none was kept. A missing value is
+ * "n/a", never a bar of 0. VQ_NOMEM. The caller frees *ret_plot with vq_plot_free, also after a
+ * failure. */
 enum vq_status vq_plot_draw(const struct vq_table *vibes, const struct vq_plot_words *words,
                             struct vq_plot *ret_plot) VQ_WARN_UNUSED;
 void vq_plot_free(struct vq_plot *plot);
 
-/* Appends the file. vq_plot_svg: failures stick in out->status. vq_plot_png (through cairo): VQ_NOMEM, VQ_LIMIT of `out`. */
+/* Appends the file. vq_plot_svg: failures stick in out->status. vq_plot_png (through cairo):
+ * VQ_NOMEM, VQ_LIMIT of `out`. */
 void vq_plot_svg(const struct vq_plot *plot, struct vq_buf *out);
 enum vq_status vq_plot_png(const struct vq_plot *plot, struct vq_buf *out) VQ_WARN_UNUSED;
 

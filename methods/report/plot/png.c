@@ -1,4 +1,5 @@
-/* The drawing as PNG, painted by cairo with the fonts of this machine. Owns the surface for one call. */
+/* The drawing as PNG, painted by cairo with the fonts of this machine. Owns the surface for one
+ * call. */
 #include "methods/report/plot/plot.h"
 
 #include <cairo.h>
@@ -64,7 +65,8 @@ enum vq_status vq_plot_png(const struct vq_plot *plot, struct vq_buf *out)
     cairo_status_t written = cairo_surface_write_to_png_stream(surface, take, out);
     cairo_destroy(c);
     cairo_surface_destroy(surface);
-    cairo_debug_reset_static_data(); /* both keep fonts to the end of the process, which paints once */
+    /* both keep fonts to the end of the process, which paints once */
+    cairo_debug_reset_static_data();
     FcFini();
     return out->status != VQ_OK                                                 ? out->status
            : painted == CAIRO_STATUS_SUCCESS && written == CAIRO_STATUS_SUCCESS ? VQ_OK

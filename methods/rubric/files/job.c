@@ -1,5 +1,6 @@
-/* Criteria out of the configuration, files or a run's copies; then the rows. Invariant: the criteria of a run are those of its start,
- * whatever becomes of the files and of the built-in texts. Not its job: the order of the questions (methods/rubric/rubric.c). */
+/* Criteria out of the configuration, files or a run's copies; then the rows. Invariant: the
+ * criteria of a run are those of its start, whatever becomes of the files and of the built-in
+ * texts. Not its job: the order of the questions (methods/rubric/rubric.c). */
 #include "methods/rubric/files/job.h"
 
 #include "common/base/alloc.h"

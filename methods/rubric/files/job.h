@@ -1,4 +1,5 @@
-/* What a job of method: judge knows before anything is sent: criteria and rows. Private to the job, and to whoever shows them. */
+/* What a job of method: judge knows before anything is sent: criteria and rows. Private to the job,
+ * and to whoever shows them. */
 #ifndef VQ_METHODS_RUBRIC_FILES_JOB_H
 #define VQ_METHODS_RUBRIC_FILES_JOB_H
 
@@ -12,12 +13,14 @@ struct vq_rubric_job {
     struct vq_rubric_data *data;
 };
 
-/* `table` NULL: the criteria alone. `run` NULL: criteria come from the files that the configuration names, or are built in; else from the run's copies. Sentences name the
- * criterion or file and say what to do. The caller frees what is in *job also after a failure. */
+/* `table` NULL: the criteria alone. `run` NULL: criteria come from the files that the configuration
+ * names, or are built in; else from the run's copies. Sentences name the criterion or file and say
+ * what to do. The caller frees what is in *job also after a failure. */
 enum vq_status vq_rubric_job_load(struct vq_rubric_job *job, const struct vq_config *config,
                                   const struct vq_table *table, const struct vq_run_dir *run,
                                   struct vq_error *err) VQ_WARN_UNUSED;
-/* Copies of all criteria that do not stand in run.yaml itself, built-in ones too: another version's may say something else. */
+/* Copies of all criteria that do not stand in run.yaml itself, built-in ones too: another version's
+ * may say something else. */
 enum vq_status vq_rubric_job_keep(const struct vq_rubric_job *job, const struct vq_config *config,
                                   const struct vq_run_dir *run,
                                   struct vq_error *err) VQ_WARN_UNUSED;

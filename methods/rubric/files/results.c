@@ -1,5 +1,6 @@
-/* A rubric run's answers out of the store into readings, the readings into numbers, the numbers into files. Answers are read anew by the
- * run's policy, so that the same store gives the same bytes again. Reads the store, never writes it. */
+/* A rubric run's answers out of the store into readings, the readings into numbers, the numbers
+ * into files. Answers are read anew by the run's policy, so that the same store gives the same
+ * bytes again. Reads the store, never writes it. */
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* results.json of method: judge, format 1: only what follows from data, configuration, seed and answers, so that it is the same bytes
- * whatever the order of arrival. Statuses stand beside every mean and rate. Not its job: times, costs, calls (accounting.json). */
+/* results.json of method: judge, format 1: only what follows from data, configuration, seed and
+ * answers, so that it is the same bytes whatever the order of arrival. Statuses stand beside every
+ * mean and rate. Not its job: times, costs, calls (accounting.json). */
 #include "methods/report/keys.h"
 #include "methods/rubric/report/report.h"
 

@@ -1,5 +1,6 @@
-/* The page of a rubric run: for each criterion its numbers, distributions and statuses, then agreement, positions, the items with
- * their ratings and reasoning, and the settings. The script only finds items. Not its job: the numbers (pipeline/rubric/numbers.c). */
+/* The page of a rubric run: for each criterion its numbers, distributions and statuses, then
+ * agreement, positions, the items with their ratings and reasoning, and the settings. The script
+ * only finds items. Not its job: the numbers (pipeline/rubric/numbers.c). */
 #include "methods/rubric/report/page_parts.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
-/* The browser of a rubric page: rows with their outputs, ratings and the judges' reasoning, folded. As many as a page can hold: the rows
- * where judges or repeats disagree most come first, since they are what one looks for; ratings.csv has all.
+/* The browser of a rubric page: rows with their outputs, ratings and the judges' reasoning, folded.
+ * As many as a page can hold: the rows where judges or repeats disagree most come first, since they
+ * are what one looks for; ratings.csv has all.
  *
- * For the script (items.js) a rating says its criterion (data-c) and its value (data-v: A or B for the output, then 4, yes, or of a pair
- * A or B; without one there is none), an item the criteria that its ratings differ on (data-differ). All of these are ours, never text. */
+ * For the script (items.js) a rating says its criterion (data-c) and its value (data-v: A or B for
+ * the output, then 4, yes, or of a pair A or B; without one there is none), an item the criteria
+ * that its ratings differ on (data-differ). All of these are ours, never text. */
 #include "common/base/alloc.h"
 #include "methods/rubric/report/page_parts.h"
 

@@ -1,6 +1,6 @@
-/* Chance-corrected agreement. Formulas are from counts: two raters meet in a confusion table, many in a coincidence
- * matrix. A denominator of exactly 0 (one category only) is a status, never a number. Owns work space only in
- * Krippendorff's alpha, for the length of a call. */
+/* Chance-corrected agreement. Formulas are from counts: two raters meet in a confusion table, many
+ * in a coincidence matrix. A denominator of exactly 0 (one category only) is a status, never a
+ * number. Owns work space only in Krippendorff's alpha, for the length of a call. */
 #include "methods/stats/agreement/agreement.h"
 
 #include "common/base/alloc.h"
@@ -295,7 +295,8 @@ static enum vq_status distinct(struct vq_matrix ratings, double *values, size_t 
     return VQ_OK;
 }
 
-/* coincidence[c * count + k]: ordered pairs of ratings (c, k) within an item, each worth 1 / (ratings - 1). */
+/* coincidence[c * count + k]: ordered pairs of ratings (c, k) within an item, each worth 1 /
+ * (ratings - 1). */
 static void coincidences(struct vq_matrix ratings, const double *values, size_t count,
                          double *coincidence)
 {

@@ -27,14 +27,16 @@ struct vq_kappa {
     double z, p;                          /* kappa / se_null, two-sided normal */
 };
 
-/* counts[i * categories + j]: rows with category i by the first and j by the second rater; categories in ascending order.
- * VQ_OK, VQ_INVALID (negative or not finite), VQ_LIMIT (categories). */
+/* counts[i * categories + j]: rows with category i by the first and j by the second rater;
+ * categories in ascending order. VQ_OK, VQ_INVALID (negative or not finite), VQ_LIMIT
+ * (categories). */
 enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories,
                                          struct vq_kappa *ret_kappa) VQ_WARN_UNUSED;
 
-/* The three scores -1, 0, +1 of two judges; rows where either is NaN are left out. VQ_INVALID for another value.
- * `ret_mirrored` (NULL = not wanted): each row counted with both signs, as in the mirrored regression (decisions 7); its
- * se, ci95, z and p are NaN, since mirrored rows are no new data, and its n is that of the rows. */
+/* The three scores -1, 0, +1 of two judges; rows where either is NaN are left out. VQ_INVALID for
+ * another value. `ret_mirrored` (NULL = not wanted): each row counted with both signs, as in the
+ * mirrored regression (decisions 7); its se, ci95, z and p are NaN, since mirrored rows are no new
+ * data, and its n is that of the rows. */
 enum vq_status vq_agreement_cohen(const double *a, const double *b, size_t n,
                                   struct vq_kappa *ret_kappa,
                                   struct vq_kappa *ret_mirrored) VQ_WARN_UNUSED;
@@ -69,9 +71,9 @@ enum vq_agreement_level {
     VQ_AGREEMENT_INTERVAL,
 };
 
-/* Krippendorff's alpha from the coincidence matrix; ratings has a row an item and a column a rater, NaN = missing. Items
- * with fewer than two ratings are left out. *ret_alpha is NaN unless the status is ok. VQ_OK, VQ_LIMIT (distinct
- * values), VQ_NOMEM, VQ_INVALID (infinite). */
+/* Krippendorff's alpha from the coincidence matrix; ratings has a row an item and a column a rater,
+ * NaN = missing. Items with fewer than two ratings are left out. *ret_alpha is NaN unless the
+ * status is ok. VQ_OK, VQ_LIMIT (distinct values), VQ_NOMEM, VQ_INVALID (infinite). */
 enum vq_status vq_agreement_krippendorff(struct vq_matrix ratings, enum vq_agreement_level level,
                                          enum vq_agreement_status *ret_status,
                                          double *ret_alpha) VQ_WARN_UNUSED;

@@ -1,4 +1,5 @@
-/* How far two raters agree: between judges, or a judge and a person. Sources: Cohen 1960 and 1968 (weighted kappa). */
+/* How far two raters agree: between judges, or a judge and a person. Sources: Cohen 1960 and 1968
+ * (weighted kappa). */
 #ifndef VQ_METHODS_STATS_AGREEMENT_RATINGS_H
 #define VQ_METHODS_STATS_AGREEMENT_RATINGS_H
 
@@ -13,8 +14,9 @@ struct vq_ratings_agreement {
     double mean_a, mean_b;
 };
 
-/* Whole numbers from `least` to `most` (1 to 5; 0 and 1 for yes or no, A or B), NaN is missing: such rows are left out. VQ_OK, VQ_INVALID
- * (another value), VQ_LIMIT (more than VQ_AGREEMENT_CATEGORIES_MAX of them). */
+/* Whole numbers from `least` to `most` (1 to 5; 0 and 1 for yes or no, A or B), NaN is missing:
+ * such rows are left out. VQ_OK, VQ_INVALID (another value), VQ_LIMIT (more than
+ * VQ_AGREEMENT_CATEGORIES_MAX of them). */
 enum vq_status vq_ratings_agree(const double *a, const double *b, size_t n, int least, int most,
                                 struct vq_ratings_agreement *ret) VQ_WARN_UNUSED;
 

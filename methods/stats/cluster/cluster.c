@@ -1,11 +1,13 @@
 /* The nearest-neighbour chain, the table of merges and its cuts.
  *
- * A cluster lives in the slot of its lowest row; slots of clusters that were merged away are dead, and when half of
- * them are, the matrix is packed in place, which keeps the columns of the triangle close together. All three linkages are
- * reducible (a merge brings no other pair nearer than it was), which is what makes the chain right, and rounding to
- * float keeps that order: no parent is lower than its child.
+ * A cluster lives in the slot of its lowest row; slots of clusters that were merged away are dead,
+ * and when half of them are, the matrix is packed in place, which keeps the columns of the triangle
+ * close together. All three linkages are reducible (a merge brings no other pair nearer than it
+ * was), which is what makes the chain right, and rounding to float keeps that order: no parent is
+ * lower than its child.
  *
- * A call owns its matrix and arrays; a tree owns its merges. Not its job: distances (cluster_distance.c). */
+ * A call owns its matrix and arrays; a tree owns its merges. Not its job: distances
+ * (cluster_distance.c). */
 #include "methods/stats/cluster/cluster.h"
 
 #include "common/base/alloc.h"
@@ -114,7 +116,8 @@ static void merge(struct linkage *l, uint32_t a, uint32_t b, float between)
     memmove(l->live + gone, l->live + gone + 1, (l->live_count - gone) * sizeof(*l->live));
 }
 
-/* Renumbers the live slots 0, 1, ...: every pair moves toward the front, in order, so nothing is overwritten unread. */
+/* Renumbers the live slots 0, 1, ...: every pair moves toward the front, in order, so nothing is
+ * overwritten unread. */
 static void pack(struct linkage *l)
 {
     float *out = l->distances;
@@ -262,8 +265,8 @@ void vq_cluster_tree_free(struct vq_cluster_tree *tree)
 
 #define NO_LABEL UINT32_MAX
 
-/* The first `standing` merges hold. A cluster's label is handed down from parent to child, so a top cluster is labelled
- * when the first of its rows is met. */
+/* The first `standing` merges hold. A cluster's label is handed down from parent to child, so a top
+ * cluster is labelled when the first of its rows is met. */
 static enum vq_status cut(const struct vq_cluster_tree *tree, size_t standing, uint32_t *ret_labels)
 {
     size_t clusters = tree->rows + standing;

@@ -1,7 +1,7 @@
-/* Distances block by block: |x - y|^2 = |x|^2 + |y|^2 - 2 xy with the products xy by dgemm. What cancels (a distance
- * small beside the norms) is summed again from the differences, so that duplicates are exactly 0 and near ones keep
- * their digits. Products in double cost about twice those in float, and save every question about offsets, lengths and
- * the number of columns.
+/* Distances block by block: |x - y|^2 = |x|^2 + |y|^2 - 2 xy with the products xy by dgemm. What
+ * cancels (a distance small beside the norms) is summed again from the differences, so that
+ * duplicates are exactly 0 and near ones keep their digits. Products in double cost about twice
+ * those in float, and save every question about offsets, lengths and the number of columns.
  *
  * Owns two blocks of rows and one of products for the length of a call. */
 #include "methods/stats/cluster/cluster_distance.h"
@@ -11,8 +11,8 @@
 #include <cblas.h>
 #include <math.h>
 
-/* Below this share of |x|^2 + |y|^2 the difference has lost too many of the products' 15 digits (rounding of up to 2^14
- * terms included) to be right in a float. */
+/* Below this share of |x|^2 + |y|^2 the difference has lost too many of the products' 15 digits
+ * (rounding of up to 2^14 terms included) to be right in a float. */
 #define CANCELS 1e-5
 
 struct work {

@@ -15,7 +15,8 @@ static inline size_t vq_cluster_pair(size_t n, size_t i, size_t j)
     return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }
 
-/* Writes vq_cluster_pairs(x.rows) distances. `x` has passed vq_vectors_check; `block` >= 1. VQ_OK or VQ_NOMEM. */
+/* Writes vq_cluster_pairs(x.rows) distances. `x` has passed vq_vectors_check; `block` >= 1. VQ_OK
+ * or VQ_NOMEM. */
 enum vq_status vq_cluster_distances(struct vq_vectors x, size_t block,
                                     float *ret_distances) VQ_WARN_UNUSED;
 

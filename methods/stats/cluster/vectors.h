@@ -1,4 +1,5 @@
-/* Rows of float vectors (embeddings): the view, its limits, and the two sums everything else is made from. */
+/* Rows of float vectors (embeddings): the view, its limits, and the two sums everything else is
+ * made from. */
 #ifndef VQ_METHODS_STATS_CLUSTER_VECTORS_H
 #define VQ_METHODS_STATS_CLUSTER_VECTORS_H
 
@@ -16,13 +17,15 @@ struct vq_vectors {
     size_t cols;
 };
 
-/* VQ_OK, VQ_LIMIT (rows or columns over the maxima above), VQ_INVALID (no columns, a cell that is NaN, infinite or over
- * VQ_VECTORS_VALUE_MAX; `err` names row and column from 0). No rows is fine. */
+/* VQ_OK, VQ_LIMIT (rows or columns over the maxima above), VQ_INVALID (no columns, a cell that is
+ * NaN, infinite or over VQ_VECTORS_VALUE_MAX; `err` names row and column from 0). No rows is
+ * fine. */
 enum vq_status vq_vectors_check(struct vq_vectors x, struct vq_error *err) VQ_WARN_UNUSED;
 
 const float *vq_vectors_row(struct vq_vectors x, size_t row);
 
-/* Sums in double, in an order that depends on `cols` alone: equal vectors give equal bits wherever they stand. */
+/* Sums in double, in an order that depends on `cols` alone: equal vectors give equal bits wherever
+ * they stand. */
 double vq_vectors_dot(const float *a, const float *b, size_t cols);
 double vq_vectors_distance_squared(const float *a, const float *b, size_t cols); /* 0 iff equal */
 

@@ -1,8 +1,10 @@
-/* Percentile bootstrap over groups. Means need only the sums and counts of each group: a draw is a vector of how often
- * each group came up, and a few draws at once are one matrix product. Coefficients are fitted again on each draw with
- * those numbers as row weights, starting from the fit of all rows.
+/* Percentile bootstrap over groups. Means need only the sums and counts of each group: a draw is a
+ * vector of how often each group came up, and a few draws at once are one matrix product.
+ * Coefficients are fitted again on each draw with those numbers as row weights, starting from the
+ * fit of all rows.
  *
- * The seed fixes the draws; they do not depend on the columns asked for. Owns its work space for the length of a call. */
+ * The seed fixes the draws; they do not depend on the columns asked for. Owns its work space for
+ * the length of a call. */
 #include "methods/stats/intervals/bootstrap.h"
 
 #include "common/base/alloc.h"

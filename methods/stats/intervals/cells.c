@@ -1,5 +1,6 @@
-/* Means of cells with two intervals: Student's, and the bootstrap's, for which as many cells as are present are drawn with
- * replacement, over and over. Owns its work space for the length of a call. Not its job: what a cell is (the pipeline). */
+/* Means of cells with two intervals: Student's, and the bootstrap's, for which as many cells as are
+ * present are drawn with replacement, over and over. Owns its work space for the length of a call.
+ * Not its job: what a cell is (the pipeline). */
 #include "methods/stats/intervals/cells.h"
 
 #include "common/base/alloc.h"

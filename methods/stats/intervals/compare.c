@@ -1,6 +1,6 @@
-/* Exact permutation tests by walking every arrangement, and the paired t-test. The walks are recursive with the running
- * sum on the stack, so that no error builds up; their depth is bounded by the limit on arrangements. Owns its work space
- * for the length of a call. */
+/* Exact permutation tests by walking every arrangement, and the paired t-test. The walks are
+ * recursive with the running sum on the stack, so that no error builds up; their depth is bounded
+ * by the limit on arrangements. Owns its work space for the length of a call. */
 #include "methods/stats/intervals/compare.h"
 
 #include "common/base/alloc.h"

@@ -9,13 +9,13 @@
 struct vq_permutation {
     double observed; /* mean(a) - mean(b), or mean(a - b) */
     uint64_t arrangements;
-    double
-        p_two_sided; /* share at least as extreme in absolute value; ties and the observed one included */
+    /* share at least as extreme in absolute value; ties and the observed one included */
+    double p_two_sided;
     double p_greater;
 };
 
-/* Every way to deal the pooled values. VQ_LIMIT above VQ_COMPARE_ARRANGEMENTS_MAX, VQ_INVALID for an empty side or NaN,
- * VQ_NOMEM. */
+/* Every way to deal the pooled values. VQ_LIMIT above VQ_COMPARE_ARRANGEMENTS_MAX, VQ_INVALID for
+ * an empty side or NaN, VQ_NOMEM. */
 enum vq_status vq_compare_two_sample(const double *a, size_t n_a, const double *b, size_t n_b,
                                      struct vq_permutation *ret) VQ_WARN_UNUSED;
 /* Every pattern of flipped signs of the differences. */

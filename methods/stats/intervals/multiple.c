@@ -1,4 +1,5 @@
-/* Step-up and step-down adjustments over the ascending p-values. Owns its index for the length of a call. */
+/* Step-up and step-down adjustments over the ascending p-values. Owns its index for the length of a
+ * call. */
 #include "methods/stats/intervals/multiple.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* A mean out of two samples. What each row adds to the estimate is its influence; rows of one prompt add up to one influence, whether
- * they are labelled or not, and the variance is that of those sums. Pure. */
+/* A mean out of two samples. What each row adds to the estimate is its influence; rows of one
+ * prompt add up to one influence, whether they are labelled or not, and the variance is that of
+ * those sums. Pure. */
 #include "methods/stats/intervals/powered.h"
 
 #include "common/base/alloc.h"

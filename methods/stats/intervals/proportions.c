@@ -1,4 +1,5 @@
-/* Intervals of a proportion in closed form or by beta quantiles. Pure; owns its work space for the length of a call. */
+/* Intervals of a proportion in closed form or by beta quantiles. Pure; owns its work space for the
+ * length of a call. */
 #include "methods/stats/intervals/proportions.h"
 
 #include "common/base/alloc.h"

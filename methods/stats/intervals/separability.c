@@ -1,5 +1,6 @@
-/* Means of scores and what goes with them, in plain loops over a column. Pure; owns its work space for the length of a call. Not its job: gates (the
- * pipeline decides) and resampling (bootstrap.c). */
+/* Means of scores and what goes with them, in plain loops over a column. Pure; owns its work space
+ * for the length of a call. Not its job: gates (the pipeline decides) and resampling
+ * (bootstrap.c). */
 #include "methods/stats/intervals/separability.h"
 
 #include "common/base/alloc.h"
@@ -135,8 +136,9 @@ bool vq_separability_gate_could_flip(const struct vq_separability *sep, double t
     return passes ? smallest <= threshold : largest > threshold;
 }
 
-/* Most often among present values, by the candidate that survives pairwise cancelling; its count is 0 only without values. Not the
- * mode where no value holds half of the cells, and then the column is far from constant. */
+/* Most often among present values, by the candidate that survives pairwise cancelling; its count is
+ * 0 only without values. Not the mode where no value holds half of the cells, and then the column
+ * is far from constant. */
 static size_t most_common(const double *at, size_t n, size_t stride, size_t *ret_present)
 {
     double candidate = NAN;

@@ -1,5 +1,5 @@
-/* Separability of vibes: means of scores with their tests and bounds, and the overlap of two columns. Intervals by
- * resampling are in bootstrap.h. */
+/* Separability of vibes: means of scores with their tests and bounds, and the overlap of two
+ * columns. Intervals by resampling are in bootstrap.h. */
 #ifndef VQ_METHODS_STATS_INTERVALS_SEPARABILITY_H
 #define VQ_METHODS_STATS_INTERVALS_SEPARABILITY_H
 
@@ -29,23 +29,26 @@ struct vq_separability {
     size_t pref_rows;
 };
 
-/* One column: values at[0], at[stride], ...; `preference` (NULL = none) has n values -1 or +1, NaN = unlabelled, not
- * strided. A score counts as positive or negative by its sign (x of two judges may be a half). */
+/* One column: values at[0], at[stride], ...; `preference` (NULL = none) has n values -1 or +1, NaN
+ * = unlabelled, not strided. A score counts as positive or negative by its sign (x of two judges
+ * may be a half). */
 void vq_separability_column(const double *at, size_t n, size_t stride, const double *preference,
                             struct vq_separability *ret_sep);
 
-/* True when the missing cells could carry |mean| over, or back under, the threshold (strict), whatever they were. */
+/* True when the missing cells could carry |mean| over, or back under, the threshold (strict),
+ * whatever they were. */
 bool vq_separability_gate_could_flip(const struct vq_separability *sep, double threshold);
 
-/* Mean over rows of the Euclidean norm of a row (missing = 0): how much all vibes move together. Divide by sqrt(cols) for
- * the normalised figure. NaN without rows. */
+/* Mean over rows of the Euclidean norm of a row (missing = 0): how much all vibes move together.
+ * Divide by sqrt(cols) for the normalised figure. NaN without rows. */
 double vq_separability_row_norm(struct vq_matrix x);
 
-/* 95 % interval of the mean of scores in [-1, 1] by prompt. `percentile` (of the bootstrap) is returned where at least
- * VQ_VARIED_UNITS units differ from the most common value. Fewer are too few to draw from: for a column that is almost constant the
- * percentiles cover the truth in less than half of the cases at 12 units. There it is Wilson's interval of (mean + 1) / 2 over the
- * units, which covers at least 95 % for scores of -1 and +1, and more where there are scores between. `groups` NULL: each row is a
- * unit. NaN ends without a unit. VQ_OK or VQ_NOMEM. */
+/* 95 % interval of the mean of scores in [-1, 1] by prompt. `percentile` (of the bootstrap) is
+ * returned where at least VQ_VARIED_UNITS units differ from the most common value. Fewer are too
+ * few to draw from: for a column that is almost constant the percentiles cover the truth in less
+ * than half of the cases at 12 units. There it is Wilson's interval of (mean + 1) / 2 over the
+ * units, which covers at least 95 % for scores of -1 and +1, and more where there are scores
+ * between. `groups` NULL: each row is a unit. NaN ends without a unit. VQ_OK or VQ_NOMEM. */
 #define VQ_VARIED_UNITS 10u
 enum vq_status vq_separability_interval(const double *at, size_t n, size_t stride,
                                         const uint32_t *groups, struct vq_interval percentile,
@@ -56,12 +59,14 @@ enum vq_status vq_separability_interval(const double *at, size_t n, size_t strid
 bool vq_separability_nearly_constant(const double *at, size_t n, size_t stride);
 
 enum vq_overlap_kind {
-    VQ_OVERLAP_COSINE, /* uncentred correlation: two columns that are mostly +1 overlap even if they are independent */
-    VQ_OVERLAP_PEARSON, /* undefined for a constant column, and worthless for two that are nearly constant */
+    /* uncentred correlation: two columns that are mostly +1 overlap even if they are independent */
+    VQ_OVERLAP_COSINE,
+    /* undefined for a constant column, and worthless for two that are nearly constant */
+    VQ_OVERLAP_PEARSON,
 };
 
-/* Over the rows where both columns are present. NaN when undefined (no such row, an all-zero or, for Pearson, a
- * constant column): an undefined overlap drops nothing. */
+/* Over the rows where both columns are present. NaN when undefined (no such row, an all-zero or,
+ * for Pearson, a constant column): an undefined overlap drops nothing. */
 double vq_separability_overlap(struct vq_matrix x, size_t col_a, size_t col_b,
                                enum vq_overlap_kind kind);
 

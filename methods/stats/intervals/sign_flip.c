@@ -1,6 +1,6 @@
-/* Sign patterns of unit means: all of them in Gray-code order for few units, drawn ones for many. Means of one size are
- * interchangeable, so a draw needs only how many of them are positive: that is a count of random bits. Pure; owns its work space for
- * the length of a call. */
+/* Sign patterns of unit means: all of them in Gray-code order for few units, drawn ones for many.
+ * Means of one size are interchangeable, so a draw needs only how many of them are positive: that
+ * is a count of random bits. Pure; owns its work space for the length of a call. */
 #include "methods/stats/intervals/sign_flip.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* Rows that repeat a unit (a prompt), as one value or one weight. Pure; owns its work space for the length of a call. */
+/* Rows that repeat a unit (a prompt), as one value or one weight. Pure; owns its work space for the
+ * length of a call. */
 #include "methods/stats/intervals/units.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* Within-group slopes: two passes, means by group and sums of centred products. Not its job: which scores go into it. */
+/* Within-group slopes: two passes, means by group and sums of centred products. Not its job: which
+ * scores go into it. */
 #include "methods/stats/intervals/within.h"
 
 #include "common/base/alloc.h"
@@ -66,7 +67,8 @@ static void add_products(const double *x, const double *y, const uint32_t *group
     }
 }
 
-/* Same number of rows, same mean and same spread of x in every group: as far as the sums can tell. */
+/* Same number of rows, same mean and same spread of x in every group: as far as the sums can
+ * tell. */
 static bool is_balanced(const struct group *groups, uint32_t count, double x_mean, double xx)
 {
     const struct group *first = NULL;

@@ -1,5 +1,5 @@
-/* Slopes within groups: score ~ x with an intercept of its own for each group, in closed form. For scores over the rounds of dialogues,
- * grouped by persona. */
+/* Slopes within groups: score ~ x with an intercept of its own for each group, in closed form. For
+ * scores over the rounds of dialogues, grouped by persona. */
 #ifndef VQ_METHODS_STATS_INTERVALS_WITHIN_H
 #define VQ_METHODS_STATS_INTERVALS_WITHIN_H
 
@@ -10,15 +10,17 @@ struct vq_within {
     bool balanced;       /* every group has the same x */
     double slope;        /* of least squares on values centred by group: Sxy / Sxx */
     double se;           /* sqrt(s2 / Sxx), s2 = SSE / (rows - groups - 1) */
-    /* A random intercept a group (REML). In a balanced design its slope is the one above; where the groups' mean square is below
-     * s2 its variance is 0, and s2 is that of the plain regression, SSE / (rows - 2) */
+    /* A random intercept a group (REML). In a balanced design its slope is the one above; where the
+     * groups' mean square is below s2 its variance is 0, and s2 is that of the plain regression,
+     * SSE / (rows - 2) */
     bool intercepts_vary;
     double se_random;
     struct vq_interval ci95; /* slope -+ 1.96 se_random */
 };
 
-/* x, y: one a row, NaN is missing; group[i] < groups_count. Numbers that do not exist (no spread in x, too few rows) are NaN. VQ_OK,
- * VQ_LIMIT, VQ_INVALID (an infinite value, a group out of range), VQ_NOMEM. */
+/* x, y: one a row, NaN is missing; group[i] < groups_count. Numbers that do not exist (no spread in
+ * x, too few rows) are NaN. VQ_OK, VQ_LIMIT, VQ_INVALID (an infinite value, a group out of range),
+ * VQ_NOMEM. */
 enum vq_status vq_within_slope(const double *x, const double *y, const uint32_t *group, size_t n,
                                uint32_t groups_count, struct vq_within *ret) VQ_WARN_UNUSED;
 

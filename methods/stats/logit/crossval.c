@@ -1,8 +1,10 @@
-/* Cross-validation of C. The default mode holds out whole groups and judges by log-loss; `paper` reproduces the published
- * choice, which mirrors the rows explicitly and folds them without shuffling.
+/* Cross-validation of C. The default mode holds out whole groups and judges by log-loss; `paper`
+ * reproduces the published choice, which mirrors the rows explicitly and folds them without
+ * shuffling.
  *
- * A fit on the rows of other folds is the fit of all rows with the weights of this fold set to 0, and the values of C are
- * walked upwards from the last end point. Owns its work space for the length of a call. */
+ * A fit on the rows of other folds is the fit of all rows with the weights of this fold set to 0,
+ * and the values of C are walked upwards from the last end point. Owns its work space for the
+ * length of a call. */
 #include "methods/stats/logit/crossval.h"
 
 #include "common/base/alloc.h"
@@ -203,9 +205,10 @@ static enum vq_status run(const struct vq_logit_data *data, const uint32_t *fold
     return status;
 }
 
-/* The rows of positive weight and after them their negatives of the other class, folded as the published code does:
- * without shuffling, contiguous within each class. The class of the first row is the first class; with the rows sorted by
- * class, fold f takes from a class as many rows as that class has at places p with p mod folds = f. */
+/* The rows of positive weight and after them their negatives of the other class, folded as the
+ * published code does: without shuffling, contiguous within each class. The class of the first row
+ * is the first class; with the rows sorted by class, fold f takes from a class as many rows as that
+ * class has at places p with p mod folds = f. */
 static void mirror(const struct vq_logit_data *data, double *x, double *y, double *weights,
                    uint32_t *fold_of_row, size_t n)
 {
@@ -275,7 +278,8 @@ static enum vq_status choose_paper(const struct vq_logit_data *data, size_t n,
     return status;
 }
 
-/* Groups count among rows of positive weight only: the others are not there. Folds of the rest do not matter. */
+/* Groups count among rows of positive weight only: the others are not there. Folds of the rest do
+ * not matter. */
 static enum vq_status choose_grouped(const struct vq_logit_data *data, const uint32_t *groups,
                                      const struct vq_crossval_options *options,
                                      struct vq_crossval *cv)

@@ -1,9 +1,10 @@
 /* Choosing C by cross-validation (decisions 10).
  *
- * Default: the groups (questions) in an order shuffled by the seed are dealt to the folds; each C is judged by the mean
- * log-loss of the held-out rows. `paper`: the published rule: accuracy over stratified folds, contiguous within a class in
- * the order [originals; mirrored], of the explicitly mirrored set with a free intercept; the smallest C among the best.
- * `sklearn_folds`: those folds and that intercept, judged by log-loss. */
+ * Default: the groups (questions) in an order shuffled by the seed are dealt to the folds; each C
+ * is judged by the mean log-loss of the held-out rows. `paper`: the published rule: accuracy over
+ * stratified folds, contiguous within a class in the order [originals; mirrored], of the explicitly
+ * mirrored set with a free intercept; the smallest C among the best. `sklearn_folds`: those folds
+ * and that intercept, judged by log-loss. */
 #ifndef VQ_METHODS_STATS_LOGIT_CROSSVAL_H
 #define VQ_METHODS_STATS_LOGIT_CROSSVAL_H
 
@@ -43,8 +44,9 @@ struct vq_crossval_options {
     uint64_t seed;
 };
 
-/* `groups`: one value a row, equal for rows that must stay together; NULL = each row its own. The modes with
- * the published folds need mirrored data and ignore groups and seed. Returns as the fits of logit.h do. */
+/* `groups`: one value a row, equal for rows that must stay together; NULL = each row its own. The
+ * modes with the published folds need mirrored data and ignore groups and seed. Returns as the fits
+ * of logit.h do. */
 enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint32_t *groups,
                                     const struct vq_crossval_options *options,
                                     struct vq_crossval *ret_cv,
@@ -54,7 +56,8 @@ enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint
 enum vq_status vq_crossval_assign(const uint32_t *groups, size_t rows, uint64_t seed,
                                   uint32_t *ret_fold_of_row, size_t *ret_folds) VQ_WARN_UNUSED;
 
-/* Fits L2 at c on the rows of other folds and scores it on the rows of `fold`. The fit is the caller's. */
+/* Fits L2 at c on the rows of other folds and scores it on the rows of `fold`. The fit is the
+ * caller's. */
 enum vq_status vq_crossval_fold(const struct vq_logit_data *data, const uint32_t *fold_of_row,
                                 uint32_t fold, double c, struct vq_logit_fit *ret_fit,
                                 struct vq_logit_score *ret_score,

@@ -1,4 +1,5 @@
-/* Private to this room: the rows of a logistic regression as blocks of a dense matrix, and the sums over them. */
+/* Private to this room: the rows of a logistic regression as blocks of a dense matrix, and the sums
+ * over them. */
 #ifndef VQ_METHODS_STATS_LOGIT_DESIGN_H
 #define VQ_METHODS_STATS_LOGIT_DESIGN_H
 
@@ -6,8 +7,8 @@
 
 #define VQ_DESIGN_BLOCK 256
 
-/* Parameter 0 is the intercept where there is one; then the columns of x in `columns`. Missing cells are 0. Rows of
- * weight 0 do not exist. Everything but the work space is borrowed. */
+/* Parameter 0 is the intercept where there is one; then the columns of x in `columns`. Missing
+ * cells are 0. Rows of weight 0 do not exist. Everything but the work space is borrowed. */
 struct vq_design {
     struct vq_matrix x;
     const double *y;
@@ -33,7 +34,8 @@ bool vq_design_next(struct vq_design *design, size_t *cursor);
 
 double vq_design_weight(const struct vq_design *design, size_t row);
 
-/* Sum of weight * log(1 + exp(-margin)); its gradient and (lower triangle, row-major) Hessian where not NULL. */
+/* Sum of weight * log(1 + exp(-margin)); its gradient and (lower triangle, row-major) Hessian where
+ * not NULL. */
 double vq_design_loss(struct vq_design *design, const double *beta, double *ret_gradient,
                       double *ret_hessian);
 

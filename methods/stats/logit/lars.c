@@ -1,8 +1,10 @@
-/* The lasso path in the small: everything is done on the Gram matrix of the scaled columns, so a path costs one pass over
- * the rows. A column that is a combination of those already active is never let in; a coefficient that would pass 0
- * leaves (the lasso modification). The path is walked from knot to knot, and the knot of the least AIC is kept.
+/* The lasso path in the small: everything is done on the Gram matrix of the scaled columns, so a
+ * path costs one pass over the rows. A column that is a combination of those already active is
+ * never let in; a coefficient that would pass 0 leaves (the lasso modification). The path is walked
+ * from knot to knot, and the knot of the least AIC is kept.
  *
- * Owns its work space for the length of a call. Not its job: which of the ordered vibes are kept. */
+ * Owns its work space for the length of a call. Not its job: which of the ordered vibes are
+ * kept. */
 #include "methods/stats/logit/lars.h"
 
 #include "common/base/alloc.h"
@@ -65,8 +67,8 @@ static enum vq_status lars_init(struct lars *lars, size_t rows, size_t cols)
     return VQ_OK;
 }
 
-/* Gram matrix and correlations with the target, columns scaled to a root mean square of 1. Sums are divided once, at the
- * end: those of scores are whole numbers and exact. */
+/* Gram matrix and correlations with the target, columns scaled to a root mean square of 1. Sums are
+ * divided once, at the end: those of scores are whole numbers and exact. */
 static void lars_load(struct lars *lars, struct vq_matrix x, const double *target)
 {
     size_t cols = x.cols;
@@ -135,8 +137,8 @@ static void lars_judge(struct lars *lars, double rss)
     }
 }
 
-/* Solves for the direction in which all active correlations fall alike. False when the newest column is a combination
- * of the others. */
+/* Solves for the direction in which all active correlations fall alike. False when the newest
+ * column is a combination of the others. */
 static bool lars_direction(struct lars *lars)
 {
     size_t m = lars->active_count;
@@ -198,8 +200,9 @@ static void lars_leave(struct lars *lars, size_t place)
     lars->active_count--;
 }
 
-/* How far the direction can be walked: until an outsider's correlation draws level, or a coefficient reaches 0
- * (`ret_leaving`, else active_count), at most until all correlations are 0. */
+/* How far the direction can be walked: until an outsider's correlation draws level, or a
+ * coefficient reaches 0 (`ret_leaving`, else active_count), at most until all correlations are
+ * 0. */
 static double lars_length(const struct lars *lars, double level, size_t newest, size_t *ret_leaving)
 {
     double length = level;

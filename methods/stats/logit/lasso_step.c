@@ -1,7 +1,8 @@
-/* Coordinate descent first: it finds which parameters are 0 and the signs of the others, but creeps where the Hessian is
- * nearly flat. So it is followed by an exact finish: with zeros and signs known the model is a plain quadratic; walk to
- * its minimum, stopping where a parameter meets 0 (it joins the zeros), until the minimum is reached. Each round lowers
- * the model and can only add a zero; a zero that should not be one is for the next Newton iteration to free.
+/* Coordinate descent first: it finds which parameters are 0 and the signs of the others, but creeps
+ * where the Hessian is nearly flat. So it is followed by an exact finish: with zeros and signs
+ * known the model is a plain quadratic; walk to its minimum, stopping where a parameter meets 0 (it
+ * joins the zeros), until the minimum is reached. Each round lowers the model and can only add a
+ * zero; a zero that should not be one is for the next Newton iteration to free.
  *
  * Pure; work space is the caller's. */
 #include "methods/stats/logit/lasso_step.h"
@@ -65,7 +66,8 @@ static bool is_zero(const struct vq_lasso_model *model, const double *step, size
     return j >= model->first && model->at[j] + step[j] == 0.0;
 }
 
-/* Minimum of the quadratic with the present zeros and signs: steps of the `count` parameters in `index` into `target`. */
+/* Minimum of the quadratic with the present zeros and signs: steps of the `count` parameters in
+ * `index` into `target`. */
 static bool solve_active(const struct vq_lasso_model *model, const size_t *index, size_t count,
                          const double *step, double *matrix, double *target)
 {

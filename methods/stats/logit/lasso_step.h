@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Minimise over d: gradient . d + d' hessian d / 2 + l1 * sum over j >= first of |at_j + d_j|. The Hessian is row-major,
- * lower triangle, positive semidefinite. */
+/* Minimise over d: gradient . d + d' hessian d / 2 + l1 * sum over j >= first of |at_j + d_j|. The
+ * Hessian is row-major, lower triangle, positive semidefinite. */
 struct vq_lasso_model {
     size_t params;
     size_t first; /* parameters before it are not penalised */
@@ -15,8 +15,8 @@ struct vq_lasso_model {
     const double *hessian;
 };
 
-/* The minimiser into ret_step (params values); a parameter that ends at 0 has step exactly -at. Work space of the caller:
- * params^2, params and params values. */
+/* The minimiser into ret_step (params values); a parameter that ends at 0 has step exactly -at.
+ * Work space of the caller: params^2, params and params values. */
 void vq_lasso_step(const struct vq_lasso_model *model, double *work_matrix, double *work_vector,
                    size_t *work_index, double *ret_step);
 

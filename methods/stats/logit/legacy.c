@@ -1,5 +1,5 @@
-/* Draws, fits and scores of the legacy bootstrap. The seed fixes the draws. Fits start from that of the whole set. Owns the
- * mirrored copy and its work space for the length of a call. */
+/* Draws, fits and scores of the legacy bootstrap. The seed fixes the draws. Fits start from that of
+ * the whole set. Owns the mirrored copy and its work space for the length of a call. */
 #include "methods/stats/logit/legacy.h"
 
 #include "common/base/alloc.h"

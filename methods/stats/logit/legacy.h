@@ -1,6 +1,7 @@
-/* The bootstrap of the older script, offered for comparison and for nothing else: rows of the mirrored set are drawn one by
- * one (twins and repeats apart), elastic net at C = 1 with an intercept is fitted to each draw, and each fit is scored
- * on the whole set it was drawn from, so that its accuracies are in-sample. */
+/* The bootstrap of the older script, offered for comparison and for nothing else: rows of the
+ * mirrored set are drawn one by one (twins and repeats apart), elastic net at C = 1 with an
+ * intercept is fitted to each draw, and each fit is scored on the whole set it was drawn from, so
+ * that its accuracies are in-sample. */
 #ifndef VQ_METHODS_STATS_LOGIT_LEGACY_H
 #define VQ_METHODS_STATS_LOGIT_LEGACY_H
 
@@ -13,8 +14,8 @@
 struct vq_legacy_coef {
     double mean, sd;
     struct vq_interval percentile;
-    double
-        p; /* 1 - share of draws with a coefficient other than 0: not a p-value, but called one there */
+    /* 1 - share of draws with a coefficient other than 0: not a p-value, but called one there */
+    double p;
 };
 
 struct vq_legacy {
@@ -23,8 +24,9 @@ struct vq_legacy {
     struct vq_interval accuracy_percentile;
 };
 
-/* `data` is mirrored, without weights, its columns scaled already (vq_stats_root_mean_square). The caller sets
- * ret->coef. VQ_OK, VQ_INVALID (not mirrored, weights, no rows, bad cells), VQ_LIMIT, VQ_NOMEM. */
+/* `data` is mirrored, without weights, its columns scaled already (vq_stats_root_mean_square). The
+ * caller sets ret->coef. VQ_OK, VQ_INVALID (not mirrored, weights, no rows, bad cells), VQ_LIMIT,
+ * VQ_NOMEM. */
 enum vq_status vq_legacy_bootstrap(const struct vq_logit_data *data,
                                    const struct vq_bootstrap_options *options,
                                    struct vq_legacy *ret, struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,5 +1,6 @@
-/* The fit of two parameters by logit.c. A row with a tie enters as two rows of weight 1/2, one of each class, which is the same likelihood.
- * Invariant: swapping the outputs turns the win rate w into 1 - w, to the last digits. Not its job: how long an output is. */
+/* The fit of two parameters by logit.c. A row with a tie enters as two rows of weight 1/2, one of
+ * each class, which is the same likelihood. Invariant: swapping the outputs turns the win rate w
+ * into 1 - w, to the last digits. Not its job: how long an output is. */
 #include "methods/stats/logit/length_controlled.h"
 
 #include "common/base/alloc.h"

@@ -1,13 +1,16 @@
-/* Logistic regression: maximum likelihood with honest statuses, L2, elastic net, Firth; and the figures of a prediction.
+/* Logistic regression: maximum likelihood with honest statuses, L2, elastic net, Firth; and the
+ * figures of a prediction.
  *
- * Model: P(y = 1) = 1 / (1 + exp(-(b + x w))). A missing cell (NaN) contributes 0 and is counted (neutral in the
- * mirrored model). Row weights are frequencies: weight 2 is the row twice, weight 0 as if it were not there.
+ * Model: P(y = 1) = 1 / (1 + exp(-(b + x w))). A missing cell (NaN) contributes 0 and is counted
+ * (neutral in the mirrored model). Row weights are frequencies: weight 2 is the row twice, weight 0
+ * as if it were not there.
  *
- * The mirrored form serves model matching and preference prediction: every row stands for itself with y and for its
- * negative with 1 - y, so the intercept is exactly 0 and the 2n rows of the mirrored set at C are the n rows at 2C.
- * `mirrored` says that: no intercept is fitted and C is doubled inside. Standard errors are those of the n rows: the
- * mirrored copies are no new data. For model matching all y are 1; for preference prediction y is 1 where A is
- * preferred and 0 where B is.
+ * The mirrored form serves model matching and preference prediction: every row stands for itself
+ * with y and for its negative with 1 - y, so the intercept is exactly 0 and the 2n rows of the
+ * mirrored set at C are the n rows at 2C. `mirrored` says that: no intercept is fitted and C is
+ * doubled inside. Standard errors are those of the n rows: the mirrored copies are no new data. For
+ * model matching all y are 1; for preference prediction y is 1 where A is preferred and 0 where B
+ * is.
  *
  * Penalised objectives, intercept never penalised: C * sum_i weight_i * loss_i + l1_ratio * |w|_1 +
  * (1 - l1_ratio) / 2 * |w|^2; L2 is l1_ratio 0. */
@@ -43,9 +46,10 @@ enum vq_logit_separation {
 const char *vq_logit_status_name(enum vq_logit_status status); /* "ok", "rank_deficient", ... */
 const char *vq_logit_separation_name(enum vq_logit_separation separation);
 
-/* Arrays hold `cols` values, owned by this struct, NaN where a number does not exist. Under a separated status coef and
- * everything made from it are NaN; what has a limit is in limit_*. Penalised and Firth fits fill coef, intercept,
- * loglik, objective, (Firth: se, se_intercept, cov, ci95_lo, ci95_hi, p). */
+/* Arrays hold `cols` values, owned by this struct, NaN where a number does not exist. Under a
+ * separated status coef and everything made from it are NaN; what has a limit is in limit_*.
+ * Penalised and Firth fits fill coef, intercept, loglik, objective, (Firth: se, se_intercept, cov,
+ * ci95_lo, ci95_hi, p). */
 struct vq_logit_fit {
     enum vq_logit_status status;
     enum vq_logit_separation separation; /* fits by maximum likelihood only */
@@ -61,8 +65,8 @@ struct vq_logit_fit {
     double *cov; /* rank x rank over the intercept (if any) and the kept columns, in order */
 
     double loglik; /* plain, not mirrored */
-    double
-        loglik_null; /* the intercept alone; without an intercept the empty model, -sum(weights) * log 2 */
+    /* the intercept alone; without an intercept the empty model, -sum(weights) * log 2 */
+    double loglik_null;
     double mcfadden_r2, lr_stat, lr_p; /* against loglik_null; one degree per fitted column */
     double objective; /* the minimised value; Firth: the penalised log-likelihood */
 
@@ -72,8 +76,9 @@ struct vq_logit_fit {
     double loglik_supremum;
 };
 
-/* All fits return VQ_OK and a status inside, or VQ_INVALID (shapes, y not 0/1, bad weight, infinite cell, C not positive,
- * intercept with mirrored), VQ_LIMIT, VQ_NOMEM. On VQ_OK the caller frees *ret_fit with vq_logit_fit_free. */
+/* All fits return VQ_OK and a status inside, or VQ_INVALID (shapes, y not 0/1, bad weight, infinite
+ * cell, C not positive, intercept with mirrored), VQ_LIMIT, VQ_NOMEM. On VQ_OK the caller frees
+ * *ret_fit with vq_logit_fit_free. */
 enum vq_status vq_logit_fit_mle(const struct vq_logit_data *data, struct vq_logit_fit *ret_fit,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_logit_fit_l2(const struct vq_logit_data *data, double c,
@@ -82,31 +87,34 @@ enum vq_status vq_logit_fit_l2(const struct vq_logit_data *data, double c,
 enum vq_status vq_logit_fit_elasticnet(const struct vq_logit_data *data, double c, double l1_ratio,
                                        struct vq_logit_fit *ret_fit,
                                        struct vq_error *err) VQ_WARN_UNUSED;
-/* Jeffreys-prior penalised likelihood (Firth 1993); exists under separation, refuses (status) a deficient rank. ci95_lo, ci95_hi and
- * p are of the profile penalised likelihood (Heinze and Schemper 2002), NaN where an end is not reached. */
+/* Jeffreys-prior penalised likelihood (Firth 1993); exists under separation, refuses (status) a
+ * deficient rank. ci95_lo, ci95_hi and p are of the profile penalised likelihood (Heinze and
+ * Schemper 2002), NaN where an end is not reached. */
 enum vq_status vq_logit_fit_firth(const struct vq_logit_data *data, struct vq_logit_fit *ret_fit,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 void vq_logit_fit_free(struct vq_logit_fit *fit);
 
-/* Sandwich standard errors by group of rows for a fit by maximum likelihood with status ok, with the usual factor
- * G/(G-1) * (n-1)/(n-rank). `ret_se` holds rank values (intercept first). VQ_INVALID when the fit has another status
- * or there are fewer than two groups. */
+/* Sandwich standard errors by group of rows for a fit by maximum likelihood with status ok, with
+ * the usual factor G/(G-1) * (n-1)/(n-rank). `ret_se` holds rank values (intercept first).
+ * VQ_INVALID when the fit has another status or there are fewer than two groups. */
 enum vq_status vq_logit_cluster_se(const struct vq_logit_data *data, const struct vq_logit_fit *fit,
                                    const uint32_t *groups, double *ret_se,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Approximate tests of given coefficients (usually penalised ones, x.cols of them, none NaN): the unregularised
- * information at them, inverted; `ret_se` (NULL = not wanted) and `ret_p` (two-sided Student t, as many degrees as the sum
- * of weights less the parameters) hold x.cols values. Penalised estimates are pulled toward 0 and C was chosen from the
- * same rows, which this does not know of. The rows are counted once: the published procedure counts their mirrored
- * copies too, and its errors are smaller by the root of 2. NaN where the information has no inverse or no degree is
+/* Approximate tests of given coefficients (usually penalised ones, x.cols of them, none NaN): the
+ * unregularised information at them, inverted; `ret_se` (NULL = not wanted) and `ret_p` (two-sided
+ * Student t, as many degrees as the sum of weights less the parameters) hold x.cols values.
+ * Penalised estimates are pulled toward 0 and C was chosen from the same rows, which this does not
+ * know of. The rows are counted once: the published procedure counts their mirrored copies too, and
+ * its errors are smaller by the root of 2. NaN where the information has no inverse or no degree is
  * left. VQ_OK, VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_logit_wald(const struct vq_logit_data *data, double intercept, const double *coef,
                              double *ret_se, double *ret_p, struct vq_error *err) VQ_WARN_UNUSED;
 
 #define VQ_LOGIT_TIE 1e-9 /* |predictor| below it is a tie */
 
-/* Class 1 is predicted where the predictor is > 0. Sums and means are over weighted rows. Without rows all NaN. */
+/* Class 1 is predicted where the predictor is > 0. Sums and means are over weighted rows. Without
+ * rows all NaN. */
 struct vq_logit_score {
     double weight;   /* sum of weights */
     double ties;     /* weight of rows whose predictor is a tie */
@@ -119,8 +127,9 @@ struct vq_logit_score {
     double complete_accuracy_ties_half; /* over those; NaN without any */
 };
 
-/* Predicts with given coefficients (data->x.cols of them; a NaN coefficient counts as 0). VQ_OK, VQ_INVALID, VQ_LIMIT,
- * VQ_NOMEM. For mirrored data accuracy, loss and brier of a row and its mirror are equal, so one of them is counted. */
+/* Predicts with given coefficients (data->x.cols of them; a NaN coefficient counts as 0). VQ_OK,
+ * VQ_INVALID, VQ_LIMIT, VQ_NOMEM. For mirrored data accuracy, loss and brier of a row and its
+ * mirror are equal, so one of them is counted. */
 enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept,
                               const double *coef, struct vq_logit_score *ret_score,
                               struct vq_error *err) VQ_WARN_UNUSED;

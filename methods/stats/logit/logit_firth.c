@@ -1,9 +1,10 @@
-/* Firth's penalised likelihood (1993; Heinze and Schemper 2002): loglik + log det(information) / 2, which has a maximum
- * under separation too. Steps solve information * step = modified score; a step is halved until the penalised
- * likelihood rises. Standard errors are from the information at the estimate. A row of weight w stands for w rows, each
- * with the leverage of one. Profile intervals and tests follow Heinze and Schemper 2002: a coefficient is held, the others are fitted
- * again under the same penalty, and twice the fall of the penalised likelihood is compared with chi-square of one degree. Owns its
- * work space for the length of a call. */
+/* Firth's penalised likelihood (1993; Heinze and Schemper 2002): loglik + log det(information) / 2,
+ * which has a maximum under separation too. Steps solve information * step = modified score; a step
+ * is halved until the penalised likelihood rises. Standard errors are from the information at the
+ * estimate. A row of weight w stands for w rows, each with the leverage of one. Profile intervals
+ * and tests follow Heinze and Schemper 2002: a coefficient is held, the others are fitted again
+ * under the same penalty, and twice the fall of the penalised likelihood is compared with
+ * chi-square of one degree. Owns its work space for the length of a call. */
 #include "common/base/alloc.h"
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/logit.h"
@@ -38,7 +39,8 @@ struct firth {
     size_t held; /* a parameter that steps leave alone, or NOTHING_HELD */
 };
 
-/* Penalised log-likelihood at beta; leaves the inverse information in `inverse`. NaN when it cannot be inverted. */
+/* Penalised log-likelihood at beta; leaves the inverse information in `inverse`. NaN when it cannot
+ * be inverted. */
 static double measure(struct firth *firth, const double *beta)
 {
     double loss = vq_design_loss(firth->design, beta, NULL, firth->inverse);
@@ -117,8 +119,9 @@ static bool solve_step(struct firth *firth)
     return true;
 }
 
-/* The step goes back, and hardly less far, where the last one came from. The information is that of the likelihood alone; with one or two rows the
- * penalty bends as much again, and whole steps would go from one side of the maximum to the other for ever. */
+/* The step goes back, and hardly less far, where the last one came from. The information is that of
+ * the likelihood alone; with one or two rows the penalty bends as much again, and whole steps would
+ * go from one side of the maximum to the other for ever. */
 static bool turns_back(const struct firth *firth)
 {
     double along = 0.0, now = 0.0, before = 0.0;
@@ -176,7 +179,8 @@ static bool climb(struct firth *firth, double *ret_value, int *ret_iterations)
     return !failed && done;
 }
 
-/* Twice the fall of the penalised likelihood below `top` with parameter `held` at `at`; NaN when it cannot be fitted. */
+/* Twice the fall of the penalised likelihood below `top` with parameter `held` at `at`; NaN when it
+ * cannot be fitted. */
 static double fall_at(struct firth *firth, size_t held, double at, double top)
 {
     firth->held = held;

@@ -1,10 +1,11 @@
 /* Maximum likelihood with proof: a fit is `ok` only where the rows are shown to overlap.
  *
- * Order: drop aliased columns as R does; Newton; at its end the multipliers weight * P(wrong class) are, corrected by
- * the tiny gradient that is left, a positive combination of the rows that sums to nothing, which proves overlap
- * (separation.c tells why). Where that fails the rows are examined exactly. Under separation nothing is printed but the
- * limits that exist: the rows that go to certainty are taken out, the rest is fitted, and a coefficient has a limit
- * when the rest can estimate it.
+ * Order: drop aliased columns as R does; Newton; at its end the multipliers weight * P(wrong class)
+ * are, corrected by the tiny gradient that is left, a positive combination of the rows that sums to
+ * nothing, which proves overlap (separation.c tells why). Where that fails the rows are examined
+ * exactly. Under separation nothing is printed but the limits that exist: the rows that go to
+ * certainty are taken out, the rest is fitted, and a coefficient has a limit when the rest can
+ * estimate it.
  *
  * Owns its work space for the length of a call. */
 #include "common/base/alloc.h"
@@ -41,7 +42,8 @@ static size_t first_of(const struct vq_logit_data *data)
     return data->intercept ? 1 : 0;
 }
 
-/* True when the end point of Newton proves that the rows overlap. Uses mle->hessian as work space. */
+/* True when the end point of Newton proves that the rows overlap. Uses mle->hessian as work
+ * space. */
 static bool proves_overlap(struct mle *mle, struct vq_design *design)
 {
     vq_design_gram(design, mle->hessian);
@@ -158,7 +160,8 @@ static enum vq_status fill_limits(struct mle *mle)
     return status;
 }
 
-/* The rows could not be proved to overlap: examine them. Sets fit->separation and, under separation, the limits. */
+/* The rows could not be proved to overlap: examine them. Sets fit->separation and, under
+ * separation, the limits. */
 static enum vq_status examine(struct mle *mle, bool *ret_overlap)
 {
     const struct vq_logit_data *data = mle->data;

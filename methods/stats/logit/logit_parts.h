@@ -8,14 +8,15 @@
 enum vq_status vq_logit_check(const struct vq_logit_data *data,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Checks, allocates the arrays of `fit` (all NaN or false), counts classes and missing cells, and sets the statuses that
- * need no fit: no_rows, single_class; else ok. Frees itself on failure. */
+/* Checks, allocates the arrays of `fit` (all NaN or false), counts classes and missing cells, and
+ * sets the statuses that need no fit: no_rows, single_class; else ok. Frees itself on failure. */
 enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_logit_fit *fit,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Fitted columns after aliasing: fills `aliased` (cols values) and `columns` (the kept ones) for the rows of positive
- * `weights`. `null_touches` (cols values, may be NULL) becomes true for every column that has a part in a combination
- * that is constantly 0 over those rows: its coefficient cannot be estimated from them; `ret_null_intercept` the same. */
+/* Fitted columns after aliasing: fills `aliased` (cols values) and `columns` (the kept ones) for
+ * the rows of positive `weights`. `null_touches` (cols values, may be NULL) becomes true for every
+ * column that has a part in a combination that is constantly 0 over those rows: its coefficient
+ * cannot be estimated from them; `ret_null_intercept` the same. */
 enum vq_status vq_logit_alias(const struct vq_logit_data *data, const double *weights,
                               const size_t *among, size_t among_count, bool *aliased,
                               size_t *columns, size_t *ret_count, bool *null_touches,

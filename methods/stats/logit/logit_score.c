@@ -1,7 +1,9 @@
-/* The figures of a logistic prediction (accuracies, losses, area under the curve) and the sandwich errors by group.
+/* The figures of a logistic prediction (accuracies, losses, area under the curve) and the sandwich
+ * errors by group.
  *
- * The predictor is summed in plain order, not by BLAS, so that equal rows have equal predictors to the last bit: the area
- * under the curve counts ties. Owns its work space for the length of a call. */
+ * The predictor is summed in plain order, not by BLAS, so that equal rows have equal predictors to
+ * the last bit: the area under the curve counts ties. Owns its work space for the length of a
+ * call. */
 #include "common/base/alloc.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/logit/logit.h"

@@ -1,5 +1,6 @@
-/* Wald tests at given coefficients: one pass for the information matrix, one inverse. Owns its work space for the length of
- * a call. Not its job: errors that know of the penalty or of repeated questions (bootstrap.h does). */
+/* Wald tests at given coefficients: one pass for the information matrix, one inverse. Owns its work
+ * space for the length of a call. Not its job: errors that know of the penalty or of repeated
+ * questions (bootstrap.h does). */
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/logit_parts.h"
 #include "methods/stats/special.h"

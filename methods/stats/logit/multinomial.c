@@ -1,5 +1,6 @@
-/* Newton with halved steps on all classes at once: the penalty makes the objective strictly convex, so there is one minimum. The Hessian is dense,
- * (classes x cols) squared. Owns its work space for the length of a call. */
+/* Newton with halved steps on all classes at once: the penalty makes the objective strictly convex,
+ * so there is one minimum. The Hessian is dense, (classes x cols) squared. Owns its work space for
+ * the length of a call. */
 #include "methods/stats/logit/multinomial.h"
 
 #include "common/base/alloc.h"
@@ -33,7 +34,8 @@ static void predictors(const struct vq_multinomial_data *d, const double *coef, 
     }
 }
 
-/* The chances of the classes from their predictors, in place; returns the log of their sum before that. */
+/* The chances of the classes from their predictors, in place; returns the log of their sum before
+ * that. */
 static double normalise(double *eta, uint32_t classes)
 {
     double most = eta[0], sum = 0.0;
@@ -201,7 +203,8 @@ enum vq_status vq_multinomial_fit(const struct vq_multinomial_data *data, double
     return VQ_OK;
 }
 
-/* Adds each C's loss over the rows of `fold`, fitted on the others; the values of C are walked upwards from the last minimum. */
+/* Adds each C's loss over the rows of `fold`, fitted on the others; the values of C are walked
+ * upwards from the last minimum. */
 static enum vq_status walk_fold(const struct vq_multinomial_data *data, const uint32_t *fold_of_row,
                                 uint32_t fold, const double *grid, bool *left_out, double *coef,
                                 double *loss, struct vq_error *err)

@@ -1,9 +1,10 @@
-/* Damped Newton steps. Without an l1 part a step solves the Hessian system by Cholesky; with it the step minimises the
- * quadratic model plus the penalty (a proximal Newton step, lasso_step.c), so that zeros are exact. A step is
- * halved until the objective falls by a share of what the model promised; once that promise is below the rounding error
- * of the objective the full step is taken.
+/* Damped Newton steps. Without an l1 part a step solves the Hessian system by Cholesky; with it the
+ * step minimises the quadratic model plus the penalty (a proximal Newton step, lasso_step.c), so
+ * that zeros are exact. A step is halved until the objective falls by a share of what the model
+ * promised; once that promise is below the rounding error of the objective the full step is taken.
  *
- * Invariant: the objective never rises by more than rounding. Owns its work space for the length of a call. */
+ * Invariant: the objective never rises by more than rounding. Owns its work space for the length of
+ * a call. */
 #include "methods/stats/logit/newton.h"
 
 #include "common/base/alloc.h"
@@ -71,7 +72,8 @@ static double expand(struct newton *newton)
     return loss;
 }
 
-/* Solves H step = -g; a Hessian that rounding has made indefinite gets a growing ridge. False when nothing helps. */
+/* Solves H step = -g; a Hessian that rounding has made indefinite gets a growing ridge. False when
+ * nothing helps. */
 static bool newton_step(struct newton *newton)
 {
     size_t params = newton->params;
@@ -154,8 +156,8 @@ static double step_size(const struct newton *newton)
     return size;
 }
 
-/* A lasso whose minimum is not unique can creep along a flat edge for ever: then an objective that can fall by no more
- * than this is the minimum. */
+/* A lasso whose minimum is not unique can creep along a flat edge for ever: then an objective that
+ * can fall by no more than this is the minimum. */
 static bool flat(const struct newton *newton, double objective, double promised)
 {
     return newton->goal->l1 > 0.0 && -promised <= FLAT_TINY * (1.0 + fabs(objective));

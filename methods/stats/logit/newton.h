@@ -1,4 +1,5 @@
-/* Private to this room: the minimiser of c * loss + l1 * |w|_1 + l2 / 2 * |w|^2 (the intercept is free). */
+/* Private to this room: the minimiser of c * loss + l1 * |w|_1 + l2 / 2 * |w|^2 (the intercept is
+ * free). */
 #ifndef VQ_METHODS_STATS_LOGIT_NEWTON_H
 #define VQ_METHODS_STATS_LOGIT_NEWTON_H
 
@@ -20,8 +21,8 @@ struct vq_newton_result {
 
 #define VQ_NEWTON_STEPS_MAX 200
 
-/* `beta` holds design->params values, the start and then the end. A goal without a minimum (separated rows, no penalty)
- * ends with converged false. VQ_OK or VQ_NOMEM. */
+/* `beta` holds design->params values, the start and then the end. A goal without a minimum
+ * (separated rows, no penalty) ends with converged false. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_newton_minimise(struct vq_design *design, const struct vq_newton_goal *goal,
                                   double *beta, struct vq_newton_result *ret) VQ_WARN_UNUSED;
 

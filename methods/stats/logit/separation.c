@@ -1,16 +1,20 @@
-/* Separation in logistic regression (Albert and Anderson 1984), decided exactly but for rounding, without a general
- * linear programme.
+/* Separation in logistic regression (Albert and Anderson 1984), decided exactly but for rounding,
+ * without a general linear programme.
  *
- * Let a_i be row i with the sign of its class. A direction b with a_i.b >= 0 everywhere and > 0 somewhere exists
- * (separation) unless positive multipliers of the rows sum to nothing: sum_i l_i a_i = 0, all l_i > 0 (Stiemke). With
- * l_i = 1 + m_i, m_i >= 0, that is a non-negative least squares problem: bring r = sum_i (1 + m_i) a_i as near to 0 as
- * possible. If r = 0, the multipliers prove overlap. If not, the optimality conditions a_i.r >= 0 and m_i (a_i.r) = 0 give
- * sum_i a_i.r = r.r > 0: r itself is the direction. The active-set method (Lawson and Hanson 1974) holds at most as many
- * active rows as there are parameters, and its objective falls at every step, so it cannot cycle.
+ * Let a_i be row i with the sign of its class. A direction b with a_i.b >= 0 everywhere and > 0
+ * somewhere exists (separation) unless positive multipliers of the rows sum to nothing: sum_i l_i
+ * a_i = 0, all l_i > 0 (Stiemke). With l_i = 1 + m_i, m_i >= 0, that is a non-negative least
+ * squares problem: bring r = sum_i (1 + m_i) a_i as near to 0 as possible. If r = 0, the
+ * multipliers prove overlap. If not, the optimality conditions a_i.r >= 0 and m_i (a_i.r) = 0 give
+ * sum_i a_i.r = r.r > 0: r itself is the direction. The active-set method (Lawson and Hanson 1974)
+ * holds at most as many active rows as there are parameters, and its objective falls at every step,
+ * so it cannot cycle.
  *
- * Rows with a_i.r > 0 go to certainty; they are taken out, and the rest is asked again, until it overlaps (Geyer 2009).
+ * Rows with a_i.r > 0 go to certainty; they are taken out, and the rest is asked again, until it
+ * overlaps (Geyer 2009).
  *
- * Owns its work space for the length of a call. Not its job: what is estimated from the rows that are left. */
+ * Owns its work space for the length of a call. Not its job: what is estimated from the rows that
+ * are left. */
 #include "methods/stats/logit/separation.h"
 
 #include "common/base/alloc.h"
@@ -213,7 +217,8 @@ static bool solve_active(struct peel *peel)
     return vq_linalg_least_squares(peel->equations, params, peel->active, peel->solution);
 }
 
-/* Lawson and Hanson's inner loop: walk to the free solution, dropping rows whose multiplier would pass 0. */
+/* Lawson and Hanson's inner loop: walk to the free solution, dropping rows whose multiplier would
+ * pass 0. */
 static bool settle(struct peel *peel)
 {
     while (peel->active > 0) {
@@ -243,7 +248,8 @@ static bool settle(struct peel *peel)
     return true;
 }
 
-/* One direction for the rows that are there; `ret_found` false means they overlap. False when rounding won. */
+/* One direction for the rows that are there; `ret_found` false means they overlap. False when
+ * rounding won. */
 static bool find_direction(struct peel *peel, bool *ret_found)
 {
     size_t steps_max = 1000 + 60 * peel->params;

@@ -1,6 +1,7 @@
-/* Bradley-Terry by Newton on the log strengths with item 0 at 0. An estimate exists exactly when every item can be
- * reached from every other along wins (Ford 1957); that is looked up first, so that Newton only sees tables with a
- * maximum. Errors come from the inverse information, carried over to strengths that sum to 0.
+/* Bradley-Terry by Newton on the log strengths with item 0 at 0. An estimate exists exactly when
+ * every item can be reached from every other along wins (Ford 1957); that is looked up first, so
+ * that Newton only sees tables with a maximum. Errors come from the inverse information, carried
+ * over to strengths that sum to 0.
  *
  * Owns its work space for the length of a call. */
 #include "methods/stats/ranking/bradley.h"

@@ -6,7 +6,8 @@
 
 enum vq_bradley_status {
     VQ_BRADLEY_OK,
-    VQ_BRADLEY_INFINITE, /* some items never lose to, or never beat, the others: strengths run to infinity */
+    /* some items never lose to, or never beat, the others: strengths run to infinity */
+    VQ_BRADLEY_INFINITE,
     VQ_BRADLEY_NOT_IDENTIFIED, /* groups that were never compared */
     VQ_BRADLEY_NOT_CONVERGED,
 };
@@ -23,8 +24,9 @@ struct vq_bradley {
     double loglik;              /* without binomial coefficients */
 };
 
-/* wins: items x items, (i, j) = times i beat j; a tie is half a win for each; the diagonal is ignored. The caller sets
- * the four pointers (each may be NULL). VQ_OK, VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
+/* wins: items x items, (i, j) = times i beat j; a tie is half a win for each; the diagonal is
+ * ignored. The caller sets the four pointers (each may be NULL). VQ_OK, VQ_INVALID, VQ_LIMIT,
+ * VQ_NOMEM. */
 enum vq_status vq_bradley_fit(struct vq_matrix wins, struct vq_bradley *ret,
                               struct vq_error *err) VQ_WARN_UNUSED;
 

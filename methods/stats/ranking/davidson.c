@@ -1,7 +1,9 @@
-/* Davidson's model by Newton on counts per pair. Parameters are the strengths of items 1 .. (item 0 is at 0) and, where there are ties, the log
- * tie parameter; the log-likelihood is concave. Whether an estimate exists is decided by the climb: strengths that pass FAR, where a count would
- * be expected once in e^FAR comparisons, run to infinity. Invariant: counts are sums over rows in their order, so the same rows give the same bits.
- * Owns its work space for the length of a call. */
+/* Davidson's model by Newton on counts per pair. Parameters are the strengths of items 1 .. (item 0
+ * is at 0) and, where there are ties, the log tie parameter; the log-likelihood is concave. Whether
+ * an estimate exists is decided by the climb: strengths that pass FAR, where a count would be
+ * expected once in e^FAR comparisons, run to infinity. Invariant: counts are sums over rows in
+ * their order, so the same rows give the same bits. Owns its work space for the length of a
+ * call. */
 #include "methods/stats/ranking/davidson.h"
 
 #include "common/base/alloc.h"
@@ -31,7 +33,8 @@ const char *vq_davidson_status_name(enum vq_davidson_status status)
     return "?";
 }
 
-/* What a climb works with. `wins` and `ties` are items x items; a tie stands at (i, j) and (j, i). */
+/* What a climb works with. `wins` and `ties` are items x items; a tie stands at (i, j) and (j,
+ * i). */
 struct table {
     uint32_t items;
     size_t params;
@@ -62,7 +65,8 @@ static struct chances chances_of(const struct table *t, const double *at, uint32
     return (struct chances){w / sum, e / sum, l / sum};
 }
 
-/* Adds to `score` and `information` (either may be NULL) what comparisons of i and j with these counts say at `at`. */
+/* Adds to `score` and `information` (either may be NULL) what comparisons of i and j with these
+ * counts say at `at`. */
 static void add_pair(const struct table *t, const double *at, uint32_t i, uint32_t j,
                      struct chances counts, double *score, double *information)
 {
@@ -183,7 +187,8 @@ static struct chances counts_of_row(const struct vq_davidson_row *row)
     return (struct chances){row->win, row->tie, row->loss};
 }
 
-/* Takes cluster c's rows out: what the estimate would move by, to first order, into `ret_step`. `inner` is work space. */
+/* Takes cluster c's rows out: what the estimate would move by, to first order, into `ret_step`.
+ * `inner` is work space. */
 static void leave_out(const struct table *t, const struct vq_davidson_row *rows,
                       const uint32_t *order, size_t n, double *inner, double *ret_step)
 {
@@ -302,7 +307,8 @@ static void count(struct table *t, const struct vq_davidson_row *rows, size_t n,
     t->params = t->items - 1 + (t->with_ties ? 1 : 0);
 }
 
-/* Starts from the strengths of Bradley and Terry with ties as half a win for each, whose fit also says whether the items are connected. */
+/* Starts from the strengths of Bradley and Terry with ties as half a win for each, whose fit also
+ * says whether the items are connected. */
 static enum vq_status begin(struct table *t, double *halves, bool *ret_connected, bool *ret_decided,
                             struct vq_error *err)
 {

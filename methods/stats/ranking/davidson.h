@@ -1,9 +1,10 @@
-/* Strengths of items that are compared in pairs, with ties (Davidson 1970): for strengths l and log tie parameter d
+/* Strengths of items that are compared in pairs, with ties (Davidson 1970): for strengths l and log
+ * tie parameter d
  *
  *     P(i wins) : P(tie) : P(j wins) = exp((l_i - l_j) / 2) : exp(d) : exp((l_j - l_i) / 2)
  *
- * so l_i - l_j is the log odds of a win of i against a win of j. Without a tie this is the model of Bradley and Terry. Intervals and tests count
- * clusters of rows (prompts), not rows. */
+ * so l_i - l_j is the log odds of a win of i against a win of j. Without a tie this is the model of
+ * Bradley and Terry. Intervals and tests count clusters of rows (prompts), not rows. */
 #ifndef VQ_METHODS_STATS_RANKING_DAVIDSON_H
 #define VQ_METHODS_STATS_RANKING_DAVIDSON_H
 
@@ -12,7 +13,8 @@
 #define VQ_DAVIDSON_ITEMS_MAX    64u
 #define VQ_DAVIDSON_CLUSTERS_MIN 8u /* fewer have no interval */
 
-/* One comparison: shares of its verdicts (several judges may differ), not negative; a row without a verdict has none. */
+/* One comparison: shares of its verdicts (several judges may differ), not negative; a row without a
+ * verdict has none. */
 struct vq_davidson_row {
     uint32_t i, j; /* different items */
     uint32_t cluster;
@@ -22,7 +24,8 @@ struct vq_davidson_row {
 enum vq_davidson_status {
     VQ_DAVIDSON_OK,
     VQ_DAVIDSON_FEW_CLUSTERS, /* strengths, but no intervals */
-    VQ_DAVIDSON_SEPARATED, /* no estimate exists: strengths are those with half a win more for each side of each pair */
+    /* no estimate exists: strengths are those with half a win more for each side of each pair */
+    VQ_DAVIDSON_SEPARATED,
     VQ_DAVIDSON_NO_DECISION, /* every verdict is a tie: all strengths are 0 */
     VQ_DAVIDSON_UNCONNECTED, /* groups of items that were never compared */
 };
@@ -38,8 +41,8 @@ struct vq_davidson {
     double *covariance;   /* items x items, of those; NaN unless OK */
 };
 
-/* Maximum likelihood by Newton; the covariance is that of the one-step jackknife over clusters. VQ_OK, VQ_INVALID (numbers of items or shares),
- * VQ_NOMEM. */
+/* Maximum likelihood by Newton; the covariance is that of the one-step jackknife over clusters.
+ * VQ_OK, VQ_INVALID (numbers of items or shares), VQ_NOMEM. */
 enum vq_status vq_davidson_fit(const struct vq_davidson_row *rows, size_t rows_count,
                                uint32_t items, struct vq_davidson *ret,
                                struct vq_error *err) VQ_WARN_UNUSED;
@@ -48,7 +51,9 @@ struct vq_davidson_place {
     struct vq_interval ci95; /* of the strength; Student t with clusters - 1 degrees */
     uint32_t rank;           /* 1 is the strongest; equal strengths in the order of the items */
     uint32_t rank_from,
-        rank_to; /* simultaneous 95 % set: items that differ by a Holm test of all pairs; 1 and `items` without covariances */
+        /* simultaneous 95 % set: items that differ by a Holm test of all pairs; 1 and `items`
+         * without covariances */
+        rank_to;
 };
 /* `ret_places` holds items values. VQ_OK, VQ_NOMEM. */
 enum vq_status vq_davidson_places(const struct vq_davidson *fit, uint32_t items,

@@ -1,4 +1,5 @@
-/* The labels of a run: those of the configuration, then those of labels.csv. Not its job: what a label means (methods/vibecheck/labels.c). */
+/* The labels of a run: those of the configuration, then those of labels.csv. Not its job: what a
+ * label means (methods/vibecheck/labels.c). */
 #include "methods/vibecheck/files/people.h"
 
 #include "common/base/alloc.h"

@@ -1,8 +1,10 @@
-/* Separability for failures at random. Under the strict rule a cell that names no model needs one vote, and a cell that names one needs
- * two: failed calls therefore remove more of the cells that count, and pull the mean of the scored cells toward 0. Here each cell
- * that names a model has the weight 1 / share^2, share being the part of the calls that have a vote (of its judge, vibe and split), and
- * the sum is divided by all cells that were asked (Horvitz and Thompson 1952). Consistent where a call fails with the same chance
- * whatever it would have said. Not its job: other pair rules, whose cells need the same votes whatever they say. */
+/* Separability for failures at random. Under the strict rule a cell that names no model needs one
+ * vote, and a cell that names one needs two: failed calls therefore remove more of the cells that
+ * count, and pull the mean of the scored cells toward 0. Here each cell that names a model has the
+ * weight 1 / share^2, share being the part of the calls that have a vote (of its judge, vibe and
+ * split), and the sum is divided by all cells that were asked (Horvitz and Thompson 1952).
+ * Consistent where a call fails with the same chance whatever it would have said. Not its job:
+ * other pair rules, whose cells need the same votes whatever they say. */
 #include "methods/vibecheck/numbers/parts.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* Estimates that need both orders of a cell. Under lazy swap a settled first answer ends its cell, but for an audited
- * share chosen by hash; those stand for the rest by the inverse of their share. Without lazy swap every weight is 1. */
+/* Estimates that need both orders of a cell. Under lazy swap a settled first answer ends its cell,
+ * but for an audited share chosen by hash; those stand for the rest by the inverse of their share.
+ * Without lazy swap every weight is 1. */
 #include "common/base/alloc.h"
 #include "methods/stats/agreement/agreement.h"
 #include "methods/vibecheck/numbers/parts.h"

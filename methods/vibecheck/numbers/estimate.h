@@ -1,11 +1,13 @@
-/* Private to the pipeline: coefficients of one regression with their intervals and p-values, as the configuration asks. */
+/* Private to the pipeline: coefficients of one regression with their intervals and p-values, as the
+ * configuration asks. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_ESTIMATE_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_ESTIMATE_H
 
 #include "methods/stats/logit/logit.h"
 #include "methods/vibecheck/numbers/parts.h"
 
-/* Arrays hold a value for each column, owned by this struct; NaN where a number was not asked for or does not exist. */
+/* Arrays hold a value for each column, owned by this struct; NaN where a number was not asked for
+ * or does not exist. */
 struct vq_estimate {
     double c;
     double *coef;
@@ -15,8 +17,9 @@ struct vq_estimate {
     struct vq_interval accuracy_ci95;
 };
 
-/* `train` is mirrored, with rows and columns, its columns scaled already where that is asked; `groups` are the rows'
- * questions. Returns as the fits of logit.h do; on VQ_OK free with vq_estimate_free. */
+/* `train` is mirrored, with rows and columns, its columns scaled already where that is asked;
+ * `groups` are the rows' questions. Returns as the fits of logit.h do; on VQ_OK free with
+ * vq_estimate_free. */
 enum vq_status vq_estimate_make(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
                                 const uint32_t *groups,
                                 struct vq_estimate *ret_estimate) VQ_WARN_UNUSED;

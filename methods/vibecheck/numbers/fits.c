@@ -1,7 +1,8 @@
-/* Model matching and preference prediction: the mirrored logistic regression without intercept on the kept vibes' row
- * scores of train, judged on test. A missing cell contributes 0 (no evidence) and is counted; complete-case accuracies
- * stand beside. Where percentile intervals would not hold, Firth's estimate with its profile interval takes their place. Not its job:
- * how coefficients are estimated (estimate.c), and what PP is compared with (rivals.c). */
+/* Model matching and preference prediction: the mirrored logistic regression without intercept on
+ * the kept vibes' row scores of train, judged on test. A missing cell contributes 0 (no evidence)
+ * and is counted; complete-case accuracies stand beside. Where percentile intervals would not hold,
+ * Firth's estimate with its profile interval takes their place. Not its job: how coefficients are
+ * estimated (estimate.c), and what PP is compared with (rivals.c). */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/proportions.h"
 #include "methods/stats/intervals/units.h"
@@ -71,7 +72,8 @@ static enum vq_status design_fill(const struct vq_vibecheck_work *w, const struc
     return VQ_OK;
 }
 
-/* Scales of 1 unless the scores are to be standardised. Mirrored columns have mean 0: there is nothing to subtract. */
+/* Scales of 1 unless the scores are to be standardised. Mirrored columns have mean 0: there is
+ * nothing to subtract. */
 static enum vq_status standardise(const struct vq_vibecheck_work *w, struct design *train,
                                   struct design *test)
 {
@@ -111,8 +113,8 @@ static enum vq_fit_degenerate degenerate(const struct vq_fit_metrics *m)
     return edge ? VQ_FIT_C_AT_EDGE : VQ_FIT_SOUND;
 }
 
-/* In place of percentile intervals and their p, which are taken away. Firth's intervals know nothing of rows that repeat: with
- * `weights` each prompt counts once, however many rows it has. */
+/* In place of percentile intervals and their p, which are taken away. Firth's intervals know
+ * nothing of rows that repeat: with `weights` each prompt counts once, however many rows it has. */
 static enum vq_status firth(struct vq_vibecheck_work *w, enum target target,
                             const struct design *train, const double *weights)
 {
@@ -258,7 +260,8 @@ static void margins(struct vq_vibecheck_work *w, const double *coef, const doubl
     }
 }
 
-/* Test accuracy of always choosing the model that train prefers more often; a tie on train chooses A. In-sample, `test` is train. */
+/* Test accuracy of always choosing the model that train prefers more often; a tie on train chooses
+ * A. In-sample, `test` is train. */
 static double majority_baseline(const struct design *train, const struct design *test)
 {
     double a = 0, right = 0;

@@ -1,5 +1,6 @@
-/* The gates, all on train: separability (strict inequality; interval: q as well), preference, kappa (plain or mirrored),
- * overlap with an earlier kept vibe, and the cap on final vibes in their order (LARS, separability or p). The first gate a vibe fails is its reason. */
+/* The gates, all on train: separability (strict inequality; interval: q as well), preference, kappa
+ * (plain or mirrored), overlap with an earlier kept vibe, and the cap on final vibes in their order
+ * (LARS, separability or p). The first gate a vibe fails is its reason. */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/separability.h"
 #include "methods/stats/logit/lars.h"

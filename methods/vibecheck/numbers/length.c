@@ -1,7 +1,9 @@
-/* Judges and readers favour long outputs. So each regression is fitted a second time with one more column, the log ratio of the outputs'
- * lengths, divided by its root mean square over the training rows, and each kept vibe has its coefficient without and with it. A vibe
- * whose interval excludes 0 without length and holds 0 with it is marked. Where percentile intervals would not hold, in either fit, the
- * second fit is Firth's. Mirrored like every column: swapping the outputs changes its sign. Not its job: how long an output is. */
+/* Judges and readers favour long outputs. So each regression is fitted a second time with one more
+ * column, the log ratio of the outputs' lengths, divided by its root mean square over the training
+ * rows, and each kept vibe has its coefficient without and with it. A vibe whose interval excludes
+ * 0 without length and holds 0 with it is marked. Where percentile intervals would not hold, in
+ * either fit, the second fit is Firth's. Mirrored like every column: swapping the outputs changes
+ * its sign. Not its job: how long an output is. */
 #include "methods/vibecheck/numbers/length.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* Private to the pipeline: the regressions fitted a second time with the length of the outputs beside the vibes. */
+/* Private to the pipeline: the regressions fitted a second time with the length of the outputs
+ * beside the vibes. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_LENGTH_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_LENGTH_H
 
@@ -12,8 +13,9 @@ struct vq_length_rows {
 };
 
 struct vq_fit_length vq_length_none(void);
-/* Fills m->length and the kept vibes' numbers with length held fixed. `main` and its marks are there. Without an input of lengths, a
- * length that varies or intervals nothing is computed. VQ_OK or as the fits of logit.h. */
+/* Fills m->length and the kept vibes' numbers with length held fixed. `main` and its marks are
+ * there. Without an input of lengths, a length that varies or intervals nothing is computed. VQ_OK
+ * or as the fits of logit.h. */
 enum vq_status vq_length_compute(struct vq_vibecheck_work *w, bool mm,
                                  const struct vq_length_rows *train,
                                  const struct vq_length_rows *test,

@@ -1,6 +1,8 @@
-/* Model matching of more than two models: which of them wrote an output, from how the output compares with the others of its record. An observation is an
- * output: its model, and for each kept vibe the mean of its scores over the record's comparisons (positive where it is the higher one). The multinomial
- * is chosen and fitted on train, and judged on test. Of two models that is the mirrored logit of fits.c. Not its job: preferences. */
+/* Model matching of more than two models: which of them wrote an output, from how the output
+ * compares with the others of its record. An observation is an output: its model, and for each kept
+ * vibe the mean of its scores over the record's comparisons (positive where it is the higher one).
+ * The multinomial is chosen and fitted on train, and judged on test. Of two models that is the
+ * mirrored logit of fits.c. Not its job: preferences. */
 #include "methods/vibecheck/numbers/ranking.h"
 
 #include "common/base/alloc.h"
@@ -117,7 +119,8 @@ static enum vq_status accuracy(const struct outputs *o, const double *coef, doub
     return status;
 }
 
-/* How far the row's scores point to its models as they are, and not changed over: (w_a - w_b) . x. */
+/* How far the row's scores point to its models as they are, and not changed over: (w_a - w_b) .
+ * x. */
 static void margins(struct vq_vibecheck_work *w, const double *coef)
 {
     uint32_t vibes = w->in->grid.vibes, cols = w->out->kept_count;

@@ -1,5 +1,6 @@
-/* The metrics of every vibe: separability with its interval, test and bounds (the unit of each is the prompt), agreement between judges, preference
- * separability, label counts and position bias. Missing cells stay missing: pairwise for two columns, never 0. */
+/* The metrics of every vibe: separability with its interval, test and bounds (the unit of each is
+ * the prompt), agreement between judges, preference separability, label counts and position bias.
+ * Missing cells stay missing: pairwise for two columns, never 0. */
 #include "common/base/alloc.h"
 #include "methods/stats/agreement/agreement.h"
 #include "methods/stats/intervals/bootstrap.h"
@@ -26,7 +27,8 @@ static enum vq_status bootstrap(struct vq_vibecheck_work *w, const struct vq_spl
 
 static const struct vq_interval no_interval = {NAN, NAN};
 
-/* Of the mean score, or of the mean of score times preference. Means that hardly vary have no percentiles to speak of. */
+/* Of the mean score, or of the mean of score times preference. Means that hardly vary have no
+ * percentiles to speak of. */
 static enum vq_status interval_of(const struct vq_split *s, uint32_t vibes, uint32_t vibe,
                                   bool pref, struct vq_interval percentile, double *column,
                                   struct vq_interval *ret)
@@ -91,8 +93,8 @@ static uint64_t rows_not_asked(const struct vq_vibecheck_work *w, const struct v
     return rows;
 }
 
-/* The mean with every missing judge score of train at -1, then at +1: a row that lacks one of its judges is known only so far.
- * Over the cells that were asked. Returns how many are missing. */
+/* The mean with every missing judge score of train at -1, then at +1: a row that lacks one of its
+ * judges is known only so far. Over the cells that were asked. Returns how many are missing. */
 static uint64_t judge_bounds(const struct vq_vibecheck_work *w, uint32_t vibe,
                              struct vq_interval *ret_bounds)
 {

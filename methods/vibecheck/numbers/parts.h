@@ -48,7 +48,8 @@ bool vq_gate_agreed(const struct vq_conf_gates *gates, uint32_t judges,
 bool vq_order_asked(uint8_t outcome);
 bool vq_order_has_vote(uint8_t outcome);
 
-/* Separability as it would be if no call had failed, for failures at random; both splits of every vibe (at_random.c). */
+/* Separability as it would be if no call had failed, for failures at random; both splits of every
+ * vibe (at_random.c). */
 void vq_at_random_compute(struct vq_vibecheck_work *w);
 
 enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)

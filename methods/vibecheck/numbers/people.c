@@ -1,5 +1,6 @@
-/* Judges against people. A row's score is the mean of its judges; its sign is held against the label, and both together estimate what people
- * would say of all rows. Not its job: whose labels, and of which file (labels.c). */
+/* Judges against people. A row's score is the mean of its judges; its sign is held against the
+ * label, and both together estimate what people would say of all rows. Not its job: whose labels,
+ * and of which file (labels.c). */
 #include "methods/vibecheck/numbers/parts.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* A vibe of more than two models: mean scores and their distance, the test that no model differs (sign flips of whole prompts), and Davidson's ranking
- * by prompt. A judge's score counts as the share of a row that it is of the judges with a score. The prompt is the unit throughout. */
+/* A vibe of more than two models: mean scores and their distance, the test that no model differs
+ * (sign flips of whole prompts), and Davidson's ranking by prompt. A judge's score counts as the
+ * share of a row that it is of the judges with a score. The prompt is the unit throughout. */
 #include "methods/vibecheck/numbers/ranking.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* More than two models on one vibe: a ranking of the models, and model matching as a multinomial. */
+/* More than two models on one vibe: a ranking of the models, and model matching as a
+ * multinomial. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_RANKING_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_RANKING_H
 
@@ -35,14 +36,17 @@ struct vq_ranking {
 
 /* After the separabilities of two models were filled in: replaces them. */
 void vq_ranking_separability(struct vq_vibecheck_work *w);
-/* The p of "no model differs" of every vibe on a split, without rows that the proposer was shown. */
+/* The p of "no model differs" of every vibe on a split, without rows that the proposer was
+ * shown. */
 enum vq_status vq_ranking_test(const struct vq_vibecheck_work *w, const struct vq_split *s,
                                double *ret_p) VQ_WARN_UNUSED;
 /* After the gates: the rankings of all vibes. */
 enum vq_status vq_ranking_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
-/* matching.c, after that: w->out->mm, the multinomial coefficients and the MM margin of each row, positive where it points to the models as they are. */
+/* matching.c, after that: w->out->mm, the multinomial coefficients and the MM margin of each row,
+ * positive where it points to the models as they are. */
 enum vq_status vq_matching_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
-/* Of preferences: the accuracy on test of naming, of the two models of a row, the one that train prefers in a larger share of its labelled rows. */
+/* Of preferences: the accuracy on test of naming, of the two models of a row, the one that train
+ * prefers in a larger share of its labelled rows. */
 double vq_matching_baseline(const struct vq_vibecheck_work *w, const struct vq_split *train,
                             const struct vq_split *test);
 void vq_ranking_destroy(struct vq_ranking **ranking);

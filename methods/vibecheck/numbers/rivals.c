@@ -1,6 +1,7 @@
-/* Two questions that one baseline would mix. Does PP predict better than a coin? PP has no intercept, so it does not know which output
- * is whose, and a coin is what it must beat. And do the vibes add to knowing the model's name? That compares a fit that has an
- * intercept, and so knows the name, with the intercept alone, on the same rows. Both are tested by prompt. */
+/* Two questions that one baseline would mix. Does PP predict better than a coin? PP has no
+ * intercept, so it does not know which output is whose, and a coin is what it must beat. And do the
+ * vibes add to knowing the model's name? That compares a fit that has an intercept, and so knows
+ * the name, with the intercept alone, on the same rows. Both are tested by prompt. */
 #include "methods/vibecheck/numbers/rivals.h"
 
 #include "common/base/alloc.h"

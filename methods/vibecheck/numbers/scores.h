@@ -1,6 +1,6 @@
-/* From raw verdicts (one byte a task) to position-resolved judge scores and row scores. Everything signed is positive
- * toward A = models[0]. Source of the rules: the VibeCheck method, with our decision that a failed call is missing,
- * never 0. */
+/* From raw verdicts (one byte a task) to position-resolved judge scores and row scores. Everything
+ * signed is positive toward A = models[0]. Source of the rules: the VibeCheck method, with our
+ * decision that a failed call is missing, never 0. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_SCORES_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_SCORES_H
 
@@ -23,7 +23,8 @@ struct vq_cell_score {
     enum vq_score_reason reason;
 };
 
-/* `first` and `second`: what stands for order 0 (A's text shown first) and order 1 (B's shown first). */
+/* `first` and `second`: what stands for order 0 (A's text shown first) and order 1 (B's shown
+ * first). */
 struct vq_cell_score vq_score_cell(enum vq_pair_rule rule, enum vq_outcome first,
                                    enum vq_outcome second);
 const char *vq_score_reason_name(enum vq_score_reason reason);

@@ -1,5 +1,6 @@
-/* Sums over rows, once, into the parts; then means, intervals and signs. Invariant: the whole as a single part gives the separability
- * and the accuracy of the result. Not its job: which values there are, and how they are shown. */
+/* Sums over rows, once, into the parts; then means, intervals and signs. Invariant: the whole as a
+ * single part gives the separability and the accuracy of the result. Not its job: which values
+ * there are, and how they are shown. */
 #include "methods/vibecheck/numbers/slices.h"
 
 #include "common/base/alloc.h"
@@ -66,7 +67,8 @@ void vq_slices_destroy(struct vq_slices **slices)
     *slices = NULL;
 }
 
-/* Root mean square over the train rows of one vibe's scores (missing ones are 0), as the fit divides by it; 1 for none. */
+/* Root mean square over the train rows of one vibe's scores (missing ones are 0), as the fit
+ * divides by it; 1 for none. */
 static double scale_of(const struct vq_vibecheck_input *in, const struct vq_vibecheck *result,
                        uint32_t vibe)
 {

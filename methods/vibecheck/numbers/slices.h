@@ -1,5 +1,6 @@
-/* Parts of a finished result: the same vibes under the same fitted weights, looked at over some of the rows (the values of a column) or
- * through one judge alone. Nothing is fitted or gated anew, so a part never has vibes or weights of its own. Pure. */
+/* Parts of a finished result: the same vibes under the same fitted weights, looked at over some of
+ * the rows (the values of a column) or through one judge alone. Nothing is fitted or gated anew, so
+ * a part never has vibes or weights of its own. Pure. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
 
@@ -10,13 +11,13 @@
 
 struct vq_result_slice {
     uint64_t rows;
-    double
-        mm_accuracy; /* share of the rows whose MM margin points to A, a tie one half; NaN without rows or a fit */
+    /* share of the rows whose MM margin points to A, a tie one half; NaN without rows or a fit */
+    double mm_accuracy;
     struct vq_interval mm_ci95; /* Wilson; by prompt where prompts repeat */
     double *separability;       /* one a vibe: mean score over its scored rows; NaN: none */
     uint64_t *scored;           /* one a vibe: rows with a score */
-    bool *
-        opposite; /* one a vibe: its sign is not that of all rows, both are farther from 0 than the gate */
+    /* one a vibe: its sign is not that of all rows, both are farther from 0 than the gate */
+    bool *opposite;
 };
 
 struct vq_slices {
@@ -24,8 +25,8 @@ struct vq_slices {
     struct vq_result_slice *slice;
 };
 
-/* `value`: the part of each sample, 0 to count - 1 or VQ_SLICE_NONE. `test`: over the test rows, else over train. Excluded rows are
- * in no part. VQ_NOMEM. The caller destroys *ret_slices. */
+/* `value`: the part of each sample, 0 to count - 1 or VQ_SLICE_NONE. `test`: over the test rows,
+ * else over train. Excluded rows are in no part. VQ_NOMEM. The caller destroys *ret_slices. */
 enum vq_status vq_slices_by_value(const struct vq_vibecheck_input *in,
                                   const struct vq_vibecheck *result, const uint32_t *value,
                                   uint32_t count, bool test,

@@ -1,9 +1,11 @@
-/* The numbers of a run: from outcomes and rows to the metrics of each vibe, the gates, and the two regressions (model
- * matching MM, preference prediction PP). Pure: the same inputs give the same bits. Signed numbers are positive toward
- * A = models[0]; a positive PP coefficient means that higher on the axis is preferred.
+/* The numbers of a run: from outcomes and rows to the metrics of each vibe, the gates, and the two
+ * regressions (model matching MM, preference prediction PP). Pure: the same inputs give the same
+ * bits. Signed numbers are positive toward A = models[0]; a positive PP coefficient means that
+ * higher on the axis is preferred.
  *
- * Sources: the VibeCheck method (metrics, gates, mirrored L2 regression) and our decisions on missing answers, folds,
- * intervals and the order of final vibes, see docs/method/method.md. NaN means that a number does not exist. */
+ * Sources: the VibeCheck method (metrics, gates, mirrored L2 regression) and our decisions on
+ * missing answers, folds, intervals and the order of final vibes, see docs/method/method.md. NaN
+ * means that a number does not exist. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
 
@@ -28,14 +30,15 @@ struct vq_row {
 struct vq_vibecheck_input {
     const struct vq_config *config;
     struct vq_grid grid;
-    /* One byte a task, in grid order. A cell whose orders are both VQ_OUTCOME_NOT_NEEDED was never asked: it has no score and
-     * is not missing. */
+    /* One byte a task, in grid order. A cell whose orders are both VQ_OUTCOME_NOT_NEEDED was never
+     * asked: it has no score and is not missing. */
     const uint8_t *outcomes;
     const struct vq_row *rows;  /* one a sample */
     const struct vq_axis *axes; /* one a vibe */
     const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
     const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
-    /* [sample * vibes + vibe]: a person's label: +1 A is higher, -1 B, 0 equal, or VQ_LABEL_NONE. NULL: there are no labels */
+    /* [sample * vibes + vibe]: a person's label: +1 A is higher, -1 B, 0 equal, or VQ_LABEL_NONE.
+     * NULL: there are no labels */
     const int8_t *people;
     const double
         *lengths; /* one a sample: log of output A's length over output B's; NULL: no fit has it */
@@ -78,7 +81,8 @@ struct vq_firth_coef {
     double p;
 };
 
-/* The judges compared with people, on the test rows, or on train without any. All NaN and 0 where there are no labels. */
+/* The judges compared with people, on the test rows, or on train without any. All NaN and 0 where
+ * there are no labels. */
 struct vq_people_metrics {
     double agreement; /* share of labelled rows where the sign of the row's score is the label */
     struct vq_interval agreement_ci95; /* Wilson; by prompt where prompts repeat */
@@ -116,23 +120,25 @@ struct vq_vibe_metrics {
     enum vq_drop_reason reason;
     uint32_t overlap_with; /* with VQ_DROP_OVERLAP: the earlier vibe */
     double overlap;        /* negative: the opposite of the earlier one */
-    bool
-        overlap_unjudged; /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
-    /* Of more than two models half the distance between the highest and the lowest mean score of a model, without an interval; p and q are then those
-     * of "no model differs" */
+    /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
+    bool overlap_unjudged;
+    /* Of more than two models half the distance between the highest and the lowest mean score of a
+     * model, without an interval; p and q are then those of "no model differs" */
     double sep_train, sep_test;
     double sep_train_at_random,
         sep_test_at_random; /* at_random.c; NaN where no call failed or the rule has none */
     struct vq_interval sep_ci95_train, sep_ci95_test;
     uint64_t missing_train, missing_test; /* rows that were asked and have no row score */
     double p,
-        q; /* sign flips of prompt means on train, without the rows shown; Benjamini-Hochberg over the vibes */
+        /* sign flips of prompt means on train, without the rows shown; Benjamini-Hochberg over the
+         * vibes */
+        q;
     double p_test,
         q_test; /* the same on test; over the kept vibes, NaN for others and without test rows */
     struct vq_interval bounds; /* of sep_train: its missing judge scores at -1, then at +1 */
     bool gate_could_flip;
-    bool
-        na_everywhere; /* every vote is N/A: the vibe has no separability and is in no family of tests */
+    /* every vote is N/A: the vibe has no separability and is in no family of tests */
+    bool na_everywhere;
     bool distinguishable; /* q_test <= 0.05; q where there is no test */
     struct vq_agreement_pair train, test;
     double pref_train, pref_test;
@@ -159,10 +165,12 @@ const char *vq_fit_status_name(enum vq_fit_status status);
 /* Why percentile intervals and their p would not hold. */
 enum vq_fit_degenerate {
     VQ_FIT_SOUND,
-    VQ_FIT_SEPARATED, /* no maximum-likelihood estimate exists: the coefficients are the penalty's */
+    /* no maximum-likelihood estimate exists: the coefficients are the penalty's */
+    VQ_FIT_SEPARATED,
     VQ_FIT_C_AT_EDGE,   /* C is the least or the largest that was tried */
     VQ_FIT_FEW_PROMPTS, /* fewer than VQ_FIT_PROMPTS_MIN in train */
-    VQ_FIT_TOO_LARGE, /* of more than two models: too many coefficients or rows to look for separation */
+    /* of more than two models: too many coefficients or rows to look for separation */
+    VQ_FIT_TOO_LARGE,
 };
 #define VQ_FIT_PROMPTS_MIN 8u
 const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate);
@@ -170,14 +178,15 @@ const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate);
 /* Preference prediction against two rivals, on the test rows; NaN without a test split or a fit. */
 struct vq_pp_rivals {
     double chance_p; /* sign flips by prompt of (right - 1/2) */
-    /* A fit with an intercept knows which output is whose. Beside it: always the model that train prefers. */
+    /* A fit with an intercept knows which output is whose. Beside it: always the model that train
+     * prefers. */
     double identity_accuracy, identity_baseline;
     double
         difference; /* the first less the second: what the vibes add to knowing the model's name */
     struct vq_interval difference_ci95;
     double difference_p; /* sign flips by prompt */
-    bool
-        one_class; /* all labels name one model: PP is MM, and an intercept leaves nothing to explain */
+    /* all labels name one model: PP is MM, and an intercept leaves nothing to explain */
+    bool one_class;
 };
 
 struct vq_fit_metrics {
@@ -203,7 +212,8 @@ struct vq_fit_metrics {
     enum vq_logit_separation mle_separation;
 };
 
-/* Estimates that need both orders; settled cells that lazy swap left alone are stood for by the audited ones. */
+/* Estimates that need both orders; settled cells that lazy swap left alone are stood for by the
+ * audited ones. */
 struct vq_audit_judge {
     uint64_t cells_both;    /* cells where both orders have a vote */
     uint64_t cells_audited; /* of those, settled ones that were swapped all the same */
@@ -232,8 +242,8 @@ struct vq_vibecheck {
     bool in_sample;                /* there is no test split */
     bool questions_repeat;
     uint64_t cells_missing; /* (sample, vibe, judge) without a score */
-    /* invalid: drop_row: rows that lack a score somewhere, of a vibe that was not stopped early; they are in no metric and no fit,
-     * but have a margin. NULL under every other setting. */
+    /* invalid: drop_row: rows that lack a score somewhere, of a vibe that was not stopped early;
+     * they are in no metric and no fit, but have a margin. NULL under every other setting. */
     bool *dropped;
     uint64_t rows_dropped_train, rows_dropped_test;
 };

@@ -1,6 +1,8 @@
-/* From rows to proposals: a sample without replacement (of the train rows, later of those that are still misclassified), batches that
- * never mix topics, a prompt for each, and the axes that can be read in the answers. A batch without an answer, or whose answer
- * says that there is nothing, proposes nothing; every proposal keeps its batch and rows. Not its job: which proposals say the same. */
+/* From rows to proposals: a sample without replacement (of the train rows, later of those that are
+ * still misclassified), batches that never mix topics, a prompt for each, and the axes that can be
+ * read in the answers. A batch without an answer, or whose answer says that there is nothing,
+ * proposes nothing; every proposal keeps its batch and rows. Not its job: which proposals say the
+ * same. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "methods/vibecheck/steps/prompts.h"
@@ -26,7 +28,8 @@ static enum vq_status sample_rows(struct vq_method *m, uint32_t **ret_rows, uint
     return VQ_OK;
 }
 
-/* The topic of the rows left, in the order of their first row; batches of its rows. Rows that were taken move behind `*at`. */
+/* The topic of the rows left, in the order of their first row; batches of its rows. Rows that were
+ * taken move behind `*at`. */
 static enum vq_status next_batch(struct vq_method *m, uint32_t *rows, uint32_t n, uint32_t *at)
 {
     struct vq_method_round *r = &m->round;

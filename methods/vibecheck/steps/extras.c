@@ -1,5 +1,5 @@
-/* What goes beside the method: the preset vibes on the same rows, and the kinds of questions that a kept vibe shows on. Neither
- * changes what was kept. */
+/* What goes beside the method: the preset vibes on the same rows, and the kinds of questions that a
+ * kept vibe shows on. Neither changes what was kept. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "methods/vibecheck/steps/prompts.h"

@@ -1,6 +1,7 @@
-/* After each iteration: the numbers of all vibes so far on the train rows, which vibes survive, which rows model matching gets wrong,
- * and whether to go on. The last step asks the final vibes on the test rows. Every end has a reason, and a note that tells it.
- * Invariant: gates look at train rows only, so the final vibes here are those that the results keep. */
+/* After each iteration: the numbers of all vibes so far on the train rows, which vibes survive,
+ * which rows model matching gets wrong, and whether to go on. The last step asks the final vibes on
+ * the test rows. Every end has a reason, and a note that tells it. Invariant: gates look at train
+ * rows only, so the final vibes here are those that the results keep. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/steps/parts.h"
 
@@ -18,7 +19,8 @@ enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err)
 
 /* ---- misclassified rows ---- */
 
-/* Wrong on the row or on its mirrored copy: a margin of 0 is wrong on one of them, and so is none. */
+/* Wrong on the row or on its mirrored copy: a margin of 0 is wrong on one of them, and so is
+ * none. */
 static bool wrong(double margin)
 {
     return !(margin >= VQ_LOGIT_TIE);

@@ -1,10 +1,13 @@
-/* Several vibes in one call. A ranking becomes prompts, one for each row, order and group of vibes, asked of every judge as stages of
- * texts; their verdicts are read by number and put where single calls would have put them, so that what follows sees no difference.
- * Cells without a verdict are asked again one by one, if repair is on; else they stay unparseable, or what the joint call ended with.
+/* Several vibes in one call. A ranking becomes prompts, one for each row, order and group of vibes,
+ * asked of every judge as stages of texts; their verdicts are read by number and put where single
+ * calls would have put them, so that what follows sees no difference. Cells without a verdict are
+ * asked again one by one, if repair is on; else they stay unparseable, or what the joint call ended
+ * with.
  *
- * Prompts are rendered before they are asked: a ranking is asked in stages of a bounded size, cut wherever the bound is reached.
- * Prompt p shows row p / groups / orders, order p / groups % orders, group p % groups: those of a row come together, those that
- * begin alike next to each other. Not its job: which vibes and rows are asked (rank.c). */
+ * Prompts are rendered before they are asked: a ranking is asked in stages of a bounded size, cut
+ * wherever the bound is reached. Prompt p shows row p / groups / orders, order p / groups % orders,
+ * group p % groups: those of a row come together, those that begin alike next to each other. Not
+ * its job: which vibes and rows are asked (rank.c). */
 #include "common/base/alloc.h"
 #include "common/judge/verdict_many.h"
 #include "methods/vibecheck/steps/prompts.h"

@@ -1,7 +1,9 @@
-/* Texts of the proposer and the reducer that were cut at the token limit: they are asked again with twice the output tokens, at most
- * VQ_LIST_RETRIES times. If the last answer is cut too, the reducer's text counts as no answer, and the proposer's is used up to its last
- * whole line. Invariant: when the part that asked reads its answers, m->texts, m->text_ends and m->text_cuts are those of the prompts that
- * it asked, in their order. Not its job: how many tokens a stage's `room` makes (the shell knows the models). */
+/* Texts of the proposer and the reducer that were cut at the token limit: they are asked again with
+ * twice the output tokens, at most VQ_LIST_RETRIES times. If the last answer is cut too, the
+ * reducer's text counts as no answer, and the proposer's is used up to its last whole line.
+ * Invariant: when the part that asked reads its answers, m->texts, m->text_ends and m->text_cuts
+ * are those of the prompts that it asked, in their order. Not its job: how many tokens a stage's
+ * `room` makes (the shell knows the models). */
 #include "common/judge/ending.h"
 #include "methods/vibecheck/steps/prompts.h"
 

@@ -1,9 +1,12 @@
-/* The method machine's outside: what it is made from, which stage is out, the answers that come in, and the result.
+/* The method machine's outside: what it is made from, which stage is out, the answers that come in,
+ * and the result.
  *
- * A part of the walk is a function that either asks a stage and names who reads its answers, or names the part that follows; `then`
- * holds that name. Invariants: at most one stage is out; answers are copied and checked against it, so that no count that
- * comes from outside is trusted; after a failure the same failure comes again.
- * Ownership: all memory is in the four arenas but the growing arrays, which vq_method_destroy frees. Not its job: what a part does. */
+ * A part of the walk is a function that either asks a stage and names who reads its answers, or
+ * names the part that follows; `then` holds that name. Invariants: at most one stage is out;
+ * answers are copied and checked against it, so that no count that comes from outside is trusted;
+ * after a failure the same failure comes again.
+ * Ownership: all memory is in the four arenas but the growing arrays, which vq_method_destroy
+ * frees. Not its job: what a part does. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/base/alloc.h"
@@ -38,7 +41,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every row is on one side, and `train` says so too: what the shell gives is ours to check, so a mismatch is a bug. */
+/* Every row is on one side, and `train` says so too: what the shell gives is ours to check, so a
+ * mismatch is a bug. */
 static enum vq_status sides_fill(struct vq_method *m, struct vq_error *err)
 {
     const struct vq_method_input *in = &m->in;

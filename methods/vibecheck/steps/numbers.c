@@ -1,5 +1,6 @@
-/* The method's cells as a grid: all of it for the result, or some vibes over some rows for a look at the numbers in between. Rows
- * of a look go in ascending order, as they stand among the train rows of the result, so that the gates see the same sums. */
+/* The method's cells as a grid: all of it for the result, or some vibes over some rows for a look
+ * at the numbers in between. Rows of a look go in ascending order, as they stand among the train
+ * rows of the result, so that the gates see the same sums. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/steps/parts.h"
 

@@ -46,7 +46,8 @@ struct vq_method_ranking {
     enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
 };
 
-/* What a ranking in joint calls showed; lives as long as the method, for who looks for the answers later. */
+/* What a ranking in joint calls showed; lives as long as the method, for who looks for the answers
+ * later. */
 struct vq_method_joint_asked {
     const uint32_t *rows;
     const struct vq_axis *axes; /* texts as those of the vibes */
@@ -54,8 +55,8 @@ struct vq_method_joint_asked {
     struct vq_span *lists; /* one a group: its axes, numbered */
 };
 
-/* A ranking asked in joint calls (judging.vibes_per_call over 1). What it asks lives as long as the method, the rest in `memory` until
- * the next one begins. */
+/* A ranking asked in joint calls (judging.vibes_per_call over 1). What it asks lives as long as the
+ * method, the rest in `memory` until the next one begins. */
 struct vq_method_joint {
     struct vq_arena memory;
     const char *name;
@@ -106,7 +107,8 @@ struct vq_method_round {
     bool *dropped;     /* one an axis of `axes` */
 };
 
-/* The texts of the proposer or reducer that are asked for, while some of them are asked again because they were cut. */
+/* The texts of the proposer or reducer that are asked for, while some of them are asked again
+ * because they were cut. */
 struct vq_method_lists {
     struct vq_arena memory; /* until the next such texts are asked for */
     const char *name;
@@ -181,7 +183,8 @@ struct vq_method {
 /* A line for log and report. */
 enum vq_status vq_method_note(struct vq_method *m, const char *fmt, ...)
     VQ_PRINTF(2, 3) VQ_WARN_UNUSED;
-/* `then` gets the answers. What the stage shows must live in `stage_memory` or longer; names are copied. */
+/* `then` gets the answers. What the stage shows must live in `stage_memory` or longer; names are
+ * copied. */
 enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
                              enum vq_status (*then)(struct vq_method *m,
                                                     struct vq_error *err)) VQ_WARN_UNUSED;
@@ -232,7 +235,8 @@ enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err) VQ_WARN_UN
 /* ---- the parts, each of which goes on by itself ---- */
 
 enum vq_status vq_discover_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-/* The vibes that are carried into the next round, or (false) those that are not, as a list for a prompt. */
+/* The vibes that are carried into the next round, or (false) those that are not, as a list for a
+ * prompt. */
 enum vq_status vq_method_list(struct vq_method *m, bool carried,
                               struct vq_span *ret_text) VQ_WARN_UNUSED;
 enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
@@ -241,7 +245,8 @@ enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err) VQ_WAR
 enum vq_status vq_iterate_no_new(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The vibes that the results will keep, and the numbers on train that say so, which the caller destroys. */
+/* The vibes that the results will keep, and the numbers on train that say so, which the caller
+ * destroys. */
 enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,
                                struct vq_vibecheck **ret_numbers,
                                struct vq_error *err) VQ_WARN_UNUSED;
@@ -255,13 +260,13 @@ enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err) VQ_WAR
 
 enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Asks a RANK stage, in joint calls where the configuration says so; `then` finds m->outcomes in the stage's grid either way. What
- * the stage shows must live in `stage_memory` or longer. */
+/* Asks a RANK stage, in joint calls where the configuration says so; `then` finds m->outcomes in
+ * the stage's grid either way. What the stage shows must live in `stage_memory` or longer. */
 enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
                            enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                            struct vq_error *err) VQ_WARN_UNUSED;
-/* Asks all vibes from `from` on over `rows` (ascending, living as long as the method); with early stopping the first train rows
- * first. */
+/* Asks all vibes from `from` on over `rows` (ascending, living as long as the method); with early
+ * stopping the first train rows first. */
 enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,
                              const uint32_t *rows, uint32_t rows_count,
                              enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
@@ -272,7 +277,8 @@ enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_
                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The numbers of all vibes so far (or from `from` on) over `rows`, taken as train rows; no intervals. */
+/* The numbers of all vibes so far (or from `from` on) over `rows`, taken as train rows; no
+ * intervals. */
 enum vq_status vq_method_compute(const struct vq_method *m, uint32_t from, const uint32_t *rows,
                                  uint32_t rows_count, bool final_cap,
                                  struct vq_vibecheck **ret_result,

@@ -1,5 +1,6 @@
-/* Preference labels by judges, where the data has none: both orders, the strict rule, and of the judges' scores the sign of the
- * mean; 0 is a tie. A row without any score stays unlabelled: a failure is no vote. */
+/* Preference labels by judges, where the data has none: both orders, the strict rule, and of the
+ * judges' scores the sign of the mean; 0 is a tie. A row without any score stays unlabelled: a
+ * failure is no vote. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/text/fmt.h"

@@ -1,5 +1,6 @@
-/* What the method's prompts show: rows of the data between tags, lists of axes, and the templates around them. Texts from the data are
- * cut between characters when they are long; nothing is escaped, since templates say that what stands between tags is material. */
+/* What the method's prompts show: rows of the data between tags, lists of axes, and the templates
+ * around them. Texts from the data are cut between characters when they are long; nothing is
+ * escaped, since templates say that what stands between tags is material. */
 #include "methods/vibecheck/steps/prompts.h"
 
 #include "common/judge/axes.h"

@@ -8,8 +8,8 @@
 #define VQ_ROW_TEXT_BYTES_MAX    ((size_t)6000) /* of each text of a row shown to the proposer */
 #define VQ_ROW_EXAMPLE_BYTES_MAX ((size_t)1000) /* the same where many rows are shown */
 
-/* Appends one row, each tag on a line of its own; model A's output first unless flipped. `head`: lines before the prompt. Out of
- * room sticks in buf->status. */
+/* Appends one row, each tag on a line of its own; model A's output first unless flipped. `head`:
+ * lines before the prompt. Out of room sticks in buf->status. */
 void vq_prompt_row(const struct vq_sample *sample, bool flipped, size_t text_bytes_max,
                    const char *head, struct vq_buf *buf);
 /* One axis a line, "(none)" for an empty list; owned by the arena. VQ_NOMEM, VQ_LIMIT. */

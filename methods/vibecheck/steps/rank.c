@@ -1,6 +1,7 @@
-/* Asking vibes on rows. Without early stopping one stage asks all; with it a first stage asks the first training rows of the seeded
- * order, vibes that show nothing there are dropped, and a second stage asks the rest of the others. What is never asked stays
- * VQ_OUTCOME_NOT_NEEDED in both orders, which is how vibes begin. */
+/* Asking vibes on rows. Without early stopping one stage asks all; with it a first stage asks the
+ * first training rows of the seeded order, vibes that show nothing there are dropped, and a second
+ * stage asks the rest of the others. What is never asked stays VQ_OUTCOME_NOT_NEEDED in both
+ * orders, which is how vibes begin. */
 #include "methods/vibecheck/numbers/parts.h"
 #include "methods/vibecheck/steps/parts.h"
 
@@ -57,7 +58,8 @@ static enum vq_status last_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-/* The gates of early stopping: the mean, and agreement between judges. A vibe without any score is not judged by its failures. */
+/* The gates of early stopping: the mean, and agreement between judges. A vibe without any score is
+ * not judged by its failures. */
 static bool stops(const struct vq_method *m, const struct vq_vibe_metrics *v, const char **ret_why)
 {
     const struct vq_conf_gates *g = &m->in.config->gates;

@@ -1,6 +1,7 @@
-/* From many proposals to at most K axes: groups of alike ones (by embeddings), for each group a summary and that summary as a list,
- * then all lists tidied as one, and shortened while there are too many. A step whose answer is missing or holds no axis changes
- * nothing: what it was given goes on, and a note says so. Not its job: how much support an axis has. */
+/* From many proposals to at most K axes: groups of alike ones (by embeddings), for each group a
+ * summary and that summary as a list, then all lists tidied as one, and shortened while there are
+ * too many. A step whose answer is missing or holds no axis changes nothing: what it was given goes
+ * on, and a note says so. Not its job: how much support an axis has. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "methods/stats/cluster/cluster.h"
@@ -205,7 +206,8 @@ static enum vq_status summaries_read(struct vq_method *m, struct vq_error *err)
 
 /* ---- one list ---- */
 
-/* What the list is made of; owned by vq_axes, so that it does not matter where an axis came from. */
+/* What the list is made of; owned by vq_axes, so that it does not matter where an axis came
+ * from. */
 static enum vq_status append(struct vq_axes *list, const struct vq_axis *axes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,8 @@
-/* Stability of discovery (vibecheck.repeats): the first round is done again from other seeds, each time by a method of its own that ends with its list of
- * axes, and each final vibe is looked for in these lists, matched as `vibeq compare` matches. Nothing of it changes which vibes there are. A repeat that
- * cannot go on has found nothing, and a note says so. Invariant: while m->repeat is there, the stage that is out is its stage under a number of
- * this run. */
+/* Stability of discovery (vibecheck.repeats): the first round is done again from other seeds, each
+ * time by a method of its own that ends with its list of axes, and each final vibe is looked for in
+ * these lists, matched as `vibeq compare` matches. Nothing of it changes which vibes there are. A
+ * repeat that cannot go on has found nothing, and a note says so. Invariant: while m->repeat is
+ * there, the stage that is out is its stage under a number of this run. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/base/alloc.h"

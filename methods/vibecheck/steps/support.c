@@ -1,7 +1,8 @@
-/* From the reduced axes to the new vibes: every proposal counts for the reduced axis it is nearest to (cosine of embeddings, or of
- * counted words where nobody embeds); axes beyond K go by support; axes that were ranked before, or that the reducer says are covered
- * by the current ones, are dropped; the most supported ones become vibes, under names of their own. A dedup without a readable
- * answer drops nothing. */
+/* From the reduced axes to the new vibes: every proposal counts for the reduced axis it is nearest
+ * to (cosine of embeddings, or of counted words where nobody embeds); axes beyond K go by support;
+ * axes that were ranked before, or that the reducer says are covered by the current ones, are
+ * dropped; the most supported ones become vibes, under names of their own. A dedup without a
+ * readable answer drops nothing. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "common/text/utf8.h"
