@@ -50,7 +50,6 @@ endfunction()
 
 vq_pkg(SODIUM libsodium)
 vq_pkg(JANSSON jansson)
-vq_pkg(CYAML libcyaml)
 vq_pkg(UV libuv)
 vq_pkg(ZMQ libzmq)
 vq_pkg(CZMQ libczmq)

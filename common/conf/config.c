@@ -1,51 +1,18 @@
-/* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), libcyaml fills the struct, rules between keys
- * (rules.c), paths made absolute. Out: libcyaml writes the struct, numbers are shortened. Who owns what: the struct and all its
- * strings come from vq_realloc, through libcyaml or here, so that one libcyaml call frees what the schema knows and the
- * rest is freed by name. Not its job: reading data or keys. */
+/* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), the struct filled (fill.c), rules between keys
+ * (rules.c), paths made absolute. Out: the struct as a tree, the tree as YAML. Who owns what: the caller owns the struct and all its
+ * strings until vq_config_destroy. */
 #include "common/conf/config.h"
 
 #include "common/base/alloc.h"
+#include "common/conf/fill.h"
 #include "common/conf/resolve.h"
 #include "common/conf/rules.h"
 #include "common/conf/schema.h"
 #include "common/text/file.h"
 
-#include <cyaml/cyaml.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
-
-static void *cyaml_memory(void *ctx, void *old, size_t bytes)
-{
-    (void)ctx;
-    if (bytes == 0) {
-        vq_free(old);
-        return NULL;
-    }
-    return vq_realloc(old, bytes, 1);
-}
-
-/* Nothing is logged: what libcyaml refuses after the resolve pass is a bug or a lack of memory. */
-static const cyaml_config_t cyaml_quiet = {
-    .mem_fn = cyaml_memory,
-    .log_level = CYAML_LOG_ERROR,
-    .flags = CYAML_CFG_NO_ALIAS,
-};
-
-static const cyaml_schema_value_t *schema(void)
-{
-    return vq_conf_cyaml_schema();
-}
-
-/* The text is libyaml's own: where that stumbles it had no memory, and libcyaml does not pass on that it says so. */
-static enum vq_status from_cyaml(cyaml_err_t code)
-{
-    bool no_memory = code == CYAML_ERR_OOM || code == CYAML_ERR_LIBYAML_EMITTER_INIT ||
-                     code == CYAML_ERR_LIBYAML_PARSER_INIT ||
-                     code == CYAML_ERR_LIBYAML_EVENT_INIT || code == CYAML_ERR_LIBYAML_EMITTER ||
-                     code == CYAML_ERR_LIBYAML_PARSER;
-    return code == CYAML_OK ? VQ_OK : no_memory ? VQ_NOMEM : VQ_BUG;
-}
 
 void vq_config_destroy(struct vq_config **config)
 {
@@ -56,7 +23,8 @@ void vq_config_destroy(struct vq_config **config)
     vq_free(c->file);
     vq_free(c->data.path_abs);
     vq_free(c->data.test_path_abs);
-    (void)cyaml_free(&cyaml_quiet, schema(), c, 0); /* cannot fail with a valid schema */
+    vq_conf_clear(vq_conf_keys(), c);
+    vq_free(c);
     *config = NULL;
 }
 
@@ -170,7 +138,7 @@ static enum vq_status resolve_paths(struct vq_config *c, const char *name, const
     return status;
 }
 
-/* libcyaml insists on models; their absence has a better sentence here. */
+/* Whether as many models are given as the method needs. */
 static enum vq_status check_models_given(const struct vq_node *root, const char *name,
                                          struct vq_error *err)
 {
@@ -211,19 +179,6 @@ static void share_out(struct vq_config *c)
     }
 }
 
-static enum vq_status fill_struct(const struct vq_node *root, struct vq_config **ret_config)
-{
-    struct vq_buf yaml;
-    vq_buf_init(&yaml, VQ_YAML_OUTPUT_MAX);
-    enum vq_status status = vq_yaml_emit(root, &yaml);
-    if (status == VQ_OK) {
-        status = from_cyaml(cyaml_load_data((const uint8_t *)yaml.at, yaml.bytes, &cyaml_quiet,
-                                            schema(), (cyaml_data_t **)ret_config, NULL));
-    }
-    vq_buf_free(&yaml);
-    return status;
-}
-
 enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_for_errors,
                                const char *base_dir, const char *const *overrides,
                                size_t overrides_count, struct vq_config **ret_config,
@@ -246,7 +201,8 @@ enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_
         status = check_models_given(root, name_for_errors, err);
     }
     if (status == VQ_OK) {
-        status = fill_struct(root, &config);
+        config = vq_alloc(1, sizeof(*config));
+        status = config == NULL ? VQ_NOMEM : vq_conf_fill(vq_conf_keys(), root, config);
     }
     if (status == VQ_OK) {
         share_out(config);
@@ -292,28 +248,18 @@ static struct vq_config with_absolute_paths(const struct vq_config *config)
     return copy;
 }
 
-static enum vq_status tidy(const char *raw, size_t bytes, struct vq_buf *out)
-{
-    struct vq_node *root;
-    VQ_TRY(vq_yaml_parse(vq_span(raw, bytes), "(written)", &root, NULL));
-    enum vq_status status = vq_conf_tidy_numbers(root);
-    if (status == VQ_OK) {
-        status = vq_yaml_emit(root, out);
-    }
-    vq_node_destroy(&root);
-    return status;
-}
-
 enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, size_t *ret_bytes)
 {
     struct vq_config copy = with_absolute_paths(config);
-    char *raw = NULL;
-    size_t raw_bytes = 0;
-    VQ_TRY(from_cyaml(cyaml_save_data(&raw, &raw_bytes, &cyaml_quiet, schema(), &copy, 0)));
+    struct vq_node *root;
     struct vq_buf out;
+    VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &root));
     vq_buf_init(&out, VQ_YAML_OUTPUT_MAX);
-    enum vq_status status = tidy(raw, raw_bytes, &out);
-    vq_free(raw);
+    enum vq_status status = vq_conf_tree(vq_conf_keys(), &copy, root);
+    if (status == VQ_OK) {
+        status = vq_yaml_emit(root, &out);
+    }
+    vq_node_destroy(&root);
     if (status != VQ_OK) {
         vq_buf_free(&out);
         return status;

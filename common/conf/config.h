@@ -291,6 +291,12 @@ struct vq_conf_vibecheck {
     bool question_types;  /* one more call a kept vibe: the kinds of questions it shows on */
 };
 
+enum vq_conf_prefix_cache {
+    VQ_CONF_PREFIX_AUTO,
+    VQ_CONF_PREFIX_ON,
+    VQ_CONF_PREFIX_OFF
+};
+
 enum vq_context_check {
     VQ_CONTEXT_WARN,
     VQ_CONTEXT_STRICT,
@@ -312,7 +318,7 @@ struct vq_conf_judging {
     enum vq_form form;
     enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */
-    enum vq_prefix_cache prefix_cache;
+    enum vq_conf_prefix_cache prefix_cache;
     enum vq_context_check context_check;
     bool structured; /* verdicts are asked for as JSON by a schema */
     bool logprobs;   /* and the log-probabilities of their tokens */

@@ -1,10 +1,11 @@
 /* The passes over a configuration's tree, in order: shorthand and overrides; empty values out; defaults that depend on other
  * keys; then one walk along the key table that refuses unknown keys and wrong values, rewrites scalars in canonical form
- * and adds the defaults. Invariant: after the walk libcyaml can only fail for want of memory. Not its job: rules between keys
+ * and adds the defaults. Invariant: after the walk the struct can be filled without a check. Not its job: rules between keys
  * (rules.c). */
 #include "common/conf/resolve.h"
 
 #include "common/conf/config.h"
+#include "common/conf/fill.h"
 #include "common/conf/overrides.h"
 #include "common/conf/pools.h"
 #include "common/conf/schema.h"
@@ -408,19 +409,6 @@ static enum vq_status check_int(struct walk *walk, const struct vq_key *key, str
     return vq_node_set_text(node, canonical, true);
 }
 
-/* The shortest decimal that reads back equal. */
-static enum vq_status set_real(struct vq_node *node, double value)
-{
-    char canonical[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        (void)snprintf(canonical, sizeof(canonical), "%.*g", digits, value);
-        if (strtod(canonical, NULL) == value) {
-            break;
-        }
-    }
-    return vq_node_set_text(node, canonical, true);
-}
-
 static enum vq_status check_real(struct walk *walk, const struct vq_key *key, struct vq_node *node)
 {
     const char *text = node->text;
@@ -433,7 +421,8 @@ static enum vq_status check_real(struct walk *walk, const struct vq_key *key, st
         return wrong(walk, node, "must be a number from %g to %g, not \"%.*s\"", key->real_min,
                      key->real_max, (int)s.bytes, s.at);
     }
-    return set_real(node, value);
+    char canonical[VQ_REAL_BYTES];
+    return vq_node_set_text(node, vq_conf_real_text(value, canonical), true);
 }
 
 static enum vq_status check_bool(struct walk *walk, const struct vq_key *key, struct vq_node *node)
@@ -626,29 +615,4 @@ enum vq_status vq_conf_resolve(struct vq_node *root, const char *name, const cha
         VQ_TRY(add_dependent_defaults(root));
     }
     return check_map(&walk, vq_conf_keys(), root);
-}
-
-static enum vq_status tidy_map(struct vq_node *map, const struct vq_key *keys)
-{
-    for (uint32_t i = 0; i < map->items_count; i++) {
-        struct vq_node *node = map->items[i];
-        const struct vq_key *key = vq_conf_find_key(keys, node->key);
-        if (key == NULL) {
-            continue;
-        }
-        if (key->kind == VQ_KEY_KIND_REAL) {
-            VQ_TRY(set_real(node, strtod(node->text, NULL)));
-        } else if (key->kind == VQ_KEY_KIND_SECTION) {
-            VQ_TRY(tidy_map(node, key->keys));
-        }
-        for (uint32_t j = 0; key->kind == VQ_KEY_KIND_SECTIONS && j < node->items_count; j++) {
-            VQ_TRY(tidy_map(node->items[j], key->keys));
-        }
-    }
-    return VQ_OK;
-}
-
-enum vq_status vq_conf_tidy_numbers(struct vq_node *root)
-{
-    return tidy_map(root, vq_conf_keys());
 }

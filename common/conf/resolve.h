@@ -1,4 +1,4 @@
-/* From the tree that a person wrote to the tree that libcyaml reads: overrides, shorthand, unknown keys, kinds, ranges,
+/* From the tree that a person wrote to the tree that fills the struct: overrides, shorthand, unknown keys, kinds, ranges,
  * defaults. Private to common/conf. */
 #ifndef VQ_CONF_RESOLVE_H
 #define VQ_CONF_RESOLVE_H
@@ -17,8 +17,5 @@ void vq_conf_prefix_place(const struct vq_node *root, const char *name, const ch
 /* The same for a node at hand. */
 void vq_conf_prefix_node(const struct vq_node *node, const char *name, const char *path,
                          struct vq_error *err);
-
-/* Shortens numbers that libcyaml wrote with all 17 digits; the tree must be a resolved configuration. */
-enum vq_status vq_conf_tidy_numbers(struct vq_node *root) VQ_WARN_UNUSED;
 
 #endif

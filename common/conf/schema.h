@@ -1,5 +1,5 @@
-/* The keys of a configuration: what each is, its default and its bounds. Private to common/conf and its tests; the
- * libcyaml schema behind it is in schema.c. */
+/* The keys of a configuration: what each is, where it is in the struct, its default and its bounds. Private to common/conf and
+ * its tests. */
 #ifndef VQ_CONF_SCHEMA_H
 #define VQ_CONF_SCHEMA_H
 
@@ -31,8 +31,14 @@ struct vq_key {
     const char
         *scalar_key;    /* a section given as one scalar is this key of it; NULL: it may not be */
     uint32_t items_max; /* of lists */
-    bool optional; /* a section that, not given, stays absent instead of getting its defaults */
+    bool
+        optional; /* a section that, not given, stays absent (a NULL pointer) instead of getting its defaults */
     const char *meaning;
+    size_t offset;       /* of its member in the struct of the map that it is a key of */
+    size_t bytes;        /* of that member */
+    size_t item_bytes;   /* of a list, and of an optional section: one struct or text */
+    size_t count_offset; /* of a list: where the number of items is */
+    bool in_place;       /* a list whose member is an array, not a pointer to one */
 };
 
 /* The top level; ends with a NULL key. */
@@ -40,8 +46,5 @@ const struct vq_key *vq_conf_keys(void);
 
 /* A key of a section by its name, or NULL. */
 const struct vq_key *vq_conf_find_key(const struct vq_key *keys, const char *name);
-
-/* libcyaml's schema (const cyaml_schema_value_t *) of the same keys in the same order. */
-const void *vq_conf_cyaml_schema(void);
 
 #endif

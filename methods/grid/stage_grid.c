@@ -494,6 +494,9 @@ static struct vq_spec_judge spec_judge(const struct vq_stage_grid *a, uint32_t i
 enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char *offline_url,
                                   struct vq_buf *ret_body, struct vq_hash *ret_hash)
 {
+    static const uint8_t prefix_cache[] = {[VQ_CONF_PREFIX_AUTO] = VQ_PREFIX_AUTO,
+                                           [VQ_CONF_PREFIX_ON] = VQ_PREFIX_ON,
+                                           [VQ_CONF_PREFIX_OFF] = VQ_PREFIX_OFF};
     const struct vq_grid *g = &asking->plan.grid;
     struct vq_spec_axis *axes = vq_alloc(g->vibes, sizeof(*axes));
     struct vq_spec_judge *judges = vq_alloc(g->judges, sizeof(*judges));
@@ -523,7 +526,7 @@ enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char
             asking->repair == NULL ? vq_span("", 0) : vq_template_text(asking->repair),
         .truncate = g->judges > 0 && asking->cast->judges[0].truncate,
         .lazy_swap = asking->plan.swap == VQ_SWAP_LAZY,
-        .prefix_cache = (uint8_t)asking->config->judging.prefix_cache,
+        .prefix_cache = prefix_cache[asking->config->judging.prefix_cache],
         .context_strict = asking->config->judging.context_check == VQ_CONTEXT_STRICT,
         .axes = axes,
         .axes_count = g->vibes,

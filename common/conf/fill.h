@@ -1,0 +1,21 @@
+/* Between a resolved tree and the struct of a configuration, by the table of keys. Private to common/conf. */
+#ifndef VQ_CONF_FILL_H
+#define VQ_CONF_FILL_H
+
+#include "common/conf/schema.h"
+#include "common/conf/yaml_tree.h"
+
+/* Fills `base`, which is zeroed, from a resolved map. VQ_NOMEM: what was filled so far is there, for vq_conf_clear. */
+enum vq_status vq_conf_fill(const struct vq_key *keys, const struct vq_node *map,
+                            void *base) VQ_WARN_UNUSED;
+/* The other way: adds every key that is set to the empty `map`, in the order of the table. */
+enum vq_status vq_conf_tree(const struct vq_key *keys, const void *base,
+                            struct vq_node *map) VQ_WARN_UNUSED;
+/* Frees what `base` points to by these keys, not `base`. */
+void vq_conf_clear(const struct vq_key *keys, void *base);
+
+/* The shortest decimal that reads back equal. */
+#define VQ_REAL_BYTES 40
+const char *vq_conf_real_text(double value, char ret_text[VQ_REAL_BYTES]);
+
+#endif
