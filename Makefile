@@ -3,6 +3,7 @@
 #   make         builds into build/            make demo    sets up, builds, runs the bundled example
 #   make demo-persona  the same with a small persona evaluation
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
+#   make check   before each commit: style, dependencies, unit tests, 300 simulated seeds; under two minutes on a built tree
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make uninstall, make clean
 #   make chaos   real programs, really killed: a short round of each kind
@@ -23,7 +24,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # minutes, of eighteen that they last.
 WAITING ?= 3
 
-.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds bench audit chaos chaos-long night conformance install uninstall clean format
+.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds check bench audit chaos chaos-long night conformance install uninstall clean format
 
 all: build
 
@@ -63,6 +64,17 @@ demo-persona: deps build
 test: deps configure
 	@cmake --build $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $$(($(WAITING) * $(JOBS))) -LE 'long|root'
+
+CHECK_SEEDS ?= 300
+check: configure
+	@cmake --build $(BUILD) -j $(JOBS) >$(BUILD)/check.log || { tail -40 $(BUILD)/check.log; exit 1; }
+	@tools/format
+	@tools/check-deps
+	@tools/tidy
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -R '^unit\.' -LE 'long|root' >$(BUILD)/check.log \
+	    || { tail -60 $(BUILD)/check.log; exit 1; }
+	@grep 'tests passed' $(BUILD)/check.log
+	@$(BUILD)/bin/vibeq-sim --seeds 1..$(CHECK_SEEDS) --jobs $(JOBS)
 
 bench: configure
 	@deploy/install-deps --bench

@@ -37,7 +37,7 @@ struct vq_msg_hello {
     int64_t stamp_ns;    /* the worker's clock when it sent this; echoed */
     struct vq_span name; /* for people */
     struct vq_span host;
-    struct vq_span software; /* "vibeq 0.1.0" */
+    struct vq_span software; /* "vibeq 0.2.0" */
     struct vq_hash spec;     /* the SPEC it has; all zero: none */
     uint64_t pid;
     int64_t local; /* k of a local worker; -1: remote */

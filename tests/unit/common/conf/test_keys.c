@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/conf/schema.h"
 #include "common/text/file.h"
+#include "tests/unit/page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +106,6 @@ static bool was_described(const struct vq_key *section)
 
 static void describe_rows(struct vq_buf *out, const struct vq_key *keys, const char *prefix)
 {
-    vq_buf_puts(out, "| key | default | value | meaning |\n| --- | --- | --- | --- |\n");
     bool judge_too = strcmp(prefix, "subjects[i].") == 0; /* a judge's keys stand there already */
     for (const struct vq_key *key = keys; key->key != NULL; key++) {
         if (judge_too && strcmp(key->key, "model") == 0) {
@@ -118,11 +118,17 @@ static void describe_rows(struct vq_buf *out, const struct vq_key *keys, const c
         bool is_bool = key->kind == VQ_KEY_KIND_BOOL && key->by_default != NULL;
         const char *given =
             is_bool ? (strcmp(key->by_default, "true") == 0 ? "on" : "off") : key->by_default;
-        vq_buf_printf(out, "| `%s%s` | ", prefix, key->key);
-        vq_buf_printf(out, given == NULL ? "%s" : "`%s`", given == NULL ? "" : given);
-        vq_buf_puts(out, " | ");
-        describe_value(out, key);
-        vq_buf_printf(out, " | %s |\n", key->meaning);
+        struct vq_buf item;
+        vq_buf_init(&item, 1u << 14);
+        vq_buf_printf(&item, "**`%s%s`** (", prefix, key->key);
+        describe_value(&item, key);
+        if (given != NULL) {
+            vq_buf_printf(&item, "; default `%s`", given);
+        }
+        vq_buf_printf(&item, "): %s", key->meaning);
+        assert_int_equal(item.status, VQ_OK);
+        page_item(out, item.at);
+        vq_buf_free(&item);
     }
     vq_buf_putc(out, '\n');
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "common/text/file.h"
+#include "tests/unit/page.h"
 
 #include <string.h>
 
@@ -76,20 +77,25 @@ static void what_makes_no_sense_is_refused(void **state)
 static void the_page_lists_the_table(void **state)
 {
     (void)state;
-    struct vq_buf page, row;
+    struct vq_buf page, row, item;
     struct vq_error err;
     assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/use/ctl.md", 1u << 20, &page, &err), VQ_OK);
     vq_buf_init(&row, 4096);
+    vq_buf_init(&item, 4096);
     for (const struct vq_ctl_command *c = vq_ctl_commands; c->name != NULL; c++) {
         vq_buf_clear(&row);
-        vq_buf_puts(&row, "\n| `");
+        vq_buf_clear(&item);
+        vq_buf_puts(&row, "**`");
         vq_ctl_usage(c, &row);
-        vq_buf_printf(&row, "` | %s |\n", c->help);
+        vq_buf_printf(&row, "`**: %s", c->help);
         assert_int_equal(row.status, VQ_OK);
-        if (strstr(page.at, row.at) == NULL) {
-            fail_msg("docs/use/ctl.md has no line%s", row.at);
+        page_item(&item, row.at);
+        assert_int_equal(item.status, VQ_OK);
+        if (strstr(page.at, item.at) == NULL) {
+            fail_msg("docs/use/ctl.md has no item %s", item.at);
         }
     }
+    vq_buf_free(&item);
     vq_buf_free(&page);
     vq_buf_free(&row);
 }
