@@ -457,7 +457,9 @@ static void on_watch(void *ctx)
 {
     struct vq_redis *r = ctx;
     int64_t now = vq_clock_mono_ns();
-    if (r->state == STATE_CONNECTING && now > r->connect_until_ns) {
+    if (r->state != STATE_CONNECTING && r->oldest == NULL) { /* nothing can be late */
+        vq_timer_stop(r->watch);
+    } else if (r->state == STATE_CONNECTING && now > r->connect_until_ns) {
         give_up(r, VQ_TIMEOUT, "no answer while connecting");
     } else if (r->oldest != NULL && now > r->oldest->deadline_ns) {
         give_up(r, VQ_TIMEOUT, "a command got no reply in time");
@@ -570,6 +572,9 @@ enum vq_status vq_redis_command(struct vq_redis *redis, const struct vq_span *ar
                           .deadline_ns = vq_clock_mono_ns() + redis->deadline_ns};
     *(redis->newest != NULL ? &redis->newest->next : &redis->oldest) = p;
     redis->newest = p;
+    if (!vq_timer_is_running(redis->watch)) {
+        vq_timer_start(redis->watch, WATCH_MS, WATCH_MS);
+    }
     redis->stats.pending++;
     redis->stats.commands++;
     return VQ_OK;

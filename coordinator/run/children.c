@@ -23,6 +23,7 @@
 #define UNREAD_MS        20
 #define HELD_MS          500 /* its worker lives, or is just ending */
 #define STRAYS_EVERY_MS  2000
+#define STRAYS_NEXT_MS   20 /* from one spool to the next */
 #define STRAYS_FIRST_MS  UINT64_C(5) /* workers wait until they are read: a moment */
 
 static void spawn_worker(struct vq_local_worker *w);
@@ -439,14 +440,32 @@ static void look_who_works(struct vq_run *run)
 
 void vq_children_tick(struct vq_run *run)
 {
+    if (run->coord != NULL && run->fatal == VQ_OK) {
+        look_who_works(run);
+    }
+}
+
+void vq_children_turn(struct vq_run *run)
+{
     if (run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
-    look_who_works(run);
     for (uint32_t k = 0; k < run->workers_count; k++) {
         go_on_with_worker(&run->workers[k]);
     }
     go_on_with_strays(run);
+}
+
+/* A spool that is being read continues with a commit, which is an event. */
+int64_t vq_children_wake_ns(const struct vq_run *run)
+{
+    if (run->coord == NULL || run->fatal != VQ_OK || run->import != NULL) {
+        return INT64_MAX;
+    }
+    if (run->import_k < VQ_SPOOLS_MAX) {
+        return vq_run_now() + STRAYS_NEXT_MS * VQ_NS_PER_MS;
+    }
+    return run->done ? INT64_MAX : run->strays_ns;
 }
 
 bool vq_children_quiet(const struct vq_run *run)

@@ -283,6 +283,14 @@ void vq_committer_watch(struct vq_run *run)
     }
 }
 
+/* The wait for the store's lock is another thread's: it makes no event here. */
+int64_t vq_committer_wake_ns(const struct vq_run *run)
+{
+    const struct vq_committer *c = &run->commit;
+    bool writes = c->busy && !c->stored && !c->lock_warned;
+    return writes ? vq_run_now() + VQ_RUN_LOOK_MS * VQ_NS_PER_MS : INT64_MAX;
+}
+
 void vq_committer_free(struct vq_run *run)
 {
     reset(&run->commit);

@@ -15,7 +15,6 @@
 #include <time.h>
 
 #define RELEASE_MS  1000 /* for a shared Redis to hear that keys are free */
-#define CLOCK_NS    VQ_NS_PER_S
 #define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers come one by one */
 #define DAY_S       INT64_C(86400)
 /* how unevenly a connection carries what was sent evenly */
@@ -120,10 +119,12 @@ static enum vq_status open_locks(struct vq_run *run)
     return status;
 }
 
+/* Keys that workers have reported: a pool is locked by them. */
 static void see_keys(struct vq_run *run)
 {
     uint32_t p = 0;
     uint64_t fingerprint = 0;
+    bool more = false;
     while (vq_authority_new_key(run->authority, &p, &fingerprint)) {
         enum vq_status status = run->source.pools->uses.uses[p].base_url == NULL
                                     ? VQ_OK
@@ -132,8 +133,11 @@ static void see_keys(struct vq_run *run)
             vq_run_fatal(run, status, "cannot lock the pools: %s", vq_status_text(status));
             return;
         }
+        more = true;
     }
-    vq_pool_locks_tick(run->locks, vq_run_now());
+    if (more) {
+        vq_pool_locks_tick(run->locks, vq_run_now());
+    }
 }
 
 /* ---- the authority ---- */
@@ -180,7 +184,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         status = vq_authority_create(&params, vq_run_now(), &run->authority, err);
     }
     if (status == VQ_OK) {
-        run->clock_ns = vq_run_now();
+        run->clock_ns = run->seen_ns = vq_run_now(); /* the first look is after the locks are tried */
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
         hold(run);
         vq_advances_say(run);
@@ -322,16 +326,35 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
     return all && count > 0;
 }
 
+void vq_limits_turn(struct vq_run *run)
+{
+    if (run->authority != NULL && run->fatal == VQ_OK) {
+        hold(run);
+        see_keys(run);
+    }
+}
+
+int64_t vq_limits_wake_ns(const struct vq_run *run)
+{
+    if (run->authority == NULL || run->locks == NULL || run->fatal != VQ_OK) {
+        return INT64_MAX;
+    }
+    int64_t wake_ns = run->clock_ns + VQ_RUN_LOOK_MS * VQ_NS_PER_MS;
+    int64_t locks_ns = vq_pool_locks_wake_ns(run->locks);
+    int64_t advances_ns = vq_advances_wake_ns(run);
+    wake_ns = locks_ns < wake_ns ? locks_ns : wake_ns;
+    return advances_ns < wake_ns ? advances_ns : wake_ns;
+}
+
 void vq_limits_tick(struct vq_run *run)
 {
     int64_t now = vq_run_now();
     if (run->authority == NULL || run->fatal != VQ_OK) {
         return;
     }
-    hold(run);
-    see_keys(run);
+    vq_pool_locks_tick(run->locks, now);
     vq_advances_tick(run);
-    if (now - run->clock_ns >= CLOCK_NS) {
+    if (now - run->clock_ns >= VQ_RUN_LOOK_MS * VQ_NS_PER_MS) {
         run->clock_ns = now;
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);
     }

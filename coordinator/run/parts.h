@@ -1,7 +1,7 @@
 /* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core ->
  * actions -> commit -> actions.
  *
- *   run.c       start and stop, in order; the loop's turn
+ *   run.c       start and stop, in order; the loop's turn, and when the next one is due at the latest
  *   begin.c     the start in the call store
  *   stages.c    from stage to stage of the method
  *   dispatch.c  frames in, the core's actions out
@@ -56,9 +56,9 @@
 #define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
 #define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
 #define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
-#define VQ_RUN_TICK_MS             50
 #define VQ_RUN_STATUS_MS           5000  /* status.json */
-#define VQ_RUN_WATCH_MS            250   /* looks for progress */
+#define VQ_RUN_WATCH_MS            250   /* looks for progress, while anything happens */
+#define VQ_RUN_LOOK_MS             1000  /* ... and while nothing does: the wall clock, locks, alarms */
 #define VQ_RUN_DOOR_TELL_MS        60000 /* who was refused at the door is told at most so often */
 #define VQ_RUN_LOCAL_ORPHAN_S      60
 #define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
@@ -80,6 +80,11 @@
 
 struct vq_run;
 struct vq_pool_locks;
+
+/* The loop has no fixed tick. After each turn it sleeps until something happens, or until the earliest of what the parts ask for:
+ * `X_turn` is called in every turn and does what an event has made possible; `X_tick` is called when the wake timer fires, and each
+ * part then does what is due; `X_wake_ns` is when the part needs the next tick at the latest, INT64_MAX if only an event can change
+ * anything. A tick may come earlier. */
 
 /* commit.c */
 #define VQ_ODD_TOLD_MAX 64u
@@ -217,7 +222,8 @@ struct vq_run {
     struct vq_told told;
     struct vq_secret *token;
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    struct vq_timer *tick, *status_timer, *progress_timer;
+    struct vq_timer *wake, *status_timer, *progress_timer;
+    int64_t wake_ns; /* the time that the wake timer is set to */
     struct vq_signal *sigint, *sigterm, *sighup;
     struct vq_terminal terminal;
     bool had_terminal; /* standard error or standard output was one at the start */
@@ -272,7 +278,8 @@ enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_W
 /* dispatch.c */
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_dispatch_close(struct vq_run *run);
-void vq_dispatch_watch(struct vq_run *run); /* who was refused, and what was dropped */
+/* Logs which peers were refused and how many frames were dropped. */
+void vq_dispatch_watch(struct vq_run *run);
 void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
 
 /* commit.c */
@@ -280,8 +287,9 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
 void vq_committer_redis_ready(
     struct vq_run *run); /* Redis is level with the store: apply what waits */
 void vq_committer_watch(struct vq_run *run);
-/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store
- * is in a spool. Does nothing while the store is being written. */
+int64_t vq_committer_wake_ns(const struct vq_run *run);
+/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store is in a spool. Does nothing
+ * while the store is being written. */
 void vq_committer_give_up(struct vq_run *run, const char *why);
 bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
 void vq_committer_free(struct vq_run *run);
@@ -292,6 +300,7 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err) VQ_WA
 enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_redis_close(struct vq_run *run);
 void vq_run_redis_tick(struct vq_run *run);
+int64_t vq_run_redis_wake_ns(const struct vq_run *run);
 void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
 /* Whether `why`, of on_down, says that the server is there and does not let us in. */
 bool vq_run_redis_denies(const char *why);
@@ -315,7 +324,9 @@ enum vq_status vq_children_open(struct vq_run *run,
                                 struct vq_error *err) VQ_WARN_UNUSED; /* paths, logs */
 enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-void vq_children_tick(struct vq_run *run);        /* goes on with imports */
+void vq_children_turn(struct vq_run *run); /* continues the imports of spools */
+void vq_children_tick(struct vq_run *run);
+int64_t vq_children_wake_ns(const struct vq_run *run);
 bool vq_children_quiet(const struct vq_run *run); /* no spool is being read */
 bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
 void vq_children_strays_again(struct vq_run *run); /* looks once more for spools of nobody */
@@ -336,6 +347,7 @@ void vq_told_apply(struct vq_run *run); /* of a run that is resumed: when its co
 /* watch.c */
 void vq_watch_open(struct vq_run *run);
 void vq_watch_tick(struct vq_run *run);
+int64_t vq_watch_wake_ns(const struct vq_run *run);
 
 /* Calls that are durable now. */
 void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count);
@@ -355,7 +367,9 @@ void vq_progress_look(struct vq_run *run); /* whether it was, without a signal *
 /* wait_ns: for so long workers of an earlier process may go by what they were granted. */
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns,
                               struct vq_error *err) VQ_WARN_UNUSED;
+void vq_limits_turn(struct vq_run *run); /* holds, and keys that workers reported */
 void vq_limits_tick(struct vq_run *run);
+int64_t vq_limits_wake_ns(const struct vq_run *run);
 /* Says what befell the pools since it looked last; so does a tick. */
 void vq_limits_see(struct vq_run *run);
 bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* nobody needs it */
@@ -374,6 +388,7 @@ void vq_learned_tick(struct vq_run *run); /* says and writes what is new */
 /* Before a GRANT goes out. false: it must not; the run has failed. */
 bool vq_advances_cover(struct vq_run *run);
 void vq_advances_tick(struct vq_run *run);
+int64_t vq_advances_wake_ns(const struct vq_run *run);
 void vq_advances_end(struct vq_run *run);
 void vq_advances_say(struct vq_run *run); /* to the person: what is missed from the time before */
 

@@ -60,6 +60,7 @@ struct vq_pool_locks {
     struct use *uses;
     size_t uses_count, uses_cap;
     struct pool pools[VQ_AUTHORITY_POOLS_MAX];
+    int64_t wake_ns; /* when the next tick is due */
 };
 
 /* A hash a key: owner -> "END_MS SHARE WHO". ARGV: me, my uid, TTL in ms, share, who I am, the
@@ -173,6 +174,7 @@ enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, co
     if (wanted > entry->share) { /* what is held with less has to be taken anew */
         entry->share = wanted;
         entry->redis_until_ns = entry->redis_next_ns = entry->file_next_ns = INT64_MIN;
+        locks->wake_ns = INT64_MIN;
     }
     for (size_t i = 0; i < locks->uses_count; i++) {
         if (locks->uses[i].pool == pool && locks->uses[i].entry == at) {
@@ -184,6 +186,7 @@ enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, co
     locks->uses = uses;
     locks->uses[locks->uses_count++] = (struct use){.pool = pool, .entry = at};
     locks->pools[pool].wanted = true;
+    locks->wake_ns = INT64_MIN;
     return VQ_OK;
 }
 
@@ -236,6 +239,7 @@ static void on_taken(void *ctx, enum vq_status status, const struct vq_redis_rep
         struct entry *entry = &locks->entries[request->entry];
         int64_t term_ns = (int64_t)locks->options.term_ms * VQ_NS_PER_MS;
         entry->request = NULL;
+        locks->wake_ns = INT64_MIN;
         bool said = status == VQ_OK && reply->type == VQ_REDIS_ARRAY && reply->items == 2;
         struct vq_span word = said ? vq_redis_reply_item(reply, 0).text : vq_span("", 0);
         struct vq_span who = said ? vq_redis_reply_item(reply, 1).text : vq_span("", 0);
@@ -310,14 +314,38 @@ static void tell(struct vq_pool_locks *locks, uint32_t p, const struct entry *mi
     }
 }
 
+/* When the key's file or its entry in Redis is tried again, or the entry is held no longer. */
+static int64_t entry_wake_ns(const struct vq_pool_locks *locks, const struct entry *entry,
+                             int64_t now_ns)
+{
+    int64_t wake_ns = entry->file_next_ns;
+    if (locks->options.redis != NULL && entry->file != NULL) {
+        if (entry->request == NULL && entry->redis_next_ns < wake_ns) {
+            wake_ns = entry->redis_next_ns;
+        }
+        if (entry->redis_until_ns > now_ns && entry->redis_until_ns < wake_ns) {
+            wake_ns = entry->redis_until_ns;
+        }
+    }
+    return wake_ns;
+}
+
+int64_t vq_pool_locks_wake_ns(const struct vq_pool_locks *locks)
+{
+    return locks->wake_ns;
+}
+
 void vq_pool_locks_tick(struct vq_pool_locks *locks, int64_t now_ns)
 {
     const struct entry *missing[VQ_AUTHORITY_POOLS_MAX] = {NULL};
+    locks->wake_ns = INT64_MAX;
     for (uint32_t i = 0; i < locks->entries_count; i++) {
         try_file(locks, &locks->entries[i], now_ns);
         if (locks->options.redis != NULL) {
             try_redis(locks, i, now_ns);
         }
+        int64_t wake_ns = entry_wake_ns(locks, &locks->entries[i], now_ns);
+        locks->wake_ns = wake_ns < locks->wake_ns ? wake_ns : locks->wake_ns;
     }
     for (size_t i = 0; i < locks->uses_count; i++) {
         const struct entry *entry = &locks->entries[locks->uses[i].entry];

@@ -318,13 +318,17 @@ static void on_checked(void *ctx, enum vq_status status, const char *text)
     }
 }
 
-/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a
- * run that another has taken. */
+static int64_t check_due_ns(const struct vq_run *run)
+{
+    int64_t every_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS / OWNER_CHECKS_A_TERM;
+    return run->redis.checked_ns + every_ns;
+}
+
+/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a run that another has taken. */
 static void check_owner(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
-    int64_t every_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS / OWNER_CHECKS_A_TERM;
-    if (r->phase != VQ_PHASE_UP || r->checking || vq_run_now() - r->checked_ns < every_ns) {
+    if (r->phase != VQ_PHASE_UP || r->checking || vq_run_now() < check_due_ns(run)) {
         return;
     }
     r->checking = true;
@@ -337,10 +341,19 @@ void vq_run_redis_tick(struct vq_run *run)
     struct vq_run_redis *r = &run->redis;
     check_owner(run);
     if (r->phase != VQ_PHASE_UP && !r->told &&
-        vq_run_now() - r->down_since_ns > AWAY_SAID_AFTER_NS) {
+        vq_run_now() - r->down_since_ns >= AWAY_SAID_AFTER_NS) {
         vq_run_message(run, "Redis is away (%s); the run waits, nothing is lost.", r->why);
         r->told = true;
     }
+}
+
+int64_t vq_run_redis_wake_ns(const struct vq_run *run)
+{
+    const struct vq_run_redis *r = &run->redis;
+    if (r->phase == VQ_PHASE_UP) {
+        return r->checking ? INT64_MAX : check_due_ns(run);
+    }
+    return r->told ? INT64_MAX : r->down_since_ns + AWAY_SAID_AFTER_NS;
 }
 
 void vq_run_redis_close(struct vq_run *run)

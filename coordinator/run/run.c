@@ -76,9 +76,10 @@ static void stop_without_redis(struct vq_run *run)
     }
 }
 
-static void on_tick(void *ctx)
+static void on_wake(void *ctx)
 {
     struct vq_run *run = ctx;
+    run->wake_ns = INT64_MAX;
     if (run->coord != NULL && run->fatal == VQ_OK) {
         enum vq_status status = vq_coord_tick(run->coord, vq_run_now());
         if (status != VQ_OK) {
@@ -87,7 +88,6 @@ static void on_tick(void *ctx)
     }
     vq_limits_tick(run);
     vq_run_redis_tick(run);
-    stop_without_redis(run);
     vq_committer_watch(run);
     vq_children_tick(run);
     vq_dispatch_watch(run);
@@ -104,11 +104,50 @@ static void on_progress_timer(void *ctx)
     vq_progress_line(ctx);
 }
 
+/* When the run needs a tick at the latest. */
+static int64_t next_wake_ns(const struct vq_run *run)
+{
+    bool has_core = run->coord != NULL && run->fatal == VQ_OK;
+    bool drains = run->draining && run->redis.phase != VQ_PHASE_UP && !run->stopped;
+    const int64_t wakes[] = {has_core ? vq_coord_wake_ns(run->coord) : INT64_MAX,
+                             drains && run->interrupts == 1 ? run->drain_until_ns : INT64_MAX,
+                             vq_limits_wake_ns(run),
+                             vq_run_redis_wake_ns(run),
+                             vq_committer_wake_ns(run),
+                             vq_children_wake_ns(run),
+                             vq_watch_wake_ns(run)};
+    int64_t wake_ns = INT64_MAX;
+    for (size_t i = 0; i < VQ_COUNT(wakes); i++) {
+        wake_ns = wakes[i] < wake_ns ? wakes[i] : wake_ns;
+    }
+    return wake_ns;
+}
+
+static void set_wake(struct vq_run *run)
+{
+    int64_t wake_ns = next_wake_ns(run);
+    if (wake_ns == run->wake_ns) {
+        return;
+    }
+    run->wake_ns = wake_ns;
+    if (wake_ns == INT64_MAX) {
+        vq_timer_stop(run->wake);
+        return;
+    }
+    int64_t now_ns = vq_run_now();
+    int64_t left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
+    vq_timer_start(run->wake, (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
+}
+
 static void on_turn(void *ctx)
 {
     struct vq_run *run = ctx;
+    vq_limits_turn(run);
+    stop_without_redis(run);
+    vq_children_turn(run);
     vq_dispatch_pump(run);
     vq_stages_turn(run);
+    set_wake(run);
     if ((run->finished || run->stopped) && !run->done) {
         vq_loop_stop(run->loop);
     }
@@ -125,7 +164,7 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->sigint));
     VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->sigterm));
     VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->sighup));
-    VQ_TRY(vq_timer_create(run->loop, on_tick, run, &run->tick));
+    VQ_TRY(vq_timer_create(run->loop, on_wake, run, &run->wake));
     VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->status_timer));
     return vq_timer_create(run->loop, on_progress_timer, run, &run->progress_timer);
 }
@@ -162,7 +201,8 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_children_workers(run, err));
     vq_watch_open(run);
     vq_loop_on_turn(run->loop, on_turn, run);
-    vq_timer_start(run->tick, VQ_RUN_TICK_MS, VQ_RUN_TICK_MS);
+    run->wake_ns = INT64_MAX;
+    vq_timer_start(run->wake, 0, 0);
     vq_timer_start(run->status_timer, 0, VQ_RUN_STATUS_MS);
     uint64_t progress_ms = run->terminal.is_tty ? 250 : 10000;
     vq_timer_start(run->progress_timer, progress_ms, progress_ms);
@@ -324,7 +364,7 @@ static void close_all(struct vq_run *run)
     vq_children_close(run);
     vq_dispatch_close(run);
     vq_run_redis_close(run);
-    vq_timer_destroy(&run->tick);
+    vq_timer_destroy(&run->wake);
     vq_timer_destroy(&run->status_timer);
     vq_timer_destroy(&run->progress_timer);
     vq_signal_destroy(&run->sigint);

@@ -88,6 +88,11 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
     return changed;
 }
 
+int64_t vq_watch_wake_ns(const struct vq_run *run)
+{
+    return run->coord == NULL ? INT64_MAX : run->watched_ns + VQ_RUN_LOOK_MS * VQ_NS_PER_MS;
+}
+
 void vq_watch_tick(struct vq_run *run)
 {
     int64_t now_ns = vq_run_now();

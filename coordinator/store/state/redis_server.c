@@ -51,8 +51,11 @@ struct vq_redis_server {
 
 static void become(struct vq_redis_server *s, enum vq_redis_server_state state)
 {
+    uint64_t pause_ms =
+        state == VQ_REDIS_SERVER_READY ? VQ_REDIS_SERVER_LOOK_MS : VQ_REDIS_SERVER_POLL_MS;
     s->state = state;
     s->since_ns = vq_clock_mono_ns();
+    vq_timer_start(s->timer, pause_ms, pause_ms);
     if (s->options.changed != NULL) {
         s->options.changed(s->options.ctx, state, s->text.text);
     }
@@ -116,6 +119,7 @@ static void on_exited(void *ctx, struct vq_child_exit how)
     struct vq_redis_server *s = ctx;
     s->ended = true;
     s->how = how;
+    vq_timer_start(s->timer, 0, VQ_REDIS_SERVER_POLL_MS);
 }
 
 static enum vq_status write_pid(struct vq_redis_server *s)

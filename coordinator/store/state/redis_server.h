@@ -12,6 +12,7 @@
 #define VQ_REDIS_SERVER_LOCK_MS      10000 /* for the end of a killed coordinator's server */
 #define VQ_REDIS_SERVER_KILL_MS      3000  /* of these: then it gets SIGTERM, at 2/3 SIGKILL */
 #define VQ_REDIS_SERVER_POLL_MS      50
+#define VQ_REDIS_SERVER_LOOK_MS      1000   /* while it is ready: whether its socket is there */
 #define VQ_REDIS_SERVER_READY_MS     120000 /* for reading its file */
 #define VQ_REDIS_SERVER_RETRY_MS     100    /* first pause before a restart; doubles */
 #define VQ_REDIS_SERVER_RETRY_MAX_MS 5000
