@@ -100,7 +100,6 @@ static void set_up(struct bench *b, const char *folder)
 
 static void fill(struct bench *b, struct vq_batch *batch, uint32_t results, struct vq_span text)
 {
-    vq_batch_clear(batch);
     for (uint32_t i = 0; i < results; i++) {
         uint64_t task = b->next_task++;
         struct vq_result r = {.task = task,
@@ -119,17 +118,18 @@ static void fill(struct bench *b, struct vq_batch *batch, uint32_t results, stru
         b->results[i] = r;
         b->workers[i] = vq_span_str("worker-0");
     }
-    must(vq_batch_lend(batch, b->results, b->workers, results), &b->err);
+    *batch =
+        (struct vq_batch){.results = b->results, .workers = b->workers, .results_count = results};
 }
 
 static void measure_commits(struct bench *b, uint32_t results, uint32_t bytes, uint32_t commits)
 {
     char *text = vq_alloc(bytes, 1);
-    struct vq_batch *batch = NULL;
+    struct vq_batch batch;
     b->results = vq_alloc(results, sizeof(*b->results));
     b->workers = vq_alloc(results, sizeof(*b->workers));
     bool room = text != NULL && b->results != NULL && b->workers != NULL;
-    must(room ? vq_batch_create(&batch) : VQ_NOMEM, &b->err);
+    must(room ? VQ_OK : VQ_NOMEM, &b->err);
     static const char words[] = "Output A keeps its sentences short, and it names its source. ";
     for (uint32_t i = 0; i < bytes; i++) {
         text[i] = words[i % (sizeof(words) - 1)];
@@ -138,14 +138,13 @@ static void measure_commits(struct bench *b, uint32_t results, uint32_t bytes, u
     int64_t ns = 0;
     for (uint32_t i = 0; i < commits; i++) {
         struct vq_commit commit;
-        fill(b, batch, results, vq_span(text, bytes));
+        fill(b, &batch, results, vq_span(text, bytes));
         int64_t from = vq_clock_mono_ns();
-        must(vq_commit_run(b->calls, &b->plan, &b->run, b->epoch, batch, 0, &commit, &b->err),
+        must(vq_commit_run(b->calls, &b->plan, &b->run, b->epoch, &batch, 0, &commit, &b->err),
              &b->err);
         ns += vq_clock_mono_ns() - from;
         vq_commit_free(&commit);
     }
-    vq_batch_destroy(&batch);
     vq_free(b->results);
     vq_free(b->workers);
     vq_free(text);

@@ -11,7 +11,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/run/parts.h"
-#include "coordinator/store/calls/batch.h"
 #include "methods/files/job_work.h"
 
 #include <stdlib.h>
@@ -102,17 +101,18 @@ static int64_t thread_cpu_ns(void)
 
 static int by_task(const void *a, const void *b)
 {
-    const struct vq_standing *x = a;
-    const struct vq_standing *y = b;
+    const struct vq_settled *x = a;
+    const struct vq_settled *y = b;
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* A commit that keeps nothing. Every answer of this bench is a parsed A or B, so that an outcome stands as it came. */
+/* A commit that keeps nothing. Every answer of this bench is a parsed A or B, so that an outcome
+ * stands as it came. */
 static enum vq_status commit_nowhere(const struct vq_batch *batch, struct vq_commit *ret_commit)
 {
     static uint64_t n;
     size_t count = batch->results_count;
-    struct vq_standing *standing = vq_alloc(2 * count, sizeof(*standing));
+    struct vq_settled *standing = vq_alloc(2 * count, sizeof(*standing));
     if (standing == NULL) {
         return VQ_NOMEM;
     }
@@ -122,8 +122,8 @@ static enum vq_status commit_nowhere(const struct vq_batch *batch, struct vq_com
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t first = batch->results[i].task & ~UINT64_C(1);
-        standing[2 * i] = (struct vq_standing){first, seen.outcomes[first]};
-        standing[2 * i + 1] = (struct vq_standing){first + 1, seen.outcomes[first + 1]};
+        standing[2 * i] = (struct vq_settled){first, seen.outcomes[first]};
+        standing[2 * i + 1] = (struct vq_settled){first + 1, seen.outcomes[first + 1]};
     }
     qsort(standing, 2 * count, sizeof(*standing), by_task);
     size_t kept = 0;

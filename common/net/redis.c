@@ -48,8 +48,8 @@ struct pending {
 };
 
 /* A host's address is looked up in the thread pool: hiredis itself would stop the loop for it.
- * Outlives a client that goes. A host with several addresses (localhost is often ::1 and 127.0.0.1, and a server may
- * listen on one of them) is tried by each in turn. */
+ * Outlives a client that goes. A host with several addresses (localhost is often ::1 and 127.0.0.1,
+ * and a server may listen on one of them) is tried by each in turn. */
 struct lookup {
     struct vq_redis *redis; /* NULL: nobody waits any more */
     uint32_t turn;

@@ -340,7 +340,7 @@ bool vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *r
     if (next_entry(c, ret_action)) {
         return true;
     }
-    const struct vq_coord_batch *batch = vq_coord_gather_commit(c); /* after the end: of spools */
+    const struct vq_batch *batch = vq_coord_gather_commit(c); /* after the end: of spools */
     if (batch == NULL) {
         return false;
     }

@@ -117,7 +117,7 @@ enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32
     struct vq_coord_gather *g = c->gather;
     VQ_TRY(vq_grow((void **)&g->failures, &g->failures_cap, g->failures_count + 1,
                    sizeof(*g->failures), VQ_COORD_SHARDS_MAX));
-    g->failures[g->failures_count++] = (struct vq_coord_failure){task, repeat, outcome};
+    g->failures[g->failures_count++] = (struct vq_batch_failure){task, repeat, outcome};
     return VQ_OK;
 }
 
@@ -186,7 +186,7 @@ void vq_coord_gather_free(struct vq_coord_gather *g)
     *g = (struct vq_coord_gather){0};
 }
 
-const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
+const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
 {
     if (c->in_flight != NULL || vq_coord_gather_empty(c)) {
         return NULL;
@@ -195,16 +195,16 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
     for (size_t n = 0; n < g->settled_count; n++) { /* a commit may have made it not needed since */
         g->settled[n].outcome = (enum vq_outcome)c->outcome[g->settled[n].task];
     }
-    g->batch = (struct vq_coord_batch){.no = c->batch_n++,
-                                       .results = g->results,
-                                       .workers = g->workers,
-                                       .results_count = g->results_count,
-                                       .failures = g->failures,
-                                       .failures_count = g->failures_count,
-                                       .settled = g->settled,
-                                       .settled_count = g->settled_count,
-                                       .reopened = g->reopened,
-                                       .reopened_count = g->reopened_count};
+    g->batch = (struct vq_batch){.no = c->batch_n++,
+                                 .results = g->results,
+                                 .workers = g->workers,
+                                 .results_count = g->results_count,
+                                 .failures = g->failures,
+                                 .failures_count = g->failures_count,
+                                 .settled = g->settled,
+                                 .settled_count = g->settled_count,
+                                 .reopened = g->reopened,
+                                 .reopened_count = g->reopened_count};
     c->in_flight = g;
     c->gather = g == &c->gathers[0] ? &c->gathers[1] : &c->gathers[0];
     return &g->batch;
@@ -474,7 +474,7 @@ static bool is_overtaken(const struct vq_coord *c, const struct vq_settled *sett
            vq_outcome_is_answered(settled->outcome);
 }
 
-static void failure_committed(struct vq_coord *c, const struct vq_coord_failure *f)
+static void failure_committed(struct vq_coord *c, const struct vq_batch_failure *f)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, vq_coord_shard_of(c, f->task));
     if (shard == NULL) {

@@ -24,6 +24,7 @@
 #include "common/judge/alike.h"
 #include "coordinator/pools/authority.h"
 #include "coordinator/queue/attempts.h"
+#include "coordinator/queue/batch.h"
 #include "coordinator/queue/brake.h"
 #include "coordinator/queue/task_state.h"
 #include "proto/grid.h"
@@ -161,11 +162,6 @@ enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
                                size_t *ret_taken) VQ_WARN_UNUSED;
 uint64_t vq_coord_imported_no(const struct vq_coord *c); /* 0: nothing imported */
 
-struct vq_settled {
-    uint64_t task;
-    enum vq_outcome outcome;
-};
-
 /* Of the batch `no`, before it is said to be committed: the results whose calls the ledger had
  * already. They are ACKed like any, and cost nothing again. VQ_NOMEM, VQ_BUG. */
 enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
@@ -224,7 +220,8 @@ enum vq_coord_action_type {
     VQ_COORD_SPEC,   /* `send.peer`: send a SPEC of send.session; the shell has the body */
     VQ_COORD_SAMPLE, /* `sample`: send a SAMPLE; the shell has the texts */
     VQ_COORD_LOOKUP, /* `shard`: look its tasks up, answer with vq_coord_looked_up */
-    /* `batch`: commit it, answer with vq_coord_committed. The next COMMIT comes after that */
+    /* `batch`: commit it, answer with vq_coord_committed; the next COMMIT comes after that. The
+     * batch is the core's memory, shared read-only until vq_coord_committed or vq_coord_destroy */
     VQ_COORD_COMMIT,
     /* `send.peer`: its session has ended; the peer may say HELLO again. If it was a local worker's
      * and nobody holds its spool, import that now, before the next action: its tasks are about to
@@ -236,32 +233,6 @@ enum vq_coord_action_type {
     VQ_COORD_FINISHED,
     /* `stopped`: the run cannot or shall not go on; resumable. Once, and never after FINISHED */
     VQ_COORD_STOPPED,
-};
-
-/* a task that fails without a result: a failure row for (run uid, hash of task and repeat) */
-struct vq_coord_failure {
-    uint64_t task;
-    uint32_t repeat;
-    enum vq_outcome outcome;
-};
-
-/* What one commit makes durable. Results may be of another stage (their `stage` says so): the store
- * records them, they settle nothing. The core's memory, unchanged and shared read-only with the
- * shell (also another thread of it) from COMMIT until vq_coord_committed or vq_coord_destroy. */
-struct vq_coord_batch {
-    uint64_t no; /* 1, 2, ... in this process */
-    const struct vq_result *results;
-    const struct vq_span *workers; /* results_count of them: the name of who brought it */
-    size_t results_count;
-    const struct vq_coord_failure *failures;
-    size_t failures_count;
-    /* found terminal by a look-up: for the run's columns only, before what the commit settles */
-    const struct vq_settled *settled;
-    size_t settled_count;
-    /* failed tasks whose failure rows are to be lifted, before anything else of the batch fails:
-     * what stands then is settled like that of a result (NONE: it is open) */
-    const uint64_t *reopened;
-    size_t reopened_count;
 };
 
 enum vq_coord_stop {
@@ -293,7 +264,7 @@ struct vq_coord_action {
             uint32_t sample;
         } sample;
         uint64_t shard;
-        const struct vq_coord_batch *batch;
+        const struct vq_batch *batch;
         struct {
             enum vq_coord_note_level level;
             const char *text;

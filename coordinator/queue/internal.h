@@ -226,11 +226,11 @@ struct vq_coord_chunk {
 };
 
 struct vq_coord_gather {
-    struct vq_coord_batch batch; /* as the shell sees it; made when it is committed */
+    struct vq_batch batch; /* as the shell sees it; made when it is committed */
     struct vq_result *results;
     struct vq_span *workers;
     size_t results_count, results_cap, workers_cap;
-    struct vq_coord_failure *failures;
+    struct vq_batch_failure *failures;
     size_t failures_count, failures_cap;
     struct vq_settled *settled;
     size_t settled_count, settled_cap;
@@ -620,7 +620,7 @@ enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task,
 /* *ret_full: no room in this batch. */
 enum vq_status vq_coord_gather_reopened(struct vq_coord *c, uint64_t task,
                                         bool *ret_full) VQ_WARN_UNUSED;
-const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c); /* NULL: nothing to do */
+const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c); /* NULL: nothing to do */
 void vq_coord_gather_free(struct vq_coord_gather *gather);
 /* Results of a session (NULL: imported). Takes as many as there is room for. */
 enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,

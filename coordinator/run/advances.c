@@ -49,8 +49,9 @@ void vq_advances_tick(struct vq_run *run)
 
 int64_t vq_advances_wake_ns(const struct vq_run *run)
 {
-    return vq_authority_advances_due(run->authority) == VQ_ADVANCES_KEPT ? INT64_MAX
-                                                                         : run->advances_ns + LESS_NS;
+    return vq_authority_advances_due(run->authority) == VQ_ADVANCES_KEPT
+               ? INT64_MAX
+               : run->advances_ns + LESS_NS;
 }
 
 /* All tasks are settled: whether nobody lists a call all the same. */

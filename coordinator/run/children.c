@@ -23,7 +23,7 @@
 #define UNREAD_MS        20
 #define HELD_MS          500 /* its worker lives, or is just ending */
 #define STRAYS_EVERY_MS  2000
-#define STRAYS_NEXT_MS   20 /* from one spool to the next */
+#define STRAYS_NEXT_MS   20          /* from one spool to the next */
 #define STRAYS_FIRST_MS  UINT64_C(5) /* workers wait until they are read: a moment */
 
 static void spawn_worker(struct vq_local_worker *w);

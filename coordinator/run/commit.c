@@ -27,8 +27,8 @@ static void reset(struct vq_committer *c)
 
 static int by_task(const void *a, const void *b)
 {
-    const struct vq_standing *x = a;
-    const struct vq_standing *y = b;
+    const struct vq_settled *x = a;
+    const struct vq_settled *y = b;
     return (x->task > y->task) - (x->task < y->task);
 }
 
@@ -44,13 +44,13 @@ static enum vq_status merge(struct vq_committer *c)
     size_t at = 0;
     for (size_t i = 0; i < c->from->settled_count; i++) {
         const struct vq_settled *s = &c->from->settled[i];
-        struct vq_standing key = {.task = s->task};
+        struct vq_settled key = {.task = s->task};
         if (c->commit.standing_count > 0 &&
             bsearch(&key, c->commit.standing, c->commit.standing_count, sizeof(key), by_task) !=
                 NULL) {
             continue;
         }
-        c->merged[at++] = (struct vq_standing){.task = s->task, .outcome = (uint8_t)s->outcome};
+        c->merged[at++] = *s;
     }
     if (c->commit.standing_count > 0) {
         memcpy(c->merged + at, c->commit.standing, c->commit.standing_count * sizeof(*c->merged));
@@ -84,7 +84,7 @@ static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span k
 
 /* Answers that cannot be votes, each kind once per pool: people set a key, or ask for more tokens,
  * before they pay for the rest. */
-static void tell_odd(struct vq_run *run, const struct vq_coord_batch *batch)
+static void tell_odd(struct vq_run *run, const struct vq_batch *batch)
 {
     for (size_t i = 0; i < batch->results_count; i++) {
         const struct vq_result *r = &batch->results[i];
@@ -107,16 +107,9 @@ static void tell_odd(struct vq_run *run, const struct vq_coord_batch *batch)
 static void tell_core(struct vq_run *run)
 {
     struct vq_committer *c = &run->commit;
-    struct vq_settled *settled = vq_alloc(c->merged_count, sizeof(*settled));
-    if (settled == NULL) {
-        vq_run_fatal(run, VQ_NOMEM, "out of memory after a commit");
-        return;
-    }
+    struct vq_settled *settled = c->merged;
     size_t n = c->merged_count;
-    for (size_t i = 0; i < n; i++) {
-        settled[i] = (struct vq_settled){.task = c->merged[i].task,
-                                         .outcome = (enum vq_outcome)c->merged[i].outcome};
-    }
+    c->merged = NULL;
     tell_odd(run, c->from);
     for (size_t i = 0; i < c->from->results_count; i++) {
         vq_failures_see(&run->failures, &c->from->results[i]);
@@ -165,7 +158,7 @@ static void work(void *ctx)
     struct vq_run *run = ctx;
     struct vq_committer *c = &run->commit;
     c->status = vq_commit_run(run->calls, &run->asking->plan, &run->owner.uid, run->owner.epoch,
-                              c->batch, vq_clock_unix_ms(), &c->commit, &c->err);
+                              c->from, vq_clock_unix_ms(), &c->commit, &c->err);
 }
 
 static void give_up(struct vq_run *run, const char *why)
@@ -205,7 +198,6 @@ static void done(void *ctx)
 {
     struct vq_run *run = ctx;
     struct vq_committer *c = &run->commit;
-    vq_batch_clear(c->batch);
     if (run->fatal != VQ_OK) {
         return;
     }
@@ -231,19 +223,7 @@ static void done(void *ctx)
     vq_loop_again(run->loop);
 }
 
-static enum vq_status fill(struct vq_batch *batch, const struct vq_coord_batch *from)
-{
-    VQ_TRY(vq_batch_lend(batch, from->results, from->workers, from->results_count));
-    for (size_t i = 0; i < from->reopened_count; i++) {
-        VQ_TRY(vq_batch_reopen(batch, from->reopened[i]));
-    }
-    for (size_t i = 0; i < from->failures_count; i++) {
-        VQ_TRY(vq_batch_fail(batch, from->failures[i].task, from->failures[i].outcome));
-    }
-    return VQ_OK;
-}
-
-void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch)
+void vq_committer_start(struct vq_run *run, const struct vq_batch *batch)
 {
     struct vq_committer *c = &run->commit;
     VQ_ASSERT(!c->busy);
@@ -251,14 +231,8 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch)
     c->from = batch;
     c->err.text[0] = '\0';
     c->lock_warned = false;
-    enum vq_status status = c->batch == NULL ? vq_batch_create(&c->batch) : VQ_OK;
-    if (status == VQ_OK) {
-        status = fill(c->batch, batch);
-    }
     VQ_CRASH_POINT(commit_handed_over);
-    if (status == VQ_OK) {
-        status = vq_loop_work(run->loop, work, done, run);
-    }
+    enum vq_status status = vq_loop_work(run->loop, work, done, run);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "cannot begin a commit: %s", vq_status_text(status));
     }
@@ -294,5 +268,4 @@ int64_t vq_committer_wake_ns(const struct vq_run *run)
 void vq_committer_free(struct vq_run *run)
 {
     reset(&run->commit);
-    vq_batch_destroy(&run->commit.batch);
 }

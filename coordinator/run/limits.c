@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define RELEASE_MS  1000 /* for a shared Redis to hear that keys are free */
+#define RELEASE_MS  1000              /* for a shared Redis to hear that keys are free */
 #define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers come one by one */
 #define DAY_S       INT64_C(86400)
 /* how unevenly a connection carries what was sent evenly */
@@ -184,7 +184,9 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         status = vq_authority_create(&params, vq_run_now(), &run->authority, err);
     }
     if (status == VQ_OK) {
-        run->clock_ns = run->seen_ns = vq_run_now(); /* the first look is after the locks are tried */
+        run->clock_ns = vq_run_now();
+        run->seen_ns =
+            run->clock_ns; /* first seen when a shared Redis had time to answer for locks */
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
         hold(run);
         vq_advances_say(run);

@@ -1,7 +1,7 @@
 /* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core ->
  * actions -> commit -> actions.
  *
- *   run.c       start and stop, in order; the loop's turn, and when the next one is due at the latest
+ *   run.c       start and stop, in order; the loop's turn, and when the next one is due
  *   begin.c     the start in the call store
  *   stages.c    from stage to stage of the method
  *   dispatch.c  frames in, the core's actions out
@@ -57,8 +57,8 @@
 #define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
 #define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
 #define VQ_RUN_STATUS_MS           5000  /* status.json */
-#define VQ_RUN_WATCH_MS            250   /* looks for progress, while anything happens */
-#define VQ_RUN_LOOK_MS             1000  /* ... and while nothing does: the wall clock, locks, alarms */
+#define VQ_RUN_WATCH_MS            250   /* looks for progress, while anything happens ... */
+#define VQ_RUN_LOOK_MS             1000  /* ... and while nothing does; so with the wall clock */
 #define VQ_RUN_DOOR_TELL_MS        60000 /* who was refused at the door is told at most so often */
 #define VQ_RUN_LOCAL_ORPHAN_S      60
 #define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
@@ -81,22 +81,22 @@
 struct vq_run;
 struct vq_pool_locks;
 
-/* The loop has no fixed tick. After each turn it sleeps until something happens, or until the earliest of what the parts ask for:
- * `X_turn` is called in every turn and does what an event has made possible; `X_tick` is called when the wake timer fires, and each
- * part then does what is due; `X_wake_ns` is when the part needs the next tick at the latest, INT64_MAX if only an event can change
- * anything. A tick may come earlier. */
+/* The loop has no fixed tick. After each turn it sleeps until something happens, or until the
+ * earliest of what the parts ask for: `X_turn` is called in every turn and does what an event has
+ * made possible; `X_tick` is called when the wake timer fires, and each part then does what is due;
+ * `X_wake_ns` is when the part needs the next tick at the latest, INT64_MAX if only an event can
+ * change anything. A tick may come earlier. */
 
 /* commit.c */
 #define VQ_ODD_TOLD_MAX 64u
 struct vq_committer {
     bool busy;
-    const struct vq_coord_batch *from; /* the core's, until vq_coord_committed */
-    struct vq_batch *batch;
+    const struct vq_batch *from; /* the core's, until vq_coord_committed */
     struct vq_commit commit;
     bool stored; /* the store has it; Redis may not */
     enum vq_status status;
     struct vq_error err;
-    struct vq_standing *merged; /* commit.standing + what look-ups found */
+    struct vq_settled *merged; /* commit.standing, and what look-ups found */
     size_t merged_count;
     bool lock_warned;
 };
@@ -283,13 +283,13 @@ void vq_dispatch_watch(struct vq_run *run);
 void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
 
 /* commit.c */
-void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
+void vq_committer_start(struct vq_run *run, const struct vq_batch *batch);
 void vq_committer_redis_ready(
     struct vq_run *run); /* Redis is level with the store: apply what waits */
 void vq_committer_watch(struct vq_run *run);
 int64_t vq_committer_wake_ns(const struct vq_run *run);
-/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store is in a spool. Does nothing
- * while the store is being written. */
+/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store
+ * is in a spool. Does nothing while the store is being written. */
 void vq_committer_give_up(struct vq_run *run, const char *why);
 bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
 void vq_committer_free(struct vq_run *run);

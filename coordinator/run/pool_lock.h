@@ -41,7 +41,8 @@ enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, co
                                   uint64_t fingerprint, double share) VQ_WARN_UNUSED;
 /* Tries what is not ours (each once a second), renews what is, and says what has changed. */
 void vq_pool_locks_tick(struct vq_pool_locks *locks, int64_t now_ns);
-/* When the next tick is due at the latest; INT64_MIN: now. A reply of the shared Redis makes it earlier. */
+/* When the next tick is due at the latest; INT64_MIN: now. A reply of the shared Redis makes it
+ * earlier. */
 int64_t vq_pool_locks_wake_ns(const struct vq_pool_locks *locks);
 bool vq_pool_locks_ours(const struct vq_pool_locks *locks, uint32_t pool); /* as told last */
 /* Nothing of this run is out any more: gives all back, says nothing. What is wanted afterwards is

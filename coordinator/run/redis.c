@@ -324,7 +324,8 @@ static int64_t check_due_ns(const struct vq_run *run)
     return run->redis.checked_ns + every_ns;
 }
 
-/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a run that another has taken. */
+/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a
+ * run that another has taken. */
 static void check_owner(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;

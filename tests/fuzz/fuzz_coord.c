@@ -1,7 +1,8 @@
-/* The coordinator's core under any sequence of events: bytes choose what workers say, when time passes, and when the store answers. The
- * store is the simulation's model. After each event: no assertion has failed, the core goes on, every task is counted once in a
- * state and an outcome (I1, I2), what the core holds to be settled is what the store says, nothing is ACKed before it is in the
- * ledger, and no fence is given twice (I5). */
+/* The coordinator's core under any sequence of events: bytes choose what workers say, when time
+ * passes, and when the store answers. The store is the simulation's model. After each event: no
+ * assertion has failed, the core goes on, every task is counted once in a state and an outcome (I1,
+ * I2), what the core holds to be settled is what the store says, nothing is ACKed before it is in
+ * the ledger, and no fence is given twice (I5). */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/queue/coord.h"
@@ -27,7 +28,7 @@ struct world {
     uint64_t leases_count, fence_n;
     uint64_t lookups[LOOKUPS];
     size_t lookups_count;
-    const struct vq_coord_batch *batch;
+    const struct vq_batch *batch;
     bool finished, stopped;
     /* what a message points to */
     struct vq_held_lease held[LIST];
@@ -127,7 +128,7 @@ static void look_up(struct world *w)
 
 static void commit(struct world *w)
 {
-    const struct vq_coord_batch *batch = w->batch;
+    const struct vq_batch *batch = w->batch;
     if (batch == NULL) {
         return;
     }

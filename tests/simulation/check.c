@@ -1,10 +1,12 @@
-/* What must hold (docs/develop/reliability.md, I1 to I5), checked from outside: from the endpoint's log, the messages, the store. */
+/* What must hold (docs/develop/reliability.md, I1 to I5), checked from outside: from the endpoint's
+ * log, the messages, the store. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
 #include "coordinator/queue/limits.h"
 
-/* A fence decides who may start calls: none starts under a fence after the task was leased under a later one. */
+/* A fence decides who may start calls: none starts under a fence after the task was leased under a
+ * later one. */
 static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     const struct vq_fence *leased = &s->stages[call->stage].leased[call->task];
@@ -18,8 +20,8 @@ static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_cal
     }
 }
 
-/* I2, I3: nothing that is in flight at a live worker, or whose answer is kept, is asked again, unless its worker was silent
- * for a whole term since: said nothing that lists what it holds. */
+/* I2, I3: nothing that is in flight at a live worker, or whose answer is kept, is asked again,
+ * unless its worker was silent for a whole term since: said nothing that lists what it holds. */
 static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     const uint64_t *at = sim_map_get(&s->calls_by_request, &call->request);
@@ -58,7 +60,8 @@ void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t c
     }
 }
 
-/* Rule 3: the holder of a task that somebody else's answer settled gets a CANCEL: before its lease is renewed again. */
+/* Rule 3: the holder of a task that somebody else's answer settled gets a CANCEL: before its lease
+ * is renewed again. */
 static void check_settled_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     int64_t settled_ns = s->stages[call->stage].settled_ns[call->task];
@@ -68,7 +71,8 @@ static void check_settled_call(struct sim *s, uint32_t worker, const struct vq_w
     }
 }
 
-/* What was settled is not known to its holder, who may be told again: rule 3 counts from then on. */
+/* What was settled is not known to its holder, who may be told again: rule 3 counts from then
+ * on. */
 void sim_check_lost(struct sim *s, const struct vq_msg *msg)
 {
     const struct vq_msg_cancel *cancel = &msg->u.cancel;
@@ -95,7 +99,8 @@ static void check_clean(struct sim *s, uint32_t worker, const struct vq_work_cal
     }
 }
 
-/* As long as it could stop cleanly, nothing is in flight of workers that said within a term what they hold. */
+/* As long as it could stop cleanly, nothing is in flight of workers that said within a term what
+ * they hold. */
 static void check_could_stop(struct sim *s)
 {
     const struct sim_coord *co = &s->coord;
@@ -117,7 +122,8 @@ static void check_could_stop(struct sim *s)
     }
 }
 
-/* Paused by hand: whoever can be reached hears of it at once, and who cannot has come to the end of his terms. */
+/* Paused by hand: whoever can be reached hears of it at once, and who cannot has come to the end of
+ * his terms. */
 static void check_held(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     if (s->coord.held && s->now_ns - s->coord.held_since_ns > s->term_ns) {
@@ -150,7 +156,7 @@ void sim_check_ack(struct sim *s, const struct vq_id *call)
     if (sim_store_row(&s->store, call) == NULL) {
         sim_fail(s, "a call is ACKed and not in the ledger");
     }
-    const struct vq_coord_batch *batch = s->coord.batch;
+    const struct vq_batch *batch = s->coord.batch;
     for (size_t i = 0; batch != NULL && i < batch->results_count; i++) {
         if (vq_id_eq(&batch->results[i].call, call) && sim_store_row(&s->store, call)->times == 1 &&
             !s->coord.batch_lmdb) {
@@ -279,7 +285,8 @@ void sim_check_silence(struct sim *s)
     }
 }
 
-/* Rule 10: of a worker without a spool, what this coordinator heard of and never got is in the ledger. */
+/* Rule 10: of a worker without a spool, what this coordinator heard of and never got is in the
+ * ledger. */
 void sim_check_unknown(struct sim *s)
 {
     for (size_t n = 0; n < s->calls_count; n++) {
@@ -394,7 +401,8 @@ static bool kept(struct sim *s, const struct sim_call *call)
     return false;
 }
 
-/* I2: every answer that reached a worker is in the ledger, or in a spool that a resume of the finished run will collect. */
+/* I2: every answer that reached a worker is in the ledger, or in a spool that a resume of the
+ * finished run will collect. */
 static void check_answers(struct sim *s)
 {
     for (size_t n = 0; n < s->calls_count; n++) {

@@ -44,7 +44,8 @@ enum sim_fault { /* each is counted */
     SIM_FAULTS
 };
 
-/* A world without chance: what its seed would decide is asked of whoever explores it (exhaust.c). */
+/* A world without chance: what its seed would decide is asked of whoever explores it
+ * (exhaust.c). */
 struct sim_small {
     uint32_t samples, locals,
         remotes; /* a sample x one judge x one vibe; local and remote workers */
@@ -223,10 +224,10 @@ struct sim_coord {
     bool clean;       /* the durable mark of a clean stop */
     bool ever;
     int64_t paused_until_ns, running_since_ns, wake_ns;
-    int64_t started_ns;                 /* the process */
-    bool waits;                         /* after its start, for a term */
-    const struct vq_coord_batch *batch; /* in flight */
-    bool batch_lmdb;                    /* its transaction is durable */
+    int64_t started_ns;           /* the process */
+    bool waits;                   /* after its start, for a term */
+    const struct vq_batch *batch; /* in flight */
+    bool batch_lmdb;              /* its transaction is durable */
     bool redis_away;
     bool paused; /* the core was told so */
     bool held;   /* by hand */

@@ -1,4 +1,5 @@
-/* The model of the store. It keeps things simple where the real one has to be fast or safe: a transaction is a function call. */
+/* The model of the store. It keeps things simple where the real one has to be fast or safe: a
+ * transaction is a function call. */
 #include "tests/simulation/store.h"
 
 #include "common/base/alloc.h"
@@ -283,7 +284,8 @@ static bool is_ours(const struct sim_store *store, const struct vq_result *r)
     return vq_hash_eq(&repair, &r->request);
 }
 
-/* The key of the text that an answered repair repairs; false: it is none, or not of what is stored. */
+/* The key of the text that an answered repair repairs; false: it is none, or not of what is
+ * stored. */
 static bool text_key(const struct sim_store *store, const struct vq_result *r,
                      struct vq_hash *ret_key)
 {
@@ -329,7 +331,7 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
     }
 }
 
-void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch *batch)
+void sim_store_commit_lmdb(struct sim_store *store, const struct vq_batch *batch)
 {
     for (size_t i = 0; i < batch->results_count; i++) {
         sim_store_record(store, &batch->results[i]);
@@ -349,7 +351,7 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
         }
     }
     for (size_t i = 0; i < batch->failures_count; i++) {
-        const struct vq_coord_failure *f = &batch->failures[i];
+        const struct vq_batch_failure *f = &batch->failures[i];
         failure_put(store, f->task, f->repeat, f->outcome);
     }
     store->commits++;
@@ -372,7 +374,7 @@ static size_t settled_behind(const struct sim_store *store, uint64_t task, bool 
     return count;
 }
 
-size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_batch *batch,
+size_t sim_store_settled(const struct sim_store *store, const struct vq_batch *batch,
                          struct vq_settled **ret_settled)
 {
     size_t count = 0;
@@ -402,7 +404,7 @@ size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_ba
     return count;
 }
 
-void sim_store_commit_redis(struct sim_store *store, const struct vq_coord_batch *batch)
+void sim_store_commit_redis(struct sim_store *store, const struct vq_batch *batch)
 {
     struct vq_settled *settled;
     size_t count = sim_store_settled(store, batch, &settled);

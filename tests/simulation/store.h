@@ -1,6 +1,7 @@
-/* A model of the store: LMDB (answers, ledger, failure rows) and the run state in Redis (a column of outcomes and the number
- * of the last commit). States come from vq_task_state, verdicts from vq_verdict_of, as in the real one. Which request a
- * hash is of is asked of the world. For the simulation and the unit tests of the coordinator's core. */
+/* A model of the store: LMDB (answers, ledger, failure rows) and the run state in Redis (a column
+ * of outcomes and the number of the last commit). States come from vq_task_state, verdicts from
+ * vq_verdict_of, as in the real one. Which request a hash is of is asked of the world. For the
+ * simulation and the unit tests of the coordinator's core. */
 #ifndef VQ_SIM_STORE_H
 #define VQ_SIM_STORE_H
 
@@ -61,7 +62,8 @@ struct sim_store {
 void sim_store_init(struct sim_store *store, uint64_t tasks_max);
 void sim_store_free(struct sim_store *store);
 
-/* The request of a task; false: it is a turn that is not known yet, because the one before it has no good answer. */
+/* The request of a task; false: it is a turn that is not known yet, because the one before it has
+ * no good answer. */
 bool sim_store_request(const struct sim_store *store, uint64_t task, uint32_t repeat,
                        struct vq_hash *ret_hash);
 /* First one wins; false when there was one. */
@@ -73,13 +75,14 @@ void sim_store_state(const struct sim_store *store, uint64_t task, struct vq_tas
 void sim_store_known(const struct sim_store *store, uint64_t shard, struct vq_known *ret_known);
 
 /* The two halves of a commit. */
-void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch *batch);
-void sim_store_commit_redis(struct sim_store *store, const struct vq_coord_batch *batch);
+void sim_store_commit_lmdb(struct sim_store *store, const struct vq_batch *batch);
+void sim_store_commit_redis(struct sim_store *store, const struct vq_batch *batch);
 void sim_store_rebuild_redis(struct sim_store *store);
 /* What stands now of every cell that the batch touched; the caller frees *ret_settled. */
-size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_batch *batch,
+size_t sim_store_settled(const struct sim_store *store, const struct vq_batch *batch,
                          struct vq_settled **ret_settled);
-/* The same for one result that is recorded without a coordinator, from a spool found after the end. */
+/* The same for one result that is recorded without a coordinator, from a spool found after the
+ * end. */
 void sim_store_record(struct sim_store *store, const struct vq_result *result);
 
 #endif

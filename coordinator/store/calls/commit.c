@@ -20,9 +20,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
-#include "coordinator/store/calls/batch.h"
 #include "coordinator/store/calls/chain.h"
 #include "coordinator/store/calls/repairs.h"
+#include "proto/result.h"
 
 #include <stdlib.h>
 
@@ -607,7 +607,7 @@ static void stands(struct commit_ctx *c, const struct vq_cell_known *cell)
         struct vq_task_view state;
         vq_cell_state(cell, order, &state);
         c->done.standing[c->done.standing_count++] =
-            (struct vq_standing){.task = cell->task + order, .outcome = (uint8_t)state.outcome};
+            (struct vq_settled){.task = cell->task + order, .outcome = (uint8_t)state.outcome};
     }
 }
 
@@ -702,15 +702,30 @@ static enum vq_status commit_write(void *ctx, struct vq_write *w, struct vq_erro
     return c->stale ? VQ_OK : settle(c, w, err);
 }
 
+static enum vq_status text_bytes(const struct vq_batch *batch, uint64_t *ret_bytes)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < batch->results_count; i++) {
+        bytes += vq_result_texts_bytes(&batch->results[i]);
+    }
+    if (batch->results_count > VQ_BATCH_RESULTS_MAX || bytes > VQ_BATCH_BYTES_MAX) {
+        return VQ_LIMIT;
+    }
+    *ret_bytes = bytes;
+    return VQ_OK;
+}
+
 enum vq_status vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
                              const struct vq_id *run, uint64_t epoch, const struct vq_batch *batch,
                              int64_t unix_ms, struct vq_commit *ret_commit, struct vq_error *err)
 {
     struct commit_ctx c = {
         .plan = plan, .run = run, .epoch = epoch, .batch = batch, .unix_ms = unix_ms};
+    uint64_t bytes = 0;
+    VQ_TRY(text_bytes(batch, &bytes));
     enum vq_status status = prepare(&c);
     if (status == VQ_OK) {
-        uint64_t bytes = batch->bytes + RESULT_BYTES * (uint64_t)batch->results_count;
+        bytes += RESULT_BYTES * (uint64_t)batch->results_count;
         status = vq_env_write(calls, bytes, commit_write, &c, err);
     }
     if (status == VQ_OK && c.stale) {

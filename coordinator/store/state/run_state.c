@@ -469,8 +469,8 @@ void vq_run_state_fill_end(struct vq_run_state *state, uint64_t n, vq_state_done
 
 static int by_task(const void *a, const void *b)
 {
-    const struct vq_standing *x = a;
-    const struct vq_standing *y = b;
+    const struct vq_settled *x = a;
+    const struct vq_settled *y = b;
     return (x->task > y->task) - (x->task < y->task);
 }
 
@@ -482,7 +482,7 @@ static void put_u32(struct vq_buf *out, uint64_t value)
 }
 
 /* Neighbouring tasks of one block become one run of bytes. */
-static void put_runs(struct vq_buf *out, const struct vq_standing *standing, size_t count,
+static void put_runs(struct vq_buf *out, const struct vq_settled *standing, size_t count,
                      uint64_t first_block)
 {
     size_t i = 0;
@@ -503,7 +503,7 @@ static void put_runs(struct vq_buf *out, const struct vq_standing *standing, siz
     }
 }
 
-static void send_runs(struct op *op, uint64_t n, struct vq_standing *sorted, size_t count)
+static void send_runs(struct op *op, uint64_t n, struct vq_settled *sorted, size_t count)
 {
     struct vq_run_state *state = op->state;
     struct vq_buf runs;
@@ -525,12 +525,12 @@ static void send_runs(struct op *op, uint64_t n, struct vq_standing *sorted, siz
     vq_buf_free(&runs);
 }
 
-void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_standing *standing,
+void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_settled *standing,
                         size_t count, vq_state_done_fn done, void *ctx)
 {
     struct op *op = op_new(state, VQ_STATE_SCRIPT_APPLY, ctx);
     op->done.plain = done;
-    struct vq_standing *sorted = vq_alloc(count, sizeof(*sorted));
+    struct vq_settled *sorted = vq_alloc(count, sizeof(*sorted));
     if (sorted == NULL) {
         op_worse(op, VQ_NOMEM, "out of memory");
         op_defer(op);

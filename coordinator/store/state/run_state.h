@@ -72,7 +72,7 @@ void vq_run_state_fill_end(struct vq_run_state *state, uint64_t n, vq_state_done
                            void *ctx);
 /* The Redis half of commit n. Applying it twice does nothing the second time. `standing` names each
  * task at most once, and is copied. */
-void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_standing *standing,
+void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_settled *standing,
                         size_t count, vq_state_done_fn done, void *ctx);
 /* Is the run still mine? For renewals and slices. */
 void vq_run_state_check(struct vq_run_state *state, vq_state_done_fn done, void *ctx);

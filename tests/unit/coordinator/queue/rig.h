@@ -1,5 +1,5 @@
-/* A bench for the coordinator's core: it plays the shell with the model store, keeps what the core said, and speaks for
- * workers in a few words. Time passes only when a test says so. Brings cmocka
+/* A bench for the coordinator's core: it plays the shell with the model store, keeps what the core
+ * said, and speaks for workers in a few words. Time passes only when a test says so. Brings cmocka
  * with it. */
 #ifndef VQ_TEST_CORE_RIG_H
 #define VQ_TEST_CORE_RIG_H
@@ -65,7 +65,7 @@ struct rig {
     bool hold_lookups, hold_commits;
     uint64_t lookups[256]; /* asked for and not answered */
     size_t lookups_count, lookups_asked, lookups_most;
-    const struct vq_coord_batch *batch; /* in flight */
+    const struct vq_batch *batch; /* in flight */
     uint64_t batches, settled_found;
     struct rig_said said[RIG_SAID_MAX];
     size_t said_count, mark;
@@ -187,7 +187,7 @@ static inline void rig_look_up(struct rig *r, uint64_t shard)
 static inline void rig_commit(struct rig *r)
 {
     assert_non_null(r->batch);
-    const struct vq_coord_batch *batch = r->batch;
+    const struct vq_batch *batch = r->batch;
     r->batch = NULL;
     r->batches++;
     r->settled_found += batch->settled_count;
@@ -475,7 +475,8 @@ static inline void rig_beat(struct rig *r, uint64_t peer, uint64_t session,
     rig_list(r, peer, session, VQ_MSG_HEARTBEAT, &held, lease != NULL, NULL, 0);
 }
 
-/* CREDIT of several judges, with a report of each pool. The worker goes by what it was granted last. */
+/* CREDIT of several judges, with a report of each pool. The worker goes by what it was granted
+ * last. */
 static inline void rig_credits(struct rig *r, uint64_t peer, uint64_t session,
                                const struct vq_credit *credits, uint32_t count)
 {
@@ -588,7 +589,8 @@ static inline struct vq_coord_status rig_status(const struct rig *r)
     return status;
 }
 
-/* The store knows an answer before the run starts, so that no probe is needed: of the shard after all others. */
+/* The store knows an answer before the run starts, so that no probe is needed: of the shard after
+ * all others. */
 static inline void rig_tried(struct rig *r, uint64_t task, const char *text)
 {
     struct vq_hash request;

@@ -1,4 +1,5 @@
-/* Commits: rules 3, 13 and 14, what a commit settles, what gathers meanwhile, imports of dead workers' spools. */
+/* Commits: rules 3, 13 and 14, what a commit settles, what gathers meanwhile, imports of dead
+ * workers' spools. */
 #include "common/base/index.h"
 #include "tests/unit/coordinator/queue/rig.h"
 
@@ -34,7 +35,7 @@ static void one_commit_in_flight_and_the_rest_gathers(void **state)
     struct rig_said two = *rig_lease(r, 1);
     r->hold_commits = true;
     rig_say_answer(r, 7, session, &one, 0, "Model: A");
-    const struct vq_coord_batch *first = r->batch;
+    const struct vq_batch *first = r->batch;
     uint64_t no = first->no;
     assert_int_equal(first->results_count, 1);
     rig_say_answer(r, 7, session, &one, 2, "Model: B");
@@ -113,7 +114,8 @@ static void a_received_task_is_not_leased_before_its_commit(void **state)
     }
 }
 
-/* Three results of worker 7's lease, where there is room for two: that of `last` is dropped. The session. */
+/* Three results of worker 7's lease, where there is room for two: that of `last` is dropped. The
+ * session. */
 static uint64_t one_too_many(struct rig *r, uint32_t last, struct rig_said *ret_lease,
                              struct vq_result ret_results[3])
 {
@@ -145,7 +147,8 @@ static void what_finds_no_room_is_dropped_and_comes_again(void **state)
     assert_int_equal(rig_status(r).all.calls, 4);
 }
 
-/* Its worker gives the task back before it can say the result again: the answer is on its way all the same. */
+/* Its worker gives the task back before it can say the result again: the answer is on its way all
+ * the same. */
 static void what_found_no_room_is_nobody_elses_meanwhile(void **state)
 {
     struct rig *r = *state;
@@ -364,7 +367,8 @@ static void a_look_up_told_late_does_not_undo_a_commit(void **state)
     assert_int_equal(r->store.column[1], VQ_OUTCOME_NOT_NEEDED);
 }
 
-/* The same the other way around: between a commit and the report of it another run answers the first order, and a look-up says so. */
+/* The same the other way around: between a commit and the report of it another run answers the
+ * first order, and a look-up says so. */
 static void a_commit_told_late_does_not_undo_a_look_up(void **state)
 {
     struct rig *r = *state;
@@ -374,7 +378,7 @@ static void a_commit_told_late_does_not_undo_a_look_up(void **state)
     uint64_t session = rig_hello(r, 7, 1);
     struct rig_said old = {.fence = {4, 1}};
     rig_say_answer(r, 7, session, &old, 1, "Model: B");
-    const struct vq_coord_batch *batch = r->batch;
+    const struct vq_batch *batch = r->batch;
     assert_non_null(batch);
     r->batch = NULL;
     sim_store_commit_lmdb(&r->store, batch);
@@ -489,7 +493,8 @@ static void call_ids_that_fall_together_are_two_calls(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 2), VQ_OUTCOME_SECOND);
 }
 
-/* It was given up, and while that is being committed its worker names it as a call of another task: it is known already. */
+/* It was given up, and while that is being committed its worker names it as a call of another task:
+ * it is known already. */
 static void a_call_that_was_given_up_keeps_its_task(void **state)
 {
     struct rig *r = *state;
@@ -555,7 +560,8 @@ static void answers_of_other_questions_stop_the_run(void **state)
     assert_int_equal(r->stop_kind, VQ_COORD_STOP_ANSWERS);
 }
 
-/* Every task of a judge, `repeat_max` times more than once: at once and not after a term, and nothing stops. */
+/* Every task of a judge, `repeat_max` times more than once: at once and not after a term, and
+ * nothing stops. */
 static void fails_each_time(struct rig *r, uint32_t repeat_max, bool fails)
 {
     rig_end(r);
@@ -664,7 +670,8 @@ static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(v
     assert_int_equal(rig_lease(r, 0)->tasks[0], 2);
 }
 
-/* A worker that died between its ACKs and noting them: nothing new is in its spool, and no batch comes of it. */
+/* A worker that died between its ACKs and noting them: nothing new is in its spool, and no batch
+ * comes of it. */
 static void an_import_of_what_is_known_waits_for_nothing(void **state)
 {
     struct rig *r = *state;

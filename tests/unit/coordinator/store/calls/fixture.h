@@ -12,7 +12,7 @@
 
 #include "common/base/alloc.h"
 #include "common/judge/template.h"
-#include "coordinator/store/calls/batch.h"
+#include "coordinator/store/calls/commit.h"
 #include "coordinator/store/calls/lookup.h"
 #include "coordinator/store/calls/tools.h"
 
@@ -52,8 +52,10 @@ struct fx {
     struct vq_plan plan;
     struct vq_id run;
     uint64_t epoch;
-    uint64_t call_n; /* of the last result made */
-    struct vq_batch *batch;
+    uint64_t call_n;       /* of the last result made */
+    struct vq_batch batch; /* of the arrays here */
+    struct vq_batch_failure failures[64];
+    uint64_t reopened[64];
     struct vq_result *results; /* lent to it, one by one, with texts of their own */
     struct vq_span *workers;
     struct fx_text *texts;
@@ -142,7 +144,6 @@ static VQ_UNUSED int fx_setup(void **state)
     fx_plan(fx);
     fx->run = (struct vq_id){.b = {0xaa, 1}};
     assert_ok(vq_calls_open(fx->dir, &fx_options, &fx->calls, &fx->err), &fx->err);
-    assert_ok(vq_batch_create(&fx->batch), &fx->err);
     fx_begin_run(fx, false);
     *state = fx;
     return 0;
@@ -161,7 +162,6 @@ static VQ_UNUSED int fx_teardown(void **state)
 {
     struct fx *fx = *state;
     vq_alloc_fail_at(0);
-    vq_batch_destroy(&fx->batch);
     fx_drop_texts(fx);
     vq_free(fx->results);
     vq_free(fx->workers);
@@ -251,7 +251,7 @@ static VQ_UNUSED void fx_keep(struct fx *fx, struct vq_span *text)
 /* One more result in the batch, copied: the batch is lent all of them anew. */
 static VQ_UNUSED void fx_add_of(struct fx *fx, const struct vq_result *r, const char *worker)
 {
-    size_t n = fx->batch->results_count;
+    size_t n = fx->batch.results_count;
     void *results = fx->results;
     void *workers = fx->workers;
     if (n == 0) {
@@ -274,8 +274,9 @@ static VQ_UNUSED void fx_add_of(struct fx *fx, const struct vq_result *r, const 
     for (size_t i = 0; i < VQ_COUNT(texts); i++) {
         fx_keep(fx, texts[i]);
     }
-    fx->batch->results_count = 0;
-    assert_int_equal(vq_batch_lend(fx->batch, fx->results, fx->workers, n + 1), VQ_OK);
+    fx->batch.results = fx->results;
+    fx->batch.workers = fx->workers;
+    fx->batch.results_count = n + 1;
 }
 
 static VQ_UNUSED void fx_add(struct fx *fx, const struct vq_result *r)
@@ -283,13 +284,36 @@ static VQ_UNUSED void fx_add(struct fx *fx, const struct vq_result *r)
     fx_add_of(fx, r, "worker-1");
 }
 
+static VQ_UNUSED void fx_fail(struct fx *fx, uint64_t task, enum vq_outcome failure)
+{
+    size_t n = fx->batch.failures_count;
+    assert_true(n < VQ_COUNT(fx->failures));
+    fx->failures[n] = (struct vq_batch_failure){.task = task, .outcome = failure};
+    fx->batch.failures = fx->failures;
+    fx->batch.failures_count = n + 1;
+}
+
+static VQ_UNUSED void fx_reopen(struct fx *fx, uint64_t task)
+{
+    size_t n = fx->batch.reopened_count;
+    assert_true(n < VQ_COUNT(fx->reopened));
+    fx->reopened[n] = task;
+    fx->batch.reopened = fx->reopened;
+    fx->batch.reopened_count = n + 1;
+}
+
+static VQ_UNUSED void fx_clear(struct fx *fx)
+{
+    fx->batch = (struct vq_batch){0};
+}
+
 /* Commits and clears the batch. The caller frees *ret_commit. */
 static VQ_UNUSED void fx_commit(struct fx *fx, struct vq_commit *ret_commit)
 {
-    assert_ok(vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch, 9000, ret_commit,
+    assert_ok(vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000, ret_commit,
                             &fx->err),
               &fx->err);
-    vq_batch_clear(fx->batch);
+    fx_clear(fx);
 }
 
 static VQ_UNUSED void fx_commit_one(struct fx *fx, const struct vq_result *r)

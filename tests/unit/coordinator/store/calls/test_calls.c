@@ -293,12 +293,12 @@ static int write_much(struct fx *fx)
     for (uint64_t i = 10; i < 40; i++) {
         struct vq_commit commit;
         add_made_up(fx, i * 1000, 1000, 3000);
-        if (vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch, 9000, &commit,
+        if (vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000, &commit,
                           &fx->err) != VQ_OK) {
             return 1;
         }
         vq_commit_free(&commit);
-        vq_batch_clear(fx->batch);
+        fx_clear(fx);
     }
     vq_calls_close(&fx->calls);
     return 0;
@@ -351,14 +351,14 @@ static int fill_disk(struct fx *fx)
     for (uint64_t i = 10; i < 40; i++) {
         struct vq_commit commit;
         add_made_up(fx, i * 1000, 1000, 3000);
-        enum vq_status status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch,
+        enum vq_status status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch,
                                               9000, &commit, &fx->err);
         if (status != VQ_OK) {
             vq_calls_close(&fx->calls);
             return status == VQ_FULL && strstr(fx->err.text, "make room") != NULL ? 0 : 4;
         }
         vq_commit_free(&commit);
-        vq_batch_clear(fx->batch);
+        fx_clear(fx);
     }
     return 5;
 }
@@ -391,8 +391,8 @@ static void *commit_thread(void *ctx)
         struct vq_commit commit;
         add_made_up(c->fx, i * 50, 50, 3000);
         c->status = vq_commit_run(c->fx->calls, &c->fx->plan, &c->fx->run, c->fx->epoch,
-                                  c->fx->batch, 9000, &commit, &err);
-        vq_batch_clear(c->fx->batch);
+                                  &c->fx->batch, 9000, &commit, &err);
+        fx_clear(c->fx);
         if (c->status == VQ_OK) {
             vq_commit_free(&commit);
         }
@@ -445,11 +445,11 @@ static void commit_for_ever(struct fx *fx, int say)
     for (uint64_t i = 0;; i += 10) {
         struct vq_commit commit;
         add_made_up(fx, i, 10, 700);
-        if (vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch, 9000, &commit,
+        if (vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000, &commit,
                           &fx->err) != VQ_OK) {
             _exit(2);
         }
-        vq_batch_clear(fx->batch);
+        fx_clear(fx);
         uint64_t done[2] = {i + 10, commit.n};
         if (write(say, done, sizeof(done)) != (ssize_t)sizeof(done)) {
             _exit(3);

@@ -1,4 +1,5 @@
-/* Chains in the store: a turn's request is known by the answers that stand before it, in a look-up, in a commit, in another run. */
+/* Chains in the store: a turn's request is known by the answers that stand before it, in a look-up,
+ * in a commit, in another run. */
 #include "tests/unit/coordinator/store/calls/fixture.h"
 
 #include "common/judge/chain.h"
@@ -191,7 +192,8 @@ static void test_a_turn_ahead_settles_when_it_is_reached(void **state)
     assert_known(fx, 0, 1, VQ_OUTCOME_TEXT, said[1]);
 }
 
-/* The first answer to a turn stands; who goes on from another one goes astray, and nothing is spliced. */
+/* The first answer to a turn stands; who goes on from another one goes astray, and nothing is
+ * spliced. */
 static void test_another_branch_settles_nothing(void **state)
 {
     struct fx *fx = *state;
@@ -237,7 +239,7 @@ static void test_a_turn_that_fails_blocks_the_rest(void **state)
     assert_known(fx, 0, 0, VQ_OUTCOME_TEXT, said[0]);
     assert_known(fx, 0, 2, VQ_OUTCOME_BLOCKED, "");
     /* asked again by hand: what it blocked is open with it */
-    assert_ok(vq_batch_reopen(fx->batch, turn(fx, 0, 1)), &fx->err);
+    fx_reopen(fx, turn(fx, 0, 1));
     fx_commit(fx, &commit);
     assert_stands(&commit, turn(fx, 0, 1), VQ_OUTCOME_NONE);
     assert_stands(&commit, turn(fx, 0, 2), VQ_OUTCOME_NONE);
@@ -280,11 +282,11 @@ static void test_a_failure_without_a_result(void **state)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
-    assert_ok(vq_batch_fail(fx->batch, turn(fx, 0, 1), VQ_OUTCOME_WORKER_LOST), &fx->err);
+    fx_fail(fx, turn(fx, 0, 1), VQ_OUTCOME_WORKER_LOST);
     fx_commit(fx, &commit); /* of a turn that nobody can have asked */
     assert_stands(&commit, turn(fx, 0, 1), VQ_OUTCOME_NONE);
     vq_commit_free(&commit);
-    assert_ok(vq_batch_fail(fx->batch, turn(fx, 0, 0), VQ_OUTCOME_WORKER_LOST), &fx->err);
+    fx_fail(fx, turn(fx, 0, 0), VQ_OUTCOME_WORKER_LOST);
     fx_commit(fx, &commit);
     assert_stands(&commit, turn(fx, 0, 0), VQ_OUTCOME_WORKER_LOST);
     assert_stands(&commit, turn(fx, 0, 1), VQ_OUTCOME_BLOCKED);

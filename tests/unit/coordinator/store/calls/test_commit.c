@@ -349,9 +349,9 @@ static void test_explicit_failure(void **state)
     struct vq_commit commit;
     struct vq_result answer = fx_answer(fx, 4, SAYS_A);
     fx_commit_one(fx, &answer);
-    assert_int_equal(vq_batch_fail(fx->batch, 4, VQ_OUTCOME_WORKER_LOST), VQ_OK);
-    assert_int_equal(vq_batch_fail(fx->batch, 8, VQ_OUTCOME_WORKER_LOST), VQ_OK);
-    assert_int_equal(vq_batch_fail(fx->batch, 1u << 20, VQ_OUTCOME_WORKER_LOST), VQ_OK);
+    fx_fail(fx, 4, VQ_OUTCOME_WORKER_LOST);
+    fx_fail(fx, 8, VQ_OUTCOME_WORKER_LOST);
+    fx_fail(fx, 1u << 20, VQ_OUTCOME_WORKER_LOST);
     fx_commit(fx, &commit);
     assert_int_equal(commit.standing_count, 4);
     vq_commit_free(&commit);
@@ -362,7 +362,7 @@ static void test_explicit_failure(void **state)
 static void reopen(struct fx *fx, uint64_t task)
 {
     struct vq_commit commit;
-    assert_int_equal(vq_batch_reopen(fx->batch, task), VQ_OK);
+    fx_reopen(fx, task);
     fx_commit(fx, &commit);
     vq_commit_free(&commit);
 }
@@ -375,9 +375,9 @@ static void test_a_failure_is_lifted(void **state)
     fx_commit_one(fx, &failed);
     assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_ERROR);
     uint64_t n = commit_n(fx);
-    assert_int_equal(vq_batch_reopen(fx->batch, 4), VQ_OK);
-    assert_int_equal(vq_batch_reopen(fx->batch, 8), VQ_OK); /* not failed: nothing */
-    assert_int_equal(vq_batch_reopen(fx->batch, 1u << 20), VQ_OK);
+    fx_reopen(fx, 4);
+    fx_reopen(fx, 8); /* not failed: nothing */
+    fx_reopen(fx, 1u << 20);
     fx_commit(fx, &commit);
     assert_int_equal(commit.n, n + 1);
     assert_int_equal(commit.standing_count, 4);
@@ -419,7 +419,7 @@ static void test_failures_of_a_class_are_lifted_at_once(void **state)
     static const enum vq_outcome reasons[] = {VQ_OUTCOME_ERROR, VQ_OUTCOME_ERROR,
                                               VQ_OUTCOME_UNAVAILABLE, VQ_OUTCOME_WORKER_LOST};
     for (uint64_t i = 0; i < VQ_COUNT(reasons); i++) {
-        assert_int_equal(vq_batch_fail(fx->batch, 4 * i, reasons[i]), VQ_OK);
+        fx_fail(fx, 4 * i, reasons[i]);
     }
     struct vq_commit commit;
     fx_commit(fx, &commit);
@@ -484,7 +484,7 @@ static void test_stale_epoch(void **state)
     fx_add(fx, &r);
     fx_add(fx, &failed);
     assert_int_equal(
-        vq_commit_run(fx->calls, &fx->plan, &fx->run, mine, fx->batch, 9000, &commit, &fx->err),
+        vq_commit_run(fx->calls, &fx->plan, &fx->run, mine, &fx->batch, 9000, &commit, &fx->err),
         VQ_STALE);
     assert_int_equal(commit.n, 77);
     assert_int_equal(commit_n(fx), 0);
@@ -577,7 +577,7 @@ static void test_unknown_run(void **state)
     struct vq_commit commit;
     fx->run.b[1] = 99;
     assert_int_equal(
-        vq_commit_run(fx->calls, &fx->plan, &fx->run, 1, fx->batch, 9000, &commit, &fx->err),
+        vq_commit_run(fx->calls, &fx->plan, &fx->run, 1, &fx->batch, 9000, &commit, &fx->err),
         VQ_CORRUPT);
     struct vq_run_meta meta;
     assert_int_equal(vq_calls_read_run(fx->calls, &fx->run, &meta, &fx->err), VQ_NOT_FOUND);
@@ -596,7 +596,7 @@ static void test_no_memory(void **state)
     for (enum vq_status status = VQ_NOMEM; status != VQ_OK; at++) {
         assert_true(at < 1000);
         vq_alloc_fail_at(at);
-        status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch, 9000, &commit,
+        status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000, &commit,
                                &fx->err);
         vq_alloc_fail_at(0);
         if (status != VQ_OK) {
@@ -618,39 +618,23 @@ static void test_batch_bounds(void **state)
     struct vq_result *results = vq_alloc(VQ_BATCH_RESULTS_MAX + 1, sizeof(*results));
     struct vq_span *workers = vq_alloc(VQ_BATCH_RESULTS_MAX + 1, sizeof(*workers));
     assert_true(results != NULL && workers != NULL);
-    size_t all = VQ_BATCH_RESULTS_MAX;
-    assert_int_equal(vq_batch_lend(fx->batch, results, workers, all + 1), VQ_LIMIT);
-    assert_int_equal(vq_batch_lend(fx->batch, results, workers, all), VQ_OK);
-    vq_batch_clear(fx->batch);
-    size_t fit = VQ_BATCH_BYTES_MAX / sizeof(big);
-    for (size_t i = 0; i <= fit; i++) {
+    struct vq_commit commit = {.n = 77};
+    fx->batch = (struct vq_batch){
+        .results = results, .workers = workers, .results_count = VQ_BATCH_RESULTS_MAX + 1};
+    assert_int_equal(vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000,
+                                   &commit, &fx->err),
+                     VQ_LIMIT);
+    fx->batch.results_count = VQ_BATCH_BYTES_MAX / sizeof(big) + 1;
+    for (size_t i = 0; i < fx->batch.results_count; i++) {
         results[i].answer = vq_span(big, sizeof(big));
     }
-    assert_int_equal(vq_batch_lend(fx->batch, results, workers, fit + 1), VQ_LIMIT);
-    assert_int_equal(vq_batch_lend(fx->batch, results, workers, fit), VQ_OK);
-    vq_batch_clear(fx->batch);
+    assert_int_equal(vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000,
+                                   &commit, &fx->err),
+                     VQ_LIMIT);
+    assert_int_equal(commit.n, 77);
+    fx_clear(fx);
     vq_free(results);
     vq_free(workers);
-}
-
-static void test_lent_results(void **state)
-{
-    struct fx *fx = *state;
-    struct vq_result results[2] = {fx_answer(fx, 0, SAYS_A), fx_answer(fx, 4, SAYS_A)};
-    struct vq_span workers[2] = {vq_span_str("w"), vq_span_str("w")};
-    struct vq_commit commit;
-    assert_int_equal(vq_batch_lend(fx->batch, results, workers, 2), VQ_OK);
-    assert_ptr_equal(fx->batch->results, results);
-    assert_int_equal(fx->batch->bytes, 2 * results[0].answer.bytes + 2 * results[0].model.bytes +
-                                           2 * results[0].finish_reason.bytes);
-    fx_commit(fx, &commit);
-    vq_commit_free(&commit);
-    assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_FIRST);
-    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
-    assert_int_equal(fx->batch->results_count, 0); /* given back */
-    struct vq_result next = fx_answer(fx, 6, SAYS_A);
-    fx_commit_one(fx, &next);
-    assert_int_equal(fx_outcome(fx, 6), VQ_OUTCOME_FIRST);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
@@ -764,7 +748,6 @@ int main(void)
         CASE(test_unknown_run),
         CASE(test_no_memory),
         CASE(test_batch_bounds),
-        CASE(test_lent_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

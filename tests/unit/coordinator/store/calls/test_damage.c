@@ -1,6 +1,7 @@
-/* A store whose bytes were changed, anywhere: in its heads, in the pages that lead to others, in those with keys, in values. Each time a
- * process opens it, reads everything and writes. Either it says what is damaged, with the file's name, or all is there as it was:
- * never a crash, never a value that is missing without a word. */
+/* A store whose bytes were changed, anywhere: in its heads, in the pages that lead to others, in
+ * those with keys, in values. Each time a process opens it, reads everything and writes. Either it
+ * says what is damaged, with the file's name, or all is there as it was: never a crash, never a
+ * value that is missing without a word. */
 #include "fixture.h"
 
 #include "common/base/rng.h"
@@ -46,8 +47,8 @@ static enum vq_status commit(struct fx *fx, uint64_t first, uint64_t count)
     struct vq_commit done;
     add(fx, first, count);
     enum vq_status status =
-        vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch, 9000, &done, &fx->err);
-    vq_batch_clear(fx->batch);
+        vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000, &done, &fx->err);
+    fx_clear(fx);
     if (status == VQ_OK) {
         vq_commit_free(&done);
     }

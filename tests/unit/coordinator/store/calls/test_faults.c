@@ -1,6 +1,7 @@
-/* A disk that fails at every point: each sync, write and booking of space of a short life of the store fails in turn, once or from
- * then on, with EIO or ENOSPC. What was said to be durable is; what failed is there wholly or not at all; after a failed write or
- * sync nothing more is written. */
+/* A disk that fails at every point: each sync, write and booking of space of a short life of the
+ * store fails in turn, once or from then on, with EIO or ENOSPC. What was said to be durable is;
+ * what failed is there wholly or not at all; after a failed write or sync nothing more is
+ * written. */
 #include "fixture.h"
 
 #include "tests/tools/faulty.h"
@@ -53,9 +54,9 @@ static enum vq_status live_on(struct fx *fx, struct life *life)
     life->begun = true;
     for (unsigned i = 0; i < COMMITS; i++) {
         struct vq_commit commit;
-        vq_batch_clear(fx->batch);
+        fx_clear(fx);
         add(fx, (uint64_t)i * EACH);
-        VQ_TRY(vq_commit_run(fx->calls, &fx->plan, &fx->run, begun.now.epoch, fx->batch, 9000,
+        VQ_TRY(vq_commit_run(fx->calls, &fx->plan, &fx->run, begun.now.epoch, &fx->batch, 9000,
                              &commit, &fx->err));
         vq_commit_free(&commit);
         life->committed++;
@@ -79,9 +80,9 @@ static void is_left_alone(struct fx *fx)
     struct vq_commit commit;
     unsigned seen = vq_faulty_after();
     for (unsigned i = 0; i < 3; i++) {
-        vq_batch_clear(fx->batch);
+        fx_clear(fx);
         add(fx, 1000);
-        assert_int_equal(vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch + 1, fx->batch,
+        assert_int_equal(vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch + 1, &fx->batch,
                                        9000, &commit, &fx->err),
                          VQ_IO);
         assert_non_null(strstr(fx->err.text, "earlier write failed"));

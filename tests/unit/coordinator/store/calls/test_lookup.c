@@ -80,7 +80,7 @@ static void failure_arrives(struct fx *fx, struct model *m, uint64_t task)
     if (expected(fx, m, task) == VQ_OUTCOME_NONE) {
         m->failure[task] = VQ_OUTCOME_WORKER_LOST;
     }
-    assert_int_equal(vq_batch_fail(fx->batch, task, VQ_OUTCOME_WORKER_LOST), VQ_OK);
+    fx_fail(fx, task, VQ_OUTCOME_WORKER_LOST);
 }
 
 static void compare(struct fx *fx, const struct model *m, const struct vq_commit *commit)
@@ -122,7 +122,7 @@ static void test_a_failure_alone_is_found(void **state)
     struct vq_commit commit;
     uint64_t task = fx_task(fx, FX_SAMPLES - 1, 0, 0, 0);
     assert_int_equal(fx_outcome(fx, task), VQ_OUTCOME_NONE);
-    assert_int_equal(vq_batch_fail(fx->batch, task, VQ_OUTCOME_WORKER_LOST), VQ_OK);
+    fx_fail(fx, task, VQ_OUTCOME_WORKER_LOST);
     fx_commit(fx, &commit);
     vq_commit_free(&commit);
     assert_int_equal(fx_outcome(fx, task), VQ_OUTCOME_WORKER_LOST);

@@ -1,8 +1,8 @@
-/* The store's readers and the account of a run with every allocation failing in turn, LMDB's too: VQ_NOMEM comes back, what was asked for
- * is untouched, nothing leaks, and the same store answers the next question. */
+/* The store's readers and the account of a run with every allocation failing in turn, LMDB's too:
+ * VQ_NOMEM comes back, what was asked for is untouched, nothing leaks, and the same store answers
+ * the next question. */
 #include "fixture.h"
 
-#include "coordinator/store/calls/batch.h"
 #include "coordinator/store/calls/failures.h"
 #include "coordinator/store/calls/ledger.h"
 #include "coordinator/store/calls/record.h"
@@ -13,7 +13,8 @@
 static struct fx *fx;
 static uint8_t outcomes[2 * FX_SAMPLES * FX_JUDGES * FX_VIBES];
 
-/* Calls of every kind: several tries, a repair, a failure that is asked again, pools and workers. */
+/* Calls of every kind: several tries, a repair, a failure that is asked again, pools and
+ * workers. */
 static int setup(void **state)
 {
     (void)fx_setup(state);
@@ -161,7 +162,8 @@ static void every_reader(void **state)
     assert_true(heap_torture("records", records, NULL, false) > 0);
 }
 
-/* The store from its opening to its end, with a commit in between that is there afterwards or is not. */
+/* The store from its opening to its end, with a commit in between that is there afterwards or is
+ * not. */
 static enum vq_status open_and_commit(void *ctx)
 {
     (void)ctx;
@@ -176,13 +178,13 @@ static enum vq_status open_and_commit(void *ctx)
         r.call.b[15] = 0xee;
         fx_add(fx, &r);
         heap.paused = false;
-        status = vq_commit_run(calls, &fx->plan, &fx->run, fx->epoch, fx->batch, 9000, &commit,
+        status = vq_commit_run(calls, &fx->plan, &fx->run, fx->epoch, &fx->batch, 9000, &commit,
                                &fx->err);
         if (status == VQ_OK) {
             vq_commit_free(&commit);
         }
         heap.paused = true;
-        vq_batch_clear(fx->batch);
+        fx_clear(fx);
         heap.paused = false;
     }
     vq_calls_close(&calls);
@@ -199,55 +201,12 @@ static void a_store_that_opens(void **state)
     assert_int_equal(fx_outcome(fx, 2), VQ_OUTCOME_FIRST);
 }
 
-/* More than its arrays hold at first, and again after a commit. One that found no memory is not in it, what was there stays, and the
- * same one goes in when there is memory again. */
-#define IN_A_BATCH 40u
-
-static void fill(struct vq_batch *batch, enum vq_status *ret_worst)
-{
-    for (uint64_t i = 0; i < IN_A_BATCH; i++) {
-        enum vq_status failed = vq_batch_fail(batch, i, VQ_OUTCOME_ERROR);
-        assert_int_equal(batch->failures_count, i + (failed == VQ_OK));
-        enum vq_status reopened = vq_batch_reopen(batch, 1000 + i);
-        assert_int_equal(batch->reopened_count, i + (reopened == VQ_OK));
-        *ret_worst = failed != VQ_OK ? failed : reopened != VQ_OK ? reopened : *ret_worst;
-        assert_true(failed == VQ_OK || vq_batch_fail(batch, i, VQ_OUTCOME_ERROR) == VQ_OK);
-        assert_true(reopened == VQ_OK || vq_batch_reopen(batch, 1000 + i) == VQ_OK);
-    }
-    for (uint64_t i = 0; i < IN_A_BATCH; i++) {
-        assert_int_equal(batch->failures[i].task, i);
-        assert_int_equal(batch->failures[i].outcome, VQ_OUTCOME_ERROR);
-        assert_int_equal(batch->reopened[i], 1000 + i);
-    }
-}
-
-static enum vq_status build(void *ctx)
-{
-    (void)ctx;
-    struct vq_batch *batch = NULL;
-    enum vq_status status = vq_batch_create(&batch);
-    assert_true((status == VQ_OK) == (batch != NULL));
-    if (status != VQ_OK) {
-        return status;
-    }
-    fill(batch, &status);
-    struct vq_result r = {.answer = vq_span_str(SAYS_A)};
-    assert_int_equal(vq_batch_lend(batch, &r, NULL, 1), VQ_OK);
-    assert_int_equal(batch->bytes, strlen(SAYS_A));
-    vq_batch_clear(batch);
-    assert_int_equal(batch->failures_count + batch->reopened_count + batch->results_count, 0);
-    fill(batch, &status);
-    vq_batch_destroy(&batch);
-    assert_null(batch);
-    return status;
-}
-
 /* Failures and reopened tasks, as a commit takes them; the same each time. */
 static enum vq_status commit_all_kinds(void *ctx)
 {
     (void)ctx;
     struct vq_commit commit;
-    enum vq_status status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch,
+    enum vq_status status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, &fx->batch,
                                           9000, &commit, &fx->err);
     if (status == VQ_OK) {
         assert_int_equal(commit.standing_count, 4);
@@ -259,12 +218,11 @@ static enum vq_status commit_all_kinds(void *ctx)
 static void a_batch_of_every_kind(void **state)
 {
     (void)state;
-    assert_true(heap_torture("build", build, NULL, false) >= 7);
-    assert_int_equal(vq_batch_fail(fx->batch, 24, VQ_OUTCOME_ERROR), VQ_OK);
-    assert_int_equal(vq_batch_reopen(fx->batch, 26), VQ_OK);
+    fx_fail(fx, 24, VQ_OUTCOME_ERROR);
+    fx_reopen(fx, 26);
     assert_true(heap_torture("commit", commit_all_kinds, NULL, false) > 0);
     assert_int_equal(fx_outcome(fx, 24), VQ_OUTCOME_ERROR);
-    vq_batch_clear(fx->batch);
+    fx_clear(fx);
 }
 
 int main(void)

@@ -11,7 +11,7 @@ static void fill_run(struct fx *fx, uint8_t run, uint64_t from, uint64_t to)
         struct vq_result r = fx_answer(fx, task, "Model: A");
         fx_add(fx, &r);
     }
-    assert_int_equal(vq_batch_fail(fx->batch, to, VQ_OUTCOME_WORKER_LOST), VQ_OK);
+    fx_fail(fx, to, VQ_OUTCOME_WORKER_LOST);
     struct vq_commit commit;
     fx_commit(fx, &commit);
     vq_commit_free(&commit);

@@ -104,7 +104,7 @@ static struct answer fill_end(struct vq_run_state *state, uint64_t n)
 }
 
 static struct answer apply(struct vq_run_state *state, uint64_t n,
-                           const struct vq_standing *standing, size_t count)
+                           const struct vq_settled *standing, size_t count)
 {
     struct answer a = {0};
     vq_run_state_apply(state, n, standing, count, on_done, &a);
@@ -163,7 +163,7 @@ static void test_life(void **unused)
     (void)unused;
     struct vq_run_state *state = fresh(1, 100, 0);
     uint8_t expected[100] = {0};
-    const struct vq_standing one[] = {{7, 3}, {6, 1}, {8, 32}, {99, 50}};
+    const struct vq_settled one[] = {{7, 3}, {6, 1}, {8, 32}, {99, 50}};
     assert_int_equal(apply(state, 1, one, VQ_COUNT(one)).status, VQ_OK);
     expected[7] = 3;
     expected[6] = 1;
@@ -174,14 +174,14 @@ static void test_life(void **unused)
     assert_int_equal(apply(state, 1, one, VQ_COUNT(one)).status, VQ_OK);
     check_column(state, 1, expected, 100);
     /* An outcome is replaced, one becomes open again; an empty commit counts too. */
-    const struct vq_standing two[] = {{6, 32}, {7, 3}, {99, 0}};
+    const struct vq_settled two[] = {{6, 32}, {7, 3}, {99, 0}};
     assert_int_equal(apply(state, 2, two, VQ_COUNT(two)).status, VQ_OK);
     assert_int_equal(apply(state, 3, NULL, 0).status, VQ_OK);
     expected[6] = 32;
     expected[99] = 0;
     check_column(state, 3, expected, 100);
     /* n - 1 is checked, and nothing was changed by what was refused. */
-    const struct vq_standing five[] = {{0, 5}};
+    const struct vq_settled five[] = {{0, 5}};
     assert_int_equal(apply(state, 5, five, 1).status, VQ_CORRUPT);
     assert_int_equal(read_all(state, 5).status, VQ_CORRUPT);
     check_column(state, 3, expected, 100);
@@ -222,7 +222,7 @@ static void test_two_coordinators(void **unused)
     (void)unused;
     struct vq_run_state *old = fresh(1, 10, 0);
     struct vq_run_state *new = state_of(2, 10);
-    const struct vq_standing one[] = {{1, 1}};
+    const struct vq_settled one[] = {{1, 1}};
     assert_int_equal(begin(new, 1, 0).sync, VQ_SYNC_EQUAL);
     assert_int_equal(apply(old, 1, one, 1).status, VQ_STALE);
     assert_int_equal(check(old).status, VQ_STALE);
@@ -247,7 +247,7 @@ static void test_lost_data(void **unused)
 {
     (void)unused;
     struct vq_run_state *state = fresh(3, 10, 2);
-    const struct vq_standing one[] = {{1, 1}};
+    const struct vq_settled one[] = {{1, 1}};
     assert_string_equal(rx_command(rx, "FLUSHALL", NULL, NULL), "OK");
     assert_int_equal(apply(state, 3, one, 1).status, VQ_CORRUPT);
     assert_int_equal(check(state).status, VQ_CORRUPT);
@@ -273,14 +273,15 @@ static bool redis_has(const char *name)
     return strcmp(rx_command(rx, "TYPE", key, NULL), "none") != 0;
 }
 
-/* Redis holds the columns of one stage: the next one begins with a rebuild, and so does an earlier one after that. */
+/* Redis holds the columns of one stage: the next one begins with a rebuild, and so does an earlier
+ * one after that. */
 static void test_stages(void **unused)
 {
     (void)unused;
     struct vq_run_state *first = fresh(1, 10, 3);
     struct vq_run_state *second = NULL;
     struct vq_owner mine = owner(1);
-    const struct vq_standing one[] = {{1, 1}};
+    const struct vq_settled one[] = {{1, 1}};
     assert_int_equal(apply(first, 4, one, 1).status, VQ_OK);
     assert_true(redis_has("0:0") && redis_has("columns"));
     assert_ok(vq_run_state_create(rx->loop, rx->redis, "demo", &mine, 1, 6, &second, &rx->err),
@@ -315,7 +316,7 @@ static void test_refused_by_redis(void **unused)
 {
     (void)unused;
     struct vq_run_state *state = fresh(1, 10, 0);
-    const struct vq_standing one[] = {{1, 1}};
+    const struct vq_settled one[] = {{1, 1}};
     assert_string_equal(rx_command(rx, "SET", "vibeq:{demo.abcd0000}:tally", "no hash"), "OK");
     struct answer a = apply(state, 1, one, 1);
     assert_int_equal(a.status, VQ_UNAVAILABLE);
@@ -357,12 +358,14 @@ static void test_blocks(void **unused)
     assert_int_equal(first, tasks);
     assert_int_equal(fill_end(state, 0).status, VQ_OK);
     check_column(state, 0, expected, tasks);
-    struct vq_standing standing[400];
+    struct vq_settled standing[400];
     for (uint64_t n = 1; n <= 5; n++) {
         uint64_t at = VQ_STATE_BLOCK_TASKS - 200;
         for (size_t i = 0; i < VQ_COUNT(standing); i++) {
             at += vq_rng_below(&rng, 3) == 0 ? 2u : 1u;
-            random_bytes(&rng, &standing[i].outcome, 1);
+            uint8_t outcome;
+            random_bytes(&rng, &outcome, 1);
+            standing[i].outcome = (enum vq_outcome)outcome;
             standing[i].task = at;
             expected[at] = standing[i].outcome;
         }
@@ -379,7 +382,7 @@ static void test_destroyed_in_flight(void **unused)
     (void)unused;
     struct vq_run_state *state = fresh(1, 10, 0);
     struct answer a[3] = {{0}, {0}, {0}};
-    const struct vq_standing one[] = {{1, 1}};
+    const struct vq_settled one[] = {{1, 1}};
     vq_run_state_apply(state, 1, one, 1, on_done, &a[0]);
     vq_run_state_check(state, on_done, &a[1]);
     vq_run_state_read(state, 1, on_column, &a[2]);
@@ -421,7 +424,7 @@ static void test_redis_killed(void **unused)
 {
     (void)unused;
     struct vq_run_state *state = fresh(1, 10, 0);
-    const struct vq_standing one[] = {{1, 1}};
+    const struct vq_settled one[] = {{1, 1}};
     struct answer a = {0};
     stop_for_sure(vq_redis_server_pid(rx->server));
     vq_run_state_apply(state, 1, one, 1, on_done, &a);
