@@ -14,17 +14,17 @@
 
 static void keep(struct vq_run *run)
 {
-    uint32_t max = vq_authority_advances_count(run->authority);
+    uint32_t max = vq_authority_advances_count(run->limits.authority);
     struct vq_advance *advances = vq_alloc(max, sizeof(*advances));
     if (advances == NULL) {
         vq_run_fatal(run, VQ_NOMEM, "out of memory while keeping what workers were granted");
         return;
     }
-    uint32_t count = vq_authority_advances(run->authority, advances, max);
+    uint32_t count = vq_authority_advances(run->limits.authority, advances, max);
     struct vq_error err = {0};
     enum vq_status status = vq_advances_write(run->dir, advances, count, &err);
     vq_free(advances);
-    run->advances_ns = vq_run_now();
+    run->limits.advances_ns = vq_run_now();
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "cannot keep what workers on other machines were granted: %s",
                      err.text);
@@ -33,7 +33,7 @@ static void keep(struct vq_run *run)
 
 bool vq_advances_cover(struct vq_run *run)
 {
-    if (vq_authority_advances_due(run->authority) == VQ_ADVANCES_MORE) {
+    if (vq_authority_advances_due(run->limits.authority) == VQ_ADVANCES_MORE) {
         keep(run);
     }
     return run->fatal == VQ_OK;
@@ -41,17 +41,17 @@ bool vq_advances_cover(struct vq_run *run)
 
 void vq_advances_tick(struct vq_run *run)
 {
-    if (vq_authority_advances_due(run->authority) != VQ_ADVANCES_KEPT &&
-        vq_run_now() - run->advances_ns >= LESS_NS) {
+    if (vq_authority_advances_due(run->limits.authority) != VQ_ADVANCES_KEPT &&
+        vq_run_now() - run->limits.advances_ns >= LESS_NS) {
         keep(run);
     }
 }
 
-int64_t vq_advances_wake_ns(const struct vq_run *run)
+int64_t vq_advances_wake_ns(const struct vq_run_limits *limits)
 {
-    return vq_authority_advances_due(run->authority) == VQ_ADVANCES_KEPT
+    return vq_authority_advances_due(limits->authority) == VQ_ADVANCES_KEPT
                ? INT64_MAX
-               : run->advances_ns + LESS_NS;
+               : limits->advances_ns + LESS_NS;
 }
 
 /* All tasks are settled: whether nobody lists a call all the same. */
@@ -59,18 +59,18 @@ static bool nothing_out(const struct vq_run *run)
 {
     struct vq_coord_status status;
     vq_coord_status_fill(run->coord, vq_run_now(), &status);
-    return run->finished && status.calls_reserved == 0;
+    return run->stop.finished && status.calls_reserved == 0;
 }
 
 void vq_advances_end(struct vq_run *run)
 {
-    if (run->authority == NULL || run->coord == NULL || run->fatal != VQ_OK) {
+    if (run->limits.authority == NULL || run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
-    if (run->stopped ? run->clean : nothing_out(run)) {
-        vq_authority_over(run->authority, vq_run_now());
+    if (run->stop.stopped ? run->stop.clean : nothing_out(run)) {
+        vq_authority_over(run->limits.authority, vq_run_now());
     }
-    if (vq_authority_advances_due(run->authority) != VQ_ADVANCES_KEPT) {
+    if (vq_authority_advances_due(run->limits.authority) != VQ_ADVANCES_KEPT) {
         keep(run);
     }
 }
@@ -78,7 +78,7 @@ void vq_advances_end(struct vq_run *run)
 void vq_advances_say(struct vq_run *run)
 {
     uint32_t workers = 0;
-    uint64_t nano = vq_authority_advances_missed(run->authority, &workers);
+    uint64_t nano = vq_authority_advances_missed(run->limits.authority, &workers);
     if (workers == 0 || run->source.config->budget_usd <= 0) {
         return;
     }

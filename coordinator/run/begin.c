@@ -70,7 +70,7 @@ static enum vq_status begin_run(struct vq_run *run, struct vq_error *err)
     enum vq_status status = vq_loop_work(run->loop, work, finished, &b);
     while (status == VQ_OK && !b.done) { /* it cannot be called off: waiting is all there is */
         enum vq_status turned = vq_loop_run_until(run->loop, is_done, &b, VQ_STORE_LOCK_WAIT_MS);
-        if (turned != VQ_OK && run->interrupts > 1) {
+        if (turned != VQ_OK && run->stop.interrupts > 1) {
             _exit(4); /* asked twice to stop, and nothing was sent */
         }
     }

@@ -47,7 +47,8 @@ static void tell(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note n
 void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
-    if (run->bills == NULL && (run->bills = vq_alloc(uses->count, sizeof(*run->bills))) == NULL) {
+    if (run->limits.bills == NULL &&
+        (run->limits.bills = vq_alloc(uses->count, sizeof(*run->limits.bills))) == NULL) {
         return; /* nothing depends on it */
     }
     for (size_t i = 0; i < count; i++) {
@@ -56,7 +57,7 @@ void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t co
         if (p == UINT32_MAX) {
             continue;
         }
-        struct vq_pool_bill *b = &run->bills[p];
+        struct vq_pool_bill *b = &run->limits.bills[p];
         bool cut = r->end == VQ_END_TOO_LONG && r->tokens_in > 0;
         struct vq_bill_call call = {.answered = r->end == VQ_END_ANSWER || cut,
                                     .unreported = r->unreported,
@@ -71,8 +72,8 @@ void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t co
     }
 }
 
-void vq_bills_free(struct vq_run *run)
+void vq_bills_free(struct vq_run_limits *limits)
 {
-    vq_free(run->bills);
-    run->bills = NULL;
+    vq_free(limits->bills);
+    limits->bills = NULL;
 }

@@ -61,8 +61,8 @@ static enum vq_status look_at_spools(struct vq_run *run, struct vq_error *err)
 
 enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
 {
-    vq_program_path("vibeq-worker", run->worker_path);
-    VQ_TRY(open_log(run, "workers.log", &run->workers_log_fd, err));
+    vq_program_path("vibeq-worker", run->children.worker_path);
+    VQ_TRY(open_log(run, "workers.log", &run->children.workers_log_fd, err));
     char spool[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(run->dir, "spool", spool));
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) {
@@ -71,7 +71,7 @@ enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
     }
     VQ_TRY(look_at_spools(run, err));
     if (run->work->needs_offline) {
-        VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
+        VQ_TRY(open_log(run, "offline.err", &run->children.offline_log_fd, err));
     }
     return VQ_OK;
 }
@@ -81,8 +81,8 @@ enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
 static void offline_exited(void *ctx, struct vq_child_exit how)
 {
     struct vq_run *run = ctx;
-    run->offline_died = true;
-    if (!run->done && !run->finished && !run->stopped) {
+    run->children.offline_died = true;
+    if (!run->stop.done && !run->stop.finished && !run->stop.stopped) {
         vq_log(VQ_LOG_ERROR, "offline.exited", "code=%d signal=%d", how.code, how.signal);
         vq_run_fatal(
             run, VQ_UNAVAILABLE,
@@ -98,10 +98,11 @@ enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err)
     struct vq_program_offline options = {.conf = &run->source.config->offline,
                                          .log = log,
                                          .hint = "; see offline.err in the run's folder",
-                                         .stderr_fd = run->offline_log_fd,
+                                         .stderr_fd = run->children.offline_log_fd,
                                          .exited = offline_exited,
                                          .ctx = run};
-    return vq_program_offline_start(run->loop, &options, &run->offline, run->offline_url, err);
+    return vq_program_offline_start(run->loop, &options, &run->children.offline,
+                                    run->children.offline_url, err);
 }
 
 /* ---- spools ---- */
@@ -175,8 +176,8 @@ static bool nobody_works(const struct vq_run *run)
 {
     struct vq_coord_worker_status session;
     bool none = run->options->listen == NULL && !vq_coord_worker_fill(run->coord, 0, &session);
-    for (uint32_t k = 0; k < run->workers_count; k++) {
-        none &= run->workers[k].given_up;
+    for (uint32_t k = 0; k < run->children.workers_count; k++) {
+        none &= run->children.workers[k].given_up;
     }
     return none;
 }
@@ -219,7 +220,7 @@ static void go_on_with_worker(struct vq_local_worker *w)
     if (!w->importing || run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
-    if (vq_committer_is_dead(run)) { /* its spool is for the resumed run */
+    if (vq_committer_is_dead(&run->commit)) { /* its spool is for the resumed run */
         vq_spool_import_abandon(&w->import);
         w->importing = false;
         return;
@@ -234,7 +235,7 @@ static void go_on_with_worker(struct vq_local_worker *w)
     w->importing = false;
     local_ended(run, w->k);
     vq_loop_again(run->loop);
-    if (run->finished || run->stopped || run->draining || run->done) {
+    if (run->stop.finished || run->stop.stopped || run->stop.draining || run->stop.done) {
         return;
     }
     restart_later(w);
@@ -264,7 +265,7 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
 {
     struct vq_local_worker *w = ctx;
     struct vq_run *run = w->run;
-    bool expected = run->finished || run->stopped || run->draining || run->done;
+    bool expected = run->stop.finished || run->stop.stopped || run->stop.draining || run->stop.done;
     vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
            how.code, how.signal);
     w->how = how;
@@ -296,16 +297,18 @@ static bool spool_is_held(const struct vq_run *run, uint32_t k)
 
 /* What an earlier worker left there comes in first: until then its importer has the lock, and a
  * worker would end at once. */
-static bool spool_is_unread(const struct vq_run *run, uint32_t k)
+static bool spool_is_unread(const struct vq_run_children *children, uint32_t k)
 {
-    return !run->strays_read &&
-           (run->import_k <= k || (run->import != NULL && vq_spool_import_k(run->import) == k));
+    return !children->strays_read &&
+           (children->import_k <= k ||
+            (children->import != NULL && vq_spool_import_k(children->import) == k));
 }
 
 static void spawn_worker(struct vq_local_worker *w)
 {
     struct vq_run *run = w->run;
-    if (!run->strays_read && !run->begun.first_start) { /* its spool may be locked by ourselves */
+    if (!run->children.strays_read &&
+        !run->begun.first_start) { /* its spool may be locked by ourselves */
         vq_timer_start(w->restart, STRAYS_FIRST_MS, 0);
         return;
     }
@@ -313,7 +316,7 @@ static void spawn_worker(struct vq_local_worker *w)
         vq_timer_start(w->restart, HELD_MS, 0);
         return;
     }
-    if (spool_is_unread(run, w->k)) {
+    if (spool_is_unread(&run->children, w->k)) {
         vq_timer_start(w->restart, UNREAD_MS, 0);
         return;
     }
@@ -323,12 +326,13 @@ static void spawn_worker(struct vq_local_worker *w)
     (void)snprintf(name, sizeof(name), "local-%u", w->k);
     struct vq_error err = {0};
     enum vq_status status = vq_run_dir_join(run->dir, file, spool);
-    const char *argv[] = {"vibeq-worker", "--join", run->join_path, "--spool", spool,
-                          "--local",      k,        "--name",       name,      NULL};
-    struct vq_child_options options = {.path = run->worker_path,
+    const char *argv[] = {
+        "vibeq-worker", "--join", run->links.join_path, "--spool", spool, "--local", k, "--name",
+        name,           NULL};
+    struct vq_child_options options = {.path = run->children.worker_path,
                                        .argv = argv,
                                        .env_all = true,
-                                       .stderr_fd = run->workers_log_fd,
+                                       .stderr_fd = run->children.workers_log_fd,
                                        .own_fate = true,
                                        .exited = worker_exited,
                                        .ctx = w};
@@ -351,7 +355,8 @@ static void spawn_worker(struct vq_local_worker *w)
 static void worker_restart(void *ctx)
 {
     struct vq_local_worker *w = ctx;
-    if (w->run->fatal == VQ_OK && !w->run->finished && !w->run->stopped && !w->run->draining) {
+    if (w->run->fatal == VQ_OK && !w->run->stop.finished && !w->run->stop.stopped &&
+        !w->run->stop.draining) {
         spawn_worker(w);
     }
 }
@@ -360,16 +365,16 @@ enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
 {
     uint32_t n = run->options->workers;
     if (run->begun.first_start) { /* nobody was before us: what is there is our own workers' */
-        run->strays_read = true;
-        run->import_k = VQ_SPOOLS_MAX;
+        run->children.strays_read = true;
+        run->children.import_k = VQ_SPOOLS_MAX;
     }
-    run->workers = vq_alloc(n, sizeof(*run->workers));
-    if (run->workers == NULL) {
+    run->children.workers = vq_alloc(n, sizeof(*run->children.workers));
+    if (run->children.workers == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
-    run->workers_count = n;
+    run->children.workers_count = n;
     for (uint32_t k = 0; k < n; k++) {
-        struct vq_local_worker *w = &run->workers[k];
+        struct vq_local_worker *w = &run->children.workers[k];
         w->run = run;
         w->k = k;
         w->reap = (struct vq_deferred){.fn = worker_reap, .ctx = w};
@@ -388,42 +393,43 @@ enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
  * coordinator and ended only now. */
 static void go_on_with_strays(struct vq_run *run)
 {
-    if (run->import == NULL) {
-        if (run->import_k >= VQ_SPOOLS_MAX) {
-            if (run->done || vq_run_now() < run->strays_ns) {
+    if (run->children.import == NULL) {
+        if (run->children.import_k >= VQ_SPOOLS_MAX) {
+            if (run->stop.done || vq_run_now() < run->children.strays_ns) {
                 return;
             }
-            run->import_k = run->workers_count;
+            run->children.import_k = run->children.workers_count;
         }
-        run->strays_ns = vq_run_now() + STRAYS_EVERY_MS * VQ_NS_PER_MS;
+        run->children.strays_ns = vq_run_now() + STRAYS_EVERY_MS * VQ_NS_PER_MS;
         struct vq_error err = {0};
-        enum vq_status status = vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid,
-                                                     &run->import_k, &run->import, &err);
+        enum vq_status status =
+            vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid,
+                                 &run->children.import_k, &run->children.import, &err);
         if (status == VQ_NOT_FOUND) {
-            run->import_k = VQ_SPOOLS_MAX;
-            run->strays_read = true;
+            run->children.import_k = VQ_SPOOLS_MAX;
+            run->children.strays_read = true;
         } else if (status != VQ_OK) {
             vq_run_message(run, "A spool is left alone: %s", err.text);
         }
-        run->imported = 0;
-        if (run->import == NULL) {
+        run->children.imported = 0;
+        if (run->children.import == NULL) {
             return;
         }
     }
-    if (offer(run, run->import, &run->imported) &&
+    if (offer(run, run->children.import, &run->children.imported) &&
         committed(run, vq_coord_imported_no(run->coord))) {
-        uint32_t k = vq_spool_import_k(run->import);
-        finish_import(run, &run->import);
-        if (k >= run->workers_count) {
+        uint32_t k = vq_spool_import_k(run->children.import);
+        finish_import(run, &run->children.import);
+        if (k >= run->children.workers_count) {
             local_ended(run, k);
         }
         vq_loop_again(run->loop);
     }
 }
 
-void vq_children_strays_again(struct vq_run *run)
+void vq_children_strays_again(struct vq_run_children *children)
 {
-    run->import_k = run->import == NULL ? 0 : run->import_k;
+    children->import_k = children->import == NULL ? 0 : children->import_k;
 }
 
 /* While they live: a worker that says good-bye takes its session with it. */
@@ -432,8 +438,8 @@ static void look_who_works(struct vq_run *run)
     struct vq_coord_worker_status session;
     for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &session); i++) {
         if (session.results > 0 && session.local >= 0 &&
-            session.local < (int64_t)run->workers_count) {
-            run->workers[session.local].restarts = 0;
+            session.local < (int64_t)run->children.workers_count) {
+            run->children.workers[session.local].restarts = 0;
         }
     }
 }
@@ -450,8 +456,8 @@ void vq_children_turn(struct vq_run *run)
     if (run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
-    for (uint32_t k = 0; k < run->workers_count; k++) {
-        go_on_with_worker(&run->workers[k]);
+    for (uint32_t k = 0; k < run->children.workers_count; k++) {
+        go_on_with_worker(&run->children.workers[k]);
     }
     go_on_with_strays(run);
 }
@@ -459,32 +465,32 @@ void vq_children_turn(struct vq_run *run)
 /* A spool that is being read continues with a commit, which is an event. */
 int64_t vq_children_wake_ns(const struct vq_run *run)
 {
-    if (run->coord == NULL || run->fatal != VQ_OK || run->import != NULL) {
+    if (run->coord == NULL || run->fatal != VQ_OK || run->children.import != NULL) {
         return INT64_MAX;
     }
-    if (run->import_k < VQ_SPOOLS_MAX) {
+    if (run->children.import_k < VQ_SPOOLS_MAX) {
         return vq_run_now() + STRAYS_NEXT_MS * VQ_NS_PER_MS;
     }
-    return run->done ? INT64_MAX : run->strays_ns;
+    return run->stop.done ? INT64_MAX : run->children.strays_ns;
 }
 
-bool vq_children_quiet(const struct vq_run *run)
+bool vq_children_quiet(const struct vq_run_children *children)
 {
-    bool reading = run->import != NULL;
-    for (uint32_t k = 0; k < run->workers_count; k++) {
-        reading |= run->workers[k].importing;
+    bool reading = children->import != NULL;
+    for (uint32_t k = 0; k < children->workers_count; k++) {
+        reading |= children->workers[k].importing;
     }
     return !reading;
 }
 
 bool vq_children_gone(struct vq_run *run)
 {
-    bool strays = run->import != NULL || run->import_k < VQ_SPOOLS_MAX;
-    if (run->done && strays && run->fatal == VQ_OK && !vq_committer_is_dead(run)) {
+    bool strays = run->children.import != NULL || run->children.import_k < VQ_SPOOLS_MAX;
+    if (run->stop.done && strays && run->fatal == VQ_OK && !vq_committer_is_dead(&run->commit)) {
         return false;
     }
-    for (uint32_t k = 0; k < run->workers_count; k++) {
-        const struct vq_local_worker *w = &run->workers[k];
+    for (uint32_t k = 0; k < run->children.workers_count; k++) {
+        const struct vq_local_worker *w = &run->children.workers[k];
         if (w->child != NULL || w->importing) {
             return false;
         }
@@ -492,10 +498,10 @@ bool vq_children_gone(struct vq_run *run)
     return true;
 }
 
-void vq_children_stop(struct vq_run *run, int signum)
+void vq_children_stop(struct vq_run_children *children, int signum)
 {
-    for (uint32_t k = 0; k < run->workers_count; k++) {
-        struct vq_local_worker *w = &run->workers[k];
+    for (uint32_t k = 0; k < children->workers_count; k++) {
+        struct vq_local_worker *w = &children->workers[k];
         vq_timer_stop(w->restart);
         if (w->child != NULL) {
             (void)vq_child_kill(w->child, signum, true); /* it may just have ended */
@@ -508,9 +514,9 @@ void vq_children_stop(struct vq_run *run, int signum)
  * them. */
 void vq_children_close(struct vq_run *run)
 {
-    bool leave = run->fatal != VQ_OK && run->interrupts < 2;
-    for (uint32_t k = 0; k < run->workers_count; k++) {
-        struct vq_local_worker *w = &run->workers[k];
+    bool leave = run->fatal != VQ_OK && run->stop.interrupts < 2;
+    for (uint32_t k = 0; k < run->children.workers_count; k++) {
+        struct vq_local_worker *w = &run->children.workers[k];
         vq_deferred_cancel(run->loop, &w->reap);
         vq_timer_destroy(&w->restart);
         if (leave && w->child != NULL) {
@@ -520,15 +526,15 @@ void vq_children_close(struct vq_run *run)
         vq_child_destroy(&w->child);
         vq_spool_import_abandon(&w->import);
     }
-    vq_free(run->workers);
-    run->workers = NULL;
-    run->workers_count = 0;
-    vq_spool_import_abandon(&run->import);
-    vq_child_destroy(&run->offline);
-    if (run->workers_log_fd > 0) {
-        (void)close(run->workers_log_fd);
+    vq_free(run->children.workers);
+    run->children.workers = NULL;
+    run->children.workers_count = 0;
+    vq_spool_import_abandon(&run->children.import);
+    vq_child_destroy(&run->children.offline);
+    if (run->children.workers_log_fd > 0) {
+        (void)close(run->children.workers_log_fd);
     }
-    if (run->offline_log_fd > 0) {
-        (void)close(run->offline_log_fd);
+    if (run->children.offline_log_fd > 0) {
+        (void)close(run->children.offline_log_fd);
     }
 }

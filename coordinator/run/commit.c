@@ -62,7 +62,7 @@ static enum vq_status merge(struct vq_committer *c)
 
 /* Whether this was not reported about the pool before; kinds beyond the room for them are not
  * reported. */
-static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span kind)
+static bool is_new_odd(struct vq_committer *commit, struct vq_span pool, struct vq_span kind)
 {
     struct vq_hasher h;
     struct vq_hash hash;
@@ -70,15 +70,15 @@ static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span k
     vq_hasher_field(&h, pool);
     vq_hasher_field(&h, kind);
     vq_hasher_final(&h, &hash);
-    for (uint32_t i = 0; i < run->odd_told_count; i++) {
-        if (vq_hash_eq(&run->odd_told[i], &hash)) {
+    for (uint32_t i = 0; i < commit->odd_count; i++) {
+        if (vq_hash_eq(&commit->odd[i], &hash)) {
             return false;
         }
     }
-    if (run->odd_told_count == VQ_ODD_TOLD_MAX) {
+    if (commit->odd_count == VQ_ODD_TOLD_MAX) {
         return false;
     }
-    run->odd_told[run->odd_told_count++] = hash;
+    commit->odd[commit->odd_count++] = hash;
     return true;
 }
 
@@ -93,7 +93,7 @@ static void tell_odd(struct vq_run *run, const struct vq_batch *batch)
             continue;
         }
         if ((!vq_ending_explained(r->error, &word) && r->outcome != VQ_OUTCOME_EMPTY) ||
-            !is_new_odd(run, r->pool, word)) {
+            !is_new_odd(&run->commit, r->pool, word)) {
             continue;
         }
         vq_log(VQ_LOG_WARN, "answer", "pool=%.*s text=%.*s", (int)r->pool.bytes, r->pool.at,
@@ -112,7 +112,7 @@ static void tell_core(struct vq_run *run)
     c->merged = NULL;
     tell_odd(run, c->from);
     for (size_t i = 0; i < c->from->results_count; i++) {
-        vq_failures_see(&run->failures, &c->from->results[i]);
+        vq_failures_see(&run->watch.failures, &c->from->results[i]);
     }
     uint64_t no = c->from->no;
     enum vq_status status =
@@ -157,8 +157,8 @@ static void work(void *ctx)
 {
     struct vq_run *run = ctx;
     struct vq_committer *c = &run->commit;
-    c->status = vq_commit_run(run->calls, &run->asking->plan, &run->owner.uid, run->owner.epoch,
-                              c->from, vq_clock_unix_ms(), &c->commit, &c->err);
+    c->status = vq_commit_run(run->calls, &run->stages.asking->plan, &run->owner.uid,
+                              run->owner.epoch, c->from, vq_clock_unix_ms(), &c->commit, &c->err);
 }
 
 static void give_up(struct vq_run *run, const char *why)
@@ -238,9 +238,9 @@ void vq_committer_start(struct vq_run *run, const struct vq_batch *batch)
     }
 }
 
-bool vq_committer_is_dead(const struct vq_run *run)
+bool vq_committer_is_dead(const struct vq_committer *commit)
 {
-    return run->commit.busy && run->commit.from == NULL;
+    return commit->busy && commit->from == NULL;
 }
 
 void vq_committer_watch(struct vq_run *run)
@@ -258,14 +258,13 @@ void vq_committer_watch(struct vq_run *run)
 }
 
 /* The wait for the store's lock is another thread's: it makes no event here. */
-int64_t vq_committer_wake_ns(const struct vq_run *run)
+int64_t vq_committer_wake_ns(const struct vq_committer *c)
 {
-    const struct vq_committer *c = &run->commit;
     bool writes = c->busy && !c->stored && !c->lock_warned;
     return writes ? vq_run_now() + VQ_RUN_LOOK_MS * VQ_NS_PER_MS : INT64_MAX;
 }
 
-void vq_committer_free(struct vq_run *run)
+void vq_committer_free(struct vq_committer *commit)
 {
-    reset(&run->commit);
+    reset(commit);
 }

@@ -16,16 +16,16 @@
 
 static const char *state_name(const struct vq_run *run)
 {
-    if (run->stopped || run->fatal != VQ_OK) {
+    if (run->stop.stopped || run->fatal != VQ_OK) {
         return "stopped";
     }
-    if (run->finished) {
+    if (run->stop.finished) {
         return "finished";
     }
     if (run->coord == NULL) {
         return "starting";
     }
-    if (run->alarm.raised) {
+    if (run->watch.alarm.raised) {
         return "stalled";
     }
     struct vq_coord_status status;
@@ -35,56 +35,59 @@ static const char *state_name(const struct vq_run *run)
 
 static const char *note(struct vq_run *run)
 {
-    if (run->stopped) {
-        return run->stop_text;
+    if (run->stop.stopped) {
+        return run->stop.text;
     }
     if (run->fatal != VQ_OK) {
         return run->err.text;
     }
     char since[VQ_RUN_WHEN_BYTES];
-    run->note[0] = '\0';
+    run->control.note[0] = '\0';
     if (run->redis.phase != VQ_PHASE_UP) {
         if (run->redis.why[0] != '\0') {
-            (void)snprintf(run->note, sizeof(run->note),
+            (void)snprintf(run->control.note, sizeof(run->control.note),
                            "Redis is away (%s); the run waits, nothing is lost", run->redis.why);
         }
-        return run->note;
+        return run->control.note;
     }
-    if (run->held) {
-        vq_watch_when(run->held_since_unix_ms, since);
-        (void)snprintf(run->note, sizeof(run->note), "paused by hand since %s; vibeq ctl %s resume",
-                       since, vq_run_dir_name(run->dir));
-        return run->note;
+    if (run->control.held) {
+        vq_watch_when(run->control.held_since_unix_ms, since);
+        (void)snprintf(run->control.note, sizeof(run->control.note),
+                       "paused by hand since %s; vibeq ctl %s resume", since,
+                       vq_run_dir_name(run->dir));
+        return run->control.note;
     }
     struct vq_buf stopped;
-    vq_buf_init(&stopped, 3 * sizeof(run->note) / 4);
+    vq_buf_init(&stopped, 3 * sizeof(run->control.note) / 4);
     bool all = run->coord != NULL && vq_limits_stopped(run, &stopped);
-    if (run->alarm.raised) {
-        vq_watch_when(vq_watch_since_unix_ms(run), since);
-        (void)snprintf(run->note, sizeof(run->note), "nothing was answered since %s%s%s", since,
-                       all ? "; no pool to ask: " : "", all ? stopped.at : "");
+    if (run->watch.alarm.raised) {
+        vq_watch_when(vq_watch_since_unix_ms(&run->watch), since);
+        (void)snprintf(run->control.note, sizeof(run->control.note),
+                       "nothing was answered since %s%s%s", since, all ? "; no pool to ask: " : "",
+                       all ? stopped.at : "");
     } else if (all) {
         struct vq_authority_money money;
-        vq_authority_money(run->authority, &money);
+        vq_authority_money(run->limits.authority, &money);
         char spent[64] = "";
         if (money.spent_nano > 0) {
             (void)snprintf(spent, sizeof(spent), "; $%.4f spent so far",
                            (double)money.spent_nano / VQ_NANO_PER_USD);
         }
-        (void)snprintf(run->note, sizeof(run->note), "no pool to ask: %s%s", stopped.at, spent);
+        (void)snprintf(run->control.note, sizeof(run->control.note), "no pool to ask: %s%s",
+                       stopped.at, spent);
     }
     vq_buf_free(&stopped);
-    return run->note;
+    return run->control.note;
 }
 
 /* The rate of the last minute tells nothing of a run that may ask nobody now. */
 static bool stands(struct vq_run *run)
 {
     struct vq_buf stopped;
-    vq_buf_init(&stopped, sizeof(run->note));
+    vq_buf_init(&stopped, sizeof(run->control.note));
     bool all = run->coord != NULL && vq_limits_stopped(run, &stopped);
     vq_buf_free(&stopped);
-    return all || run->held || run->redis.phase != VQ_PHASE_UP;
+    return all || run->control.held || run->redis.phase != VQ_PHASE_UP;
 }
 
 static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
@@ -92,19 +95,20 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
 {
     vq_hex(run->owner.uid.b, VQ_ID_BYTES, uid);
     for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
-        run->idle[p] = vq_limits_idle(run, p);
+        run->control.idle[p] = vq_limits_idle(run, p);
     }
     vq_watch_brake(run);
     *ret = (struct vq_status_facts){.run = vq_run_dir_name(run->dir),
                                     .uid_hex = uid,
                                     .state = state_name(run),
                                     .note = note(run),
-                                    .held_since_unix_ms = run->held ? run->held_since_unix_ms : 0,
-                                    .alarm_since_unix_ms = vq_watch_since_unix_ms(run),
+                                    .held_since_unix_ms =
+                                        run->control.held ? run->control.held_since_unix_ms : 0,
+                                    .alarm_since_unix_ms = vq_watch_since_unix_ms(&run->watch),
                                     .alarm_idle_s = run->source.config->alarm.idle_s,
-                                    .brake_since_unix_ms = run->braked_unix_ms,
-                                    .brake_text = run->brake_text,
-                                    .slow = run->slow,
+                                    .brake_since_unix_ms = run->watch.braked_unix_ms,
+                                    .brake_text = run->watch.brake_text,
+                                    .slow = run->watch.slow,
                                     .started_unix_ms = run->started_unix_ms,
                                     .now_unix_ms = vq_clock_unix_ms(),
                                     .now_ns = vq_run_now(),
@@ -112,14 +116,14 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                              : run->redis.phase == VQ_PHASE_SYNCING ? "syncing"
                                                                                     : "away",
                                     .coord = run->coord,
-                                    .authority = run->authority,
+                                    .authority = run->limits.authority,
                                     .stands = stands(run),
-                                    .idle = run->idle,
-                                    .before = run->before,
+                                    .idle = run->control.idle,
+                                    .before = run->stages.before,
                                     .seen = run->seen,
-                                    .stage = run->asking->name,
-                                    .stage_no = run->asking->no,
-                                    .judges = run->asking->plan.grid.judges};
+                                    .stage = run->stages.asking->name,
+                                    .stage_no = run->stages.asking->no,
+                                    .judges = run->stages.asking->plan.grid.judges};
 }
 
 static void on_status(void *ctx, const struct vq_httpd_request *request,
@@ -165,15 +169,17 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
     struct vq_endpoint endpoint = {.pid = (uint64_t)getpid()};
     vq_random_bytes(random, sizeof(random));
     vq_hex(random, sizeof(random), endpoint.token);
-    enum vq_status status = vq_secret_from_bytes(vq_span_str(endpoint.token), &run->token);
+    enum vq_status status = vq_secret_from_bytes(vq_span_str(endpoint.token), &run->control.token);
     if (status == VQ_OK) {
-        struct vq_httpd_options options = {
-            .token = run->token, .routes = routes, .routes_count = VQ_COUNT(routes), .ctx = run};
-        status = vq_httpd_create(run->loop, &options, &run->httpd, err);
+        struct vq_httpd_options options = {.token = run->control.token,
+                                           .routes = routes,
+                                           .routes_count = VQ_COUNT(routes),
+                                           .ctx = run};
+        status = vq_httpd_create(run->loop, &options, &run->control.httpd, err);
     }
     if (status == VQ_OK) {
         (void)snprintf(endpoint.address, sizeof(endpoint.address), "http://127.0.0.1:%u",
-                       vq_httpd_port(run->httpd));
+                       vq_httpd_port(run->control.httpd));
         status = vq_run_dir_write_endpoint(run->dir, &endpoint, err);
     }
     vq_wipe(endpoint.token, sizeof(endpoint.token));
@@ -183,12 +189,12 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
 
 void vq_control_close(struct vq_run *run)
 {
-    if (run->httpd != NULL) {
+    if (run->control.httpd != NULL) {
         vq_run_dir_remove_endpoint(run->dir);
     }
-    vq_httpd_destroy(&run->httpd);
-    vq_secret_destroy(&run->token);
-    vq_ctl_once_free(&run->ctl_once);
+    vq_httpd_destroy(&run->control.httpd);
+    vq_secret_destroy(&run->control.token);
+    vq_ctl_once_free(&run->control.ctl_once);
 }
 
 void vq_control_write_status(struct vq_run *run)

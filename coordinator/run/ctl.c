@@ -17,8 +17,8 @@
 
 static enum vq_status going(const struct vq_run *run, struct vq_error *err)
 {
-    if (run->coord == NULL || run->fatal != VQ_OK || run->finished || run->stopped ||
-        run->interrupts > 0) {
+    if (run->coord == NULL || run->fatal != VQ_OK || run->stop.finished || run->stop.stopped ||
+        run->stop.interrupts > 0) {
         return vq_fail(err, VQ_DENIED, "the run is ending");
     }
     return VQ_OK;
@@ -27,8 +27,8 @@ static enum vq_status going(const struct vq_run *run, struct vq_error *err)
 static enum vq_status hold(struct vq_run *run, bool held)
 {
     VQ_TRY(vq_coord_hold(run->coord, held, vq_run_now()));
-    run->held = held;
-    run->held_since_unix_ms = held ? vq_clock_unix_ms() : 0;
+    run->control.held = held;
+    run->control.held_since_unix_ms = held ? vq_clock_unix_ms() : 0;
     vq_loop_again(run->loop);
     vq_control_write_status(run);
     return VQ_OK;
@@ -39,9 +39,9 @@ static enum vq_status do_pause(struct vq_run *run, const char *const *values, st
 {
     (void)values;
     VQ_TRY(going(run, err));
-    if (run->held) {
+    if (run->control.held) {
         char since[VQ_RUN_WHEN_BYTES];
-        vq_watch_when(run->held_since_unix_ms, since);
+        vq_watch_when(run->control.held_since_unix_ms, since);
         vq_buf_printf(said, "paused by hand already, since %s", since);
         return VQ_OK;
     }
@@ -55,7 +55,7 @@ static enum vq_status do_resume(struct vq_run *run, const char *const *values, s
 {
     (void)values;
     VQ_TRY(going(run, err));
-    if (!run->held) {
+    if (!run->control.held) {
         vq_buf_puts(said, "it is not paused");
         return VQ_OK;
     }
@@ -96,15 +96,15 @@ static enum vq_status check_requeue(const char *const *values, struct vq_error *
 
 static enum vq_status check_stage(const struct vq_run *run, const char *stage, struct vq_error *err)
 {
-    if (stage != NULL && strcmp(stage, run->asking->name) != 0) {
+    if (stage != NULL && strcmp(stage, run->stages.asking->name) != 0) {
         return vq_fail(err, VQ_DENIED,
                        "stage %.60s is not asked now, %s is; what failed in other stages is asked "
                        "again with vibeq resume %s --retry-failed, when this has ended",
-                       stage, run->asking->name, vq_run_dir_name(run->dir));
+                       stage, run->stages.asking->name, vq_run_dir_name(run->dir));
     }
-    if (run->stage_over) {
+    if (run->stages.is_over) {
         return vq_fail(err, VQ_DENIED, "stage %s is over; try again when the next one has begun",
-                       run->asking->name);
+                       run->stages.asking->name);
     }
     return VQ_OK;
 }
@@ -123,11 +123,12 @@ static enum vq_status do_requeue(struct vq_run *run, const char *const *values, 
     vq_loop_again(run->loop);
     if (tasks == 0) {
         vq_buf_printf(said, "nothing to ask again: no task of stage %s failed%s%s",
-                      run->asking->name, name == NULL ? "" : " as ", name == NULL ? "" : name);
+                      run->stages.asking->name, name == NULL ? "" : " as ",
+                      name == NULL ? "" : name);
         return VQ_OK;
     }
     vq_buf_printf(said, "%llu failed task%s of stage %s %s asked again:", (unsigned long long)tasks,
-                  vq_fmt_plural(tasks), run->asking->name, tasks == 1 ? "is" : "are");
+                  vq_fmt_plural(tasks), run->stages.asking->name, tasks == 1 ? "is" : "are");
     const char *comma = "";
     for (int o = VQ_OUTCOME_ERROR; o <= VQ_OUTCOME_WORKER_LOST; o++) {
         if ((vq_outcome_failure_bit((enum vq_outcome)o) & failures) != 0 && s.all.outcome[o] > 0) {
@@ -413,7 +414,7 @@ static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_st
         vq_run_message(run, "%s, as told by vibeq ctl: %s", name, what);
     }
     answer_json(http == 200, what, answer);
-    vq_ctl_once_keep(&run->ctl_once, stamp->id, http, what);
+    vq_ctl_once_keep(&run->control.ctl_once, stamp->id, http, what);
     vq_buf_free(&said);
     return http;
 }
@@ -426,7 +427,7 @@ int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
         answer_json(false, err.text, answer);
         return 400;
     }
-    const struct vq_ctl_reply *reply = vq_ctl_once_find(&run->ctl_once, stamp.id);
+    const struct vq_ctl_reply *reply = vq_ctl_once_find(&run->control.ctl_once, stamp.id);
     if (reply != NULL) {
         answer_json(reply->http == 200, reply->text, answer);
         return reply->http;

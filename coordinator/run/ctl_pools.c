@@ -70,7 +70,7 @@ static enum vq_status find(const struct vq_run *run, const char *name, uint32_t 
 
 static enum vq_status ready(const struct vq_run *run, struct vq_error *err)
 {
-    return run->authority == NULL || run->finished || run->stopped
+    return run->limits.authority == NULL || run->stop.finished || run->stop.stopped
                ? vq_fail(err, VQ_DENIED, "the run is ending")
                : VQ_OK;
 }
@@ -106,7 +106,7 @@ enum vq_status vq_ctl_do_pool(struct vq_run *run, const char *const *values, str
                                             [AT_TPM] = VQ_RATE_TOKENS};
     struct vq_rates rates = {0}; /* the others stay as they are: what is in force may be learned */
     bool paced = false;
-    vq_buf_printf(said, "%s:", vq_authority_pool_name(run->authority, p));
+    vq_buf_printf(said, "%s:", vq_authority_pool_name(run->limits.authority, p));
     for (int i = AT_RPM; i <= AT_CONCURRENCY; i++) {
         double value;
         if (values[i] == NULL) {
@@ -115,14 +115,14 @@ enum vq_status vq_ctl_do_pool(struct vq_run *run, const char *const *values, str
         VQ_TRY(number(options[i], values[i], 1, RATE_MAX, false, &value, err));
         vq_buf_printf(said, " %s %.12g", options[i] + 2, value);
         if (i == AT_CONCURRENCY) {
-            vq_authority_set_concurrency(run->authority, p, (uint32_t)value, vq_run_now());
+            vq_authority_set_concurrency(run->limits.authority, p, (uint32_t)value, vq_run_now());
         } else {
             vq_rates_set(&rates, rates_at[i], value);
             paced = true;
         }
     }
     if (paced) {
-        vq_authority_set_rates(run->authority, p, &rates, vq_run_now());
+        vq_authority_set_rates(run->limits.authority, p, &rates, vq_run_now());
     }
     return VQ_OK;
 }
@@ -135,7 +135,7 @@ static enum vq_status park(struct vq_run *run, const char *name, bool parked, st
     uint32_t p = 0;
     VQ_TRY(ready(run, err));
     VQ_TRY(find(run, name, &p, err));
-    vq_authority_park(run->authority, p, parked, vq_run_now());
+    vq_authority_park(run->limits.authority, p, parked, vq_run_now());
     vq_buf_printf(said,
                   parked ? "%s is asked nothing more; what is in flight ends and counts"
                          : "%s is asked again",
@@ -179,9 +179,9 @@ enum vq_status vq_ctl_do_budget(struct vq_run *run, const char *const *values, s
                 uses->uses[p].name, values[0]);
         }
     }
-    vq_authority_set_budget(run->authority, (uint64_t)(usd * VQ_NANO_PER_USD), vq_run_now());
+    vq_authority_set_budget(run->limits.authority, (uint64_t)(usd * VQ_NANO_PER_USD), vq_run_now());
     struct vq_authority_money money;
-    vq_authority_money(run->authority, &money);
+    vq_authority_money(run->limits.authority, &money);
     vq_buf_printf(said,
                   "the run may cost %.6g dollars; so far it cost %.6g, and calls in flight "
                   "may cost %.6g",
@@ -207,9 +207,9 @@ enum vq_status vq_ctl_do_concurrency(struct vq_run *run, const char *const *valu
     if (!all) {
         VQ_TRY(find(run, values[1], &p, err));
     }
-    uint32_t last = all ? vq_authority_pools(run->authority) : p + 1;
+    uint32_t last = all ? vq_authority_pools(run->limits.authority) : p + 1;
     for (; p < last; p++) {
-        vq_authority_set_concurrency(run->authority, p, (uint32_t)value, vq_run_now());
+        vq_authority_set_concurrency(run->limits.authority, p, (uint32_t)value, vq_run_now());
     }
     vq_buf_printf(said, "%s may have %g calls in flight", all ? "each pool" : values[1], value);
     return VQ_OK;

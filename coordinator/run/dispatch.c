@@ -14,15 +14,15 @@
 
 static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg)
 {
-    vq_buf_clear(&run->frame);
-    enum vq_status status = vq_msg_encode(msg, &run->frame);
+    vq_buf_clear(&run->links.frame);
+    enum vq_status status = vq_msg_encode(msg, &run->links.frame);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "cannot encode %s: %s", vq_msg_name(msg->type),
                      vq_status_text(status));
         return;
     }
     VQ_CRASH_POINT_OF(send, vq_msg_name(msg->type));
-    status = vq_router_send(run->router, peer, vq_buf_span(&run->frame));
+    status = vq_router_send(run->links.router, peer, vq_buf_span(&run->links.frame));
     VQ_CRASH_POINT_OF(sent, vq_msg_name(msg->type));
     if (status == VQ_NOMEM) {
         vq_run_fatal(run, status, "out of memory while sending");
@@ -48,7 +48,7 @@ static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
     }
     struct vq_msg msg;
     struct vq_error err = {0};
-    enum vq_status status = vq_msg_decode(run->decoder, frame, VQ_TO_COORDINATOR, &msg, &err);
+    enum vq_status status = vq_msg_decode(run->links.decoder, frame, VQ_TO_COORDINATOR, &msg, &err);
     if (status == VQ_NOMEM) {
         vq_run_fatal(run, status, "out of memory while reading a message");
         return;
@@ -72,19 +72,19 @@ static void send_spec(struct vq_run *run, uint64_t peer, uint64_t session)
 {
     struct vq_msg msg = {.type = VQ_MSG_SPEC,
                          .u.spec = {.session = session,
-                                    .hash = run->spec_hash,
-                                    .body = vq_buf_span(&run->spec_body)}};
+                                    .hash = run->links.spec_hash,
+                                    .body = vq_buf_span(&run->links.spec_body)}};
     send_msg(run, peer, &msg);
 }
 
 static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uint32_t sample)
 {
-    const struct vq_sample *s = &run->asking->samples[sample];
+    const struct vq_sample *s = &run->stages.asking->samples[sample];
     struct vq_sample made;
-    if (run->asking->remake != NULL) {
+    if (run->stages.asking->remake != NULL) {
         struct vq_error err = {0};
-        enum vq_status status =
-            run->asking->remake(run->asking->remake_ctx, sample, &run->answers.reader, &made, &err);
+        enum vq_status status = run->stages.asking->remake(
+            run->stages.asking->remake_ctx, sample, &run->stages.answers.reader, &made, &err);
         if (status != VQ_OK) {
             vq_run_fatal(run, status, "%s", err.text);
             return;
@@ -101,27 +101,27 @@ static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uin
     send_msg(run, peer, &msg);
 }
 
-static void queue_lookup(struct vq_run *run, uint64_t shard)
+static void queue_lookup(struct vq_run_links *links, uint64_t shard)
 {
-    VQ_ASSERT(run->shards_count < VQ_COORD_LOOKUPS_MAX);
-    uint32_t at = (run->shards_head + run->shards_count++) % VQ_COORD_LOOKUPS_MAX;
-    run->shards_waiting[at] = shard;
+    VQ_ASSERT(links->lookups_count < VQ_COORD_LOOKUPS_MAX);
+    uint32_t at = (links->lookups_head + links->lookups_count++) % VQ_COORD_LOOKUPS_MAX;
+    links->lookups[at] = shard;
 }
 
 static void answer_lookup(struct vq_run *run, struct vq_view *view)
 {
-    uint64_t shard = run->shards_waiting[run->shards_head];
+    uint64_t shard = run->links.lookups[run->links.lookups_head];
     struct vq_error err = {0};
-    vq_buf_clear(&run->priors);
-    enum vq_status status = vq_lookup_shard(view, &run->asking->plan, &run->owner.uid, shard,
-                                            run->known, &run->priors, &err);
+    vq_buf_clear(&run->links.priors);
+    enum vq_status status = vq_lookup_shard(view, &run->stages.asking->plan, &run->owner.uid, shard,
+                                            run->links.known, &run->links.priors, &err);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "cannot look up what is stored: %s", err.text);
         return;
     }
-    run->shards_head = (run->shards_head + 1) % VQ_COORD_LOOKUPS_MAX;
-    run->shards_count--;
-    status = vq_coord_looked_up(run->coord, shard, run->known, vq_run_now());
+    run->links.lookups_head = (run->links.lookups_head + 1) % VQ_COORD_LOOKUPS_MAX;
+    run->links.lookups_count--;
+    status = vq_coord_looked_up(run->coord, shard, run->links.known, vq_run_now());
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "the coordinator's core gave up on a look-up: %s",
                      vq_status_text(status));
@@ -131,7 +131,7 @@ static void answer_lookup(struct vq_run *run, struct vq_view *view)
 /* One snapshot for all that waits. A map that is being resized lets them wait for the next turn. */
 static bool answer_lookups(struct vq_run *run)
 {
-    if (run->shards_count == 0 || run->fatal != VQ_OK) {
+    if (run->links.lookups_count == 0 || run->fatal != VQ_OK) {
         return false;
     }
     struct vq_view *view;
@@ -145,7 +145,7 @@ static bool answer_lookups(struct vq_run *run)
         vq_run_fatal(run, status, "cannot read the call store: %s", err.text);
         return false;
     }
-    while (run->shards_count > 0 && run->fatal == VQ_OK) {
+    while (run->links.lookups_count > 0 && run->fatal == VQ_OK) {
         answer_lookup(run, view);
     }
     vq_view_end(&view);
@@ -160,7 +160,7 @@ static void note(enum vq_coord_note_level level, const char *text)
 /* How long a start takes until work goes out: bench/resume.py reads it. */
 static void first_lease(struct vq_run *run)
 {
-    run->leased = true;
+    run->links.leased = true;
     vq_log(VQ_LOG_INFO, "lease.first", "epoch=%llu after_ms=%lld",
            (unsigned long long)run->owner.epoch,
            (long long)((vq_run_now() - run->started_ns) / VQ_NS_PER_MS));
@@ -174,7 +174,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
             break;
         }
         send_msg(run, a->u.send.peer, &a->u.send.msg);
-        if (a->u.send.msg.type == VQ_MSG_LEASE && !run->leased) {
+        if (a->u.send.msg.type == VQ_MSG_LEASE && !run->links.leased) {
             first_lease(run);
         }
         break;
@@ -182,21 +182,21 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     case VQ_COORD_SAMPLE:
         send_sample(run, a->u.sample.peer, a->u.sample.session, a->u.sample.sample);
         break;
-    case VQ_COORD_LOOKUP: queue_lookup(run, a->u.shard); break;
+    case VQ_COORD_LOOKUP: queue_lookup(&run->links, a->u.shard); break;
     case VQ_COORD_COMMIT: vq_committer_start(run, a->u.batch); break;
     case VQ_COORD_CLOSE:
         vq_log(VQ_LOG_INFO, "session.closed", "peer=%llu", (unsigned long long)a->u.send.peer);
         break;
     case VQ_COORD_NOTE: note(a->u.note.level, a->u.note.text); break;
     case VQ_COORD_FINISHED:
-        run->stage_over = true;
+        run->stages.is_over = true;
         vq_limits_see(run); /* the workers are still here */
         break;
     case VQ_COORD_STOPPED:
-        run->stopped = true;
-        run->stop_kind = a->u.stopped.kind;
-        run->clean = a->u.stopped.clean;
-        (void)snprintf(run->stop_text, sizeof(run->stop_text), "%s", a->u.stopped.text);
+        run->stop.stopped = true;
+        run->stop.kind = a->u.stopped.kind;
+        run->stop.clean = a->u.stopped.clean;
+        (void)snprintf(run->stop.text, sizeof(run->stop.text), "%s", a->u.stopped.text);
         break;
     }
 }
@@ -207,8 +207,8 @@ static bool carry_out_all(struct vq_run *run)
 {
     struct vq_coord_action action;
     struct vq_error err = {0};
-    if (run->asking->remake != NULL) {
-        enum vq_status status = vq_answers_begin(&run->answered, &run->answers, &err);
+    if (run->stages.asking->remake != NULL) {
+        enum vq_status status = vq_answers_begin(&run->stages.answered, &run->stages.answers, &err);
         if (status == VQ_AGAIN) {
             vq_loop_again(run->loop);
             return false;
@@ -221,7 +221,7 @@ static bool carry_out_all(struct vq_run *run)
     while (run->fatal == VQ_OK && vq_coord_next(run->coord, vq_run_now(), &action)) {
         carry_out(run, &action);
     }
-    vq_answers_end(&run->answers);
+    vq_answers_end(&run->stages.answers);
     return true;
 }
 
@@ -262,7 +262,7 @@ static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
                                 struct vq_cert *ret_join, struct vq_error *err)
 {
     *ret_join = (struct vq_cert){0};
-    enum vq_status status = vq_cert_read(run->join_path, ret_join, err);
+    enum vq_status status = vq_cert_read(run->links.join_path, ret_join, err);
     if (status == VQ_NOT_FOUND) {
         status = vq_keypair_create(&ret_join->keys);
     }
@@ -289,34 +289,35 @@ static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struc
 {
     struct vq_listen listen;
     VQ_TRY(vq_listen_of(run->options->listen, own->endpoint, &listen, err));
-    enum vq_status status = vq_router_bind(run->router, listen.endpoint, run->endpoint, err);
+    enum vq_status status =
+        vq_router_bind(run->links.router, listen.endpoint, run->links.endpoint, err);
     if (status == VQ_EXISTS && listen.other[0] != '\0') {
-        VQ_TRY(vq_router_bind(run->router, listen.other, run->endpoint, err));
+        VQ_TRY(vq_router_bind(run->links.router, listen.other, run->links.endpoint, err));
         if (run->options->listen != NULL || run->options->workers == 0) {
             vq_run_message(run,
                            "%s, the address of last time, is taken by another program. Workers "
                            "elsewhere need the new join.cert: it names %s.",
-                           listen.endpoint, run->endpoint);
+                           listen.endpoint, run->links.endpoint);
         }
         status = VQ_OK;
     }
     VQ_TRY(status);
-    (void)snprintf(own->endpoint, sizeof(own->endpoint), "%s", run->endpoint);
+    (void)snprintf(own->endpoint, sizeof(own->endpoint), "%s", run->links.endpoint);
     return VQ_OK;
 }
 
 static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
 {
     struct vq_router_options options = {.keys = &own->keys, .on_message = on_frame, .ctx = run};
-    VQ_TRY(vq_router_create(run->loop, &options, &run->router, err));
+    VQ_TRY(vq_router_create(run->loop, &options, &run->links.router, err));
     VQ_TRY(bind_router(run, own, err));
     struct vq_cert join;
     enum vq_status status = join_cert(run, own, &join, err);
     if (status == VQ_OK) {
-        status = vq_router_allow(run->router, join.keys.public_key);
+        status = vq_router_allow(run->links.router, join.keys.public_key);
     }
     if (status == VQ_OK) {
-        status = vq_cert_write(run->join_path, &join, err);
+        status = vq_cert_write(run->links.join_path, &join, err);
     }
     vq_cert_destroy(&join);
     VQ_TRY(status);
@@ -339,20 +340,20 @@ static void tell(struct vq_door *door, uint64_t count, const char *event, const 
 
 void vq_dispatch_watch(struct vq_run *run)
 {
-    struct vq_zsock_stats s = vq_router_stats(run->router);
+    struct vq_zsock_stats s = vq_router_stats(run->links.router);
     run->seen.peers_refused = s.peers_refused;
     run->seen.frames_dropped = s.frames_dropped;
-    tell(&run->refused, s.peers_refused, "peers.refused", "a key that nobody approved");
-    tell(&run->dropped, s.frames_dropped, "frames.dropped",
+    tell(&run->links.refused, s.peers_refused, "peers.refused", "a key that nobody approved");
+    tell(&run->links.dropped, s.frames_dropped, "frames.dropped",
          "of a peer that named itself, or to one that is gone");
 }
 
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)
 {
-    vq_buf_init(&run->frame, VQ_FRAME_BYTES_MAX);
-    vq_buf_init(&run->priors, VQ_COORD_PRIOR_BYTES_MAX * 4);
-    VQ_TRY(vq_decoder_create(&run->decoder));
-    VQ_TRY(vq_run_dir_join(run->dir, "join.cert", run->join_path));
+    vq_buf_init(&run->links.frame, VQ_FRAME_BYTES_MAX);
+    vq_buf_init(&run->links.priors, VQ_COORD_PRIOR_BYTES_MAX * 4);
+    VQ_TRY(vq_decoder_create(&run->links.decoder));
+    VQ_TRY(vq_run_dir_join(run->dir, "join.cert", run->links.join_path));
     struct vq_cert own;
     VQ_TRY(own_cert(run, &own, err));
     enum vq_status status = open_with(run, &own, err);
@@ -360,11 +361,11 @@ enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)
     return status;
 }
 
-void vq_dispatch_close(struct vq_run *run)
+void vq_dispatch_close(struct vq_run_links *links)
 {
-    vq_router_destroy(&run->router);
-    vq_decoder_destroy(&run->decoder);
-    vq_free(run->known);
-    vq_buf_free(&run->frame);
-    vq_buf_free(&run->priors);
+    vq_router_destroy(&links->router);
+    vq_decoder_destroy(&links->decoder);
+    vq_free(links->known);
+    vq_buf_free(&links->frame);
+    vq_buf_free(&links->priors);
 }

@@ -197,8 +197,9 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
 {
     uint32_t n = 0;
     uint64_t forgotten = 0;
-    const struct vq_incident *list =
-        run->incidents == NULL ? NULL : vq_incidents_all(run->incidents, &n, &forgotten);
+    const struct vq_incident *list = run->limits.incidents == NULL
+                                         ? NULL
+                                         : vq_incidents_all(run->limits.incidents, &n, &forgotten);
     vq_json_key(j, "incidents");
     vq_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
@@ -286,13 +287,14 @@ struct books {
 
 static enum vq_status books_fill(const struct vq_run *run, struct books *b)
 {
-    const struct vq_past_stage *last = run->past_count > 0 ? &run->past[run->past_count - 1] : NULL;
-    bool present = last == NULL || last->asking != run->asking;
-    uint32_t n = run->past_count + (present ? 1 : 0);
+    const struct vq_past_stage *last =
+        run->stages.past_count > 0 ? &run->stages.past[run->stages.past_count - 1] : NULL;
+    bool present = last == NULL || last->asking != run->stages.asking;
+    uint32_t n = run->stages.past_count + (present ? 1 : 0);
     b->askings = vq_alloc(n, sizeof(*b->askings));
     b->plans = vq_alloc(n, sizeof(*b->plans));
     b->prices = vq_alloc((size_t)n * VQ_JUDGES_MAX, sizeof(*b->prices));
-    uint64_t tasks = vq_grid_tasks(&run->asking->plan.grid);
+    uint64_t tasks = vq_grid_tasks(&run->stages.asking->plan.grid);
     b->outcomes = vq_alloc(tasks, 1);
     if (b->askings == NULL || b->plans == NULL || b->prices == NULL || b->outcomes == NULL) {
         return VQ_NOMEM;
@@ -301,7 +303,8 @@ static enum vq_status books_fill(const struct vq_run *run, struct books *b)
         b->outcomes[t] = (uint8_t)vq_coord_outcome(run->coord, t);
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct vq_stage_grid *a = i < run->past_count ? run->past[i].asking : run->asking;
+        const struct vq_stage_grid *a =
+            i < run->stages.past_count ? run->stages.past[i].asking : run->stages.asking;
         struct vq_ledger_price *prices = &b->prices[(size_t)i * VQ_JUDGES_MAX];
         for (uint32_t k = 0; k < a->cast->count; k++) {
             prices[k] = (struct vq_ledger_price){a->cast->conf[k].limits.price_input_usd,
@@ -309,7 +312,8 @@ static enum vq_status books_fill(const struct vq_run *run, struct books *b)
         }
         b->askings[i] = a;
         b->plans[i] = (struct vq_account_plan){
-            &a->plan, i < run->past_count ? run->past[i].outcomes : b->outcomes, prices};
+            &a->plan, i < run->stages.past_count ? run->stages.past[i].outcomes : b->outcomes,
+            prices};
     }
     b->count = n;
     return VQ_OK;

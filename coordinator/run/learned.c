@@ -60,8 +60,8 @@ void vq_learned_open(struct vq_run *run)
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *entry = json_array_get(list, i);
             if (same(&run->source.pools->uses.uses[p], entry)) {
-                run->params_known[p] = params_of(json_object_get(entry, "params_refused"));
-                vq_authority_params(run->authority, p, run->params_known[p]);
+                run->limits.params_known[p] = params_of(json_object_get(entry, "params_refused"));
+                vq_authority_params(run->limits.authority, p, run->limits.params_known[p]);
             }
         }
     }
@@ -98,8 +98,8 @@ static void write_all(struct vq_run *run)
     vq_json_key(&json, "pools");
     vq_json_array(&json);
     for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
-        if (run->params_known[p] != 0) {
-            put_pool(&json, &run->source.pools->uses.uses[p], run->params_known[p]);
+        if (run->limits.params_known[p] != 0) {
+            put_pool(&json, &run->source.pools->uses.uses[p], run->limits.params_known[p]);
         }
     }
     vq_json_array_end(&json);
@@ -120,9 +120,9 @@ void vq_learned_tick(struct vq_run *run)
     bool more = false;
     for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         struct vq_authority_pool_status status;
-        vq_authority_status(run->authority, p, vq_run_now(), &status);
-        uint32_t fresh = status.params_refused & ~run->params_known[p];
-        run->params_known[p] |= fresh;
+        vq_authority_status(run->limits.authority, p, vq_run_now(), &status);
+        uint32_t fresh = status.params_refused & ~run->limits.params_known[p];
+        run->limits.params_known[p] |= fresh;
         more = more || fresh != 0;
         for (uint32_t bit = 1; bit <= VQ_PARAMS_ALL; bit <<= 1) {
             if ((fresh & bit) != 0) {

@@ -78,13 +78,13 @@ static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params 
 static void on_lock(void *ctx, uint32_t pool, bool ours, const char *sentence)
 {
     struct vq_run *run = ctx;
-    vq_authority_lock(run->authority, pool, ours, sentence, vq_run_now());
+    vq_authority_lock(run->limits.authority, pool, ours, sentence, vq_run_now());
 }
 
 static enum vq_status want_lock(struct vq_run *run, uint32_t p, uint64_t fingerprint)
 {
     const struct vq_run_pools *pools = run->source.pools;
-    return vq_pool_locks_want(run->locks, p, pools->identities[p], fingerprint,
+    return vq_pool_locks_want(run->limits.locks, p, pools->identities[p], fingerprint,
                               pools->uses.uses[p].limits.share);
 }
 
@@ -105,7 +105,7 @@ static enum vq_status open_locks(struct vq_run *run)
         .changed = on_lock,
         .ctx = run};
     enum vq_status status =
-        dir.status == VQ_OK ? vq_pool_locks_create(&options, &run->locks) : VQ_NOMEM;
+        dir.status == VQ_OK ? vq_pool_locks_create(&options, &run->limits.locks) : VQ_NOMEM;
     vq_buf_free(&dir);
     const struct vq_conf_uses *uses = &run->source.pools->uses;
     for (uint32_t p = 0; status == VQ_OK && p < uses->count; p++) {
@@ -114,7 +114,7 @@ static enum vq_status open_locks(struct vq_run *run)
         }
     }
     if (status == VQ_OK) {
-        vq_pool_locks_tick(run->locks, vq_run_now());
+        vq_pool_locks_tick(run->limits.locks, vq_run_now());
     }
     return status;
 }
@@ -125,7 +125,7 @@ static void see_keys(struct vq_run *run)
     uint32_t p = 0;
     uint64_t fingerprint = 0;
     bool more = false;
-    while (vq_authority_new_key(run->authority, &p, &fingerprint)) {
+    while (vq_authority_new_key(run->limits.authority, &p, &fingerprint)) {
         enum vq_status status = run->source.pools->uses.uses[p].base_url == NULL
                                     ? VQ_OK
                                     : want_lock(run, p, fingerprint);
@@ -136,7 +136,7 @@ static void see_keys(struct vq_run *run)
         more = true;
     }
     if (more) {
-        vq_pool_locks_tick(run->locks, vq_run_now());
+        vq_pool_locks_tick(run->limits.locks, vq_run_now());
     }
 }
 
@@ -146,14 +146,14 @@ static void see_keys(struct vq_run *run)
  * not in the store yet: it may have cost what would be spent again. */
 static void hold(struct vq_run *run)
 {
-    bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
-    if (run->held != run->limits_held) {
-        run->limits_held = run->held;
-        vq_authority_hold(run->authority, run->held, vq_run_now());
+    bool left = !run->begun.first_start && !run->begun.was_clean && !run->children.strays_read;
+    if (run->control.held != run->limits.told_held) {
+        run->limits.told_held = run->control.held;
+        vq_authority_hold(run->limits.authority, run->control.held, vq_run_now());
     }
-    if (left != run->limits_unread) {
-        run->limits_unread = left;
-        vq_authority_unread(run->authority, left, vq_run_now());
+    if (left != run->limits.told_unread) {
+        run->limits.told_unread = left;
+        vq_authority_unread(run->limits.authority, left, vq_run_now());
     }
 }
 
@@ -178,16 +178,16 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         params.advances = advances;
     }
     if (status == VQ_OK) {
-        status = vq_incidents_create(count, &run->incidents);
+        status = vq_incidents_create(count, &run->limits.incidents);
     }
     if (status == VQ_OK) {
-        status = vq_authority_create(&params, vq_run_now(), &run->authority, err);
+        status = vq_authority_create(&params, vq_run_now(), &run->limits.authority, err);
     }
     if (status == VQ_OK) {
-        run->clock_ns = vq_run_now();
-        run->seen_ns =
-            run->clock_ns; /* first seen when a shared Redis had time to answer for locks */
-        vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
+        run->limits.clock_ns = vq_run_now();
+        run->limits.seen_ns =
+            run->limits.clock_ns; /* first seen when a shared Redis had time to answer for locks */
+        vq_authority_clock(run->limits.authority, vq_clock_unix_ms() / 1000, run->limits.clock_ns);
         hold(run);
         vq_advances_say(run);
         vq_learned_open(run);
@@ -239,7 +239,7 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
  * run. */
 bool vq_limits_idle(const struct vq_run *run, uint32_t p)
 {
-    return run->offline == NULL && run->source.pools->uses.uses[p].base_url == NULL;
+    return run->children.offline == NULL && run->source.pools->uses.uses[p].base_url == NULL;
 }
 
 /* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so
@@ -248,17 +248,17 @@ static void see_unserved(struct vq_run *run, int64_t now)
 {
     bool served = false;
     struct vq_authority_pool_status s;
-    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
-        vq_authority_status(run->authority, p, now, &s);
+    for (uint32_t p = 0; p < vq_authority_pools(run->limits.authority); p++) {
+        vq_authority_status(run->limits.authority, p, now, &s);
         served = served || s.state == VQ_AUTHORITY_OPEN;
     }
-    for (uint32_t p = 0; served && p < vq_authority_pools(run->authority); p++) {
-        vq_authority_status(run->authority, p, now, &s);
+    for (uint32_t p = 0; served && p < vq_authority_pools(run->limits.authority); p++) {
+        vq_authority_status(run->limits.authority, p, now, &s);
         if (s.state != VQ_AUTHORITY_NOBODY || now - s.since_ns < UNSERVED_NS ||
-            run->unserved_told[p] || vq_limits_idle(run, p)) {
+            run->limits.unserved_told[p] || vq_limits_idle(run, p)) {
             continue;
         }
-        run->unserved_told[p] = true;
+        run->limits.unserved_told[p] = true;
         vq_log(VQ_LOG_WARN, "pool", "name=%s state=unserved text=%s", s.name, s.text);
         vq_run_message(
             run,
@@ -271,21 +271,21 @@ static void see_unserved(struct vq_run *run, int64_t now)
 void vq_limits_see(struct vq_run *run)
 {
     int64_t now = vq_run_now();
-    run->seen_ns = now;
+    run->limits.seen_ns = now;
     see_unserved(run, now);
-    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+    for (uint32_t p = 0; p < vq_authority_pools(run->limits.authority); p++) {
         if (vq_limits_idle(run, p)) {
             continue;
         }
         struct vq_authority_pool_status status;
-        vq_authority_status(run->authority, p, now, &status);
+        vq_authority_status(run->limits.authority, p, now, &status);
         const struct vq_incident *incident;
-        while ((incident = vq_incidents_see(run->incidents, p, &status, now)) != NULL) {
+        while ((incident = vq_incidents_see(run->limits.incidents, p, &status, now)) != NULL) {
             say_incident(run, incident, status.name);
         }
     }
     uint32_t p, q;
-    while (vq_authority_same_account(run->authority, &p, &q)) {
+    while (vq_authority_same_account(run->limits.authority, &p, &q)) {
         const struct vq_conf_use *uses = run->source.pools->uses.uses;
         vq_log(VQ_LOG_WARN, "pool.same_account", "a=%s b=%s", uses[p].name, uses[q].name);
         vq_run_message(
@@ -306,9 +306,10 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
 {
     bool all = true;
     uint32_t count = 0;
-    for (uint32_t p = 0; run->authority != NULL && p < vq_authority_pools(run->authority); p++) {
+    for (uint32_t p = 0;
+         run->limits.authority != NULL && p < vq_authority_pools(run->limits.authority); p++) {
         struct vq_authority_pool_status s;
-        vq_authority_status(run->authority, p, vq_run_now(), &s);
+        vq_authority_status(run->limits.authority, p, vq_run_now(), &s);
         if (vq_limits_idle(run, p) || s.state == VQ_AUTHORITY_NOBODY) {
             continue;
         }
@@ -330,7 +331,7 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
 
 void vq_limits_turn(struct vq_run *run)
 {
-    if (run->authority != NULL && run->fatal == VQ_OK) {
+    if (run->limits.authority != NULL && run->fatal == VQ_OK) {
         hold(run);
         see_keys(run);
     }
@@ -338,12 +339,12 @@ void vq_limits_turn(struct vq_run *run)
 
 int64_t vq_limits_wake_ns(const struct vq_run *run)
 {
-    if (run->authority == NULL || run->locks == NULL || run->fatal != VQ_OK) {
+    if (run->limits.authority == NULL || run->limits.locks == NULL || run->fatal != VQ_OK) {
         return INT64_MAX;
     }
-    int64_t wake_ns = run->clock_ns + VQ_RUN_LOOK_MS * VQ_NS_PER_MS;
-    int64_t locks_ns = vq_pool_locks_wake_ns(run->locks);
-    int64_t advances_ns = vq_advances_wake_ns(run);
+    int64_t wake_ns = run->limits.clock_ns + VQ_RUN_LOOK_MS * VQ_NS_PER_MS;
+    int64_t locks_ns = vq_pool_locks_wake_ns(run->limits.locks);
+    int64_t advances_ns = vq_advances_wake_ns(&run->limits);
     wake_ns = locks_ns < wake_ns ? locks_ns : wake_ns;
     return advances_ns < wake_ns ? advances_ns : wake_ns;
 }
@@ -351,16 +352,16 @@ int64_t vq_limits_wake_ns(const struct vq_run *run)
 void vq_limits_tick(struct vq_run *run)
 {
     int64_t now = vq_run_now();
-    if (run->authority == NULL || run->fatal != VQ_OK) {
+    if (run->limits.authority == NULL || run->fatal != VQ_OK) {
         return;
     }
-    vq_pool_locks_tick(run->locks, now);
+    vq_pool_locks_tick(run->limits.locks, now);
     vq_advances_tick(run);
-    if (now - run->clock_ns >= VQ_RUN_LOOK_MS * VQ_NS_PER_MS) {
-        run->clock_ns = now;
-        vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);
+    if (now - run->limits.clock_ns >= VQ_RUN_LOOK_MS * VQ_NS_PER_MS) {
+        run->limits.clock_ns = now;
+        vq_authority_clock(run->limits.authority, vq_clock_unix_ms() / 1000, now);
     }
-    if (now - run->seen_ns >= SEE_NS) {
+    if (now - run->limits.seen_ns >= SEE_NS) {
         vq_learned_tick(run);
         vq_limits_see(run);
     }
@@ -374,10 +375,10 @@ static bool is_heard(void *ctx)
 
 void vq_limits_release(struct vq_run *run)
 {
-    if (run->locks == NULL) {
+    if (run->limits.locks == NULL) {
         return;
     }
-    vq_pool_locks_release(run->locks);
+    vq_pool_locks_release(run->limits.locks);
     if (run->source.config->redis_url != NULL &&
         vq_loop_run_until(run->loop, is_heard, run, RELEASE_MS) != VQ_OK) {
         vq_log(VQ_LOG_INFO, "pool.lock", "text=%s",
@@ -385,9 +386,9 @@ void vq_limits_release(struct vq_run *run)
     }
 }
 
-void vq_limits_close(struct vq_run *run)
+void vq_limits_close(struct vq_run_limits *limits)
 {
-    vq_pool_locks_destroy(&run->locks);
-    vq_authority_destroy(&run->authority);
-    vq_incidents_destroy(&run->incidents);
+    vq_pool_locks_destroy(&limits->locks);
+    vq_authority_destroy(&limits->authority);
+    vq_incidents_destroy(&limits->incidents);
 }

@@ -36,7 +36,7 @@ void vq_run_message(struct vq_run *run, const char *fmt, ...)
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     vq_log(VQ_LOG_INFO, "said", "text=%s", text);
-    vq_progress_clear(run);
+    vq_progress_clear(&run->screen);
     if (!run->options->quiet) {
         fprintf(stderr, "%s\n", text);
     }

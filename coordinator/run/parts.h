@@ -99,6 +99,9 @@ struct vq_committer {
     struct vq_settled *merged; /* commit.standing, and what look-ups found */
     size_t merged_count;
     bool lock_warned;
+    struct vq_hash
+        odd[VQ_ODD_TOLD_MAX]; /* reported: pools and kinds of answers that are no votes */
+    uint32_t odd_count;
 };
 
 /* redis.c */
@@ -154,53 +157,48 @@ struct vq_past_stage { /* what accounting needs of a stage that is over */
     uint8_t *outcomes;
 };
 
-struct vq_door { /* what was told of a count of the router's */
+/* The walk through the method's stages. */
+struct vq_run_stages {
+    struct vq_script script;
+    struct vq_stage_grid *asking; /* the present stage */
+    struct vq_past_stage *past;
+    uint32_t past_count;
+    size_t past_cap;
+    struct vq_answered answered;    /* the past stages, to read */
+    struct vq_stage_reader answers; /* open while actions may send texts made of stored answers */
+    struct vq_status_totals before; /* of the stages that are over */
+    uint32_t notes_said;            /* of the method */
+    bool is_over;                   /* the core has finished its stage */
+    enum vq_column column;
+    uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
+    bool recalled;     /* a core has got the calls of earlier processes */
+};
+
+/* dispatch.c */
+struct vq_door { /* what was logged of one of the router's counts */
     uint64_t told;
     int64_t told_ns;
 };
 
-struct vq_run {
-    const struct vq_run_options *options;
-    const struct vq_run_work *work;
-    struct vq_grid_source source; /* the work's, with the generation of this start */
-    struct vq_script script;
-    struct vq_stage_grid *asking; /* the stage that is asked now */
-    struct vq_past_stage *past;
-    uint32_t past_count;
-    size_t past_cap;
-    struct vq_answered answered; /* the past stages, to read */
-    struct vq_stage_reader
-        answers; /* open while actions are carried out that may send such texts */
-    struct vq_status_totals before; /* of the stages that are over */
-    struct vq_status_seen seen;
-    uint32_t notes_said; /* of the method */
-    bool stage_over;     /* the core has finished its stage */
-    enum vq_column column;
-    uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
-    struct vq_run_dir *dir;
-    struct vq_calls *calls;
-    struct vq_run_begun begun;
-    bool recalled; /* a core has got the calls of earlier processes */
-    struct vq_owner owner;
-    struct vq_loop *loop;
-    struct vq_authority *authority; /* over all stages */
-    struct vq_incidents *incidents;
-    struct vq_pool_bill *bills; /* a pool each; NULL until the first call */
-    struct vq_pool_locks *locks;
-    bool limits_held, limits_unread; /* as the authority was told */
-    int64_t clock_ns;                /* when the authority was told the time of day */
-    int64_t seen_ns;                 /* when pools were looked at for incidents */
-    int64_t advances_ns;             /* when the list of advances was written */
-    struct vq_coord *coord;
+/* The connections to the workers, and the look-ups that the core waits for. */
+struct vq_run_links {
     struct vq_router *router;
     struct vq_door refused, dropped;
     struct vq_decoder *decoder;
     struct vq_buf frame;
     struct vq_buf spec_body;
     struct vq_hash spec_hash;
-    struct vq_committer commit;
-    struct vq_run_redis redis;
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    char join_path[VQ_RUN_PATH_BYTES_MAX];
+    uint64_t lookups[VQ_COORD_LOOKUPS_MAX]; /* shards without an answer yet, a ring */
+    uint32_t lookups_head, lookups_count;
+    struct vq_known *known;
+    struct vq_buf priors;
+    bool leased; /* a LEASE went out */
+};
 
+/* children.c: the built-in server, the local workers, and the spools that were left. */
+struct vq_run_children {
     struct vq_child *offline;
     int offline_log_fd;
     char offline_url[VQ_PROGRAM_URL_BYTES_MAX];
@@ -208,60 +206,106 @@ struct vq_run {
     struct vq_local_worker *workers;
     uint32_t workers_count;
     char worker_path[VQ_RUN_PATH_BYTES_MAX];
-    char join_path[VQ_RUN_PATH_BYTES_MAX];
     int workers_log_fd;
     struct vq_spool_import *import; /* of a spool found at the start or the end */
     size_t imported;
     uint32_t import_k;
-    uint64_t import_no; /* the batch that holds its last result */
-    int64_t strays_ns;  /* when to look again */
-    bool strays_read;   /* what was there at the start is in the store */
+    int64_t strays_ns; /* when to look again */
+    bool strays_read;  /* all that was there at the start is in the store */
+};
 
+/* limits.c, advances.c, learned.c, bills.c: the authority over the pools, and what was said of
+ * them. */
+struct vq_run_limits {
+    struct vq_authority *authority; /* over all stages */
+    struct vq_incidents *incidents;
+    struct vq_pool_bill *bills; /* by pool; NULL until the first call */
+    struct vq_pool_locks *locks;
+    bool told_held, told_unread; /* the authority's present holds */
+    int64_t clock_ns;            /* when the authority got the time of day */
+    int64_t seen_ns;             /* when pools were looked at for incidents */
+    int64_t advances_ns;         /* when the list of advances was written */
+    bool unserved_told[VQ_POOLS_MAX];
+    uint32_t params_known[VQ_POOLS_MAX]; /* that a pool refuses: in learned.json, and reported */
+};
+
+/* control.c, ctl.c, told_run.c: what people read and command. */
+struct vq_run_control {
     struct vq_httpd *httpd;
     struct vq_ctl_once ctl_once;
     struct vq_told told;
     struct vq_secret *token;
-    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    struct vq_timer *wake, *status_timer, *progress_timer;
-    int64_t wake_ns; /* the time that the wake timer is set to */
-    struct vq_signal *sigint, *sigterm, *sighup;
-    struct vq_terminal terminal;
-    bool had_terminal; /* standard error or standard output was one at the start */
-    bool terminal_gone;
-    int64_t started_ns;
-    int64_t hears_ns; /* from here on workers are heard: there is a core, and Redis was up */
-    int64_t goodbye_ns;
-    int64_t started_unix_ms;
-    uint64_t shards_waiting[VQ_COORD_LOOKUPS_MAX]; /* LOOKUPs not answered yet, a ring */
-    uint32_t shards_head, shards_count;
-    struct vq_known *known;
-    struct vq_buf priors;
-
-    bool progress_open; /* a line without its end stands on the terminal */
-    bool leased;        /* a LEASE went out */
-    bool finished;      /* the last stage is over */
-    bool stopped, draining, done;
-    bool held; /* paused by hand */
+    char note[1024];         /* what /status says of the run */
+    bool idle[VQ_POOLS_MAX]; /* pools that /status leaves out */
+    bool held;               /* paused by hand */
     int64_t held_since_unix_ms;
+};
+
+/* watch.c: the alarms. */
+struct vq_run_watch {
     struct vq_alarm alarm;
     struct vq_slow slow[VQ_POOLS_MAX];
     struct vq_failures failures; /* of this process's calls */
     int64_t braked_unix_ms;      /* when the brake of a judge was seen first; 0: none */
     char brake_text[VQ_COORD_TEXT_BYTES_MAX];
-    int64_t watched_ns;      /* when the alarm was looked at last */
-    char note[1024];         /* what /status says of it */
-    bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
-    bool unserved_told[VQ_POOLS_MAX];
-    struct vq_hash odd_told[VQ_ODD_TOLD_MAX]; /* pools and kinds of answers that are no votes */
-    uint32_t odd_told_count;
-    uint32_t params_known[VQ_POOLS_MAX]; /* that a pool refuses: in learned.json, and told */
+    int64_t looked_ns; /* when the alarm was looked at last */
+};
+
+/* progress.c, messages.c: the terminal. */
+struct vq_run_screen {
+    struct vq_terminal terminal;
+    bool was_tty; /* standard error or standard output was a terminal at the start */
+    bool gone;
+    bool line_open; /* the cursor is behind a progress line */
+};
+
+/* run.c */
+struct vq_run_timers {
+    struct vq_timer *wake, *status_timer, *progress_timer;
+    int64_t wake_ns; /* the time that the wake timer is set to */
+    struct vq_signal *sigint, *sigterm, *sighup;
+};
+
+struct vq_run_stop {
+    bool finished; /* the last stage is over */
+    bool stopped, draining, done;
     bool clean;
     uint32_t interrupts;
-    int interrupt_signum; /* the last one, and when */
-    int64_t interrupt_ns;
-    int64_t drain_until_ns; /* draining: then it stops */
-    enum vq_coord_stop stop_kind;
-    char stop_text[VQ_ERROR_BYTES_MAX];
+    int signum; /* the last interrupt, and when */
+    int64_t signal_ns;
+    int64_t until_ns; /* draining: then it stops */
+    enum vq_coord_stop kind;
+    char text[VQ_ERROR_BYTES_MAX];
+};
+
+/* One run. A part belongs to the file that its comment names; a function that needs one part alone
+ * takes that part. */
+struct vq_run {
+    const struct vq_run_options *options;
+    const struct vq_run_work *work;
+    struct vq_grid_source source; /* the work's, with the generation of this start */
+    struct vq_run_dir *dir;
+    struct vq_calls *calls;
+    struct vq_run_begun begun;
+    struct vq_owner owner;
+    struct vq_loop *loop;
+    struct vq_coord *coord; /* of the present stage */
+    struct vq_status_seen seen;
+    struct vq_run_stages stages;
+    struct vq_run_links links;
+    struct vq_committer commit;
+    struct vq_run_redis redis;
+    struct vq_run_children children;
+    struct vq_run_limits limits;
+    struct vq_run_control control;
+    struct vq_run_watch watch;
+    struct vq_run_screen screen;
+    struct vq_run_timers timers;
+    struct vq_run_stop stop;
+    int64_t started_ns;
+    int64_t hears_ns; /* workers are heard from here on: there is a core, and Redis was up */
+    int64_t goodbye_ns;
+    int64_t started_unix_ms;
     enum vq_status fatal; /* not OK: the process cannot go on */
     struct vq_error err;
 };
@@ -277,7 +321,7 @@ enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_W
 
 /* dispatch.c */
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-void vq_dispatch_close(struct vq_run *run);
+void vq_dispatch_close(struct vq_run_links *links);
 /* Logs which peers were refused and how many frames were dropped. */
 void vq_dispatch_watch(struct vq_run *run);
 void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
@@ -287,18 +331,19 @@ void vq_committer_start(struct vq_run *run, const struct vq_batch *batch);
 void vq_committer_redis_ready(
     struct vq_run *run); /* Redis is level with the store: apply what waits */
 void vq_committer_watch(struct vq_run *run);
-int64_t vq_committer_wake_ns(const struct vq_run *run);
+int64_t vq_committer_wake_ns(const struct vq_committer *c);
 /* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store
  * is in a spool. Does nothing while the store is being written. */
 void vq_committer_give_up(struct vq_run *run, const char *why);
-bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
-void vq_committer_free(struct vq_run *run);
+bool vq_committer_is_dead(
+    const struct vq_committer *commit); /* one failed: nothing is committed any more */
+void vq_committer_free(struct vq_committer *commit);
 
 /* redis.c */
 enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 /* The columns of run->asking take the place of the last stage's. */
 enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-void vq_run_redis_close(struct vq_run *run);
+void vq_run_redis_close(struct vq_run_redis *r);
 void vq_run_redis_tick(struct vq_run *run);
 int64_t vq_run_redis_wake_ns(const struct vq_run *run);
 void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
@@ -317,7 +362,7 @@ enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err) VQ_WARN_
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is over */
 void vq_stages_stop(struct vq_run *run); /* run->stage_over: there is nothing to drain */
-void vq_stages_close(struct vq_run *run);
+void vq_stages_close(struct vq_run_stages *stages);
 
 /* children.c */
 enum vq_status vq_children_open(struct vq_run *run,
@@ -327,10 +372,11 @@ enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_
 void vq_children_turn(struct vq_run *run); /* continues the imports of spools */
 void vq_children_tick(struct vq_run *run);
 int64_t vq_children_wake_ns(const struct vq_run *run);
-bool vq_children_quiet(const struct vq_run *run); /* no spool is being read */
+bool vq_children_quiet(const struct vq_run_children *children); /* no spool is being read */
 bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
-void vq_children_strays_again(struct vq_run *run); /* looks once more for spools of nobody */
-void vq_children_stop(struct vq_run *run, int signum);
+void vq_children_strays_again(
+    struct vq_run_children *children); /* looks once more for spools of nobody */
+void vq_children_stop(struct vq_run_children *children, int signum);
 void vq_children_close(struct vq_run *run);
 
 /* control.c */
@@ -351,17 +397,17 @@ int64_t vq_watch_wake_ns(const struct vq_run *run);
 
 /* Calls that are durable now. */
 void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count);
-void vq_bills_free(struct vq_run *run);
+void vq_bills_free(struct vq_run_limits *limits);
 void vq_watch_brake(struct vq_run *run); /* notes the first judge whose brake is pulled */
-int64_t vq_watch_since_unix_ms(const struct vq_run *run); /* 0: no alarm */
+int64_t vq_watch_since_unix_ms(const struct vq_run_watch *watch); /* 0: no alarm */
 /* "2026-11-22 04:55:01", local time. */
 void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);
 
 /* progress.c */
 void vq_progress_line(struct vq_run *run);
-void vq_progress_clear(struct vq_run *run);
-void vq_progress_gone(struct vq_run *run); /* the terminal was closed: logged once */
-void vq_progress_look(struct vq_run *run); /* whether it was, without a signal */
+void vq_progress_clear(struct vq_run_screen *screen);
+void vq_progress_gone(struct vq_run_screen *screen); /* the terminal was closed: logged once */
+void vq_progress_look(struct vq_run_screen *screen); /* whether it was, without a signal */
 
 /* limits.c */
 /* wait_ns: for so long workers of an earlier process may go by what they were granted. */
@@ -377,7 +423,7 @@ bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* nobody needs it
 bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
 void vq_limits_release(
     struct vq_run *run); /* nothing of this run is out: others may have its pools */
-void vq_limits_close(struct vq_run *run);
+void vq_limits_close(struct vq_run_limits *limits);
 
 /* learned.c */
 void vq_learned_open(
@@ -388,7 +434,7 @@ void vq_learned_tick(struct vq_run *run); /* says and writes what is new */
 /* Before a GRANT goes out. false: it must not; the run has failed. */
 bool vq_advances_cover(struct vq_run *run);
 void vq_advances_tick(struct vq_run *run);
-int64_t vq_advances_wake_ns(const struct vq_run *run);
+int64_t vq_advances_wake_ns(const struct vq_run_limits *limits);
 void vq_advances_end(struct vq_run *run);
 void vq_advances_say(struct vq_run *run); /* to the person: what is missed from the time before */
 

@@ -10,30 +10,30 @@
 #include <stdio.h>
 #include <unistd.h>
 
-void vq_progress_gone(struct vq_run *run)
+void vq_progress_gone(struct vq_run_screen *screen)
 {
-    if (!run->terminal_gone) {
+    if (!screen->gone) {
         vq_log(VQ_LOG_INFO, "terminal.gone", "note=%s",
                "the terminal was closed; the run continues and writes its results");
     }
-    run->terminal_gone = true;
-    run->terminal.is_tty = run->progress_open = false;
+    screen->gone = true;
+    screen->terminal.is_tty = screen->line_open = false;
 }
 
 /* A process of another session gets no signal when its terminal closes. */
-void vq_progress_look(struct vq_run *run)
+void vq_progress_look(struct vq_run_screen *screen)
 {
-    if (run->had_terminal &&
+    if (screen->was_tty &&
         (vq_terminal_is_gone(STDOUT_FILENO) || vq_terminal_is_gone(STDERR_FILENO))) {
-        vq_progress_gone(run);
+        vq_progress_gone(screen);
     }
 }
 
-void vq_progress_clear(struct vq_run *run)
+void vq_progress_clear(struct vq_run_screen *screen)
 {
-    if (run->progress_open) {
+    if (screen->line_open) {
         fputs("\r\033[K", stderr);
-        run->progress_open = false;
+        screen->line_open = false;
     }
 }
 
@@ -53,10 +53,10 @@ static void compose(struct vq_run *run, struct vq_buf *line)
     char done[VQ_FMT_BYTES], total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], eta[VQ_FMT_BYTES],
         stored[VQ_FMT_BYTES], failed[VQ_FMT_BYTES];
     uint64_t settled = s.tasks - s.all.state[VQ_TASK_OPEN] - s.all.state[VQ_TASK_LEASED];
-    if (run->asking->no > 0 || run->source.config->method == VQ_METHOD_DISCOVER ||
+    if (run->stages.asking->no > 0 || run->source.config->method == VQ_METHOD_DISCOVER ||
         run->source.config->method == VQ_METHOD_JUDGE ||
         run->source.config->method == VQ_METHOD_PERSONA) {
-        vq_buf_printf(line, "%s: ", run->asking->name);
+        vq_buf_printf(line, "%s: ", run->stages.asking->name);
     }
     vq_buf_printf(line, "%s/%s answers (%d %%)", vq_fmt_count(settled, done),
                   vq_fmt_count(s.tasks, total),
@@ -67,7 +67,7 @@ static void compose(struct vq_run *run, struct vq_buf *line)
         vq_buf_puts(line, ", paused");
     } else if (s.stage == VQ_COORD_HELD) {
         char since[VQ_RUN_WHEN_BYTES];
-        vq_watch_when(run->held_since_unix_ms, since);
+        vq_watch_when(run->control.held_since_unix_ms, since);
         vq_buf_printf(line, ", paused by hand since %s", since);
     } else if (s.stage == VQ_COORD_DRAINING) {
         vq_buf_puts(line, ", draining");
@@ -75,20 +75,20 @@ static void compose(struct vq_run *run, struct vq_buf *line)
     struct vq_buf stopped;
     vq_buf_init(&stopped, 2048);
     bool all = vq_limits_stopped(run, &stopped);
-    if (stopped.bytes > 0 && !run->held) {
+    if (stopped.bytes > 0 && !run->control.held) {
         vq_buf_printf(line, ", %s%s", all ? "NO POOL TO ASK: " : "", stopped.at);
     }
     vq_buf_free(&stopped);
-    if (run->alarm.raised) {
+    if (run->watch.alarm.raised) {
         char since[VQ_RUN_WHEN_BYTES];
-        vq_watch_when(vq_watch_since_unix_ms(run), since);
+        vq_watch_when(vq_watch_since_unix_ms(&run->watch), since);
         vq_buf_printf(line, ", NOTHING ANSWERED since %s", since);
     }
     if (s.calls_per_s > 0) {
         vq_buf_printf(line, ", %s calls", vq_fmt_rate(s.calls_per_s, rate));
     }
     double eta_s = vq_status_eta_s(&s);
-    if (eta_s > 0 && !all && !run->held && s.stage != VQ_COORD_PAUSED) {
+    if (eta_s > 0 && !all && !run->control.held && s.stage != VQ_COORD_PAUSED) {
         vq_buf_printf(line, ", %s left",
                       vq_fmt_duration((int64_t)(eta_s * (double)VQ_NS_PER_S), eta));
     }
@@ -104,18 +104,18 @@ static void compose(struct vq_run *run, struct vq_buf *line)
 
 void vq_progress_line(struct vq_run *run)
 {
-    vq_progress_look(run);
+    vq_progress_look(&run->screen);
     if (run->options->quiet || run->coord == NULL ||
-        (run->terminal_gone && vq_terminal_is_gone(STDERR_FILENO))) {
+        (run->screen.gone && vq_terminal_is_gone(STDERR_FILENO))) {
         return;
     }
     struct vq_buf line;
     vq_buf_init(&line, 4096);
     compose(run, &line);
-    if (line.status == VQ_OK && run->terminal.is_tty) {
-        uint32_t columns = run->terminal.columns > 1 ? run->terminal.columns - 1 : 79;
+    if (line.status == VQ_OK && run->screen.terminal.is_tty) {
+        uint32_t columns = run->screen.terminal.columns > 1 ? run->screen.terminal.columns - 1 : 79;
         fprintf(stderr, "\r\033[K%.*s", (int)columns, line.at);
-        run->progress_open = true;
+        run->screen.line_open = true;
     } else if (line.status == VQ_OK) {
         fprintf(stderr, "%s\n", line.at);
     }

@@ -87,7 +87,7 @@ static void on_filled(void *ctx, enum vq_status status, const char *text);
 static void fill_next(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
-    uint64_t tasks = vq_grid_tasks(&run->asking->plan.grid);
+    uint64_t tasks = vq_grid_tasks(&run->stages.asking->plan.grid);
     if (run->coord == NULL || r->fill_at >= tasks) {
         uint64_t n = run->commit.stored ? r->n - 1 : r->n;
         vq_run_state_fill_end(r->state, n, on_filled_end, run);
@@ -213,8 +213,9 @@ static void on_down(void *ctx, const char *why)
 static enum vq_status open_state(struct vq_run *run, struct vq_error *err)
 {
     return vq_run_state_create(run->loop, run->redis.client, vq_run_dir_name(run->dir), &run->owner,
-                               run->asking->no, vq_grid_tasks(&run->asking->plan.grid),
-                               &run->redis.state, err);
+                               run->stages.asking->no,
+                               vq_grid_tasks(&run->stages.asking->plan.grid), &run->redis.state,
+                               err);
 }
 
 static enum vq_status connect_client(struct vq_run *run, struct vq_error *err)
@@ -277,7 +278,7 @@ static enum vq_status start_server(struct vq_run *run, struct vq_error *err)
 static bool settled_start(void *ctx)
 {
     struct vq_run *run = ctx;
-    return run->fatal != VQ_OK || run->interrupts > 0 || run->redis.phase == VQ_PHASE_UP;
+    return run->fatal != VQ_OK || run->stop.interrupts > 0 || run->redis.phase == VQ_PHASE_UP;
 }
 
 enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
@@ -301,7 +302,7 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
     if (r->phase == VQ_PHASE_UP) {
         return VQ_OK;
     }
-    if (run->interrupts > 0) {
+    if (run->stop.interrupts > 0) {
         return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s goes on",
                        vq_run_dir_name(run->dir));
     }
@@ -357,9 +358,8 @@ int64_t vq_run_redis_wake_ns(const struct vq_run *run)
     return r->told ? INT64_MAX : r->down_since_ns + AWAY_SAID_AFTER_NS;
 }
 
-void vq_run_redis_close(struct vq_run *run)
+void vq_run_redis_close(struct vq_run_redis *r)
 {
-    struct vq_run_redis *r = &run->redis;
     r->phase = VQ_PHASE_DOWN;
     vq_run_state_destroy(&r->state);
     vq_redis_destroy(&r->client);

@@ -23,27 +23,27 @@
 static void on_interrupt(void *ctx, int signum)
 {
     struct vq_run *run = ctx;
-    int64_t last_ns = run->interrupt_ns;
-    run->interrupt_ns = vq_run_now();
-    if (signum == run->interrupt_signum &&
-        run->interrupt_ns - last_ns < VQ_RUN_SAME_SIGNAL_MS * VQ_NS_PER_MS) {
+    int64_t last_ns = run->stop.signal_ns;
+    run->stop.signal_ns = vq_run_now();
+    if (signum == run->stop.signum &&
+        run->stop.signal_ns - last_ns < VQ_RUN_SAME_SIGNAL_MS * VQ_NS_PER_MS) {
         return;
     }
-    run->interrupt_signum = signum;
-    run->interrupts++;
-    vq_log(VQ_LOG_INFO, "signal", "number=%d count=%u", signum, run->interrupts);
-    if (run->coord == NULL || run->finished || run->stopped) {
+    run->stop.signum = signum;
+    run->stop.interrupts++;
+    vq_log(VQ_LOG_INFO, "signal", "number=%d count=%u", signum, run->stop.interrupts);
+    if (run->coord == NULL || run->stop.finished || run->stop.stopped) {
         return;
     }
     int64_t now = vq_run_now();
     enum vq_status status;
-    if (run->interrupts == 1) {
+    if (run->stop.interrupts == 1) {
         vq_run_message(run,
                        "Finishing the calls in flight; once more stops now. Nothing is lost either "
                        "way.");
-        run->draining = true;
-        run->drain_until_ns = now + VQ_RUN_DRAIN_MS * VQ_NS_PER_MS;
-        status = vq_coord_drain(run->coord, run->drain_until_ns, now);
+        run->stop.draining = true;
+        run->stop.until_ns = now + VQ_RUN_DRAIN_MS * VQ_NS_PER_MS;
+        status = vq_coord_drain(run->coord, run->stop.until_ns, now);
     } else {
         status = vq_coord_stop(run->coord, now);
     }
@@ -55,20 +55,22 @@ static void on_interrupt(void *ctx, int signum)
 
 static void on_hangup(void *ctx, int signum)
 {
+    struct vq_run *run = ctx;
     (void)signum;
-    vq_progress_gone(ctx);
+    vq_progress_gone(&run->screen);
 }
 
 /* The core stops when what it has received is committed. Redis may be away for good: then it stops
  * without. */
 static void stop_without_redis(struct vq_run *run)
 {
-    bool due = run->interrupts > 1 || (run->draining && vq_run_now() >= run->drain_until_ns);
-    if (!due || run->redis.phase == VQ_PHASE_UP || run->finished || run->stopped ||
+    bool due =
+        run->stop.interrupts > 1 || (run->stop.draining && vq_run_now() >= run->stop.until_ns);
+    if (!due || run->redis.phase == VQ_PHASE_UP || run->stop.finished || run->stop.stopped ||
         run->fatal != VQ_OK || run->coord == NULL) {
         return;
     }
-    if (run->stage_over) {
+    if (run->stages.is_over) {
         vq_stages_stop(run);
         vq_loop_again(run->loop);
     } else {
@@ -79,7 +81,7 @@ static void stop_without_redis(struct vq_run *run)
 static void on_wake(void *ctx)
 {
     struct vq_run *run = ctx;
-    run->wake_ns = INT64_MAX;
+    run->timers.wake_ns = INT64_MAX;
     if (run->coord != NULL && run->fatal == VQ_OK) {
         enum vq_status status = vq_coord_tick(run->coord, vq_run_now());
         if (status != VQ_OK) {
@@ -108,12 +110,12 @@ static void on_progress_timer(void *ctx)
 static int64_t next_wake_ns(const struct vq_run *run)
 {
     bool has_core = run->coord != NULL && run->fatal == VQ_OK;
-    bool drains = run->draining && run->redis.phase != VQ_PHASE_UP && !run->stopped;
+    bool drains = run->stop.draining && run->redis.phase != VQ_PHASE_UP && !run->stop.stopped;
     const int64_t wakes[] = {has_core ? vq_coord_wake_ns(run->coord) : INT64_MAX,
-                             drains && run->interrupts == 1 ? run->drain_until_ns : INT64_MAX,
+                             drains && run->stop.interrupts == 1 ? run->stop.until_ns : INT64_MAX,
                              vq_limits_wake_ns(run),
                              vq_run_redis_wake_ns(run),
-                             vq_committer_wake_ns(run),
+                             vq_committer_wake_ns(&run->commit),
                              vq_children_wake_ns(run),
                              vq_watch_wake_ns(run)};
     int64_t wake_ns = INT64_MAX;
@@ -126,17 +128,17 @@ static int64_t next_wake_ns(const struct vq_run *run)
 static void set_wake(struct vq_run *run)
 {
     int64_t wake_ns = next_wake_ns(run);
-    if (wake_ns == run->wake_ns) {
+    if (wake_ns == run->timers.wake_ns) {
         return;
     }
-    run->wake_ns = wake_ns;
+    run->timers.wake_ns = wake_ns;
     if (wake_ns == INT64_MAX) {
-        vq_timer_stop(run->wake);
+        vq_timer_stop(run->timers.wake);
         return;
     }
     int64_t now_ns = vq_run_now();
     int64_t left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
-    vq_timer_start(run->wake, (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
+    vq_timer_start(run->timers.wake, (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
 }
 
 static void on_turn(void *ctx)
@@ -148,7 +150,7 @@ static void on_turn(void *ctx)
     vq_dispatch_pump(run);
     vq_stages_turn(run);
     set_wake(run);
-    if ((run->finished || run->stopped) && !run->done) {
+    if ((run->stop.finished || run->stop.stopped) && !run->stop.done) {
         vq_loop_stop(run->loop);
     }
 }
@@ -161,12 +163,12 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
     (void)vq_loop_raise_files();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk */
-    VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->sigint));
-    VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->sigterm));
-    VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->sighup));
-    VQ_TRY(vq_timer_create(run->loop, on_wake, run, &run->wake));
-    VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->status_timer));
-    return vq_timer_create(run->loop, on_progress_timer, run, &run->progress_timer);
+    VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->timers.sigint));
+    VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->timers.sigterm));
+    VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->timers.sighup));
+    VQ_TRY(vq_timer_create(run->loop, on_wake, run, &run->timers.wake));
+    VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->timers.status_timer));
+    return vq_timer_create(run->loop, on_progress_timer, run, &run->timers.progress_timer);
 }
 
 static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error *err)
@@ -201,11 +203,11 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_children_workers(run, err));
     vq_watch_open(run);
     vq_loop_on_turn(run->loop, on_turn, run);
-    run->wake_ns = INT64_MAX;
-    vq_timer_start(run->wake, 0, 0);
-    vq_timer_start(run->status_timer, 0, VQ_RUN_STATUS_MS);
-    uint64_t progress_ms = run->terminal.is_tty ? 250 : 10000;
-    vq_timer_start(run->progress_timer, progress_ms, progress_ms);
+    run->timers.wake_ns = INT64_MAX;
+    vq_timer_start(run->timers.wake, 0, 0);
+    vq_timer_start(run->timers.status_timer, 0, VQ_RUN_STATUS_MS);
+    uint64_t progress_ms = run->screen.terminal.is_tty ? 250 : 10000;
+    vq_timer_start(run->timers.progress_timer, progress_ms, progress_ms);
     return VQ_OK;
 }
 
@@ -222,9 +224,9 @@ static bool workers_left(void *ctx)
  * hold is committed. */
 static void goodbye(struct vq_run *run)
 {
-    run->done = true;
-    vq_children_strays_again(run);
-    vq_children_stop(run, run->interrupts > 1 ? SIGKILL : SIGTERM);
+    run->stop.done = true;
+    vq_children_strays_again(&run->children);
+    vq_children_stop(&run->children, run->stop.interrupts > 1 ? SIGKILL : SIGTERM);
     enum vq_status status = vq_loop_run_until(run->loop, workers_left, run, VQ_RUN_GOODBYE_MS);
     if (status != VQ_OK) {
         vq_log(VQ_LOG_WARN, "workers.linger", "status=%s", vq_status_name(status));
@@ -245,7 +247,7 @@ static void linger(struct vq_run *run)
 {
     bool remote = run->options->listen != NULL || run->options->workers == 0;
     int64_t left_ms = VQ_RUN_LINGER_MS - (vq_run_now() - run->goodbye_ns) / VQ_NS_PER_MS;
-    if (!remote || run->fatal != VQ_OK || run->interrupts > 1) {
+    if (!remote || run->fatal != VQ_OK || run->stop.interrupts > 1) {
         return;
     }
     if (left_ms < VQ_RUN_LINGER_LEAST_MS) { /* the results took their time, and nobody was heard */
@@ -258,10 +260,10 @@ static void linger(struct vq_run *run)
 }
 
 /* What failed most often, and what to do about it. */
-static void say_failures(const struct vq_run *run)
+static void say_failures(const struct vq_run_watch *watch)
 {
     char text[VQ_ERROR_BYTES_MAX];
-    vq_failures_say(&run->failures, text, sizeof(text));
+    vq_failures_say(&watch->failures, text, sizeof(text));
     if (text[0] != '\0') {
         fprintf(stderr, "The most frequent failure: %s\n", text);
     }
@@ -269,15 +271,15 @@ static void say_failures(const struct vq_run *run)
 
 static enum vq_run_end stopped_end(struct vq_run *run)
 {
-    vq_progress_clear(run);
+    vq_progress_clear(&run->screen);
     const char *name = vq_run_dir_name(run->dir);
-    bool asked = run->stop_kind == VQ_COORD_STOP_DRAINED || run->stop_kind == VQ_COORD_STOP_NOW;
+    bool asked = run->stop.kind == VQ_COORD_STOP_DRAINED || run->stop.kind == VQ_COORD_STOP_NOW;
     fprintf(stderr, "vibeq: %s\n",
             run->fatal != VQ_OK ? run->err.text
             : asked             ? "stopped"
-                                : run->stop_text);
-    if (run->braked_unix_ms == 0) { /* the brake's sentence says it already */
-        say_failures(run);
+                                : run->stop.text);
+    if (run->watch.braked_unix_ms == 0) { /* the brake's sentence says it already */
+        say_failures(&run->watch);
     }
     fprintf(stderr, "Nothing that was paid for is lost. ");
     if (run->work->write == NULL) {
@@ -295,8 +297,8 @@ static enum vq_run_end finished_end(struct vq_run *run)
     bool missing = false;
     struct vq_error err = {0};
     vq_progress_line(run);
-    vq_progress_look(run);
-    vq_progress_clear(run);
+    vq_progress_look(&run->screen);
+    vq_progress_clear(&run->screen);
     if (run->work->write == NULL) { /* the script's caller has its answers */
         return VQ_RUN_DONE;
     }
@@ -312,7 +314,7 @@ static enum vq_run_end finished_end(struct vq_run *run)
         return stopped_end(run);
     }
     if (missing) {
-        say_failures(run);
+        say_failures(&run->watch);
     }
     return missing ? VQ_RUN_MISSING : VQ_RUN_DONE;
 }
@@ -320,7 +322,8 @@ static enum vq_run_end finished_end(struct vq_run *run)
 static void end_clean(struct vq_run *run)
 {
     struct vq_error err = {0};
-    bool clean = run->fatal == VQ_OK && (run->finished || (run->stopped && run->clean)) &&
+    bool clean = run->fatal == VQ_OK &&
+                 (run->stop.finished || (run->stop.stopped && run->stop.clean)) &&
                  vq_children_gone(run);
     if (clean && vq_calls_end_run(run->calls, &run->owner.uid, run->owner.epoch, vq_clock_unix_ms(),
                                   &err) != VQ_OK) {
@@ -339,14 +342,14 @@ static enum vq_run_end end(struct vq_run *run)
     if (run->fatal == VQ_OK) {
         goodbye(run);
     }
-    if (run->authority != NULL) {
+    if (run->limits.authority != NULL) {
         vq_learned_tick(run); /* of a run that was over before the next look */
     }
     enum vq_status status = vq_finish_accounting(run, &err); /* the report shows it */
     if (status != VQ_OK) {
         vq_run_message(run, "accounting.json is not up to date: %s", err.text);
     }
-    if (run->fatal == VQ_OK && run->finished) {
+    if (run->fatal == VQ_OK && run->stop.finished) {
         how = finished_end(run);
     } else {
         how = stopped_end(run);
@@ -362,23 +365,23 @@ static void close_all(struct vq_run *run)
 {
     vq_control_close(run);
     vq_children_close(run);
-    vq_dispatch_close(run);
-    vq_run_redis_close(run);
-    vq_timer_destroy(&run->wake);
-    vq_timer_destroy(&run->status_timer);
-    vq_timer_destroy(&run->progress_timer);
-    vq_signal_destroy(&run->sigint);
-    vq_signal_destroy(&run->sigterm);
-    vq_signal_destroy(&run->sighup);
+    vq_dispatch_close(&run->links);
+    vq_run_redis_close(&run->redis);
+    vq_timer_destroy(&run->timers.wake);
+    vq_timer_destroy(&run->timers.status_timer);
+    vq_timer_destroy(&run->timers.progress_timer);
+    vq_signal_destroy(&run->timers.sigint);
+    vq_signal_destroy(&run->timers.sigterm);
+    vq_signal_destroy(&run->timers.sighup);
     (void)signal(SIGHUP, SIG_IGN); /* what is left to do takes a moment, and the run is over */
     vq_loop_destroy(&run->loop);   /* waits for a commit in the thread pool */
     vq_coord_destroy(&run->coord);
-    vq_limits_close(run);
-    vq_committer_free(run);
-    vq_bills_free(run);
-    vq_stages_close(run);
-    vq_told_free(&run->told);
-    vq_buf_free(&run->spec_body);
+    vq_limits_close(&run->limits);
+    vq_committer_free(&run->commit);
+    vq_bills_free(&run->limits);
+    vq_stages_close(&run->stages);
+    vq_told_free(&run->control.told);
+    vq_buf_free(&run->links.spec_body);
     vq_calls_close(&run->calls);
 }
 
@@ -396,8 +399,8 @@ enum vq_status vq_run_carry_out(const struct vq_run_options *options,
     run->dir = dir;
     run->started_ns = vq_run_now();
     run->started_unix_ms = vq_clock_unix_ms();
-    vq_terminal_of(STDERR_FILENO, &run->terminal);
-    run->had_terminal = run->terminal.is_tty || isatty(STDOUT_FILENO) == 1;
+    vq_terminal_of(STDERR_FILENO, &run->screen.terminal);
+    run->screen.was_tty = run->screen.terminal.is_tty || isatty(STDOUT_FILENO) == 1;
     int log_fd = -1;
     enum vq_status status = open_log(run, &log_fd, err);
     if (status == VQ_OK) {

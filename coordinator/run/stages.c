@@ -1,7 +1,7 @@
 /* The walk through the stages of a script (the method): a stage is made ready (asking.h), a core of
  * its own asks it, its finished column is read out of Redis, the answers go to the script, and it
  * names the next one. Between two stages nothing is in flight here: every batch is committed, every
- * spool that was being read is in. Invariant: run->coord always belongs to run->asking. */
+ * spool that was being read is in. Invariant: run->coord always belongs to run->stages.asking. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -48,7 +48,7 @@ static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
  * where it was. What takes longer than may be is looked up in its turn. */
 static enum vq_status take_stored(struct vq_run *run, struct vq_error *err)
 {
-    const struct vq_plan *plan = &run->asking->plan;
+    const struct vq_plan *plan = &run->stages.asking->plan;
     uint64_t shards = vq_grid_shards(&plan->grid), shard = 0;
     int64_t until_ns = vq_run_now() + VQ_RUN_STORED_MS * VQ_NS_PER_MS;
     struct vq_view *view = NULL;
@@ -83,7 +83,7 @@ static enum vq_status recall_row(void *ctx, const struct vq_call_row *row)
     if (vq_run_now() > r->until_ns) {
         return VQ_AGAIN;
     }
-    if (row->stage != r->run->asking->no) {
+    if (row->stage != r->run->stages.asking->no) {
         return VQ_OK;
     }
     struct vq_coord_past_call call = {.task = row->task,
@@ -103,10 +103,10 @@ static enum vq_status take_calls(struct vq_run *run, struct vq_error *err)
 {
     struct vq_coord_status s;
     vq_coord_status_fill(run->coord, vq_run_now(), &s);
-    if (run->recalled || s.all.state[VQ_TASK_OPEN] == 0) {
+    if (run->stages.recalled || s.all.state[VQ_TASK_OPEN] == 0) {
         return VQ_OK;
     }
-    run->recalled = true;
+    run->stages.recalled = true;
     struct recall r = {run, vq_run_now() + VQ_RUN_STORED_MS * VQ_NS_PER_MS};
     struct vq_view *view = NULL;
     VQ_TRY(vq_view_begin(run->calls, &view, err));
@@ -120,10 +120,10 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
     if (run->hears_ns == 0) {
         run->hears_ns = vq_run_now();
     }
-    if (run->authority == NULL) {
+    if (run->limits.authority == NULL) {
         VQ_TRY(vq_limits_open(run, wait_left_ns(run, run->started_ns), err));
     }
-    const struct vq_role_models *cast = run->asking->cast;
+    const struct vq_role_models *cast = run->stages.asking->cast;
     struct vq_coord_judge *judges = vq_alloc(cast->count, sizeof(*judges));
     if (judges == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
@@ -140,24 +140,24 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .run = run->owner.uid,
         .run_name = vq_run_dir_name(run->dir),
         .epoch = run->owner.epoch,
-        .stage = run->asking->no,
+        .stage = run->stages.asking->no,
         .more = true, /* the method alone knows, and only after this stage */
-        .grid = run->asking->plan.grid,
-        .chains = vq_stage_chains(run->asking->kind),
-        .alike = run->asking->alike,
-        .request_bytes_max = vq_stage_grid_request_bytes(run->asking),
-        .answer_tokens_max = vq_stage_grid_answer_tokens(run->asking),
+        .grid = run->stages.asking->plan.grid,
+        .chains = vq_stage_chains(run->stages.asking->kind),
+        .alike = run->stages.asking->alike,
+        .request_bytes_max = vq_stage_grid_request_bytes(run->stages.asking),
+        .answer_tokens_max = vq_stage_grid_answer_tokens(run->stages.asking),
         .judges = judges,
-        .authority = run->authority,
-        .spec = run->spec_hash,
-        .repairs = run->asking->repair != NULL,
-        .repeat_max = run->asking->plan.generation,
+        .authority = run->limits.authority,
+        .spec = run->links.spec_hash,
+        .repairs = run->stages.asking->repair != NULL,
+        .repeat_max = run->stages.asking->plan.generation,
         .scout_no = run->begun.start_no, /* two runs at once buy little twice */
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
         .attempts = attempt_caps(run->source.config),
-        .role = run->asking->role,
+        .role = run->stages.asking->role,
         .brake_calls = run->source.config->judging.brake,
         .any_answer_is_useful = run->source.config->rating.policy != VQ_RATING_STRICT,
         .orphan_remote_s = run->source.config->orphan_s,
@@ -183,39 +183,42 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 static enum vq_status next_asking(struct vq_run *run, bool *ret_more, struct vq_error *err)
 {
     const struct vq_stage *stage;
-    VQ_TRY(vq_answers_next(&run->script, &run->answered, &stage, err));
+    VQ_TRY(vq_answers_next(&run->stages.script, &run->stages.answered, &stage, err));
     *ret_more = stage != NULL;
     if (stage == NULL) {
         return VQ_OK;
     }
-    VQ_TRY(vq_stage_grid_create(&run->source, stage, &run->asking, err));
-    vq_buf_free(&run->spec_body);
-    VQ_TRY(vq_stage_grid_spec(run->asking, run->offline_url, &run->spec_body, &run->spec_hash));
-    vq_free(run->known);
-    run->known = vq_alloc(vq_grid_shard_tasks(&run->asking->plan.grid), sizeof(*run->known));
-    if (run->known == NULL) {
+    VQ_TRY(vq_stage_grid_create(&run->source, stage, &run->stages.asking, err));
+    vq_buf_free(&run->links.spec_body);
+    VQ_TRY(vq_stage_grid_spec(run->stages.asking, run->children.offline_url, &run->links.spec_body,
+                              &run->links.spec_hash));
+    vq_free(run->links.known);
+    run->links.known =
+        vq_alloc(vq_grid_shard_tasks(&run->stages.asking->plan.grid), sizeof(*run->links.known));
+    if (run->links.known == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
-    vq_log(VQ_LOG_INFO, "stage", "no=%u name=%s tasks=%llu", run->asking->no, run->asking->name,
-           (unsigned long long)vq_grid_tasks(&run->asking->plan.grid));
+    vq_log(VQ_LOG_INFO, "stage", "no=%u name=%s tasks=%llu", run->stages.asking->no,
+           run->stages.asking->name,
+           (unsigned long long)vq_grid_tasks(&run->stages.asking->plan.grid));
     return VQ_OK;
 }
 
 static void say_notes(struct vq_run *run)
 {
     const char *const *notes;
-    uint32_t count = run->script.ops->notes(run->script.ctx, &notes);
-    for (; run->notes_said < count; run->notes_said++) {
-        vq_run_message(run, "%s", notes[run->notes_said]);
+    uint32_t count = run->stages.script.ops->notes(run->stages.script.ctx, &notes);
+    for (; run->stages.notes_said < count; run->stages.notes_said++) {
+        vq_run_message(run, "%s", notes[run->stages.notes_said]);
     }
 }
 
 static const struct vq_stage_grid *past_stage(const void *of, uint32_t no)
 {
     const struct vq_run *run = of;
-    for (uint32_t i = run->past_count; i > 0; i--) {
-        if (run->past[i - 1].asking->no == no) {
-            return run->past[i - 1].asking;
+    for (uint32_t i = run->stages.past_count; i > 0; i--) {
+        if (run->stages.past[i - 1].asking->no == no) {
+            return run->stages.past[i - 1].asking;
         }
     }
     return NULL;
@@ -223,10 +226,10 @@ static const struct vq_stage_grid *past_stage(const void *of, uint32_t no)
 
 enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
 {
-    run->answered = (struct vq_answered){
+    run->stages.answered = (struct vq_answered){
         .stage = past_stage, .of = run, .calls = run->calls, .run = &run->owner.uid};
     run->source.generation = run->begun.now.generation;
-    run->script = run->work->script;
+    run->stages.script = run->work->script;
     bool more;
     VQ_TRY(next_asking(run, &more, err));
     say_notes(run);
@@ -238,8 +241,8 @@ enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
 
 static bool is_quiet(const struct vq_run *run)
 {
-    bool idle = run->stage_over && !run->commit.busy && run->shards_count == 0 &&
-                run->redis.phase == VQ_PHASE_UP && vq_children_quiet(run);
+    bool idle = run->stages.is_over && !run->commit.busy && run->links.lookups_count == 0 &&
+                run->redis.phase == VQ_PHASE_UP && vq_children_quiet(&run->children);
     if (!idle) {
         return false;
     }
@@ -252,7 +255,7 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
                       const char *text)
 {
     struct vq_run *run = ctx;
-    run->column = VQ_COLUMN_UNREAD;
+    run->stages.column = VQ_COLUMN_UNREAD;
     if (run->fatal != VQ_OK) {
         return;
     }
@@ -260,13 +263,13 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
         vq_run_redis_lost(run, status, text);
         return;
     }
-    run->outcomes = vq_alloc(tasks, 1);
-    if (run->outcomes == NULL) {
+    run->stages.outcomes = vq_alloc(tasks, 1);
+    if (run->stages.outcomes == NULL) {
         vq_run_fatal(run, VQ_NOMEM, "out of memory after a stage");
         return;
     }
-    memcpy(run->outcomes, outcomes, tasks);
-    run->column = VQ_COLUMN_READ;
+    memcpy(run->stages.outcomes, outcomes, tasks);
+    run->stages.column = VQ_COLUMN_READ;
     VQ_CRASH_POINT(stage_read);
     vq_loop_again(run->loop);
 }
@@ -274,13 +277,13 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
 /* Redis says what stands; that it says the same as the core is our own check. */
 static bool column_agrees(struct vq_run *run)
 {
-    uint64_t tasks = vq_grid_tasks(&run->asking->plan.grid);
+    uint64_t tasks = vq_grid_tasks(&run->stages.asking->plan.grid);
     for (uint64_t t = 0; t < tasks; t++) {
-        if (run->outcomes[t] != (uint8_t)vq_coord_outcome(run->coord, t)) {
+        if (run->stages.outcomes[t] != (uint8_t)vq_coord_outcome(run->coord, t)) {
             vq_run_fatal(run, VQ_CORRUPT,
                          "Redis and the coordinator disagree about task %llu of stage %s; resume "
                          "rebuilds it",
-                         (unsigned long long)t, run->asking->name);
+                         (unsigned long long)t, run->stages.asking->name);
             return false;
         }
     }
@@ -288,23 +291,23 @@ static bool column_agrees(struct vq_run *run)
 }
 
 /* What accounting needs of it later. */
-static enum vq_status keep_past(struct vq_run *run)
+static enum vq_status keep_past(struct vq_run_stages *stages)
 {
-    VQ_TRY(vq_grow((void **)&run->past, &run->past_cap, run->past_count + 1, sizeof(*run->past),
-                   VQ_STAGES_MAX));
-    run->past[run->past_count++] =
-        (struct vq_past_stage){.asking = run->asking, .outcomes = run->outcomes};
-    run->asking = NULL;
-    run->outcomes = NULL;
+    VQ_TRY(vq_grow((void **)&stages->past, &stages->past_cap, stages->past_count + 1,
+                   sizeof(*stages->past), VQ_STAGES_MAX));
+    stages->past[stages->past_count++] =
+        (struct vq_past_stage){.asking = stages->asking, .outcomes = stages->outcomes};
+    stages->asking = NULL;
+    stages->outcomes = NULL;
     return VQ_OK;
 }
 
 void vq_stages_stop(struct vq_run *run)
 {
-    run->stopped = true;
-    run->clean = vq_coord_clean(run->coord);
-    run->stop_kind = VQ_COORD_STOP_DRAINED;
-    (void)snprintf(run->stop_text, sizeof(run->stop_text), "stopped");
+    run->stop.stopped = true;
+    run->stop.clean = vq_coord_clean(run->coord);
+    run->stop.kind = VQ_COORD_STOP_DRAINED;
+    (void)snprintf(run->stop.text, sizeof(run->stop.text), "stopped");
     enum vq_status status = vq_coord_no_more(run->coord, VQ_BYE_STOPPED, vq_run_now());
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
@@ -313,7 +316,7 @@ void vq_stages_stop(struct vq_run *run)
 
 static enum vq_status finish(struct vq_run *run)
 {
-    run->finished = true;
+    run->stop.finished = true;
     return vq_coord_no_more(run->coord, VQ_BYE_DONE, vq_run_now());
 }
 
@@ -324,7 +327,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     struct vq_coord_status last;
     vq_coord_status_fill(over, vq_run_now(), &last);
     run->coord = NULL;
-    run->stage_over = false;
+    run->stages.is_over = false;
     VQ_CRASH_POINT(stage_hand_over_before);
     enum vq_status status = vq_run_redis_stage(run, err);
     if (status == VQ_OK) {
@@ -336,31 +339,31 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     VQ_CRASH_POINT(stage_handed_over);
     if (run->coord == NULL) { /* the end still asks both what came of it */
         run->coord = over;
-        vq_stage_grid_destroy(&run->asking);
-        run->asking = run->past[run->past_count - 1].asking;
+        vq_stage_grid_destroy(&run->stages.asking);
+        run->stages.asking = run->stages.past[run->stages.past_count - 1].asking;
         return status;
     }
-    vq_status_add(&run->before, &last);
+    vq_status_add(&run->stages.before, &last);
     vq_coord_destroy(&over);
     return status;
 }
 
-/* The answers to the script, and what it wants next. Where nothing follows, run->asking stays that
- * of the last core. */
+/* The answers to the script, and what it wants next. Where nothing follows, run->stages.asking
+ * stays that of the last core. */
 static enum vq_status step(struct vq_run *run, struct vq_error *err)
 {
-    VQ_TRY(vq_answers_take(&run->script, run->asking, run->outcomes, run->calls, &run->owner.uid,
-                           err));
-    struct vq_stage_grid *over = run->asking;
-    VQ_TRY(keep_past(run));
+    VQ_TRY(vq_answers_take(&run->stages.script, run->stages.asking, run->stages.outcomes,
+                           run->calls, &run->owner.uid, err));
+    struct vq_stage_grid *over = run->stages.asking;
+    VQ_TRY(keep_past(&run->stages));
     bool more = false;
-    enum vq_status status = run->interrupts > 0 ? VQ_OK : next_asking(run, &more, err);
+    enum vq_status status = run->stop.interrupts > 0 ? VQ_OK : next_asking(run, &more, err);
     say_notes(run);
     if (status != VQ_OK || !more) {
-        vq_stage_grid_destroy(&run->asking);
-        run->asking = over;
+        vq_stage_grid_destroy(&run->stages.asking);
+        run->stages.asking = over;
         VQ_TRY(status);
-        if (run->interrupts > 0) {
+        if (run->stop.interrupts > 0) {
             vq_stages_stop(run);
             return VQ_OK;
         }
@@ -372,18 +375,18 @@ static enum vq_status step(struct vq_run *run, struct vq_error *err)
 
 void vq_stages_turn(struct vq_run *run)
 {
-    if (run->finished || run->stopped || run->fatal != VQ_OK || !is_quiet(run)) {
+    if (run->stop.finished || run->stop.stopped || run->fatal != VQ_OK || !is_quiet(run)) {
         return;
     }
-    if (run->column == VQ_COLUMN_UNREAD) {
-        run->column = VQ_COLUMN_READING;
+    if (run->stages.column == VQ_COLUMN_UNREAD) {
+        run->stages.column = VQ_COLUMN_READING;
         vq_run_state_read(run->redis.state, run->redis.n, on_column, run);
         return;
     }
-    if (run->column == VQ_COLUMN_READING || !column_agrees(run)) {
+    if (run->stages.column == VQ_COLUMN_READING || !column_agrees(run)) {
         return;
     }
-    run->column = VQ_COLUMN_UNREAD;
+    run->stages.column = VQ_COLUMN_UNREAD;
     struct vq_error err = {0};
     enum vq_status status = step(run, &err);
     if (status != VQ_OK) {
@@ -392,16 +395,17 @@ void vq_stages_turn(struct vq_run *run)
     vq_loop_again(run->loop);
 }
 
-void vq_stages_close(struct vq_run *run)
+void vq_stages_close(struct vq_run_stages *stages)
 {
-    bool kept = run->past_count > 0 && run->past[run->past_count - 1].asking == run->asking;
+    bool kept =
+        stages->past_count > 0 && stages->past[stages->past_count - 1].asking == stages->asking;
     if (!kept) {
-        vq_stage_grid_destroy(&run->asking);
+        vq_stage_grid_destroy(&stages->asking);
     }
-    for (uint32_t i = 0; i < run->past_count; i++) {
-        vq_stage_grid_destroy(&run->past[i].asking);
-        vq_free(run->past[i].outcomes);
+    for (uint32_t i = 0; i < stages->past_count; i++) {
+        vq_stage_grid_destroy(&stages->past[i].asking);
+        vq_free(stages->past[i].outcomes);
     }
-    vq_free(run->past);
-    vq_free(run->outcomes);
+    vq_free(stages->past);
+    vq_free(stages->outcomes);
 }

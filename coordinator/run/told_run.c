@@ -12,7 +12,7 @@ static enum vq_status write_told(struct vq_run *run, struct vq_error *err)
 {
     struct vq_buf out;
     vq_buf_init(&out, VQ_TOLD_BYTES_MAX);
-    vq_told_write(&run->told, &out);
+    vq_told_write(&run->control.told, &out);
     enum vq_status status = out.status != VQ_OK ? out.status
                                                 : vq_run_dir_write(run->dir, VQ_TOLD_FILE,
                                                                    vq_buf_span(&out), true, err);
@@ -26,7 +26,7 @@ void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct v
     if (run->work->write == NULL || strcmp(asked->command->name, "requeue") == 0) {
         return;
     }
-    enum vq_status status = vq_told_add(&run->told, asked, vq_clock_unix_ms());
+    enum vq_status status = vq_told_add(&run->control.told, asked, vq_clock_unix_ms());
     if (status == VQ_OK) {
         status = write_told(run, &err);
     }
@@ -77,7 +77,7 @@ static void name(const struct vq_told_command *c, struct vq_buf *out)
 static void say_pause(struct vq_run *run, int64_t at_unix_ms)
 {
     char when[VQ_RUN_WHEN_BYTES];
-    run->held_since_unix_ms = at_unix_ms;
+    run->control.held_since_unix_ms = at_unix_ms;
     vq_watch_when(at_unix_ms, when);
     if (run->options->quiet) {
         fprintf(stderr, "vibeq: %s is paused by hand since %s; vibeq ctl %s resume\n",
@@ -125,7 +125,7 @@ void vq_told_apply(struct vq_run *run)
     vq_buf_init(&text, VQ_TOLD_BYTES_MAX);
     enum vq_status status = vq_run_dir_read(run->dir, VQ_TOLD_FILE, &text, &err);
     if (status == VQ_OK) {
-        status = vq_told_read(vq_buf_span(&text), &run->told, &err);
+        status = vq_told_read(vq_buf_span(&text), &run->control.told, &err);
     }
     vq_buf_free(&text);
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
@@ -133,15 +133,15 @@ void vq_told_apply(struct vq_run *run)
                        err.text[0] != '\0' ? err.text : vq_status_text(status));
         return;
     }
-    size_t before = run->told.count;
-    for (size_t i = 0; i < run->told.count && run->fatal == VQ_OK;) {
-        if (apply(run, &run->told.commands[i])) {
+    size_t before = run->control.told.count;
+    for (size_t i = 0; i < run->control.told.count && run->fatal == VQ_OK;) {
+        if (apply(run, &run->control.told.commands[i])) {
             i++;
         } else {
-            vq_told_remove(&run->told, i);
+            vq_told_remove(&run->control.told, i);
         }
     }
-    if (run->told.count != before && write_told(run, &err) != VQ_OK) {
+    if (run->control.told.count != before && write_told(run, &err) != VQ_OK) {
         vq_run_message(run, VQ_TOLD_FILE " cannot be written: %s", err.text);
     }
 }

@@ -11,7 +11,7 @@
 void vq_watch_open(struct vq_run *run)
 {
     int64_t idle_ns = (int64_t)run->source.config->alarm.idle_s * VQ_NS_PER_S;
-    vq_alarm_init(&run->alarm, idle_ns, vq_run_now());
+    vq_alarm_init(&run->watch.alarm, idle_ns, vq_run_now());
 }
 
 void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES])
@@ -22,10 +22,10 @@ void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES])
     (void)strftime(ret_text, VQ_RUN_WHEN_BYTES, "%Y-%m-%d %H:%M:%S", &tm);
 }
 
-int64_t vq_watch_since_unix_ms(const struct vq_run *run)
+int64_t vq_watch_since_unix_ms(const struct vq_run_watch *watch)
 {
-    int64_t quiet_ns = vq_run_now() - run->alarm.quiet_since_ns;
-    return run->alarm.raised ? vq_clock_unix_ms() - quiet_ns / VQ_NS_PER_MS : 0;
+    int64_t quiet_ns = vq_run_now() - watch->alarm.quiet_since_ns;
+    return watch->alarm.raised ? vq_clock_unix_ms() - quiet_ns / VQ_NS_PER_MS : 0;
 }
 
 static void say(struct vq_run *run, enum vq_alarm_change change)
@@ -36,7 +36,7 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
         return;
     }
     char since[VQ_RUN_WHEN_BYTES];
-    vq_watch_when(vq_watch_since_unix_ms(run), since);
+    vq_watch_when(vq_watch_since_unix_ms(&run->watch), since);
     vq_log(VQ_LOG_WARN, "alarm.idle", "since=%s idle_s=%u", since,
            run->source.config->alarm.idle_s);
     vq_run_message(run,
@@ -47,14 +47,17 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
 
 void vq_watch_brake(struct vq_run *run)
 {
-    for (uint32_t j = 0;
-         run->coord != NULL && run->braked_unix_ms == 0 && j < run->asking->plan.grid.judges; j++) {
+    for (uint32_t j = 0; run->coord != NULL && run->watch.braked_unix_ms == 0 &&
+                         j < run->stages.asking->plan.grid.judges;
+         j++) {
         struct vq_coord_judge_status judge;
         vq_coord_judge_fill(run->coord, j, vq_run_now(), &judge);
         if (judge.braked) {
-            run->braked_unix_ms = vq_clock_unix_ms();
-            (void)snprintf(run->brake_text, sizeof(run->brake_text), "%s", judge.closed_text);
-            vq_log(VQ_LOG_WARN, "alarm.brake", "judge=%s text=%s", judge.name, run->brake_text);
+            run->watch.braked_unix_ms = vq_clock_unix_ms();
+            (void)snprintf(run->watch.brake_text, sizeof(run->watch.brake_text), "%s",
+                           judge.closed_text);
+            vq_log(VQ_LOG_WARN, "alarm.brake", "judge=%s text=%s", judge.name,
+                   run->watch.brake_text);
         }
     }
 }
@@ -64,12 +67,13 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
 {
     int64_t after_ns = (int64_t)run->source.config->alarm.slow_s * VQ_NS_PER_S;
     bool changed = false;
-    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+    for (uint32_t p = 0; p < vq_authority_pools(run->limits.authority); p++) {
         struct vq_authority_pool_status s;
-        vq_authority_status(run->authority, p, now_ns, &s);
-        bool rests = run->held || run->draining || run->stopped || run->finished;
+        vq_authority_status(run->limits.authority, p, now_ns, &s);
+        bool rests =
+            run->control.held || run->stop.draining || run->stop.stopped || run->stop.finished;
         s.work_waits = s.work_waits && !rests && !vq_limits_idle(run, p);
-        enum vq_slow_change change = vq_slow_look(&run->slow[p], &s, after_ns, now_ns);
+        enum vq_slow_change change = vq_slow_look(&run->watch.slow[p], &s, after_ns, now_ns);
         changed = changed || change != VQ_SLOW_SAME;
         if (change == VQ_SLOW_CLEARED) {
             vq_log(VQ_LOG_INFO, "alarm.over", "kind=slow pool=%s", s.name);
@@ -90,25 +94,25 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
 
 int64_t vq_watch_wake_ns(const struct vq_run *run)
 {
-    return run->coord == NULL ? INT64_MAX : run->watched_ns + VQ_RUN_LOOK_MS * VQ_NS_PER_MS;
+    return run->coord == NULL ? INT64_MAX : run->watch.looked_ns + VQ_RUN_LOOK_MS * VQ_NS_PER_MS;
 }
 
 void vq_watch_tick(struct vq_run *run)
 {
     int64_t now_ns = vq_run_now();
-    if (run->coord == NULL || now_ns - run->watched_ns < VQ_RUN_WATCH_MS * VQ_NS_PER_MS) {
+    if (run->coord == NULL || now_ns - run->watch.looked_ns < VQ_RUN_WATCH_MS * VQ_NS_PER_MS) {
         return;
     }
-    run->watched_ns = now_ns;
+    run->watch.looked_ns = now_ns;
     struct vq_coord_status s;
     vq_coord_status_fill(run->coord, now_ns, &s);
-    struct vq_status_totals t = run->before;
+    struct vq_status_totals t = run->stages.before;
     vq_status_add(&t, &s);
     struct vq_alarm_facts facts = {.answers = t.answers + t.from_store,
                                    .open = s.all.state[VQ_TASK_OPEN] + s.all.state[VQ_TASK_LEASED],
-                                   .rests =
-                                       run->held || run->draining || run->stopped || run->finished};
-    enum vq_alarm_change change = vq_alarm_look(&run->alarm, &facts, now_ns);
+                                   .rests = run->control.held || run->stop.draining ||
+                                            run->stop.stopped || run->stop.finished};
+    enum vq_alarm_change change = vq_alarm_look(&run->watch.alarm, &facts, now_ns);
     if (change != VQ_ALARM_SAME) {
         say(run, change);
     }

@@ -43,7 +43,7 @@ static enum vq_status serve(void *ctx)
         assert_int_equal(answer.status, VQ_NOMEM);
     }
     vq_buf_free(&answer);
-    vq_told_free(&run.told); /* what a run keeps is no leak */
+    vq_told_free(&run.control.told); /* what a run keeps is no leak */
     return status;
 }
 
@@ -80,16 +80,16 @@ static void commands(void **state)
     assert_int_equal(vq_run_dir_create(runs, "r", &run.dir, &err), VQ_OK); /* for told.json */
     run.options = &options;
     run.coord = (struct vq_coord *)&run; /* somebody is there; nobody asks it anything */
-    run.held = true;
-    run.held_since_unix_ms = 1700000000000;
+    run.control.held = true;
+    run.control.held_since_unix_ms = 1700000000000;
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct asked asked = cases[i];
         assert_true(heap_torture(asked.body, serve, &asked, false) > 0); /* the answer, at least */
     }
-    run.held = false;
+    run.control.held = false;
     struct asked resume = {"resume", 200, "it is not paused"};
     assert_true(heap_torture(resume.body, serve, &resume, false) > 1);
-    run.finished = true;
+    run.stop.finished = true;
     struct asked late = {"pause", 409, "the run is ending"};
     assert_true(heap_torture(late.body, serve, &late, false) > 0);
     vq_run_dir_close(&run.dir);
@@ -110,7 +110,7 @@ static void pools_by_name(void **state)
     pools.uses.uses = uses;
     pools.uses.count = 2;
     run.source.pools = &pools;
-    run.authority = (struct vq_authority *)&run;
+    run.limits.authority = (struct vq_authority *)&run;
     static const struct vq_run_options options = {.quiet = true};
     run.options = &options;
     struct asked other = {"park\nwest", 409, "there is no pool 'west'; this run has north, south"};
