@@ -16,7 +16,7 @@
 static void put_id(struct vq_work *w, struct vq_id *ret_id)
 {
     *ret_id = w->options.worker;
-    uint64_t n = ++w->call_n;
+    uint64_t n = ++w->calls.n;
     for (int i = VQ_ID_BYTES - 1; i >= VQ_ID_BYTES - 8; i--) {
         ret_id->b[i] = (uint8_t)n;
         n >>= 8;
@@ -81,14 +81,14 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
     flight->price = w->spec->pools[pool].price;
     flight->pool = pool;
     (void)snprintf(flight->pool_name, sizeof(flight->pool_name), "%s", w->spec->pools[pool].name);
-    if (!vq_work_ok(
-            w, vq_index_add(&w->flights_by_id, &flight->by_id, vq_id_hash(&flight->call.id)))) {
+    if (!vq_work_ok(w,
+                    vq_index_add(&w->calls.by_id, &flight->by_id, vq_id_hash(&flight->call.id)))) {
         vq_free(flight);
         return;
     }
-    vq_list_push(&w->flights, &flight->link);
-    w->flights_count++;
-    w->calls_started++;
+    vq_list_push(&w->calls.flights, &flight->link);
+    w->calls.count++;
+    w->calls.started++;
     vq_work_ask_unqueue(w, ask);
     ask->state = VQ_WORK_ASK_CALLING;
     vq_work_front_started(w, ask, pool);
@@ -101,8 +101,8 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
 
 bool vq_work_may_start(const struct vq_work *w)
 {
-    return w->status == VQ_OK && w->spec != NULL && !w->draining && !w->orphaned &&
-           w->flights_count < w->options.concurrency_max && !vq_work_outbox_full(w);
+    return w->status == VQ_OK && w->spec != NULL && !w->end.draining && !w->end.orphaned &&
+           w->calls.count < w->options.concurrency_max && !vq_work_outbox_full(&w->outbox);
 }
 
 void vq_work_calls_pump(struct vq_work *w)
@@ -137,7 +137,7 @@ void vq_work_calls_pump(struct vq_work *w)
 int64_t vq_work_calls_wake(const struct vq_work *w)
 {
     int64_t wake = INT64_MAX;
-    const struct vq_work_node *delayed = vq_work_heap_peek(&w->delayed);
+    const struct vq_work_node *delayed = vq_work_heap_peek(&w->leases.delayed);
     if (delayed != NULL) {
         wake = delayed->first;
     }
@@ -214,9 +214,9 @@ static bool is_unreported(const struct vq_work_call *call, const struct vq_work_
             (reply->tokens_out == 0 && reply->answer.bytes > 0 && !embeds));
 }
 
-static struct vq_work_flight *flight_of(const struct vq_work *w, const struct vq_id *id)
+static struct vq_work_flight *flight_of(const struct vq_work_calls *calls, const struct vq_id *id)
 {
-    struct vq_index_node *node = vq_index_find(&w->flights_by_id, vq_id_hash(id));
+    struct vq_index_node *node = vq_index_find(&calls->by_id, vq_id_hash(id));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_work_flight *flight = VQ_CONTAINER_OF(node, struct vq_work_flight, by_id);
         if (vq_id_eq(&flight->call.id, id)) {
@@ -230,14 +230,14 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
 {
     char text[VQ_ERROR_BYTES_MAX];
     struct vq_work_reply as = checked(w, got, text), *reply = &as;
-    struct vq_work_flight *flight = flight_of(w, &reply->call);
+    struct vq_work_flight *flight = flight_of(&w->calls, &reply->call);
     if (flight == NULL) {
         return;
     }
-    vq_index_remove(&w->flights_by_id, &flight->by_id);
+    vq_index_remove(&w->calls.by_id, &flight->by_id);
     vq_unlink(&flight->link);
-    w->flights_count--;
-    w->calls_ended++;
+    w->calls.count--;
+    w->calls.ended++;
     vq_work_heard_cut(w, flight, reply);
     const struct vq_work_call *call = &flight->call;
     struct vq_result result = vq_work_call_sent(call);
@@ -289,7 +289,7 @@ static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
     if (ask->cancelled) {
         vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE);
         vq_work_ask_close(w, ask);
-    } else if (w->draining || w->orphaned || !vq_work_judge_usable(w, ask->lease->judge) ||
+    } else if (w->end.draining || w->end.orphaned || !vq_work_judge_usable(w, ask->lease->judge) ||
                (ask->lease->chain != NULL && ask->lease->chain->left)) {
         vq_work_ask_return(w, ask);
     } else if (until_ns > w->now_ns) {
@@ -313,7 +313,7 @@ static void settle_as(struct vq_work *w, struct vq_work_ask *ask, struct vq_resu
     if (ask->lease->chain != NULL) {
         vq_work_chain_settled(w, ask, result->answer, outcome);
     } else {
-        w->asks_done++;
+        w->leases.asks_done++;
         w->judges[ask->lease->judge].asks_done++;
         if (repaired_elsewhere) {
             vq_work_ask_leave_undecided(w, ask);
@@ -321,7 +321,7 @@ static void settle_as(struct vq_work *w, struct vq_work_ask *ask, struct vq_resu
             vq_work_ask_decide(w, ask, outcome);
         }
     }
-    w->credit_due |=
+    w->credit.due |=
         !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
     if (ask->cancelled) {
         vq_work_ask_close(w, ask); /* nobody waits for its ACK */
@@ -420,7 +420,8 @@ static void again_for_free(struct vq_work *w, struct vq_work_ask *ask, int64_t u
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
 {
     struct vq_result *result = &read->result->result;
-    struct vq_work_ask *ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
+    struct vq_work_ask *ask =
+        vq_work_ask_find(&w->leases, result->shard, result->fence, result->task);
     ask = ask != NULL && ask->state == VQ_WORK_ASK_CALLING ? ask : NULL;
     vq_work_outbox_send(w, read->result);
     if (ask != NULL) {

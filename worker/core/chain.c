@@ -29,7 +29,8 @@ static struct vq_work_chain *chain_new(const struct vq_work_lease *lease, uint32
 }
 
 /* Copies the answer. */
-static enum vq_status append(struct vq_work *w, struct vq_work_chain *chain, struct vq_span answer)
+static enum vq_status append(struct vq_work_samples *samples, struct vq_work_chain *chain,
+                             struct vq_span answer)
 {
     char *copy = vq_strndup(answer.bytes == 0 ? "" : answer.at, answer.bytes);
     if (copy == NULL) {
@@ -37,7 +38,7 @@ static enum vq_status append(struct vq_work *w, struct vq_work_chain *chain, str
     }
     struct vq_span query = {NULL, 0};
     chain->turns[chain->turns_count++] = vq_span(copy, answer.bytes);
-    w->samples_bytes += answer.bytes;
+    samples->bytes += answer.bytes;
     chain->bytes += answer.bytes;
     chain->said_bytes += answer.bytes;
     if (vq_chain_unpack(&chain->queries, &query)) {
@@ -47,11 +48,12 @@ static enum vq_status append(struct vq_work *w, struct vq_work_chain *chain, str
     return VQ_OK;
 }
 
-const char *vq_work_chain_refuse(const struct vq_work *w, const struct vq_msg_lease *msg)
+const char *vq_work_chain_refuse(const struct vq_work_samples *samples,
+                                 const struct vq_msg_lease *msg)
 {
-    const struct vq_work_sample *sample = vq_work_sample_find(w, msg->sample);
+    const struct vq_work_sample *sample = vq_work_sample_find(samples, msg->sample);
     uint32_t queries = vq_chain_count(sample->text.prompt);
-    size_t bytes = w->samples_bytes;
+    size_t bytes = samples->bytes;
     for (uint32_t i = 0; i < msg->turns_count; i++) {
         bytes += msg->turns[i].bytes;
     }
@@ -67,25 +69,25 @@ const char *vq_work_chain_refuse(const struct vq_work *w, const struct vq_msg_le
     return bytes > VQ_WORK_SAMPLES_BYTES_MAX ? "this worker holds as much as it may" : NULL;
 }
 
-enum vq_status vq_work_chain_create(struct vq_work *w, const struct vq_msg_lease *msg,
+enum vq_status vq_work_chain_create(struct vq_work_samples *samples, const struct vq_msg_lease *msg,
                                     struct vq_work_lease *lease)
 {
     struct vq_work_chain *chain = chain_new(lease, msg->turns_count + msg->asks_count);
     enum vq_status status = chain == NULL ? VQ_NOMEM : VQ_OK;
     lease->chain = chain;
     for (uint32_t i = 0; status == VQ_OK && i < msg->turns_count; i++) {
-        status = append(w, chain, msg->turns[i]);
+        status = append(samples, chain, msg->turns[i]);
     }
     return status;
 }
 
-void vq_work_chain_free(struct vq_work *w, struct vq_work_lease *lease)
+void vq_work_chain_free(struct vq_work_samples *samples, struct vq_work_lease *lease)
 {
     struct vq_work_chain *chain = lease->chain;
     if (chain == NULL) {
         return;
     }
-    w->samples_bytes -= chain->bytes;
+    samples->bytes -= chain->bytes;
     for (uint32_t i = 0; i < chain->turns_count; i++) {
         vq_free((void *)(uintptr_t)chain->turns[i].at);
     }
@@ -97,10 +99,10 @@ void vq_work_chain_free(struct vq_work *w, struct vq_work_lease *lease)
 void vq_work_chain_counted(struct vq_work *w, const struct vq_work_lease *lease)
 {
     struct vq_work_judging *judge = &w->judges[lease->judge];
-    w->asks_open--;
+    w->leases.asks_open--;
     judge->asks_open--;
     if (lease->chain->done) {
-        w->asks_done--;
+        w->leases.asks_done--;
         judge->asks_done--;
     }
 }
@@ -129,7 +131,7 @@ void vq_work_chain_look(struct vq_work *w, struct vq_work_lease *lease)
     }
     if (done && !lease->chain->done) {
         lease->chain->done = true;
-        w->asks_done++;
+        w->leases.asks_done++;
         w->judges[lease->judge].asks_done++;
     }
 }
@@ -140,7 +142,7 @@ void vq_work_chain_settled(struct vq_work *w, struct vq_work_ask *ask, struct vq
     struct vq_work_lease *lease = ask->lease;
     struct vq_work_chain *chain = lease->chain;
     outcome = ask->cancelled ? VQ_OUTCOME_NONE : outcome;
-    if (vq_outcome_is_good(outcome) && !vq_work_ok(w, append(w, chain, answer))) {
+    if (vq_outcome_is_good(outcome) && !vq_work_ok(w, append(&w->samples, chain, answer))) {
         return;
     }
     vq_work_chain_decide(w, ask, outcome);

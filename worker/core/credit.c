@@ -18,13 +18,13 @@
 
 bool vq_work_holds_enough(const struct vq_work *w)
 {
-    return w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w) ||
-           w->asks_done > VQ_WORK_ASKS_MAX / 4;
+    return w->samples.bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(&w->outbox) ||
+           w->leases.asks_done > VQ_WORK_ASKS_MAX / 4;
 }
 
-static bool takes_work(const struct vq_work *w)
+static bool takes_work(const struct vq_work_end *end)
 {
-    return !w->draining && !w->orphaned;
+    return !end->draining && !end->orphaned;
 }
 
 /* ---- tasks ---- */
@@ -73,7 +73,7 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
 {
     const struct vq_work_judge *judge = &w->spec->judges[j];
     const struct vq_work_judging *at = &w->judges[j];
-    if (!takes_work(w) || !vq_work_judge_usable(w, j)) {
+    if (!takes_work(&w->end) || !vq_work_judge_usable(w, j)) {
         return 0;
     }
     if (vq_work_holds_enough(w) || !affords(w, j)) {
@@ -120,7 +120,7 @@ static uint32_t waiting(const struct vq_work *w, uint32_t p)
             }
         }
     }
-    if (w->pools[p].state != VQ_POOL_OPEN || !takes_work(w)) {
+    if (w->pools[p].state != VQ_POOL_OPEN || !takes_work(&w->end)) {
         return 0;
     }
     count += w->pools[p].followers.count;
@@ -183,7 +183,7 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
 /* What may have changed since the last CREDIT, in one number. */
 static uint64_t counted(const struct vq_work *w)
 {
-    uint64_t sum = w->calls_started + w->calls_ended + w->spend.used - w->spend.open;
+    uint64_t sum = w->calls.started + w->calls.ended + w->slices.spend.used - w->slices.spend.open;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
         sum += w->pools[p].refused + (w->pools[p].day_tokens.used - w->pools[p].day_tokens.open);
     }
@@ -192,19 +192,19 @@ static uint64_t counted(const struct vq_work *w)
 
 bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
 {
-    void *list = w->scratch, *list2 = w->scratch2;
+    void *list = w->actions.scratch, *list2 = w->actions.scratch2;
     if (!vq_work_ok(w,
-                    vq_grow(&list, &w->scratch_cap,
+                    vq_grow(&list, &w->actions.scratch_cap,
                             w->spec->judges_count * sizeof(struct vq_credit), 1, SIZE_MAX / 2))) {
         return false;
     }
-    w->scratch = list;
-    if (!vq_work_ok(w, vq_grow(&list2, &w->scratch2_cap,
+    w->actions.scratch = list;
+    if (!vq_work_ok(w, vq_grow(&list2, &w->actions.scratch2_cap,
                                w->spec->pools_count * sizeof(struct vq_pool_report), 1,
                                SIZE_MAX / 2))) {
         return false;
     }
-    w->scratch2 = list2;
+    w->actions.scratch2 = list2;
     struct vq_credit *credits = list;
     struct vq_pool_report *reports = list2;
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
@@ -217,18 +217,18 @@ bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
                                         .text = vq_span_str(text)};
     }
     expect_ready(w);
-    w->spend.unit = 0;
+    w->slices.spend.unit = 0;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
         const struct vq_work_pool *pool = &w->pools[p];
-        w->spend.unit = higher(w->spend.unit, pool->spends.nano);
+        w->slices.spend.unit = higher(w->slices.spend.unit, pool->spends.nano);
         fill_report(w, p, &reports[p]);
         w->pools[p].cap = 0;
         w->pools[p].told = reports[p].waiting > 1;
     }
-    w->credit_sum = counted(w);
-    *ret_credit = (struct vq_msg_credit){.session = w->session,
-                                         .granted_n = w->granted_n,
-                                         .spend = w->spend,
+    w->credit.sum = counted(w);
+    *ret_credit = (struct vq_msg_credit){.session = w->link.session,
+                                         .granted_n = w->slices.granted_n,
+                                         .spend = w->slices.spend,
                                          .credits = credits,
                                          .credits_count = w->spec->judges_count,
                                          .reports = reports,
@@ -250,14 +250,14 @@ static bool keys_known(const struct vq_work *w)
 
 static bool credit_ready(const struct vq_work *w)
 {
-    return w->link == VQ_WORK_LINK_OPEN && w->spec != NULL &&
+    return w->link.state == VQ_WORK_LINK_OPEN && w->spec != NULL &&
            vq_hash_eq(&w->spec->hash, &w->spec_wanted) && keys_known(w);
 }
 
 /* Whether calls were made or committed, a pool has use for more or no longer, or a wish is off by a quarter. */
 static bool moved(const struct vq_work *w)
 {
-    bool changed = counted(w) != w->credit_sum;
+    bool changed = counted(w) != w->credit.sum;
     for (uint32_t j = 0; j < w->spec->judges_count && !changed; j++) {
         double now = want(w, j);
         double then = w->judges[j].credited;
@@ -272,13 +272,13 @@ static bool moved(const struct vq_work *w)
 /* Speeds since the last look. */
 static void look_at_speeds(struct vq_work *w)
 {
-    double seconds = (double)(w->now_ns - w->credit_ns) / 1e9;
+    double seconds = (double)(w->now_ns - w->credit.said_ns) / 1e9;
     for (uint32_t i = 0; i < w->spec->judges_count; i++) {
         struct vq_work_judging *judge = &w->judges[i];
         judge->per_s = 0.5 * judge->per_s + 0.5 * (double)judge->closed / seconds;
         judge->closed = 0;
     }
-    w->credit_ns = w->now_ns;
+    w->credit.said_ns = w->now_ns;
 }
 
 /* Slices move to others: work that was taken for them would wait here for long, while those have none. A chain that waits here for a
@@ -295,7 +295,7 @@ static void look_at_surplus(struct vq_work *w)
             wanted = wanted < most ? (uint32_t)most : wanted;
         }
         at->surplus = at->asks_open - at->asks_done > most ? at->surplus + 1 : 0;
-        if (at->surplus >= VQ_WORK_SURPLUS_LOOKS && takes_work(w)) {
+        if (at->surplus >= VQ_WORK_SURPLUS_LOOKS && takes_work(&w->end)) {
             at->surplus = 0;
             vq_work_return_surplus(w, j, wanted);
         }
@@ -308,7 +308,7 @@ static void look_at_means(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
         struct vq_work_judging *at = &w->judges[j];
-        bool broke = w->flights_count == 0 && at->ready.count > 0 && !affords(w, j);
+        bool broke = w->calls.count == 0 && at->ready.count > 0 && !affords(w, j);
         at->broke = broke ? at->broke + 1 : 0;
         if (at->broke > VQ_WORK_SURPLUS_LOOKS) {
             at->broke = 0;
@@ -322,14 +322,14 @@ void vq_work_credit_pump(struct vq_work *w)
     if (!credit_ready(w)) {
         return;
     }
-    bool look = w->now_ns - w->credit_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+    bool look = w->now_ns - w->credit.said_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
     if (look) {
         look_at_speeds(w);
         look_at_surplus(w);
         look_at_means(w);
     }
-    if (w->credit_due || (look && moved(w))) {
-        w->credit_due = false;
+    if (w->credit.due || (look && moved(w))) {
+        w->credit.due = false;
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
     }
 }
@@ -337,7 +337,7 @@ void vq_work_credit_pump(struct vq_work *w)
 /* Nothing is being asked here and nothing waits for it: what is answered may be the stage's last, and nobody hears counts after it. */
 static bool idle(const struct vq_work *w)
 {
-    bool none = w->flights_count == 0;
+    bool none = w->calls.count == 0;
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
         none = none && w->judges[j].asks_open == w->judges[j].asks_done;
     }
@@ -346,15 +346,15 @@ static bool idle(const struct vq_work *w)
 
 void vq_work_credit_before_results(struct vq_work *w)
 {
-    if (credit_ready(w) && idle(w) && counted(w) != w->credit_sum) {
+    if (credit_ready(w) && idle(w) && counted(w) != w->credit.sum) {
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
     }
 }
 
 int64_t vq_work_credit_wake(const struct vq_work *w)
 {
-    if (!credit_ready(w) || (w->asks_open == 0 && !moved(w))) {
+    if (!credit_ready(w) || (w->leases.asks_open == 0 && !moved(w))) {
         return INT64_MAX;
     }
-    return w->credit_ns + VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+    return w->credit.said_ns + VQ_WORK_MS(VQ_WORK_CREDIT_MS);
 }

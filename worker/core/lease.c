@@ -11,29 +11,29 @@
 /* ---- samples ---- */
 
 /* vq_index_mix is a bijection: the node that has the hash of a number is the one of that number. */
-struct vq_work_sample *vq_work_sample_find(const struct vq_work *w, uint64_t index)
+struct vq_work_sample *vq_work_sample_find(const struct vq_work_samples *samples, uint64_t index)
 {
-    struct vq_index_node *node = vq_index_find(&w->samples, vq_index_mix(index));
+    struct vq_index_node *node = vq_index_find(&samples->by_index, vq_index_mix(index));
     return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_work_sample, by_index);
 }
 
-static void sample_free(struct vq_work *w, struct vq_work_sample *sample)
+static void sample_free(struct vq_work_samples *samples, struct vq_work_sample *sample)
 {
     vq_unlink(&sample->link);
-    vq_index_remove(&w->samples, &sample->by_index);
-    w->samples_count--;
-    w->samples_bytes -= sample->bytes;
+    vq_index_remove(&samples->by_index, &sample->by_index);
+    samples->count--;
+    samples->bytes -= sample->bytes;
     vq_free(sample);
 }
 
-void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep)
+void vq_work_samples_drop_idle(struct vq_work_samples *samples, uint32_t keep)
 {
     uint32_t idle = 0;
-    for (struct vq_link *at = w->idle.prev; at != &w->idle;) {
+    for (struct vq_link *at = samples->idle.prev; at != &samples->idle;) {
         struct vq_work_sample *sample = VQ_CONTAINER_OF(at, struct vq_work_sample, link);
         at = at->prev;
         if (++idle > keep) {
-            sample_free(w, sample);
+            sample_free(samples, sample);
         }
     }
 }
@@ -51,9 +51,10 @@ static struct vq_span copy_to(char **at, struct vq_span text)
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
 {
     size_t bytes = msg->prompt.bytes + msg->a.bytes + msg->b.bytes + msg->image.bytes;
-    vq_work_samples_drop_idle(w, VQ_WORK_SAMPLES_IDLE_MAX);
-    if (vq_work_sample_find(w, msg->sample) != NULL || w->samples_count >= VQ_WORK_SAMPLES_MAX ||
-        w->samples_bytes + bytes > VQ_WORK_SAMPLES_BYTES_MAX) {
+    vq_work_samples_drop_idle(&w->samples, VQ_WORK_SAMPLES_IDLE_MAX);
+    if (vq_work_sample_find(&w->samples, msg->sample) != NULL ||
+        w->samples.count >= VQ_WORK_SAMPLES_MAX ||
+        w->samples.bytes + bytes > VQ_WORK_SAMPLES_BYTES_MAX) {
         return; /* have it; or no room: its lease finds no sample and goes back */
     }
     struct vq_work_sample *sample = vq_alloc(1, sizeof(*sample) + bytes);
@@ -68,14 +69,15 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
     sample->text.b = copy_to(&at, msg->b);
     sample->text.image = copy_to(&at, msg->image);
     sample->bytes = bytes;
-    if (!vq_work_ok(w, vq_index_add(&w->samples, &sample->by_index, vq_index_mix(msg->sample)))) {
+    if (!vq_work_ok(
+            w, vq_index_add(&w->samples.by_index, &sample->by_index, vq_index_mix(msg->sample)))) {
         vq_free(sample);
         return;
     }
     vq_sample_identify(&sample->text, &sample->id);
-    vq_list_push(&w->idle, &sample->link);
-    w->samples_count++;
-    w->samples_bytes += bytes;
+    vq_list_push(&w->samples.idle, &sample->link);
+    w->samples.count++;
+    w->samples.bytes += bytes;
 }
 
 /* ---- asks ---- */
@@ -87,7 +89,7 @@ void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask)
         vq_work_heap_remove(ask->queue > 0 ? &w->pools[ask->queue - 1].followers : &judge->ready,
                             &ask->node);
     } else if (ask->state == VQ_WORK_ASK_DELAYED) {
-        vq_work_heap_remove(&w->delayed, &ask->node);
+        vq_work_heap_remove(&w->leases.delayed, &ask->node);
         judge->following -= ask->follows ? 1 : 0;
         ask->follows = false;
     } else if (ask->state == VQ_WORK_ASK_PARKED) {
@@ -145,13 +147,13 @@ void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until
     ask->state = VQ_WORK_ASK_DELAYED;
     ask->node.first = until_ns;
     ask->node.second = ask->lease->seq;
-    vq_work_heap_push(&w->delayed, &ask->node);
+    vq_work_heap_push(&w->leases.delayed, &ask->node);
 }
 
 void vq_work_delayed_pump(struct vq_work *w)
 {
     for (;;) {
-        struct vq_work_node *node = vq_work_heap_peek(&w->delayed);
+        struct vq_work_node *node = vq_work_heap_peek(&w->leases.delayed);
         if (node == NULL || node->first > w->now_ns) {
             return;
         }
@@ -162,11 +164,11 @@ void vq_work_delayed_pump(struct vq_work *w)
 static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
 {
     vq_unlink(&lease->link);
-    vq_index_remove(&w->leases_by_shard, &lease->by_shard);
-    w->leases_count--;
-    vq_work_chain_free(w, lease);
+    vq_index_remove(&w->leases.by_shard, &lease->by_shard);
+    w->leases.count--;
+    vq_work_chain_free(&w->samples, lease);
     if (--lease->sample->leases == 0) {
-        sample_free(w, lease->sample);
+        sample_free(&w->samples, lease->sample);
     }
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         vq_free(lease->asks[i].answer);
@@ -183,9 +185,9 @@ void vq_work_ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
     ask->lease->open--;
     judge->closed++;
     if (ask->lease->chain == NULL) {
-        w->asks_done -= done ? 1 : 0;
+        w->leases.asks_done -= done ? 1 : 0;
         judge->asks_done -= done ? 1 : 0;
-        w->asks_open--;
+        w->leases.asks_open--;
         judge->asks_open--;
     } else if (ask->lease->open == 0) {
         vq_work_chain_counted(w, ask->lease);
@@ -235,22 +237,23 @@ void vq_work_ask_leave_undecided(struct vq_work *w, struct vq_work_ask *ask)
     }
 }
 
-static struct vq_work_lease *lease_of(const struct vq_work *w, uint64_t shard)
+static struct vq_work_lease *lease_of(const struct vq_work_leases *leases, uint64_t shard)
 {
-    struct vq_index_node *node = vq_index_find(&w->leases_by_shard, vq_index_mix(shard));
+    struct vq_index_node *node = vq_index_find(&leases->by_shard, vq_index_mix(shard));
     return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_work_lease, by_shard);
 }
 
-static struct vq_work_lease *lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence)
+static struct vq_work_lease *lease_find(struct vq_work_leases *leases, uint64_t shard,
+                                        struct vq_fence fence)
 {
-    struct vq_work_lease *lease = lease_of(w, shard);
+    struct vq_work_lease *lease = lease_of(leases, shard);
     return lease != NULL && vq_fence_eq(lease->fence, fence) ? lease : NULL;
 }
 
-struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct vq_fence fence,
-                                     uint64_t task)
+struct vq_work_ask *vq_work_ask_find(struct vq_work_leases *leases, uint64_t shard,
+                                     struct vq_fence fence, uint64_t task)
 {
-    struct vq_work_lease *lease = lease_find(w, shard, fence);
+    struct vq_work_lease *lease = lease_find(leases, shard, fence);
     for (uint32_t i = 0; lease != NULL && i < lease->asks_count; i++) {
         if (lease->asks[i].task == task) {
             return &lease->asks[i];
@@ -310,7 +313,7 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
             vq_work_ask_take_out(w, &lease->asks[i]);
         }
     }
-    if (answered && w->results_count > 0) {
+    if (answered && w->outbox.count > 0) {
         vq_work_list_now(w); /* its result may get lost: the call reserves the task */
     }
     say_returned(w, cancel);
@@ -331,7 +334,7 @@ void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask)
 
 void vq_work_return_all(struct vq_work *w, uint32_t judge)
 {
-    for (struct vq_link *at = w->leases.next; at != &w->leases;) {
+    for (struct vq_link *at = w->leases.list.next; at != &w->leases.list;) {
         struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
         at = at->next;
         if (judge == UINT32_MAX || lease->judge == judge) {
@@ -343,7 +346,8 @@ void vq_work_return_all(struct vq_work *w, uint32_t judge)
 void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
 {
     const struct vq_work_judging *at = &w->judges[judge];
-    for (struct vq_link *link = w->leases.prev; link != &w->leases;) { /* the newest first */
+    for (struct vq_link *link = w->leases.list.prev;
+         link != &w->leases.list;) { /* the newest first */
         struct vq_work_lease *lease = VQ_CONTAINER_OF(link, struct vq_work_lease, link);
         link = link->prev;
         if (at->asks_open - at->asks_done <= keep) {
@@ -355,9 +359,9 @@ void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
     }
 }
 
-bool vq_work_leases_ask(const struct vq_work *w)
+bool vq_work_leases_ask(const struct vq_work_leases *leases)
 {
-    for (const struct vq_link *at = w->leases.next; at != &w->leases; at = at->next) {
+    for (const struct vq_link *at = leases->list.next; at != &leases->list; at = at->next) {
         const struct vq_work_lease *lease = VQ_CONTAINER_OF(at, const struct vq_work_lease, link);
         for (uint32_t i = 0; i < lease->asks_count; i++) {
             if (is_idle(&lease->asks[i]) || lease->asks[i].state == VQ_WORK_ASK_CALLING) {
@@ -408,7 +412,7 @@ static const char *refuse_asks(const struct vq_work *w, const struct vq_msg_leas
 /* Why this lease cannot be carried out; NULL when it can. */
 static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
 {
-    if (w->draining) {
+    if (w->end.draining) {
         return "this worker is leaving";
     }
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted) ||
@@ -418,18 +422,19 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
     if (!vq_work_judge_usable(w, msg->judge)) {
         return "nothing can be asked of its judge here";
     }
-    if (vq_work_sample_find(w, msg->sample) == NULL) {
+    if (vq_work_sample_find(&w->samples, msg->sample) == NULL) {
         return "its sample is not here";
     }
-    if (msg->stamp_ns > w->stamp_ns) {
+    if (msg->stamp_ns > w->link.stamp_ns) {
         return "it echoes a stamp that was never sent";
     }
-    if (msg->asks_count > VQ_WORK_ASKS_MAX - w->asks_open ||
-        w->leases_count >= VQ_WORK_LEASES_MAX) {
+    if (msg->asks_count > VQ_WORK_ASKS_MAX - w->leases.asks_open ||
+        w->leases.count >= VQ_WORK_LEASES_MAX) {
         return "this worker holds as much as it may";
     }
     const char *why = refuse_asks(w, msg);
-    return why == NULL && vq_stage_chains(w->spec->kind) ? vq_work_chain_refuse(w, msg) : why;
+    return why == NULL && vq_stage_chains(w->spec->kind) ? vq_work_chain_refuse(&w->samples, msg)
+                                                         : why;
 }
 
 static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
@@ -477,10 +482,10 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
     }
     lease->shard = msg->shard;
     lease->fence = msg->fence;
-    lease->seq = ++w->lease_seq;
-    lease->until_ns = msg->stamp_ns < 0 ? 0 : msg->stamp_ns + w->term_ns;
+    lease->seq = ++w->leases.seq;
+    lease->until_ns = msg->stamp_ns < 0 ? 0 : msg->stamp_ns + w->link.term_ns;
     lease->judge = msg->judge;
-    lease->sample = vq_work_sample_find(w, msg->sample);
+    lease->sample = vq_work_sample_find(&w->samples, msg->sample);
     lease->asks_count = msg->asks_count;
     vq_work_front_find(w, lease);
     enum vq_status status = VQ_OK;
@@ -488,23 +493,23 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
         status = ask_fill(w, lease, &msg->asks[i], &lease->asks[i]);
     }
     if (status == VQ_OK && vq_stage_chains(w->spec->kind)) {
-        status = vq_work_chain_create(w, msg, lease);
+        status = vq_work_chain_create(&w->samples, msg, lease);
     }
-    size_t room = w->asks_open + msg->asks_count;
+    size_t room = w->leases.asks_open + msg->asks_count;
     if (status == VQ_OK) {
         status = vq_work_heap_reserve(&w->judges[msg->judge].ready, room);
     }
     if (status == VQ_OK) {
-        status = vq_work_heap_reserve(&w->delayed, room);
+        status = vq_work_heap_reserve(&w->leases.delayed, room);
     }
     if (status == VQ_OK) {
-        status = vq_index_add(&w->leases_by_shard, &lease->by_shard, vq_index_mix(msg->shard));
+        status = vq_index_add(&w->leases.by_shard, &lease->by_shard, vq_index_mix(msg->shard));
     }
     if (status != VQ_OK) {
         for (uint32_t i = 0; i < msg->asks_count; i++) {
             vq_free(lease->asks[i].answer);
         }
-        vq_work_chain_free(w, lease);
+        vq_work_chain_free(&w->samples, lease);
         vq_free(lease);
         return status;
     }
@@ -514,8 +519,8 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
 
 void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
 {
-    struct vq_work_lease *held = lease_of(w, msg->shard);
-    if (msg->fence.epoch < w->epoch || msg->asks_count == 0) {
+    struct vq_work_lease *held = lease_of(&w->leases, msg->shard);
+    if (msg->fence.epoch < w->link.epoch || msg->asks_count == 0) {
         return;
     }
     if (held != NULL) {
@@ -527,13 +532,13 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
         struct vq_work_sample *sample = held->sample;
         vq_work_lease_drop(w, held);
         if (--sample->leases == 0) {
-            vq_list_push(&w->idle, &sample->link);
+            vq_list_push(&w->samples.idle, &sample->link);
         }
     }
     const char *why = refuse(w, msg);
     if (why != NULL) {
-        w->leases_refused++;
-        vq_work_note(w, w->draining ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
+        w->leases.refused++;
+        vq_work_note(w, w->end.draining ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
                      "gave back shard %llu: %s", (unsigned long long)msg->shard, why);
         struct vq_work_cancel *cancel = returned(w, msg->stage, msg->shard, msg->fence, 0);
         if (cancel != NULL) {
@@ -546,14 +551,14 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
         return;
     }
     vq_work_slices_forget(w); /* room for this is the new coordinator's to give */
-    vq_list_push(&w->leases, &lease->link);
-    w->leases_count++;
+    vq_list_push(&w->leases.list, &lease->link);
+    w->leases.count++;
     if (lease->sample->leases++ == 0) {
         vq_unlink(&lease->sample->link); /* not idle any more */
     }
     lease->open = lease->asks_count;
     uint32_t counted = lease->chain == NULL ? lease->asks_count : 1;
-    w->asks_open += counted;
+    w->leases.asks_open += counted;
     w->judges[lease->judge].asks_open += counted;
     w->judges[lease->judge].answers[VQ_CALL_ASK].prior = msg->answer_tokens;
     if (lease->chain != NULL) {
@@ -597,12 +602,13 @@ static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
     lease->chain->left = true;
     lease_return(w, lease);
     for (uint32_t t = 0; t < msg->tasks_count; t++) {
-        struct vq_work_ask *ask = vq_work_ask_find(w, msg->shard, msg->fence, msg->tasks[t]);
+        struct vq_work_ask *ask =
+            vq_work_ask_find(&w->leases, msg->shard, msg->fence, msg->tasks[t]);
         if (ask != NULL && ask_cancel(w, ask)) {
             return;
         }
     }
-    lease = lease_find(w, msg->shard, msg->fence);
+    lease = lease_find(&w->leases, msg->shard, msg->fence);
     if (lease != NULL) {
         vq_work_chain_look(w, lease);
     }
@@ -610,7 +616,7 @@ static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
 
 void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
 {
-    struct vq_work_lease *lease = lease_find(w, msg->shard, msg->fence);
+    struct vq_work_lease *lease = lease_find(&w->leases, msg->shard, msg->fence);
     if (lease == NULL) {
         return;
     }
@@ -630,7 +636,8 @@ void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
         }
     }
     for (uint32_t t = 0; t < msg->tasks_count; t++) {
-        struct vq_work_ask *ask = vq_work_ask_find(w, msg->shard, msg->fence, msg->tasks[t]);
+        struct vq_work_ask *ask =
+            vq_work_ask_find(&w->leases, msg->shard, msg->fence, msg->tasks[t]);
         if (ask != NULL && ask_cancel(w, ask)) {
             return;
         }

@@ -44,11 +44,11 @@ static struct vq_result within_bounds(const struct vq_result *from)
 
 void vq_work_outbox_unheld(struct vq_work *w, const struct vq_result *from)
 {
-    VQ_ASSERT(!w->unheld); /* its note was taken before the next reply */
-    w->unheld = w->options.has_spool;
-    w->unheld_result = within_bounds(from);
-    memcpy(w->unheld_pool, from->pool.at, w->unheld_result.pool.bytes);
-    w->unheld_result.pool.at = w->unheld_pool;
+    VQ_ASSERT(!w->actions.unheld); /* its note was taken before the next reply */
+    w->actions.unheld = w->options.has_spool;
+    w->actions.unheld_result = within_bounds(from);
+    memcpy(w->actions.unheld_pool, from->pool.at, w->actions.unheld_result.pool.bytes);
+    w->actions.unheld_result.pool.at = w->actions.unheld_pool;
 }
 
 struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *from,
@@ -67,19 +67,20 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;
     entry->place = VQ_WORK_RESULT_UNREAD;
-    if (!vq_work_ok(w, vq_index_add(&w->results_by_id, &entry->by_id, vq_id_hash(&from->call)))) {
+    if (!vq_work_ok(w, vq_index_add(&w->outbox.by_id, &entry->by_id, vq_id_hash(&from->call)))) {
         vq_free(entry);
         return NULL;
     }
-    vq_list_push(&w->unread, &entry->link);
-    w->results_count++;
-    w->results_bytes += entry->bytes;
+    vq_list_push(&w->outbox.unread, &entry->link);
+    w->outbox.count++;
+    w->outbox.bytes += entry->bytes;
     return entry;
 }
 
-static struct vq_work_result *entry_of(const struct vq_work *w, const struct vq_id *call)
+static struct vq_work_result *entry_of(const struct vq_work_outbox *outbox,
+                                       const struct vq_id *call)
 {
-    struct vq_index_node *node = vq_index_find(&w->results_by_id, vq_id_hash(call));
+    struct vq_index_node *node = vq_index_find(&outbox->by_id, vq_id_hash(call));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_work_result *entry = VQ_CONTAINER_OF(node, struct vq_work_result, by_id);
         if (vq_id_eq(&entry->result.call, call)) {
@@ -95,26 +96,27 @@ void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry)
     entry->place = VQ_WORK_RESULT_UNSENT;
     entry->at_ns = w->now_ns;
     vq_unlink(&entry->link);
-    vq_list_push(&w->unsent, &entry->link);
-    w->unsent_count++;
-    w->unsent_bytes += entry->bytes;
+    vq_list_push(&w->outbox.unsent, &entry->link);
+    w->outbox.unsent_count++;
+    w->outbox.unsent_bytes += entry->bytes;
 }
 
 void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
 {
-    if (w->results_count < VQ_WORK_OUTBOX_MAX && entry_of(w, &result->call) == NULL) {
+    if (w->outbox.count < VQ_WORK_OUTBOX_MAX && entry_of(&w->outbox, &result->call) == NULL) {
         struct vq_work_charge charge = {result->cost_nano, vq_result_requests(result),
                                         vq_result_tokens(result)};
         (void)vq_work_outbox_add(w, result, UINT32_MAX, &charge);
-        w->spend.used += charge.nano; /* of its pool's quota too, when the SPEC says which it is */
-        w->spend.open += charge.nano;
+        w->slices.spend.used +=
+            charge.nano; /* of its pool's quota too, when the SPEC says which it is */
+        w->slices.spend.open += charge.nano;
     }
 }
 
 /* The pools of what an earlier process of this spool did are known now. */
 void vq_work_outbox_find_pools(struct vq_work *w)
 {
-    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->outbox.unread, &w->outbox.unsent, &w->outbox.sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         for (struct vq_link *at = lists[i]->next; at != lists[i]; at = at->next) {
             struct vq_work_result *entry = VQ_CONTAINER_OF(at, struct vq_work_result, link);
@@ -133,8 +135,9 @@ void vq_work_outbox_find_pools(struct vq_work *w)
  * coordinator stores the answer all the same. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
-    while (!vq_list_empty(&w->unread)) {
-        struct vq_work_result *entry = VQ_CONTAINER_OF(w->unread.next, struct vq_work_result, link);
+    while (!vq_list_empty(&w->outbox.unread)) {
+        struct vq_work_result *entry =
+            VQ_CONTAINER_OF(w->outbox.unread.next, struct vq_work_result, link);
         struct vq_result *result = &entry->result;
         result->outcome = VQ_OUTCOME_NONE;
         result->final = false;
@@ -149,19 +152,19 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
             result->final = true;
         }
         vq_work_outbox_send(w, entry);
-        w->flush = true;
+        w->outbox.flush = true;
     }
 }
 
-static void entry_forget(struct vq_work *w, struct vq_work_result *entry)
+static void entry_forget(struct vq_work_outbox *outbox, struct vq_work_result *entry)
 {
-    vq_index_remove(&w->results_by_id, &entry->by_id);
+    vq_index_remove(&outbox->by_id, &entry->by_id);
     vq_unlink(&entry->link);
-    w->results_count--;
-    w->results_bytes -= entry->bytes;
+    outbox->count--;
+    outbox->bytes -= entry->bytes;
     if (entry->place == VQ_WORK_RESULT_UNSENT) {
-        w->unsent_count--;
-        w->unsent_bytes -= entry->bytes;
+        outbox->unsent_count--;
+        outbox->unsent_bytes -= entry->bytes;
     }
     vq_free(entry);
 }
@@ -171,26 +174,26 @@ static struct vq_work_result *first(const struct vq_link *list)
     return vq_list_empty(list) ? NULL : VQ_CONTAINER_OF(list->next, struct vq_work_result, link);
 }
 
-static void unsend(struct vq_work *w, struct vq_work_result *entry)
+static void unsend(struct vq_work_outbox *outbox, struct vq_work_result *entry)
 {
     entry->place = VQ_WORK_RESULT_UNSENT;
-    w->unsent_count++;
-    w->unsent_bytes += entry->bytes;
+    outbox->unsent_count++;
+    outbox->unsent_bytes += entry->bytes;
 }
 
 /* The first of `sent`, to be sent again. */
-static void resend_first(struct vq_work *w)
+static void resend_first(struct vq_work_outbox *outbox)
 {
-    struct vq_work_result *entry = first(&w->sent);
+    struct vq_work_result *entry = first(&outbox->sent);
     vq_unlink(&entry->link);
-    vq_list_push(&w->unsent, &entry->link);
-    unsend(w, entry);
+    vq_list_push(&outbox->unsent, &entry->link);
+    unsend(outbox, entry);
 }
 
-static void resend_before(struct vq_work *w, uint64_t sent_no)
+static void resend_before(struct vq_work_outbox *outbox, uint64_t sent_no)
 {
-    while (first(&w->sent) != NULL && first(&w->sent)->sent_no < sent_no) {
-        resend_first(w);
+    while (first(&outbox->sent) != NULL && first(&outbox->sent)->sent_no < sent_no) {
+        resend_first(outbox);
     }
 }
 
@@ -199,14 +202,14 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
     uint64_t last = 0;
     bool held_enough = vq_work_holds_enough(w);
     for (uint32_t i = 0; i < ack->calls_count; i++) {
-        struct vq_work_result *entry = entry_of(w, &ack->calls[i]);
+        struct vq_work_result *entry = entry_of(&w->outbox, &ack->calls[i]);
         if (entry == NULL) {
             continue;
         }
         const struct vq_result *result = &entry->result;
         struct vq_work_ask *ask = NULL;
         if (result->final) {
-            ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
+            ask = vq_work_ask_find(&w->leases, result->shard, result->fence, result->task);
         }
         if (ask != NULL && ask->state == VQ_WORK_ASK_DONE) {
             vq_work_ask_close(w, ask);
@@ -219,112 +222,114 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
             last = entry->sent_no;
         }
         vq_work_charge_acked(w, entry->pool, &entry->charge);
-        entry_forget(w, entry);
+        entry_forget(&w->outbox, entry);
     }
-    resend_before(w, last);
+    resend_before(&w->outbox, last);
     if (held_enough && !vq_work_holds_enough(w)) {
-        w->credit_due = true; /* now, not at the next look: there may be nothing else to do */
+        w->credit.due = true; /* now, not at the next look: there may be nothing else to do */
     }
 }
 
-void vq_work_outbox_session(struct vq_work *w)
+void vq_work_outbox_session(struct vq_work_outbox *outbox)
 {
-    for (struct vq_link *at = w->sent.next; at != &w->sent; at = at->next) {
-        unsend(w, VQ_CONTAINER_OF(at, struct vq_work_result, link));
+    for (struct vq_link *at = outbox->sent.next; at != &outbox->sent; at = at->next) {
+        unsend(outbox, VQ_CONTAINER_OF(at, struct vq_work_result, link));
     }
-    vq_list_prepend(&w->unsent, &w->sent);
-    w->flush = true;
+    vq_list_prepend(&outbox->unsent, &outbox->sent);
+    outbox->flush = true;
 }
 
-static int64_t resend_ns(const struct vq_work *w)
+static int64_t resend_ns(const struct vq_work_link *link)
 {
     int64_t least = VQ_WORK_MS(VQ_WORK_RESEND_MS_MIN);
-    return w->term_ns > least ? w->term_ns : least;
+    return link->term_ns > least ? link->term_ns : least;
 }
 
 /* When the next RESULTS is due, by what is unsent or was not ACKed for long; INT64_MAX: never. */
 static int64_t due_ns(const struct vq_work *w)
 {
     int64_t due = INT64_MAX;
-    if (w->unsent_count > 0) {
-        bool now = w->flush || w->unsent_count >= VQ_WORK_BATCH_RESULTS ||
-                   w->unsent_bytes >= VQ_WORK_BATCH_BYTES;
-        due = now ? w->now_ns : first(&w->unsent)->at_ns + VQ_WORK_MS(VQ_WORK_BATCH_MS);
+    if (w->outbox.unsent_count > 0) {
+        bool now = w->outbox.flush || w->outbox.unsent_count >= VQ_WORK_BATCH_RESULTS ||
+                   w->outbox.unsent_bytes >= VQ_WORK_BATCH_BYTES;
+        due = now ? w->now_ns : first(&w->outbox.unsent)->at_ns + VQ_WORK_MS(VQ_WORK_BATCH_MS);
     }
-    if (first(&w->sent) != NULL && first(&w->sent)->at_ns + resend_ns(w) < due) {
-        due = first(&w->sent)->at_ns + resend_ns(w);
+    if (first(&w->outbox.sent) != NULL &&
+        first(&w->outbox.sent)->at_ns + resend_ns(&w->link) < due) {
+        due = first(&w->outbox.sent)->at_ns + resend_ns(&w->link);
     }
     return due;
 }
 
 int64_t vq_work_outbox_wake(const struct vq_work *w)
 {
-    return w->link == VQ_WORK_LINK_OPEN ? due_ns(w) : INT64_MAX;
+    return w->link.state == VQ_WORK_LINK_OPEN ? due_ns(w) : INT64_MAX;
 }
 
 void vq_work_outbox_pump(struct vq_work *w)
 {
-    if (w->link != VQ_WORK_LINK_OPEN) {
+    if (w->link.state != VQ_WORK_LINK_OPEN) {
         return;
     }
-    while (first(&w->sent) != NULL && first(&w->sent)->at_ns + resend_ns(w) <= w->now_ns) {
-        resend_first(w);
+    while (first(&w->outbox.sent) != NULL &&
+           first(&w->outbox.sent)->at_ns + resend_ns(&w->link) <= w->now_ns) {
+        resend_first(&w->outbox);
     }
-    if (w->unsent_count > 0 && due_ns(w) <= w->now_ns) {
+    if (w->outbox.unsent_count > 0 && due_ns(w) <= w->now_ns) {
         vq_work_credit_before_results(w);
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RESULTS});
     }
-    if (w->unsent_count == 0) {
-        w->flush = false;
+    if (w->outbox.unsent_count == 0) {
+        w->outbox.flush = false;
     }
 }
 
 /* One frame's worth of what is unsent, from now on sent. False: no memory. */
 bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *ret_results)
 {
-    void *list = w->scratch;
+    void *list = w->actions.scratch;
     if (!vq_work_ok(w,
-                    vq_grow(&list, &w->scratch_cap,
+                    vq_grow(&list, &w->actions.scratch_cap,
                             VQ_WORK_BATCH_RESULTS * sizeof(struct vq_result), 1, SIZE_MAX / 2))) {
         return false;
     }
-    w->scratch = list;
+    w->actions.scratch = list;
     struct vq_result *results = list;
     uint32_t count = 0;
     size_t bytes = 0;
-    while (w->unsent_count > 0 && count < VQ_WORK_BATCH_RESULTS) {
-        struct vq_work_result *entry = VQ_CONTAINER_OF(w->unsent.next, struct vq_work_result, link);
+    while (w->outbox.unsent_count > 0 && count < VQ_WORK_BATCH_RESULTS) {
+        struct vq_work_result *entry =
+            VQ_CONTAINER_OF(w->outbox.unsent.next, struct vq_work_result, link);
         if (count > 0 && bytes + entry->bytes > VQ_WORK_BATCH_BYTES) {
             break;
         }
         bytes += entry->bytes;
         results[count++] = entry->result;
         vq_unlink(&entry->link);
-        vq_list_push(&w->sent, &entry->link);
+        vq_list_push(&w->outbox.sent, &entry->link);
         entry->place = VQ_WORK_RESULT_SENT;
         entry->at_ns = w->now_ns;
-        entry->sent_no = ++w->sent_n;
-        w->unsent_count--;
-        w->unsent_bytes -= entry->bytes;
+        entry->sent_no = ++w->outbox.sent_n;
+        w->outbox.unsent_count--;
+        w->outbox.unsent_bytes -= entry->bytes;
     }
-    *ret_results =
-        (struct vq_msg_results){.session = w->session, .results = results, .results_count = count};
+    *ret_results = (struct vq_msg_results){
+        .session = w->link.session, .results = results, .results_count = count};
     return true;
 }
 
-bool vq_work_outbox_full(const struct vq_work *w)
+bool vq_work_outbox_full(const struct vq_work_outbox *outbox)
 {
-    return w->results_count >= VQ_WORK_OUTBOX_MAX / 2 ||
-           w->results_bytes >= VQ_WORK_OUTBOX_BYTES_SOFT;
+    return outbox->count >= VQ_WORK_OUTBOX_MAX / 2 || outbox->bytes >= VQ_WORK_OUTBOX_BYTES_SOFT;
 }
 
-void vq_work_outbox_free(struct vq_work *w)
+void vq_work_outbox_free(struct vq_work_outbox *outbox)
 {
-    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&outbox->unread, &outbox->unsent, &outbox->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         while (!vq_list_empty(lists[i])) {
-            entry_forget(w, VQ_CONTAINER_OF(lists[i]->next, struct vq_work_result, link));
+            entry_forget(outbox, VQ_CONTAINER_OF(lists[i]->next, struct vq_work_result, link));
         }
     }
-    vq_index_free(&w->results_by_id);
+    vq_index_free(&outbox->by_id);
 }

@@ -64,11 +64,11 @@ static uint32_t moved(const uint32_t *now, uint32_t count, uint32_t pool)
 
 static void calls_carry_over(struct vq_work *w, const uint32_t *now, uint32_t count)
 {
-    for (struct vq_link *at = w->flights.next; at != &w->flights; at = at->next) {
+    for (struct vq_link *at = w->calls.flights.next; at != &w->calls.flights; at = at->next) {
         struct vq_work_flight *flight = VQ_CONTAINER_OF(at, struct vq_work_flight, link);
         flight->pool = moved(now, count, flight->pool);
     }
-    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->outbox.unread, &w->outbox.unsent, &w->outbox.sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         for (struct vq_link *at = lists[i]->next; at != lists[i]; at = at->next) {
             struct vq_work_result *entry = VQ_CONTAINER_OF(at, struct vq_work_result, link);
@@ -147,7 +147,7 @@ void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key)
     if (pool->keys_count > 0) {
         memcpy(pool->keys, key->keys, pool->keys_count * sizeof(pool->keys[0]));
     }
-    w->credit_due = true;
+    w->credit.due = true;
     if (key->state != VQ_POOL_OPEN) {
         vq_work_pool_close(w, key->pool, key->state, key->text);
     } else if (pool->state == VQ_POOL_OPEN) {
@@ -184,7 +184,7 @@ void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state st
                      pool->text);
     }
     return_stranded(w);
-    w->credit_due = true;
+    w->credit.due = true;
 }
 
 void vq_work_pool_closed_by(struct vq_work *w, uint32_t index, enum vq_pool_state state,
@@ -214,7 +214,7 @@ void vq_work_pool_learn(struct vq_work *w, uint32_t index, uint32_t params, stru
     }
     if (fresh != 0) {
         pool->params_refused |= fresh;
-        w->credit_due = true;
+        w->credit.due = true;
     }
 }
 
@@ -259,14 +259,14 @@ static void slice_none(struct vq_work_pool *pool)
 
 static bool slices_stand(const struct vq_work *w)
 {
-    return w->now_ns < w->slices_until_ns;
+    return w->now_ns < w->slices.until_ns;
 }
 
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
                    struct vq_rates *ret_rates, uint32_t *ret_calls)
 {
     bool known = work->spec != NULL && p < work->spec->pools_count;
-    if (!known || now_ns >= work->slices_until_ns || work->pools[p].limit == 0) {
+    if (!known || now_ns >= work->slices.until_ns || work->pools[p].limit == 0) {
         return false;
     }
     *ret_rates = work->pools[p].rates;
@@ -283,17 +283,17 @@ static bool slices_lapse(struct vq_work *w)
     for (uint32_t p = 0; w->spec != NULL && p < w->spec->pools_count; p++) {
         slice_none(&w->pools[p]);
     }
-    w->spend.most = w->spend.used;
+    w->slices.spend.most = w->slices.spend.used;
     return true;
 }
 
 void vq_work_slices_forget(struct vq_work *w)
 {
-    if (w->slices_epoch == w->epoch) {
+    if (w->slices.epoch == w->link.epoch) {
         return;
     }
     if (slices_stand(w)) {
-        w->slices_until_ns = w->now_ns;
+        w->slices.until_ns = w->now_ns;
     }
     (void)slices_lapse(w);
 }
@@ -301,24 +301,26 @@ void vq_work_slices_forget(struct vq_work *w)
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns)
 {
     bool lapsed = slices_lapse(w);
-    int64_t until_ns = stamp_ns + w->term_ns;
-    w->heard_until_ns = until_ns > w->heard_until_ns ? until_ns : w->heard_until_ns;
-    if (!lapsed && w->granted_n > 0) {
-        w->slices_until_ns = w->heard_until_ns;
+    int64_t until_ns = stamp_ns + w->link.term_ns;
+    w->slices.heard_until_ns =
+        until_ns > w->slices.heard_until_ns ? until_ns : w->slices.heard_until_ns;
+    if (!lapsed && w->slices.granted_n > 0) {
+        w->slices.until_ns = w->slices.heard_until_ns;
     }
     return lapsed;
 }
 
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
 {
-    if (w->spec == NULL || grant->n <= w->granted_n || w->now_ns >= w->heard_until_ns) {
+    if (w->spec == NULL || grant->n <= w->slices.granted_n ||
+        w->now_ns >= w->slices.heard_until_ns) {
         return;
     }
     (void)slices_lapse(w); /* what begins then begins empty */
-    w->slices_epoch = w->epoch;
-    w->slices_until_ns = w->heard_until_ns;
-    w->granted_n = grant->n;
-    w->spend.most = grant->spend_most;
+    w->slices.epoch = w->link.epoch;
+    w->slices.until_ns = w->slices.heard_until_ns;
+    w->slices.granted_n = grant->n;
+    w->slices.spend.most = grant->spend_most;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
         const struct vq_slice *slice = NULL;
         for (uint32_t i = 0; i < grant->slices_count; i++) {
@@ -338,7 +340,7 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
         }
     }
     return_stranded(w);
-    w->credit_due = true;
+    w->credit.due = true;
 }
 
 /* ---- refusals and failures ---- */
@@ -348,7 +350,7 @@ static void pause_for(struct vq_work *w, struct vq_work_pool *pool, int64_t ms)
 {
     int64_t until_ns = w->now_ns + VQ_WORK_MS(ms);
     pool->paused_ns = until_ns > pool->paused_ns ? until_ns : pool->paused_ns;
-    w->credit_due = true; /* it is for the others too */
+    w->credit.due = true; /* it is for the others too */
 }
 
 void vq_work_pool_heard(struct vq_work *w, uint32_t index, int64_t started_ns, enum vq_call_end end)
@@ -419,7 +421,7 @@ static bool has_room(const struct vq_amount *amount, uint64_t cost)
 void vq_work_charge_add(struct vq_work *w, uint32_t index, const struct vq_work_charge *charge)
 {
     struct vq_work_pool *pool = pool_of(w, index);
-    amount_add(&w->spend, charge->nano);
+    amount_add(&w->slices.spend, charge->nano);
     if (pool != NULL) {
         amount_add(&pool->day_requests, charge->requests);
         amount_add(&pool->day_tokens, charge->tokens);
@@ -429,7 +431,7 @@ void vq_work_charge_add(struct vq_work *w, uint32_t index, const struct vq_work_
 void vq_work_charge_acked(struct vq_work *w, uint32_t index, const struct vq_work_charge *charge)
 {
     struct vq_work_pool *pool = pool_of(w, index);
-    amount_acked(&w->spend, charge->nano);
+    amount_acked(&w->slices.spend, charge->nano);
     if (pool != NULL) {
         amount_acked(&pool->day_requests, charge->requests);
         amount_acked(&pool->day_tokens, charge->tokens);
@@ -446,7 +448,7 @@ bool vq_work_pool_usable(const struct vq_work *w, uint32_t index)
 bool vq_work_pool_affords(const struct vq_work *w, uint32_t index)
 {
     const struct vq_work_pool *pool = &w->pools[index];
-    return has_room(&w->spend, pool->spends.nano) && has_room(&pool->day_requests, 1) &&
+    return has_room(&w->slices.spend, pool->spends.nano) && has_room(&pool->day_requests, 1) &&
            has_room(&pool->day_tokens, pool->spends.tokens);
 }
 
@@ -457,7 +459,7 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
         pool->failures >= VQ_WORK_FAILURES_MAX || vq_refusals_doubt(&pool->refusals, pool->noisy);
     uint32_t limit = doubtful ? 1 : pool->limit; /* one call finds out */
     if (!vq_work_pool_usable(w, index) || !slices_stand(w) || pool->in_flight >= limit ||
-        !has_room(&w->spend, need->nano) || !has_room(&pool->day_requests, 1) ||
+        !has_room(&w->slices.spend, need->nano) || !has_room(&pool->day_requests, 1) ||
         !has_room(&pool->day_tokens, need->tokens)) {
         return INT64_MAX;
     }
@@ -521,7 +523,7 @@ static uint64_t bounded(uint64_t tokens)
     return tokens > VQ_WORK_TOKENS_MAX ? VQ_WORK_TOKENS_MAX : tokens;
 }
 
-static void count_end(struct vq_work *w, struct vq_work_pool *pool,
+static void count_end(struct vq_work_credit *credit, struct vq_work_pool *pool,
                       const struct vq_work_reply *reply)
 {
     pool->in_flight--;
@@ -550,7 +552,7 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
     pool->cap = reply->cap > 0 ? reply->cap : pool->cap;
     if (reply->park_unix_s > 0) {
         pool->park_unix_s = reply->park_unix_s;
-        w->credit_due = true;
+        credit->due = true;
     }
 }
 
@@ -609,7 +611,7 @@ static bool uses_pool(const struct vq_work_judge *judge, uint32_t index)
 static double answers_most(const struct vq_work *w, uint32_t index)
 {
     double most = 0;
-    for (const struct vq_link *at = w->flights.next; at != &w->flights; at = at->next) {
+    for (const struct vq_link *at = w->calls.flights.next; at != &w->calls.flights; at = at->next) {
         const struct vq_work_flight *flight =
             VQ_CONTAINER_OF(at, const struct vq_work_flight, link);
         most = flight->pool == index ? fmax(most, flight->need.rates.output_tokens) : most;
@@ -694,12 +696,12 @@ void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
     result->cost_nano = cost_of(flight, reply, result);
     *ret_charge = (struct vq_work_charge){result->cost_nano, vq_result_requests(result),
                                           vq_result_tokens(result)};
-    amount_take_off(&w->spend, flight->need.nano, ret_charge->nano);
+    amount_take_off(&w->slices.spend, flight->need.nano, ret_charge->nano);
     learn(w, flight, reply);
     if (pool == NULL) {
         return;
     }
-    count_end(w, pool, reply);
+    count_end(&w->credit, pool, reply);
     settle_paces(w, pool, flight, reply);
     amount_take_off(&pool->day_requests, 1, ret_charge->requests);
     amount_take_off(&pool->day_tokens, flight->need.tokens, ret_charge->tokens);

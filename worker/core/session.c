@@ -13,15 +13,15 @@
 
 int64_t vq_work_stamp(struct vq_work *w)
 {
-    w->stamp_ns = w->now_ns > w->stamp_ns ? w->now_ns : w->stamp_ns + 1;
-    return w->stamp_ns;
+    w->link.stamp_ns = w->now_ns > w->link.stamp_ns ? w->now_ns : w->link.stamp_ns + 1;
+    return w->link.stamp_ns;
 }
 
 /* A coordinator that was started again leases nothing for one term; within it, it must hear what is held here (rule 4). */
-static uint64_t hello_ms_max(const struct vq_work *w)
+static uint64_t hello_ms_max(const struct vq_work_link *link)
 {
-    uint64_t part_ms = (uint64_t)(w->term_ns / VQ_WORK_MS(HELLOS_A_TERM));
-    bool known = w->term_ns > 0 && part_ms < VQ_WORK_HELLO_MS_MAX;
+    uint64_t part_ms = (uint64_t)(link->term_ns / VQ_WORK_MS(HELLOS_A_TERM));
+    bool known = link->term_ns > 0 && part_ms < VQ_WORK_HELLO_MS_MAX;
     return !known ? VQ_WORK_HELLO_MS_MAX : part_ms < 1 ? 1 : part_ms;
 }
 
@@ -29,11 +29,11 @@ static uint64_t hello_ms_max(const struct vq_work *w)
  * that a short term leaves. So, after some, every so-many-th is kept for long enough, and the same HELLO is said on it again. */
 static bool keeps_connection(struct vq_work *w)
 {
-    if (w->now_ns < w->patient_until_ns) {
+    if (w->now_ns < w->link.patient_until_ns) {
         return true;
     }
-    if (w->hellos >= VQ_WORK_HELLOS_QUICK && w->hellos % VQ_WORK_HELLO_PATIENT == 0) {
-        w->patient_until_ns = w->now_ns + VQ_WORK_MS(VQ_WORK_HELLO_PATIENT_MS);
+    if (w->link.hellos >= VQ_WORK_HELLOS_QUICK && w->link.hellos % VQ_WORK_HELLO_PATIENT == 0) {
+        w->link.patient_until_ns = w->now_ns + VQ_WORK_MS(VQ_WORK_HELLO_PATIENT_MS);
     }
     return false;
 }
@@ -41,32 +41,33 @@ static bool keeps_connection(struct vq_work *w)
 /* Whoever started it here sees whether it waits for a coordinator that is stopped, or at an address that leads nowhere. */
 static void tell_silence(struct vq_work *w)
 {
-    int64_t silent_ns = w->now_ns - w->heard_ns;
-    if (w->silence_told || w->link == VQ_WORK_LINK_NEW ||
+    int64_t silent_ns = w->now_ns - w->link.heard_ns;
+    if (w->link.silence_told || w->link.state == VQ_WORK_LINK_NEW ||
         silent_ns < VQ_WORK_S(VQ_WORK_SILENT_TELL_S)) {
         return;
     }
-    w->silence_told = true;
+    w->link.silence_told = true;
     vq_work_note(w, VQ_WORK_NOTE_WARN,
                  "no word from the coordinator for %lld s: it is stopped, or does not let this "
                  "join file in, or its address there cannot be reached from here; tried on until "
                  "%lld s are over",
-                 (long long)(silent_ns / VQ_WORK_S(1)), (long long)(w->orphan_ns / VQ_WORK_S(1)));
+                 (long long)(silent_ns / VQ_WORK_S(1)),
+                 (long long)(w->link.orphan_ns / VQ_WORK_S(1)));
 }
 
 static void say_hello(struct vq_work *w, bool reconnect)
 {
-    uint64_t wait_ms = (uint64_t)VQ_WORK_HELLO_MS << (w->hellos > 8 ? 8 : w->hellos);
-    uint64_t max_ms = hello_ms_max(w);
+    uint64_t wait_ms = (uint64_t)VQ_WORK_HELLO_MS << (w->link.hellos > 8 ? 8 : w->link.hellos);
+    uint64_t max_ms = hello_ms_max(&w->link);
     wait_ms = wait_ms > max_ms ? max_ms : wait_ms;
     wait_ms = wait_ms - wait_ms / 4 +
               vq_rng_below(&w->rng, wait_ms / 2 + 1); /* not all workers at once */
-    w->hellos++;
+    w->link.hellos++;
     tell_silence(w);
-    w->link = VQ_WORK_LINK_HELLO;
-    w->hello_due_ns = w->now_ns + VQ_WORK_MS(wait_ms);
-    w->hello_again = reconnect && keeps_connection(w);
-    if (reconnect && !w->hello_again) {
+    w->link.state = VQ_WORK_LINK_HELLO;
+    w->link.hello_due_ns = w->now_ns + VQ_WORK_MS(wait_ms);
+    w->link.hello_again = reconnect && keeps_connection(w);
+    if (reconnect && !w->link.hello_again) {
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RECONNECT});
     }
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_HELLO});
@@ -74,21 +75,22 @@ static void say_hello(struct vq_work *w, bool reconnect)
 
 void vq_work_on_connected(struct vq_work *w)
 {
-    if (w->link == VQ_WORK_LINK_NEW) {
-        w->heard_ns = w->now_ns;
+    if (w->link.state == VQ_WORK_LINK_NEW) {
+        w->link.heard_ns = w->now_ns;
     }
     say_hello(w, false);
 }
 
 static void heartbeat(struct vq_work *w, enum vq_work_item_type type)
 {
-    w->heartbeat_due_ns = w->now_ns + w->heartbeat_ns;
+    w->link.heartbeat_due_ns = w->now_ns + w->link.heartbeat_ns;
     vq_work_queue(w, (struct vq_work_item){.type = type});
 }
 
 void vq_work_list_now(struct vq_work *w)
 {
-    if (w->link == VQ_WORK_LINK_OPEN && w->heartbeat_due_ns != w->now_ns + w->heartbeat_ns) {
+    if (w->link.state == VQ_WORK_LINK_OPEN &&
+        w->link.heartbeat_due_ns != w->now_ns + w->link.heartbeat_ns) {
         heartbeat(w, VQ_WORK_ITEM_HEARTBEAT);
     }
 }
@@ -100,69 +102,69 @@ static void take_terms(struct vq_work *w, const struct vq_msg_welcome *welcome)
     uint32_t term_ms = welcome->term_ms < 1 ? 1 : welcome->term_ms;
     term_ms = term_ms > VQ_WORK_TERM_MS_MAX ? VQ_WORK_TERM_MS_MAX : term_ms;
     uint32_t beat_ms = welcome->heartbeat_ms < 1 ? 1 : welcome->heartbeat_ms;
-    w->term_ns = VQ_WORK_MS(term_ms);
-    w->heartbeat_ns = VQ_WORK_MS(beat_ms > term_ms ? term_ms : beat_ms);
+    w->link.term_ns = VQ_WORK_MS(term_ms);
+    w->link.heartbeat_ns = VQ_WORK_MS(beat_ms > term_ms ? term_ms : beat_ms);
     if (w->options.orphan_s == 0 && welcome->orphan_s > 0) {
-        w->orphan_ns = VQ_WORK_S(welcome->orphan_s);
+        w->link.orphan_ns = VQ_WORK_S(welcome->orphan_s);
     }
 }
 
 static void drop_leases(struct vq_work *w)
 {
-    while (!vq_list_empty(&w->leases)) {
-        vq_work_lease_drop(w, VQ_CONTAINER_OF(w->leases.next, struct vq_work_lease, link));
+    while (!vq_list_empty(&w->leases.list)) {
+        vq_work_lease_drop(w, VQ_CONTAINER_OF(w->leases.list.next, struct vq_work_lease, link));
     }
 }
 
 void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
 {
     static const struct vq_id any;
-    if (w->link != VQ_WORK_LINK_HELLO || welcome->stamp_ns != w->hello_ns ||
-        welcome->epoch < w->epoch) {
+    if (w->link.state != VQ_WORK_LINK_HELLO || welcome->stamp_ns != w->link.hello_ns ||
+        welcome->epoch < w->link.epoch) {
         return;
     }
-    if (!vq_id_eq(&w->run, &any) && !vq_id_eq(&w->run, &welcome->run)) {
+    if (!vq_id_eq(&w->link.run, &any) && !vq_id_eq(&w->link.run, &welcome->run)) {
         vq_work_note(w, VQ_WORK_NOTE_WARN, "the coordinator has another run: %.*s",
                      (int)welcome->run_name.bytes, welcome->run_name.at);
         vq_work_exit(w, VQ_WORK_EXIT_USAGE);
         return;
     }
-    w->run = welcome->run;
-    w->session = welcome->session;
-    w->epoch = welcome->epoch;
-    w->link = VQ_WORK_LINK_OPEN;
-    w->hellos = 0;
-    w->silence_told = false;
-    w->patient_until_ns = 0;
-    w->drain_said = false;
+    w->link.run = welcome->run;
+    w->link.session = welcome->session;
+    w->link.epoch = welcome->epoch;
+    w->link.state = VQ_WORK_LINK_OPEN;
+    w->link.hellos = 0;
+    w->link.silence_told = false;
+    w->link.patient_until_ns = 0;
+    w->end.drain_said = false;
     take_terms(w, welcome);
-    vq_work_samples_drop_idle(w, 0);
-    w->orphaned = false;
-    w->granted_n = 0;
+    vq_work_samples_drop_idle(&w->samples, 0);
+    w->end.orphaned = false;
+    w->slices.granted_n = 0;
     (void)vq_work_slices_renew(w, welcome->stamp_ns);
     w->spec_wanted = welcome->spec;
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
         drop_leases(w); /* other questions from now on; HELD does not list them */
     }
-    if (w->flights_count == 0 && !vq_work_leases_ask(w)) {
+    if (w->calls.count == 0 && !vq_work_leases_ask(&w->leases)) {
         vq_work_slices_forget(w); /* a coordinator that stopped cleanly does not know of them */
     }
     vq_work_note(w, VQ_WORK_NOTE_INFO,
                  "session %llu of run %.*s: %u leases, %u calls in flight, %u results held",
-                 (unsigned long long)w->session, (int)welcome->run_name.bytes, welcome->run_name.at,
-                 w->leases_count, w->flights_count, w->results_count);
+                 (unsigned long long)w->link.session, (int)welcome->run_name.bytes,
+                 welcome->run_name.at, w->leases.count, w->calls.count, w->outbox.count);
     heartbeat(w, VQ_WORK_ITEM_HELD);
-    if (w->leases_count > 0) {
+    if (w->leases.count > 0) {
         heartbeat(w, VQ_WORK_ITEM_HEARTBEAT); /* its echo renews them */
     }
-    vq_work_outbox_session(w);
-    while (!vq_list_empty(&w->returned)) {
+    vq_work_outbox_session(&w->outbox);
+    while (!vq_list_empty(&w->leases.returned)) {
         struct vq_work_cancel *cancel =
-            VQ_CONTAINER_OF(w->returned.next, struct vq_work_cancel, link);
+            VQ_CONTAINER_OF(w->leases.returned.next, struct vq_work_cancel, link);
         vq_unlink(&cancel->link);
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CANCEL, .u.cancel = cancel});
     }
-    w->credit_due = true;
+    w->credit.due = true;
 }
 
 void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
@@ -210,7 +212,7 @@ void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
 
 void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
 {
-    if (echo->stamp_ns > w->stamp_ns || echo->stamp_ns <= 0) {
+    if (echo->stamp_ns > w->link.stamp_ns || echo->stamp_ns <= 0) {
         return; /* never sent */
     }
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted)) {
@@ -218,13 +220,13 @@ void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
         say_hello(w, false); /* it was sent before this echo */
         return;
     }
-    if (vq_work_slices_renew(w, echo->stamp_ns) && w->granted_n > 0) {
+    if (vq_work_slices_renew(w, echo->stamp_ns) && w->slices.granted_n > 0) {
         say_hello(w, false); /* that the coordinator knows that they are gone */
     }
-    for (struct vq_link *at = w->leases.next; at != &w->leases; at = at->next) {
+    for (struct vq_link *at = w->leases.list.next; at != &w->leases.list; at = at->next) {
         struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
         if (lease->listed_ns != 0 && lease->listed_ns <= echo->stamp_ns) {
-            vq_work_lease_renew(w, lease, echo->stamp_ns + w->term_ns);
+            vq_work_lease_renew(w, lease, echo->stamp_ns + w->link.term_ns);
         }
     }
 }
@@ -233,23 +235,23 @@ void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
 
 void vq_work_drain(struct vq_work *w, const char *why)
 {
-    if (w->draining) {
+    if (w->end.draining) {
         return;
     }
-    w->draining = true;
+    w->end.draining = true;
     vq_work_note(w, VQ_WORK_NOTE_INFO, "%s: %u calls in flight are finished, the rest goes back",
-                 why, w->flights_count);
+                 why, w->calls.count);
     vq_work_return_all(w, UINT32_MAX);
 }
 
 static bool holds_nothing(const struct vq_work *w)
 {
-    return w->flights_count == 0 && w->results_count == 0;
+    return w->calls.count == 0 && w->outbox.count == 0;
 }
 
 void vq_work_stop(struct vq_work *w)
 {
-    bool done = holds_nothing(w) && !w->over_stopped;
+    bool done = holds_nothing(w) && !w->end.over_stopped;
     vq_work_exit(w, done ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
 }
 
@@ -257,11 +259,11 @@ void vq_work_stop(struct vq_work *w)
  * spool, from where it is collected. */
 static void on_over(struct vq_work *w, const char *why)
 {
-    if (w->flights_count == 0 || !w->options.has_spool || w->spool_failed) {
+    if (w->calls.count == 0 || !w->options.has_spool || w->end.spool_failed) {
         vq_work_stop(w);
     } else {
-        w->over_ns = w->now_ns + VQ_WORK_S(VQ_WORK_OVER_S);
-        w->link = VQ_WORK_LINK_NEW; /* nothing is said or heard any more */
+        w->end.over_ns = w->now_ns + VQ_WORK_S(VQ_WORK_OVER_S);
+        w->link.state = VQ_WORK_LINK_NEW; /* nothing is said or heard any more */
         vq_work_drain(w, why);
     }
 }
@@ -276,16 +278,16 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
     switch ((enum vq_bye_code)bye->code) {
     case VQ_BYE_DONE: on_over(w, "the run is finished"); break;
     case VQ_BYE_STOPPED:
-        w->over_stopped = true;
+        w->end.over_stopped = true;
         on_over(w, "the run has stopped");
         break;
     case VQ_BYE_NO_SESSION:
-        if (w->link == VQ_WORK_LINK_OPEN) {
+        if (w->link.state == VQ_WORK_LINK_OPEN) {
             say_hello(w, false);
         }
         break;
     case VQ_BYE_STAGE:
-        if (w->link == VQ_WORK_LINK_OPEN) {
+        if (w->link.state == VQ_WORK_LINK_OPEN) {
             drop_leases(w); /* all of it is settled */
             say_hello(w, false);
         }
@@ -300,53 +302,54 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
 /* Draining: said so, waited for the calls, everything ACKed: BYE. */
 static void leave(struct vq_work *w)
 {
-    bool open = w->link == VQ_WORK_LINK_OPEN;
-    if (open && !w->drain_said) {
-        w->drain_said = true;
+    bool open = w->link.state == VQ_WORK_LINK_OPEN;
+    if (open && !w->end.drain_said) {
+        w->end.drain_said = true;
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_DRAIN});
     }
-    if (w->flights_count > 0) {
+    if (w->calls.count > 0) {
         return;
     }
-    bool silent = w->now_ns - w->heard_ns >= VQ_WORK_S(VQ_WORK_DRAIN_SILENT_S);
-    if (w->results_count > 0 && (w->session != 0 || w->link != VQ_WORK_LINK_NEW) && !silent) {
+    bool silent = w->now_ns - w->link.heard_ns >= VQ_WORK_S(VQ_WORK_DRAIN_SILENT_S);
+    if (w->outbox.count > 0 && (w->link.session != 0 || w->link.state != VQ_WORK_LINK_NEW) &&
+        !silent) {
         return;
     }
     if (open) {
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_BYE});
     }
-    enum vq_work_exit code = w->results_count == 0 ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED;
-    vq_work_exit(w, w->spool_failed ? VQ_WORK_EXIT_FATAL : code);
+    enum vq_work_exit code = w->outbox.count == 0 ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED;
+    vq_work_exit(w, w->end.spool_failed ? VQ_WORK_EXIT_FATAL : code);
 }
 
 void vq_work_session_pump(struct vq_work *w)
 {
-    if (w->over_ns != 0) {
-        if (w->flights_count == 0 || w->now_ns >= w->over_ns) {
+    if (w->end.over_ns != 0) {
+        if (w->calls.count == 0 || w->now_ns >= w->end.over_ns) {
             vq_work_stop(w);
         }
         return;
     }
-    if (w->link == VQ_WORK_LINK_OPEN && w->now_ns >= w->heartbeat_due_ns) {
+    if (w->link.state == VQ_WORK_LINK_OPEN && w->now_ns >= w->link.heartbeat_due_ns) {
         heartbeat(w, VQ_WORK_ITEM_HEARTBEAT);
     }
-    if (w->link == VQ_WORK_LINK_OPEN &&
-        w->now_ns - w->heard_ns >= VQ_WORK_SILENT_HEARTBEATS * w->heartbeat_ns) {
+    if (w->link.state == VQ_WORK_LINK_OPEN &&
+        w->now_ns - w->link.heard_ns >= VQ_WORK_SILENT_HEARTBEATS * w->link.heartbeat_ns) {
         vq_work_note(w, VQ_WORK_NOTE_WARN, "the coordinator is silent; connecting anew");
         say_hello(w, true);
-    } else if (w->link == VQ_WORK_LINK_HELLO && w->now_ns >= w->hello_due_ns) {
+    } else if (w->link.state == VQ_WORK_LINK_HELLO && w->now_ns >= w->link.hello_due_ns) {
         say_hello(w, true);
     }
-    if (w->draining) {
+    if (w->end.draining) {
         leave(w);
     }
-    if (w->link != VQ_WORK_LINK_NEW && w->now_ns - w->heard_ns >= w->orphan_ns) {
-        if (!w->orphaned) {
+    if (w->link.state != VQ_WORK_LINK_NEW && w->now_ns - w->link.heard_ns >= w->link.orphan_ns) {
+        if (!w->end.orphaned) {
             vq_work_note(w, VQ_WORK_NOTE_WARN, "no word from the coordinator for %lld s: leaving",
-                         (long long)(w->orphan_ns / VQ_WORK_S(1)));
+                         (long long)(w->link.orphan_ns / VQ_WORK_S(1)));
         }
-        w->orphaned = true;
-        if (w->flights_count == 0) {
+        w->end.orphaned = true;
+        if (w->calls.count == 0) {
             vq_work_exit(w, VQ_WORK_EXIT_STOPPED);
         }
     }
@@ -354,24 +357,25 @@ void vq_work_session_pump(struct vq_work *w)
 
 int64_t vq_work_session_wake(const struct vq_work *w)
 {
-    if (w->over_ns != 0) {
-        return w->over_ns;
+    if (w->end.over_ns != 0) {
+        return w->end.over_ns;
     }
-    if (w->link == VQ_WORK_LINK_NEW) {
+    if (w->link.state == VQ_WORK_LINK_NEW) {
         return INT64_MAX;
     }
-    int64_t wake = w->heard_ns + w->orphan_ns;
-    if (w->orphaned) {
+    int64_t wake = w->link.heard_ns + w->link.orphan_ns;
+    if (w->end.orphaned) {
         wake = INT64_MAX; /* for the calls in flight, which end by themselves */
     }
-    int64_t link = w->link == VQ_WORK_LINK_HELLO ? w->hello_due_ns : w->heartbeat_due_ns;
-    if (w->link == VQ_WORK_LINK_OPEN &&
-        w->heard_ns + VQ_WORK_SILENT_HEARTBEATS * w->heartbeat_ns < link) {
-        link = w->heard_ns + VQ_WORK_SILENT_HEARTBEATS * w->heartbeat_ns;
+    int64_t link =
+        w->link.state == VQ_WORK_LINK_HELLO ? w->link.hello_due_ns : w->link.heartbeat_due_ns;
+    if (w->link.state == VQ_WORK_LINK_OPEN &&
+        w->link.heard_ns + VQ_WORK_SILENT_HEARTBEATS * w->link.heartbeat_ns < link) {
+        link = w->link.heard_ns + VQ_WORK_SILENT_HEARTBEATS * w->link.heartbeat_ns;
     }
     wake = link < wake ? link : wake;
-    if (w->draining && w->flights_count == 0) {
-        int64_t silent = w->heard_ns + VQ_WORK_S(VQ_WORK_DRAIN_SILENT_S);
+    if (w->end.draining && w->calls.count == 0) {
+        int64_t silent = w->link.heard_ns + VQ_WORK_S(VQ_WORK_DRAIN_SILENT_S);
         wake = silent < wake ? silent : wake;
     }
     return wake;

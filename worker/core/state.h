@@ -280,15 +280,9 @@ enum vq_work_link_state {
     VQ_WORK_LINK_OPEN
 };
 
-struct vq_work {
-    struct vq_work_options options;
-    char *name, *host, *software;
-    struct vq_rng rng;
-    enum vq_status status; /* sticky */
-    int64_t now_ns;
-
-    /* the link */
-    enum vq_work_link_state link;
+/* The connection to the coordinator, and the session on it. */
+struct vq_work_link {
+    enum vq_work_link_state state;
     struct vq_id run;
     uint64_t session, epoch;
     int64_t stamp_ns; /* the last one given out; they rise */
@@ -297,63 +291,74 @@ struct vq_work {
     uint32_t hellos;          /* since the last WELCOME */
     bool silence_told;        /* since the last WELCOME */
     bool hello_again;         /* the next one is the last one, on its connection */
-    int64_t patient_until_ns; /* so long the connection is kept */
-    int64_t heard_ns;         /* the last word of the coordinator */
+    int64_t patient_until_ns; /* the connection is kept until then */
+    int64_t heard_ns;         /* the last frame of the coordinator */
     int64_t heartbeat_due_ns;
     int64_t term_ns, heartbeat_ns, orphan_ns;
-    bool credit_due;     /* say it now */
-    int64_t credit_ns;   /* last CREDIT */
-    uint64_t credit_sum; /* of what it counted */
+};
+
+/* How and why this worker ends. */
+struct vq_work_end {
     bool draining, drain_said, orphaned, spool_failed;
-    int64_t over_ns;   /* the run is finished: until then calls in flight may end; 0: it goes on */
+    int64_t over_ns; /* the run is finished: calls in flight may end until then; 0: it is active */
     bool over_stopped; /* that end is no end of the run */
     enum vq_work_exit exit_code;
     bool exit_due, exited;
+};
 
-    /* what to ask */
-    struct vq_work_spec *spec;
-    struct vq_hash spec_wanted;
-    struct vq_work_judging *judges; /* spec->judges_count */
-    struct vq_work_pool *pools;     /* spec->pools_count */
-    uint32_t judge_turn, pool_turn;
+struct vq_work_credit {
+    bool due;        /* send it now */
+    int64_t said_ns; /* last CREDIT */
+    uint64_t sum;    /* of what it counted */
+};
 
-    /* slices */
-    uint64_t granted_n;      /* 0: no GRANT in this session */
-    uint64_t slices_epoch;   /* whose GRANT they are of */
-    int64_t slices_until_ns; /* nothing starts past it */
-    int64_t heard_until_ns;  /* a term from the latest stamp that this epoch echoed */
+/* What the last GRANT allows. */
+struct vq_work_slices {
+    uint64_t granted_n;     /* 0: no GRANT in this session */
+    uint64_t epoch;         /* whose GRANT they are of */
+    int64_t until_ns;       /* nothing starts past it */
+    int64_t heard_until_ns; /* a term from the latest stamp that this epoch echoed */
     struct vq_amount spend;
+};
 
-    /* leases */
-    struct vq_link leases;
-    struct vq_link returned; /* tasks given back that nobody was told of yet */
-    struct vq_index leases_by_shard;
-    uint32_t leases_count, asks_open, asks_done;
-    uint64_t lease_seq;
+struct vq_work_leases {
+    struct vq_link list;     /* in order of arrival */
+    struct vq_link returned; /* tasks given back that the coordinator has not been sent yet */
+    struct vq_index by_shard;
+    uint32_t count, asks_open, asks_done;
+    uint64_t seq;
     struct vq_work_heap delayed; /* asks by time */
-    struct vq_index samples;
+    uint64_t refused;
+};
+
+struct vq_work_samples {
+    struct vq_index by_index;
     struct vq_link idle;
-    uint32_t samples_count;
-    uint64_t samples_bytes;
+    uint32_t count;
+    uint64_t bytes;
+};
 
-    /* calls */
+struct vq_work_calls {
     struct vq_link flights;
-    struct vq_index flights_by_id;
-    uint32_t flights_count;
-    uint64_t call_n;
-    uint64_t calls_started, calls_ended;
+    struct vq_index by_id;
+    uint32_t count; /* of flights */
+    uint64_t n;     /* of call ids given out */
+    uint64_t started, ended;
+};
 
-    /* results without an ACK */
+/* Results without an ACK. */
+struct vq_work_outbox {
     struct vq_link unread, unsent, sent; /* sent: in the order of sending */
-    struct vq_index results_by_id;
-    uint32_t results_count, unsent_count;
-    uint64_t results_bytes, unsent_bytes;
+    struct vq_index by_id;
+    uint32_t count, unsent_count;
+    uint64_t bytes, unsent_bytes;
     uint64_t sent_n; /* counts results sent */
-    bool flush;      /* send what is unsent, now */
+    bool flush;      /* send all unsent ones now */
+};
 
-    /* actions */
+struct vq_work_actions {
     struct vq_work_item *items; /* a queue: head to count */
-    size_t items_head, items_count, items_cap;
+    size_t head, count, cap;
     bool replies;   /* nothing but replies came since the last action was taken */
     bool unwritten; /* notes were given out, and no write since */
     bool unheld;    /* no memory for a reply: it is to be noted from where it is ... */
@@ -363,11 +368,35 @@ struct vq_work {
     struct vq_work_note_slot *notes;
     uint32_t notes_count;
     uint64_t notes_dropped;
-    uint64_t leases_refused;
     void *scratch; /* lists of the message given out */
     size_t scratch_cap;
     void *scratch2;
     size_t scratch2_cap;
+};
+
+/* One worker's state. A function that needs one part alone takes that part. */
+struct vq_work {
+    struct vq_work_options options;
+    char *name, *host, *software;
+    struct vq_rng rng;
+    enum vq_status status; /* sticky */
+    int64_t now_ns;
+
+    struct vq_work_spec *spec; /* in force: what is asked */
+    struct vq_hash spec_wanted;
+    struct vq_work_judging *judges; /* spec->judges_count */
+    struct vq_work_pool *pools;     /* spec->pools_count */
+    uint32_t judge_turn, pool_turn;
+
+    struct vq_work_link link;
+    struct vq_work_end end;
+    struct vq_work_credit credit;
+    struct vq_work_slices slices;
+    struct vq_work_leases leases;
+    struct vq_work_samples samples;
+    struct vq_work_calls calls;
+    struct vq_work_outbox outbox;
+    struct vq_work_actions actions;
 };
 
 /* Sticks the status; true when it was VQ_OK. */
@@ -398,10 +427,10 @@ void vq_work_list_now(struct vq_work *w);
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *sample);
 void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *lease);
 void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *cancel);
-struct vq_work_sample *vq_work_sample_find(const struct vq_work *w, uint64_t index);
+struct vq_work_sample *vq_work_sample_find(const struct vq_work_samples *samples, uint64_t index);
 /* The ask of a call or result, or NULL when its lease has gone. */
-struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct vq_fence fence,
-                                     uint64_t task);
+struct vq_work_ask *vq_work_ask_find(struct vq_work_leases *leases, uint64_t shard,
+                                     struct vq_fence fence, uint64_t task);
 void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns);
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask);
@@ -420,10 +449,10 @@ void vq_work_return_all(struct vq_work *w, uint32_t judge);
 /* The newest idle asks of a judge, until no more than about `keep` of its asks are open. */
 void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep);
 /* Something is left to ask: not all that is held only waits for its ACK. */
-bool vq_work_leases_ask(const struct vq_work *w);
+bool vq_work_leases_ask(const struct vq_work_leases *leases);
 void vq_work_lease_renew(struct vq_work *w, struct vq_work_lease *lease, int64_t until_ns);
 void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease);
-void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep);
+void vq_work_samples_drop_idle(struct vq_work_samples *samples, uint32_t keep);
 void vq_work_delayed_pump(struct vq_work *w);
 
 /* Takes an ask out of every count; does not look at its lease. */
@@ -431,10 +460,11 @@ void vq_work_ask_take_out(struct vq_work *w, struct vq_work_ask *ask);
 
 /* chain.c */
 /* Why this lease of a chain, whose sample is here, cannot be carried out; NULL: it can. */
-const char *vq_work_chain_refuse(const struct vq_work *w, const struct vq_msg_lease *msg);
-enum vq_status vq_work_chain_create(struct vq_work *w, const struct vq_msg_lease *msg,
+const char *vq_work_chain_refuse(const struct vq_work_samples *samples,
+                                 const struct vq_msg_lease *msg);
+enum vq_status vq_work_chain_create(struct vq_work_samples *samples, const struct vq_msg_lease *msg,
                                     struct vq_work_lease *lease) VQ_WARN_UNUSED;
-void vq_work_chain_free(struct vq_work *w, struct vq_work_lease *lease);
+void vq_work_chain_free(struct vq_work_samples *samples, struct vq_work_lease *lease);
 /* Its last ask is closed: it counts no more. */
 void vq_work_chain_counted(struct vq_work *w, const struct vq_work_lease *lease);
 /* What stands of a turn is known, or that nothing will: the next one is asked, or none. */
@@ -556,11 +586,11 @@ void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result);
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack);
 void vq_work_outbox_read_spooled(
     struct vq_work *w); /* the SPEC is known: what was spooled can be sent */
-void vq_work_outbox_session(struct vq_work *w); /* a new session: everything again */
+void vq_work_outbox_session(struct vq_work_outbox *outbox); /* a new session: everything again */
 void vq_work_outbox_pump(struct vq_work *w);
 int64_t vq_work_outbox_wake(const struct vq_work *w);
 bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *results);
-bool vq_work_outbox_full(const struct vq_work *w);
-void vq_work_outbox_free(struct vq_work *w);
+bool vq_work_outbox_full(const struct vq_work_outbox *outbox);
+void vq_work_outbox_free(struct vq_work_outbox *outbox);
 
 #endif

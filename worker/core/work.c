@@ -37,19 +37,19 @@ static void item_free(const struct vq_work_item *item)
 
 bool vq_work_queue_room(struct vq_work *w)
 {
-    void *items = w->items;
-    if (!vq_work_ok(
-            w, vq_grow(&items, &w->items_cap, w->items_count + 1, sizeof(*w->items), ITEMS_MAX))) {
+    void *items = w->actions.items;
+    if (!vq_work_ok(w, vq_grow(&items, &w->actions.cap, w->actions.count + 1,
+                               sizeof(*w->actions.items), ITEMS_MAX))) {
         return false;
     }
-    w->items = items;
+    w->actions.items = items;
     return true;
 }
 
 void vq_work_queue(struct vq_work *w, struct vq_work_item item)
 {
     if (vq_work_queue_room(w)) {
-        w->items[w->items_count++] = item;
+        w->actions.items[w->actions.count++] = item;
     } else {
         item_free(&item);
     }
@@ -57,24 +57,25 @@ void vq_work_queue(struct vq_work *w, struct vq_work_item item)
 
 void vq_work_note(struct vq_work *w, enum vq_work_note_level level, const char *fmt, ...)
 {
-    if (w->notes_count == VQ_WORK_NOTES_MAX) {
-        w->notes_dropped++;
+    if (w->actions.notes_count == VQ_WORK_NOTES_MAX) {
+        w->actions.notes_dropped++;
         return;
     }
-    struct vq_work_note_slot *slot = &w->notes[w->notes_count];
+    struct vq_work_note_slot *slot = &w->actions.notes[w->actions.notes_count];
     slot->level = level;
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(slot->text, sizeof(slot->text), fmt, args);
     va_end(args);
-    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_NOTE, .u.note = w->notes_count++});
+    vq_work_queue(
+        w, (struct vq_work_item){.type = VQ_WORK_ITEM_NOTE, .u.note = w->actions.notes_count++});
 }
 
 void vq_work_exit(struct vq_work *w, enum vq_work_exit code)
 {
-    if (!w->exit_due) {
-        w->exit_due = true;
-        w->exit_code = code;
+    if (!w->end.exit_due) {
+        w->end.exit_due = true;
+        w->end.exit_code = code;
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_EXIT});
     }
 }
@@ -87,7 +88,7 @@ static void take_options(struct vq_work *w, const struct vq_work_options *option
     w->name = vq_strdup(options->name == NULL ? "" : options->name);
     w->host = vq_strdup(options->host == NULL ? "" : options->host);
     w->software = vq_strdup(options->software == NULL ? "" : options->software);
-    w->notes = vq_alloc(VQ_WORK_NOTES_MAX, sizeof(*w->notes));
+    w->actions.notes = vq_alloc(VQ_WORK_NOTES_MAX, sizeof(*w->actions.notes));
     struct vq_work_options *o = &w->options;
     o->concurrency_max = o->concurrency_max == 0 ? VQ_WORK_CONCURRENCY_MAX : o->concurrency_max;
     o->retry_after_ms_max =
@@ -95,8 +96,8 @@ static void take_options(struct vq_work *w, const struct vq_work_options *option
     o->backoff_ms = o->backoff_ms == 0 ? VQ_WORK_BACKOFF_MS : o->backoff_ms;
     o->backoff_ms_max = o->backoff_ms_max == 0 ? VQ_WORK_BACKOFF_MS_MAX : o->backoff_ms_max;
     uint32_t orphan_s = o->local >= 0 ? VQ_WORK_ORPHAN_LOCAL_S : VQ_WORK_ORPHAN_REMOTE_S;
-    w->orphan_ns = VQ_WORK_S(o->orphan_s == 0 ? orphan_s : o->orphan_s);
-    w->run = options->run;
+    w->link.orphan_ns = VQ_WORK_S(o->orphan_s == 0 ? orphan_s : o->orphan_s);
+    w->link.run = options->run;
     vq_rng_seed(&w->rng, options->seed);
 }
 
@@ -109,13 +110,14 @@ enum vq_status vq_work_create(const struct vq_work_options *options, struct vq_w
     if (w == NULL) {
         return VQ_NOMEM;
     }
-    struct vq_link *lists[] = {&w->leases, &w->returned, &w->idle, &w->flights,
-                               &w->unread, &w->unsent,   &w->sent};
+    struct vq_link *lists[] = {&w->leases.list,   &w->leases.returned, &w->samples.idle,
+                               &w->calls.flights, &w->outbox.unread,   &w->outbox.unsent,
+                               &w->outbox.sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         vq_list_init(lists[i]);
     }
     take_options(w, options);
-    if (w->name == NULL || w->host == NULL || w->software == NULL || w->notes == NULL) {
+    if (w->name == NULL || w->host == NULL || w->software == NULL || w->actions.notes == NULL) {
         vq_work_destroy(&w);
         return VQ_NOMEM;
     }
@@ -129,38 +131,38 @@ void vq_work_destroy(struct vq_work **work)
     if (w == NULL) {
         return;
     }
-    for (size_t i = w->items_head; i < w->items_count; i++) {
-        item_free(&w->items[i]);
+    for (size_t i = w->actions.head; i < w->actions.count; i++) {
+        item_free(&w->actions.items[i]);
     }
-    while (!vq_list_empty(&w->leases)) {
-        vq_work_lease_drop(w, VQ_CONTAINER_OF(w->leases.next, struct vq_work_lease, link));
+    while (!vq_list_empty(&w->leases.list)) {
+        vq_work_lease_drop(w, VQ_CONTAINER_OF(w->leases.list.next, struct vq_work_lease, link));
     }
-    vq_work_samples_drop_idle(w, 0);
-    while (!vq_list_empty(&w->flights)) {
+    vq_work_samples_drop_idle(&w->samples, 0);
+    while (!vq_list_empty(&w->calls.flights)) {
         struct vq_work_flight *flight =
-            VQ_CONTAINER_OF(w->flights.next, struct vq_work_flight, link);
+            VQ_CONTAINER_OF(w->calls.flights.next, struct vq_work_flight, link);
         vq_unlink(&flight->link);
         vq_free(flight);
     }
-    vq_work_outbox_free(w);
+    vq_work_outbox_free(&w->outbox);
     vq_work_judges_free(w->judges, w->spec == NULL ? 0 : w->spec->judges_count);
     vq_work_pools_free(w->pools, w->spec == NULL ? 0 : w->spec->pools_count);
     vq_work_spec_destroy(&w->spec);
-    vq_work_heap_free(&w->delayed);
-    vq_index_free(&w->leases_by_shard);
-    vq_index_free(&w->samples);
-    vq_index_free(&w->flights_by_id);
-    vq_free(w->cancel_out);
-    while (!vq_list_empty(&w->returned)) {
+    vq_work_heap_free(&w->leases.delayed);
+    vq_index_free(&w->leases.by_shard);
+    vq_index_free(&w->samples.by_index);
+    vq_index_free(&w->calls.by_id);
+    vq_free(w->actions.cancel_out);
+    while (!vq_list_empty(&w->leases.returned)) {
         struct vq_work_cancel *cancel =
-            VQ_CONTAINER_OF(w->returned.next, struct vq_work_cancel, link);
+            VQ_CONTAINER_OF(w->leases.returned.next, struct vq_work_cancel, link);
         vq_unlink(&cancel->link);
         vq_free(cancel);
     }
-    vq_free(w->items);
-    vq_free(w->notes);
-    vq_free(w->scratch);
-    vq_free(w->scratch2);
+    vq_free(w->actions.items);
+    vq_free(w->actions.notes);
+    vq_free(w->actions.scratch);
+    vq_free(w->actions.scratch2);
     vq_free(w->name);
     vq_free(w->host);
     vq_free(w->software);
@@ -171,9 +173,9 @@ void vq_work_destroy(struct vq_work **work)
 /* ---- events ---- */
 
 /* Whether the session of this message is ours. WELCOME opens one; a BYE may come without one. */
-static bool session_fits(const struct vq_work *w, const struct vq_msg *msg)
+static bool session_fits(const struct vq_work_link *link, const struct vq_msg *msg)
 {
-    uint64_t session = w->session;
+    uint64_t session = link->session;
     switch (msg->type) {
     case VQ_MSG_WELCOME: return true;
     case VQ_MSG_BYE: return msg->u.bye.session == 0 || msg->u.bye.session == session;
@@ -197,11 +199,12 @@ static void on_message(struct vq_work *w, const struct vq_msg *msg)
 {
     bool opens =
         msg->type == VQ_MSG_WELCOME || (msg->type == VQ_MSG_BYE && msg->u.bye.session == 0);
-    if (w->link == VQ_WORK_LINK_NEW || !session_fits(w, msg) || (w->session == 0 && !opens)) {
+    if (w->link.state == VQ_WORK_LINK_NEW || !session_fits(&w->link, msg) ||
+        (w->link.session == 0 && !opens)) {
         return;
     }
-    w->heard_ns = w->now_ns;
-    w->orphaned = false;
+    w->link.heard_ns = w->now_ns;
+    w->end.orphaned = false;
     switch (msg->type) {
     case VQ_MSG_WELCOME: vq_work_on_welcome(w, &msg->u.welcome); break;
     case VQ_MSG_SPEC: vq_work_on_spec(w, &msg->u.spec); break;
@@ -222,12 +225,13 @@ static void on_message(struct vq_work *w, const struct vq_msg *msg)
 
 enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_work_event *event)
 {
-    bool taken = w->items_head == w->items_count;
-    w->replies = (taken || w->replies) && event->type == VQ_WORK_REPLY;
-    VQ_ASSERT(taken || w->replies); /* the actions of the last step were taken, or it was a reply */
+    bool taken = w->actions.head == w->actions.count;
+    w->actions.replies = (taken || w->actions.replies) && event->type == VQ_WORK_REPLY;
+    VQ_ASSERT(taken ||
+              w->actions.replies); /* the actions of the last step were taken, or it was a reply */
     w->now_ns = now_ns > w->now_ns ? now_ns : w->now_ns;
-    w->notes_count = taken ? 0 : w->notes_count;
-    if (w->exited || (w->status != VQ_OK && event->type != VQ_WORK_REPLY)) {
+    w->actions.notes_count = taken ? 0 : w->actions.notes_count;
+    if (w->end.exited || (w->status != VQ_OK && event->type != VQ_WORK_REPLY)) {
         return w->status;
     }
     switch (event->type) {
@@ -240,7 +244,7 @@ enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_w
     case VQ_WORK_DRAIN: vq_work_drain(w, "draining"); break;
     case VQ_WORK_STOP: vq_work_stop(w); break;
     case VQ_WORK_SPOOL_FAILED:
-        w->spool_failed = true;
+        w->end.spool_failed = true;
         vq_work_drain(w, "the spool cannot be written");
         break;
     }
@@ -251,35 +255,35 @@ enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_w
 
 static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *msg)
 {
-    void *leases = w->scratch;
-    void *calls = w->scratch2;
-    size_t count = w->flights_count + w->results_count;
-    if (!vq_work_ok(w, vq_grow(&leases, &w->scratch_cap,
-                               w->leases_count * sizeof(struct vq_held_lease), 1, SIZE_MAX / 2))) {
+    void *leases = w->actions.scratch;
+    void *calls = w->actions.scratch2;
+    size_t count = w->calls.count + w->outbox.count;
+    if (!vq_work_ok(w, vq_grow(&leases, &w->actions.scratch_cap,
+                               w->leases.count * sizeof(struct vq_held_lease), 1, SIZE_MAX / 2))) {
         return false;
     }
-    w->scratch = leases;
-    if (!vq_work_ok(w, vq_grow(&calls, &w->scratch2_cap, count * sizeof(struct vq_held_call), 1,
-                               SIZE_MAX / 2))) {
+    w->actions.scratch = leases;
+    if (!vq_work_ok(w, vq_grow(&calls, &w->actions.scratch2_cap,
+                               count * sizeof(struct vq_held_call), 1, SIZE_MAX / 2))) {
         return false;
     }
-    w->scratch2 = calls;
+    w->actions.scratch2 = calls;
     msg->type = type;
     struct vq_msg_held *held = &msg->u.held;
     *held = (struct vq_msg_held){
-        .session = w->session, .stamp_ns = vq_work_stamp(w), .leases = leases, .calls = calls};
-    for (struct vq_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        .session = w->link.session, .stamp_ns = vq_work_stamp(w), .leases = leases, .calls = calls};
+    for (struct vq_link *at = w->leases.list.next; at != &w->leases.list; at = at->next) {
         struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
         lease->listed_ns = lease->listed_ns == 0 ? held->stamp_ns : lease->listed_ns;
         ((struct vq_held_lease *)leases)[held->leases_count++] = (struct vq_held_lease){
             .stage = w->spec->stage, .shard = lease->shard, .fence = lease->fence};
     }
-    for (struct vq_link *at = w->flights.next; at != &w->flights; at = at->next) {
+    for (struct vq_link *at = w->calls.flights.next; at != &w->calls.flights; at = at->next) {
         const struct vq_work_call *call = &VQ_CONTAINER_OF(at, struct vq_work_flight, link)->call;
         ((struct vq_held_call *)calls)[held->calls_count++] =
             (struct vq_held_call){call->id, call->task, call->stage};
     }
-    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->outbox.unread, &w->outbox.unsent, &w->outbox.sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         for (struct vq_link *at = lists[i]->next; at != lists[i]; at = at->next) {
             const struct vq_result *result =
@@ -294,20 +298,21 @@ static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *m
 /* Without a spool only the coordinator can remember a call after a kill, so it hears of it first: of all that are next. */
 static bool give_sent(struct vq_work *w, struct vq_msg *msg)
 {
-    void *calls = w->scratch2;
-    if (w->link != VQ_WORK_LINK_OPEN ||
-        !vq_work_ok(w, vq_grow(&calls, &w->scratch2_cap,
-                               (w->items_count - w->items_head) * sizeof(struct vq_held_call), 1,
-                               SIZE_MAX / 2))) {
+    void *calls = w->actions.scratch2;
+    if (w->link.state != VQ_WORK_LINK_OPEN ||
+        !vq_work_ok(w, vq_grow(&calls, &w->actions.scratch2_cap,
+                               (w->actions.count - w->actions.head) * sizeof(struct vq_held_call),
+                               1, SIZE_MAX / 2))) {
         return false;
     }
-    w->scratch2 = calls;
+    w->actions.scratch2 = calls;
     struct vq_held_call *list = calls;
-    *msg = (struct vq_msg){.type = VQ_MSG_HELD, .u.held = {.session = w->session, .calls = list}};
+    *msg =
+        (struct vq_msg){.type = VQ_MSG_HELD, .u.held = {.session = w->link.session, .calls = list}};
     struct vq_msg_held *held = &msg->u.held;
-    for (size_t i = w->items_head; i < w->items_count; i++) {
-        struct vq_work_item *item = &w->items[i];
-        bool next = item->type == VQ_WORK_ITEM_SENT || i == w->items_head;
+    for (size_t i = w->actions.head; i < w->actions.count; i++) {
+        struct vq_work_item *item = &w->actions.items[i];
+        bool next = item->type == VQ_WORK_ITEM_SENT || i == w->actions.head;
         if (next && held->calls_count < VQ_WIRE_HELD_CALLS_MAX) {
             const struct vq_work_call *call = &item->u.flight->call;
             list[held->calls_count++] = (struct vq_held_call){call->id, call->task, call->stage};
@@ -319,13 +324,13 @@ static bool give_sent(struct vq_work *w, struct vq_msg *msg)
 
 static void give_hello(struct vq_work *w, struct vq_msg *msg)
 {
-    if (!w->hello_again) {
-        w->hello_ns = vq_work_stamp(w);
+    if (!w->link.hello_again) {
+        w->link.hello_ns = vq_work_stamp(w);
     }
     msg->type = VQ_MSG_HELLO;
     msg->u.hello = (struct vq_msg_hello){.worker = w->options.worker,
-                                         .run = w->run,
-                                         .stamp_ns = w->hello_ns,
+                                         .run = w->link.run,
+                                         .stamp_ns = w->link.hello_ns,
                                          .name = vq_span_str(w->name),
                                          .host = vq_span_str(w->host),
                                          .software = vq_span_str(w->software),
@@ -340,9 +345,9 @@ static void give_hello(struct vq_work *w, struct vq_msg *msg)
 
 static void give_cancel(struct vq_work *w, struct vq_work_cancel *cancel, struct vq_msg *msg)
 {
-    w->cancel_out = cancel;
+    w->actions.cancel_out = cancel;
     msg->type = VQ_MSG_CANCEL;
-    msg->u.cancel = (struct vq_msg_cancel){.session = w->session,
+    msg->u.cancel = (struct vq_msg_cancel){.session = w->link.session,
                                            .stage = cancel->stage,
                                            .shard = cancel->shard,
                                            .fence = cancel->fence,
@@ -359,9 +364,9 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
         give_hello(w, msg);
         return true;
     }
-    if (w->link != VQ_WORK_LINK_OPEN) {
+    if (w->link.state != VQ_WORK_LINK_OPEN) {
         if (item->type == VQ_WORK_ITEM_CANCEL) {
-            vq_list_push(&w->returned, &item->u.cancel->link);
+            vq_list_push(&w->leases.returned, &item->u.cancel->link);
         }
         return false;
     }
@@ -380,11 +385,12 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
         give_cancel(w, item->u.cancel, msg);
     } else if (item->type == VQ_WORK_ITEM_DRAIN) {
         msg->type = VQ_MSG_DRAIN;
-        msg->u.drain.session = w->session;
+        msg->u.drain.session = w->link.session;
     } else {
         msg->type = VQ_MSG_BYE;
-        msg->u.bye = (struct vq_msg_bye){
-            .session = w->session, .code = VQ_BYE_LEAVING, .text = vq_span_str("leaving as asked")};
+        msg->u.bye = (struct vq_msg_bye){.session = w->link.session,
+                                         .code = VQ_BYE_LEAVING,
+                                         .text = vq_span_str("leaving as asked")};
     }
     return true;
 }
@@ -415,13 +421,13 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
         return true;
     case VQ_WORK_ITEM_NOTE:
         action->type = VQ_WORK_NOTE;
-        action->u.note =
-            (struct vq_work_note){w->notes[item->u.note].level, w->notes[item->u.note].text};
+        action->u.note = (struct vq_work_note){w->actions.notes[item->u.note].level,
+                                               w->actions.notes[item->u.note].text};
         return true;
     case VQ_WORK_ITEM_EXIT:
         action->type = VQ_WORK_EXIT;
-        action->u.exit_code = w->exit_code;
-        w->exited = true;
+        action->u.exit_code = w->end.exit_code;
+        w->end.exited = true;
         return true;
     case VQ_WORK_ITEM_HELLO:
     case VQ_WORK_ITEM_HELD:
@@ -443,7 +449,7 @@ static void pump(struct vq_work *w)
     vq_work_calls_pump(w);
     vq_work_outbox_pump(w);
     vq_work_credit_pump(w);
-    if (w->items_count == 0) { /* leaving looks at what is left after all of this */
+    if (w->actions.count == 0) { /* leaving looks at what is left after all of this */
         vq_work_session_pump(w);
     }
 }
@@ -453,8 +459,8 @@ static bool write_due(struct vq_work *w, const struct vq_work_item *next)
 {
     bool note = w->options.has_spool &&
                 (next->type == VQ_WORK_ITEM_SENT || next->type == VQ_WORK_ITEM_ANSWER);
-    bool due = w->unwritten && !note;
-    w->unwritten = note;
+    bool due = w->actions.unwritten && !note;
+    w->actions.unwritten = note;
     return due;
 }
 
@@ -471,61 +477,62 @@ static void queue_second(struct vq_work *w, struct vq_work_item note)
  * noted as sent and did not go out count as unknown. */
 static bool next_of_the_last(struct vq_work *w, struct vq_work_action *action)
 {
-    while (w->items_head < w->items_count) {
-        const struct vq_work_item *item = &w->items[w->items_head++];
-        bool note = item->type == VQ_WORK_ITEM_ANSWER && !w->exited;
+    while (w->actions.head < w->actions.count) {
+        const struct vq_work_item *item = &w->actions.items[w->actions.head++];
+        bool note = item->type == VQ_WORK_ITEM_ANSWER && !w->end.exited;
         if (note) {
             action->type = VQ_WORK_SPOOL_ANSWER;
             action->u.result = &item->u.read.result->result;
         }
         item_free(item);
         if (note) {
-            w->unwritten = true;
+            w->actions.unwritten = true;
             return true;
         }
     }
-    w->items_head = 0;
-    w->items_count = 0;
-    if (w->unheld) {
-        w->unheld = false;
-        w->unwritten = true;
+    w->actions.head = 0;
+    w->actions.count = 0;
+    if (w->actions.unheld) {
+        w->actions.unheld = false;
+        w->actions.unwritten = true;
         action->type = VQ_WORK_SPOOL_ANSWER;
-        action->u.result = &w->unheld_result;
+        action->u.result = &w->actions.unheld_result;
         return true;
     }
-    bool write = w->unwritten;
-    w->unwritten = false;
+    bool write = w->actions.unwritten;
+    w->actions.unwritten = false;
     action->type = VQ_WORK_SPOOL_WRITE;
     return write;
 }
 
 bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
 {
-    vq_free(w->cancel_out);
-    w->cancel_out = NULL;
-    w->replies = false;
-    while (w->status == VQ_OK && !w->exited) {
-        if (w->items_head == w->items_count) {
-            w->items_head = 0;
-            w->items_count = 0;
+    vq_free(w->actions.cancel_out);
+    w->actions.cancel_out = NULL;
+    w->actions.replies = false;
+    while (w->status == VQ_OK && !w->end.exited) {
+        if (w->actions.head == w->actions.count) {
+            w->actions.head = 0;
+            w->actions.count = 0;
             pump(w);
-            if (w->items_count == 0) {
+            if (w->actions.count == 0) {
                 return false;
             }
             continue;
         }
-        struct vq_work_item item = w->items[w->items_head];
+        struct vq_work_item item = w->actions.items[w->actions.head];
         if (write_due(w, &item)) {
             ret_action->type = VQ_WORK_SPOOL_WRITE;
             return true;
         }
         if (item.type == VQ_WORK_ITEM_SENT && !w->options.has_spool) {
-            w->items[w->items_head].type = VQ_WORK_ITEM_CALL; /* when the coordinator was told */
-        } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link == VQ_WORK_LINK_OPEN &&
-                   w->unsent_count > 0) {
+            w->actions.items[w->actions.head].type =
+                VQ_WORK_ITEM_CALL; /* when the coordinator was told */
+        } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link.state == VQ_WORK_LINK_OPEN &&
+                   w->outbox.unsent_count > 0) {
             item.type = VQ_WORK_ITEM_RESULTS; /* what was answered goes before what is given back */
         } else {
-            w->items_head++;
+            w->actions.head++;
             queue_second(w, item);
             if (item.type == VQ_WORK_ITEM_SENT && w->status != VQ_OK) {
                 break; /* no call would follow */
@@ -545,7 +552,7 @@ enum vq_status vq_work_status(const struct vq_work *w)
 
 int64_t vq_work_wake_ns(const struct vq_work *w)
 {
-    if (w->status != VQ_OK || w->exited) {
+    if (w->status != VQ_OK || w->end.exited) {
         return INT64_MAX;
     }
     int64_t wakes[] = {vq_work_session_wake(w), vq_work_outbox_wake(w), vq_work_calls_wake(w),
@@ -564,17 +571,18 @@ const struct vq_work_spec *vq_work_spec(const struct vq_work *w)
 
 void vq_work_stats(const struct vq_work *w, struct vq_work_stats *ret_stats)
 {
-    *ret_stats = (struct vq_work_stats){.session = w->link == VQ_WORK_LINK_OPEN ? w->session : 0,
-                                        .leases = w->leases_count,
-                                        .samples = w->samples_count,
-                                        .samples_bytes = w->samples_bytes,
-                                        .asks_open = w->asks_open,
-                                        .calls = w->flights_count,
-                                        .results = w->results_count,
-                                        .results_bytes = w->results_bytes,
-                                        .calls_started = w->calls_started,
-                                        .calls_ended = w->calls_ended,
-                                        .notes_dropped = w->notes_dropped,
-                                        .leases_refused = w->leases_refused,
-                                        .draining = w->draining};
+    *ret_stats =
+        (struct vq_work_stats){.session = w->link.state == VQ_WORK_LINK_OPEN ? w->link.session : 0,
+                               .leases = w->leases.count,
+                               .samples = w->samples.count,
+                               .samples_bytes = w->samples.bytes,
+                               .asks_open = w->leases.asks_open,
+                               .calls = w->calls.count,
+                               .results = w->outbox.count,
+                               .results_bytes = w->outbox.bytes,
+                               .calls_started = w->calls.started,
+                               .calls_ended = w->calls.ended,
+                               .notes_dropped = w->actions.notes_dropped,
+                               .leases_refused = w->leases.refused,
+                               .draining = w->end.draining};
 }
