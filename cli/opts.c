@@ -2,6 +2,7 @@
  * name is offered. Owns nothing: values point into argv. */
 #include "cli/opts.h"
 
+#include "common/text/file.h"
 #include "common/text/fmt.h"
 #include "common/text/intern.h"
 
@@ -272,6 +273,23 @@ enum vq_status vq_cli_write(struct vq_span piece, struct vq_error *err)
     errno = 0;
     bool whole = piece.bytes == 0 || fwrite(piece.at, 1, piece.bytes, stdout) == piece.bytes;
     return whole || errno == EPIPE ? VQ_OK : output_failed(err);
+}
+
+enum vq_status vq_cli_write_file(const char *path, bool force, struct vq_span text,
+                                 struct vq_error *err)
+{
+    if (path == NULL || strcmp(path, "-") == 0) {
+        return vq_cli_write(text, err);
+    }
+    if (force) {
+        return vq_file_replace(path, text, 0644, err);
+    }
+    enum vq_status status = vq_file_create(path, text, 0666, err);
+    return status != VQ_EXISTS ? status
+                               : vq_fail(err, status,
+                                         "%s is there already and is left as it is; --force "
+                                         "replaces it, --output FILE writes another",
+                                         path);
 }
 
 enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err)

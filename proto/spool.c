@@ -381,11 +381,6 @@ enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
     return compact(spool, err);
 }
 
-size_t vq_spool_live(const struct vq_spool *spool)
-{
-    return spool->live;
-}
-
 uint64_t vq_spool_bytes(const struct vq_spool *spool)
 {
     return spool->bytes;

@@ -88,7 +88,6 @@ enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err) VQ_W
 /* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is ACKed: VQ_NOMEM. */
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err) VQ_WARN_UNUSED;
-size_t vq_spool_live(const struct vq_spool *spool); /* calls without an ACK */
 uint64_t vq_spool_bytes(const struct vq_spool *spool);
 /* Gives up the lock. A spool without anything in it leaves no file. NULL is fine. */
 void vq_spool_close(struct vq_spool **spool);

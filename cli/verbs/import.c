@@ -91,23 +91,6 @@ static enum vq_status read_files(const struct import_words *w,
 
 /* ---- the result ---- */
 
-static enum vq_status write_out(const struct import_words *w, struct vq_span text,
-                                struct vq_error *err)
-{
-    if (w->output == NULL || strcmp(w->output, "-") == 0) {
-        return vq_cli_write(text, err);
-    }
-    if (w->force) {
-        return vq_file_replace(w->output, text, 0644, err);
-    }
-    enum vq_status status = vq_file_create(w->output, text, 0666, err);
-    return status != VQ_EXISTS ? status
-                               : vq_fail(err, status,
-                                         "%s is there already and is left as it is; --force "
-                                         "replaces it, --output FILE writes another",
-                                         w->output);
-}
-
 static void say_count(uint64_t count, const char *noun, const char *text, const char *name)
 {
     char n[VQ_FMT_BYTES];
@@ -163,7 +146,7 @@ static enum vq_status import_files(const struct import_words *w,
         status = vq_import_pair(&set, names, &out, &pairing, err);
     }
     if (status == VQ_OK) {
-        status = write_out(w, vq_buf_span(&out), err);
+        status = vq_cli_write_file(w->output, w->force, vq_buf_span(&out), err);
     }
     if (status == VQ_OK) {
         say(w, &set, &pairing);

@@ -104,23 +104,6 @@ static enum vq_status draw_run(const struct vq_run_dir *run, bool png, struct vq
     return status;
 }
 
-static enum vq_status write_out(const struct plot_words *w, struct vq_span bytes,
-                                struct vq_error *err)
-{
-    if (w->output == NULL || strcmp(w->output, "-") == 0) {
-        return vq_cli_write(bytes, err);
-    }
-    if (w->force) {
-        return vq_file_replace(w->output, bytes, 0644, err);
-    }
-    enum vq_status status = vq_file_create(w->output, bytes, 0666, err);
-    return status != VQ_EXISTS ? status
-                               : vq_fail(err, status,
-                                         "%s is there already and is left as it is; --force "
-                                         "replaces it, --output FILE writes another",
-                                         w->output);
-}
-
 static enum vq_status plot_run(const struct plot_words *w, const char *name, bool png,
                                struct vq_error *err)
 {
@@ -134,7 +117,7 @@ static enum vq_status plot_run(const struct plot_words *w, const char *name, boo
     vq_buf_init(&out, VQ_PLOT_BYTES_MAX);
     status = draw_run(run, png, &out, err);
     if (status == VQ_OK) {
-        status = write_out(w, vq_buf_span(&out), err);
+        status = vq_cli_write_file(w->output, w->force, vq_buf_span(&out), err);
     }
     vq_buf_free(&out);
     vq_run_dir_close(&run);

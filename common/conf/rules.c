@@ -25,6 +25,18 @@ enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const
     return VQ_INVALID;
 }
 
+enum vq_status vq_rules_silent(const struct vq_rules *r, const char *method,
+                               const struct vq_rule_silent *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i].set) {
+            return vq_rules_broken(r, keys[i].path, "method: %s %s; leave it out", method,
+                                   keys[i].why);
+        }
+    }
+    return VQ_OK;
+}
+
 bool vq_rules_is_blank(const char *text)
 {
     return text == NULL || text[strspn(text, " \t\r\n")] == '\0';

@@ -17,6 +17,14 @@ struct vq_rules {
 /* VQ_INVALID, with the sentence and where `path` stands in the file. */
 enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const char *fmt, ...)
     VQ_PRINTF(3, 4);
+/* A key that would say nothing with a method. */
+struct vq_rule_silent {
+    bool set;
+    const char *path, *why;
+};
+/* VQ_INVALID for the first one that is set. */
+enum vq_status vq_rules_silent(const struct vq_rules *r, const char *method,
+                               const struct vq_rule_silent *keys, size_t count) VQ_WARN_UNUSED;
 bool vq_rules_is_blank(const char *text);
 /* Neither blank, nor with control characters, nor longer than a name may be. */
 bool vq_rules_is_name(const char *text);

@@ -30,10 +30,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
     const struct vq_conf_judging *j = &c->judging;
-    const struct {
-        bool set;
-        const char *path, *why;
-    } silent[] = {
+    const struct vq_rule_silent silent[] = {
         {c->data.path != NULL, "data",
          "makes its own data; personas and queries stand under "
          "dialogues"},
@@ -48,12 +45,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
         {j->truncate, "judging.truncate", "cuts no answer"},
         {j->retest > 0, "judging.retest", "asks nothing twice"},
     };
-    for (size_t i = 0; i < VQ_COUNT(silent); i++) {
-        if (silent[i].set) {
-            return vq_rules_broken(r, silent[i].path, "method: persona %s; leave it out",
-                                   silent[i].why);
-        }
-    }
+    VQ_TRY(vq_rules_silent(r, "persona", silent, VQ_COUNT(silent)));
     for (uint32_t i = 0; i < c->criteria_count; i++) {
         if (c->criteria[i].human_count > 0) {
             char path[VQ_RULES_PATH_BYTES];

@@ -154,10 +154,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
     const struct vq_conf_judging *j = &c->judging;
-    const struct {
-        bool set;
-        const char *path, *why;
-    } silent[] = {
+    const struct vq_rule_silent silent[] = {
         {c->vibes_count > 0, "vibes", "rates by criteria, not by vibes"},
         {c->preference == VQ_PREFERENCE_JUDGE, "preference",
          "labels no rows; use a pairwise criterion"},
@@ -172,13 +169,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
         {j->early_stop, "judging.early_stop", "stops no criterion early"},
         {j->retest > 0, "judging.retest", "has rating.repeats for that"},
     };
-    for (size_t i = 0; i < VQ_COUNT(silent); i++) {
-        if (silent[i].set) {
-            return vq_rules_broken(r, silent[i].path, "method: judge %s; leave it out",
-                                   silent[i].why);
-        }
-    }
-    return VQ_OK;
+    return vq_rules_silent(r, "judge", silent, VQ_COUNT(silent));
 }
 
 enum vq_status vq_rules_rating(const struct vq_rules *r)

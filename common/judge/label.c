@@ -101,8 +101,7 @@ bool vq_label_word_is_any(struct vq_span word, const char *const *lower, size_t 
     return false;
 }
 
-/* The next word of *text, which is moved behind it; empty at the end. */
-static struct vq_span next_word(struct vq_span *text)
+struct vq_span vq_label_next_word(struct vq_span *text)
 {
     *text = vq_label_skip_punct(*text);
     struct vq_span word = vq_label_word(*text);
@@ -170,7 +169,7 @@ static struct label label_at(struct vq_span text)
         label.outcome = VQ_OUTCOME_NA;
     } else if (vq_label_word_is(word, "not")) {
         struct vq_span after = label.rest;
-        if (vq_label_word_is(next_word(&after), "applicable")) {
+        if (vq_label_word_is(vq_label_next_word(&after), "applicable")) {
             label.outcome = VQ_OUTCOME_NA;
             label.rest = after;
         }
@@ -217,7 +216,7 @@ static struct mentions mentions_in(struct vq_span text)
             text = vq_span_after(text, 3);
             continue;
         }
-        struct vq_span word = next_word(&text);
+        struct vq_span word = vq_label_next_word(&text);
         m.a = m.a || (word.bytes == 1 && word.at[0] == 'A');
         m.b = m.b || (word.bytes == 1 && word.at[0] == 'B');
         m.negation = m.negation || is_negation(word, text);

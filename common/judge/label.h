@@ -11,6 +11,8 @@ size_t vq_label_punct_bytes(struct vq_span text);
 struct vq_span vq_label_skip_punct(struct vq_span text);
 /* The word at the front of `text`; empty when a separator or nothing stands there. */
 struct vq_span vq_label_word(struct vq_span text);
+/* The next word of *text, which is moved past it; empty at the end. */
+struct vq_span vq_label_next_word(struct vq_span *text);
 /* Moves *text past ":" or "=" and the quotes and markdown around it, as in `**Model:** A`. False when there is none. */
 bool vq_label_skip_separator(struct vq_span *text);
 /* ASCII case does not matter; `lower` is in lower case. */

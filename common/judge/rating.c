@@ -51,14 +51,6 @@ static size_t read_number(struct vq_span text, int64_t *ret_value)
     return n;
 }
 
-static struct vq_span next_word(struct vq_span *text)
-{
-    *text = vq_label_skip_punct(*text);
-    struct vq_span word = vq_label_word(*text);
-    *text = vq_span_after(*text, word.bytes);
-    return word;
-}
-
 /* ---- strict: what a line states ---- */
 
 static struct found in_range(int64_t value)
@@ -81,17 +73,17 @@ static struct found likert(struct vq_span text)
 /* "yes" and "no" are words of prose too: behind the first one they count when they are written as labels, or joined to it. */
 static struct found binary(struct vq_span text)
 {
-    struct vq_span word = next_word(&text);
+    struct vq_span word = vq_label_next_word(&text);
     bool yes = vq_label_word_is(word, "yes");
     if (!yes && !vq_label_word_is(word, "no")) {
         bool speaks = false;
-        for (; word.bytes > 0; word = next_word(&text)) {
+        for (; word.bytes > 0; word = vq_label_next_word(&text)) {
             speaks = speaks || vq_label_word_is(word, "yes") || vq_label_word_is(word, "no");
         }
         return (struct found){speaks ? VQ_RATING_AMBIGUOUS : VQ_RATING_MISSING, 0};
     }
     bool joined = text.bytes > 0 && text.at[0] == '/';
-    for (word = next_word(&text); word.bytes > 0; word = next_word(&text)) {
+    for (word = vq_label_next_word(&text); word.bytes > 0; word = vq_label_next_word(&text)) {
         bool other = vq_label_word_is(word, yes ? "no" : "yes");
         if (other && (joined || word.at[0] == 'N' || word.at[0] == 'Y')) {
             return (struct found){VQ_RATING_AMBIGUOUS, 0};
@@ -154,13 +146,13 @@ static enum heading heading_of(struct vq_span line, struct vq_span *ret_rest)
     static const char *const others[] = {"rating", "score",    "answer", "verdict",
                                          "grade",  "judgment", "choice", "decision"};
     struct vq_span rest = line;
-    struct vq_span word = next_word(&rest);
+    struct vq_span word = vq_label_next_word(&rest);
     for (int i = 0; i < 2 && vq_label_word_is_any(word, before, VQ_COUNT(before)); i++) {
-        word = next_word(&rest);
+        word = vq_label_next_word(&rest);
     }
     bool result = vq_label_word_is(word, "result");
     if (result && vq_label_word_is_any(vq_label_word(vq_label_skip_punct(rest)), others, 2)) {
-        (void)next_word(&rest); /* Result score: 4 */
+        (void)vq_label_next_word(&rest); /* Result score: 4 */
     }
     if (!result && !vq_label_word_is_any(word, others, VQ_COUNT(others))) {
         return HEADING_NONE;

@@ -48,8 +48,12 @@ struct vq_http_response {
     enum vq_transport transport;
     bool sent;  /* the request may have reached the server: it may have been carried out and paid */
     int status; /* HTTP status; 0: none was read */
-    struct vq_span body;                  /* what came of it, also when it is not complete */
-    const struct vq_http_header *headers; /* the kept ones, see vq_http_response_header */
+    struct vq_span body; /* what came of it, also when it is not complete */
+    const struct vq_http_header
+        *headers; /* the kept ones, names in lower case: retry-after, retry-after-ms,
+                                           * content-type, date, x-request-id, request-id, x-should-retry,
+                                           * openai-organization, anthropic-organization-id,
+                                           * x-litellm-response-cost, x-ratelimit-*, anthropic-ratelimit-* */
     uint32_t headers_count;
     const char *error;  /* for people, when transport is not OK; no request bytes */
     int64_t connect_ns; /* durations since the start of the call: 0 when not reached */
@@ -93,11 +97,6 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
 /* done follows in a later step with CANCELLED, unless the call has ended by then. */
 void vq_http_cancel(struct vq_http_call *call);
 uint32_t vq_http_in_flight(const struct vq_http *http);
-
-/* Value of a kept header by lower-case name; empty when there is none. Kept are retry-after,
- * retry-after-ms, content-type, date, x-request-id, request-id, x-should-retry, openai-organization,
- * anthropic-organization-id, x-litellm-response-cost, and all x-ratelimit-* and anthropic-ratelimit-*. */
-struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name);
 
 /* True for localhost, *.localhost, 127.0.0.0/8 and ::1 in a URL or as a bare host. */
 bool vq_http_url_is_local(const char *url);

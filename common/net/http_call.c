@@ -665,13 +665,3 @@ void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport,
     call->done(call->ctx, &response);
     make_clean(call);
 }
-
-struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name)
-{
-    for (uint32_t i = 0; i < response->headers_count; i++) {
-        if (vq_span_eq(response->headers[i].name, vq_span_str(name))) {
-            return response->headers[i].value;
-        }
-    }
-    return vq_span("", 0);
-}

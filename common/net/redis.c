@@ -20,9 +20,8 @@
 #include <netdb.h>
 #include <stdio.h>
 
-#define WATCH_MS      100
-#define WHY_BYTES     256
-#define GREETINGS_MAX 3
+#define WATCH_MS  100
+#define WHY_BYTES 256
 
 enum state {
     STATE_DOWN,

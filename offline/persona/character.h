@@ -5,8 +5,6 @@
 
 #include "offline/persona/traits.h"
 
-#define VQ_SHOWN_MAX 4u /* more sentences of a kind than this change nothing */
-
 struct vq_character {
     bool exists; /* false: nobody is played */
     struct vq_span name;

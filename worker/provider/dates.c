@@ -6,16 +6,6 @@
 #define DAY_S  INT64_C(86400)
 #define HOUR_S INT64_C(3600)
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static struct vq_span skip(struct vq_span s, size_t n)
-{
-    return vq_span(s.at + n, s.bytes - n);
-}
-
 static int month_of(struct vq_span s)
 {
     static const char *const names[] = {"jan", "feb", "mar", "apr", "may", "jun",
@@ -55,7 +45,7 @@ int64_t vq_scan_http_date_unix_s(struct vq_span s)
             n++;
         }
         struct vq_span word = vq_span(s.at, n);
-        s = skip(s, n < s.bytes ? n + 1 : n);
+        s = vq_scan_skip(s, n < s.bytes ? n + 1 : n);
         if (n == 0) {
             continue;
         }
@@ -66,9 +56,9 @@ int64_t vq_scan_http_date_unix_s(struct vq_span s)
             year = n == 2 ? number + (number < 70 ? 2000 : 1900) : number;
         } else if (month_of(word) > 0 && month == 0) {
             month = month_of(word);
-        } else if (n == 8 && clock_s < 0 && is_digit(word.at[0])) {
+        } else if (n == 8 && clock_s < 0 && vq_scan_is_digit(word.at[0])) {
             clock_s = read_clock_s(word);
-        } else if (is_digit(word.at[0]) || word.at[0] == '+') {
+        } else if (vq_scan_is_digit(word.at[0]) || word.at[0] == '+') {
             return -1;
         }
     }
@@ -108,11 +98,11 @@ int64_t vq_scan_rfc3339_unix_s(struct vq_span text)
     int64_t month = vq_scan_number(vq_span(text.at + 5, 2));
     int64_t day = vq_scan_number(vq_span(text.at + 8, 2));
     int64_t clock_s = read_clock_s(vq_span(text.at + 11, 8));
-    struct vq_span rest = skip(text, 19);
+    struct vq_span rest = vq_scan_skip(text, 19);
     if (rest.at[0] == '.') {
-        rest = skip(rest, 1);
-        while (rest.bytes > 0 && is_digit(rest.at[0])) {
-            rest = skip(rest, 1);
+        rest = vq_scan_skip(rest, 1);
+        while (rest.bytes > 0 && vq_scan_is_digit(rest.at[0])) {
+            rest = vq_scan_skip(rest, 1);
         }
     }
     int64_t east_s = 0;

@@ -37,11 +37,10 @@ static const struct {
 };
 
 static const struct {
-    const char *name;
     enum vq_reply_class class;
     const char *text;
 } transports[] = {
-#define VQ_TRANSPORT(name, class, text) [VQ_TRANSPORT_##name] = {#name, VQ_REPLY_##class, text},
+#define VQ_TRANSPORT(name, class, text) [VQ_TRANSPORT_##name] = {VQ_REPLY_##class, text},
 #include "worker/provider/transport.def"
 #undef VQ_TRANSPORT
 };
@@ -75,18 +74,6 @@ struct vq_rates vq_reply_said(const struct vq_reply *reply)
                              .input_tokens = limit_of(&reply->input_tokens),
                              .output_tokens = limit_of(&reply->output_tokens),
                              .tokens = limit_of(&reply->tokens)};
-}
-
-const char *vq_transport_name(enum vq_transport transport)
-{
-    VQ_ASSERT(transport < VQ_TRANSPORT__COUNT);
-    return transports[transport].name;
-}
-
-const char *vq_transport_text(enum vq_transport transport)
-{
-    VQ_ASSERT(transport < VQ_TRANSPORT__COUNT);
-    return transports[transport].text;
 }
 
 void vq_reply_init(struct vq_reply *reply)

@@ -25,8 +25,6 @@ enum vq_reply_class {
 };
 
 const char *vq_reply_class_name(enum vq_reply_class class); /* "RATE" */
-const char *vq_transport_name(enum vq_transport transport); /* "TIMEOUT_TOTAL" */
-const char *vq_transport_text(enum vq_transport transport); /* for people */
 
 /* What the headers say about one kind of limit; -1 where they say nothing. */
 struct vq_ratelimit {

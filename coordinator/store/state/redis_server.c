@@ -332,11 +332,6 @@ const char *vq_redis_server_socket(const struct vq_redis_server *server)
     return server->paths.socket;
 }
 
-enum vq_redis_server_state vq_redis_server_state(const struct vq_redis_server *server)
-{
-    return server->state;
-}
-
 pid_t vq_redis_server_pid(const struct vq_redis_server *server)
 {
     return server->child == NULL || server->ended ? 0 : vq_child_pid(server->child);

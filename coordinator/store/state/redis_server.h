@@ -50,7 +50,6 @@ enum vq_status vq_redis_server_create(struct vq_loop *loop,
 void vq_redis_server_destroy(struct vq_redis_server **server);
 
 const char *vq_redis_server_socket(const struct vq_redis_server *server); /* a path, for vq_redis */
-enum vq_redis_server_state vq_redis_server_state(const struct vq_redis_server *server);
-pid_t vq_redis_server_pid(const struct vq_redis_server *server); /* 0: none runs */
+pid_t vq_redis_server_pid(const struct vq_redis_server *server);          /* 0: none runs */
 
 #endif

@@ -535,7 +535,6 @@ static void acks_go_into_the_file_when_many_wait(void **state)
         result.call.b[3] = (uint8_t)(n >> 8);
         assert_int_equal(vq_spool_acked(spool, &result.call, &err), VQ_OK);
     }
-    assert_int_equal(vq_spool_live(spool), 1);
     assert_true(vq_spool_bytes(spool) > before + (64u << 10)); /* of 125 KiB */
     assert_int_equal(vq_spool_read(dir, &run, &held, &err), VQ_OK);
     assert_true(vq_spool_held_count(held) < 1100);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/clock.h"
+#include "common/net/http.h"
 #include "common/net/loop.h"
 
 #include <stdio.h>
@@ -115,6 +116,25 @@ static inline void remove_folder(const char *path)
     char command[128];
     (void)snprintf(command, sizeof(command), "rm -rf '%s'", path);
     assert_int_equal(system(command), 0);
+}
+
+static inline void copy_text(char *to, size_t cap, struct vq_span from)
+{
+    size_t n = from.bytes < cap - 1 ? from.bytes : cap - 1;
+    if (n > 0) {
+        memcpy(to, from.at, n);
+    }
+    to[n] = '\0';
+}
+
+static inline struct vq_span header_of(const struct vq_http_response *response, const char *name)
+{
+    for (uint32_t i = 0; i < response->headers_count; i++) {
+        if (vq_span_eq(response->headers[i].name, vq_span_str(name))) {
+            return response->headers[i].value;
+        }
+    }
+    return vq_span("", 0);
 }
 
 #endif

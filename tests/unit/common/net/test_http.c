@@ -28,15 +28,6 @@ struct result {
     int64_t total_ns, first_byte_ns;
 };
 
-static void copy_text(char *to, size_t cap, struct vq_span from)
-{
-    size_t n = from.bytes < cap - 1 ? from.bytes : cap - 1;
-    if (n > 0) {
-        memcpy(to, from.at, n);
-    }
-    to[n] = '\0';
-}
-
 #define COPY(field, span) copy_text(r->field, sizeof(r->field), span)
 
 static void on_done(void *ctx, const struct vq_http_response *response)
@@ -52,11 +43,11 @@ static void on_done(void *ctx, const struct vq_http_response *response)
     r->total_ns = response->total_ns;
     r->first_byte_ns = response->first_byte_ns;
     COPY(body, response->body);
-    COPY(retry_after, vq_http_response_header(response, "retry-after"));
-    COPY(remaining, vq_http_response_header(response, "x-ratelimit-remaining-requests"));
-    COPY(request_id, vq_http_response_header(response, "x-request-id"));
-    COPY(secret, vq_http_response_header(response, "x-secret-thing"));
-    COPY(content_type, vq_http_response_header(response, "content-type"));
+    COPY(retry_after, header_of(response, "retry-after"));
+    COPY(remaining, header_of(response, "x-ratelimit-remaining-requests"));
+    COPY(request_id, header_of(response, "x-request-id"));
+    COPY(secret, header_of(response, "x-secret-thing"));
+    COPY(content_type, header_of(response, "content-type"));
     COPY(error, vq_span_str(response->error));
 }
 

@@ -39,13 +39,6 @@ struct client {
     struct vq_span expected; /* at not NULL: every frame must be this */
 };
 
-static inline void copy_text(char *to, size_t cap, struct vq_span from)
-{
-    size_t n = from.bytes < cap - 1 ? from.bytes : cap - 1;
-    memcpy(to, from.at, n);
-    to[n] = '\0';
-}
-
 static inline void on_router(void *ctx, uint64_t peer, struct vq_span frame)
 {
     struct fixture *f = ctx;
