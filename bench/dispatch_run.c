@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "coordinator/run/parts.h"
 #include "methods/files/job_work.h"
+#include "methods/vibecheck/files/job.h"
 
 #include <stdlib.h>
 #include <string.h>

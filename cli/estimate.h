@@ -4,6 +4,8 @@
 
 #include "methods/plan/files/forecast.h"
 
+/* On standard error: which data was read, and what was left out. */
+void vq_cli_say_data(const struct vq_job *job);
 /* On standard error: who is asked how often at most, and what that comes to. */
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *forecast);
 

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
+#include "methods/rubric/files/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static enum vq_status give_criterion(struct vq_job *job, const char *wanted, str
     }
     enum vq_status status = pick_name("criterion", wanted, names, count, &i, err);
     vq_free(names);
-    return status == VQ_OK ? vq_job_give(job, i, err) : status;
+    return status == VQ_OK ? vq_rubric_give(job, i, err) : status;
 }
 
 enum vq_status vq_pick_prompt_job(const char *config_path, const struct vq_pick_prompt_words *words,
@@ -61,7 +62,7 @@ enum vq_status vq_pick_prompt_job(const char *config_path, const struct vq_pick_
     VQ_TRY(vq_config_load(config_path == NULL ? VQ_PICK_PROMPT_CONFIG : config_path,
                           words->set.items, words->set.count, &config, err));
     VQ_TRY(vq_job_create(config, NULL, ret_job, err));
-    if (words->vibe == NULL || (*ret_job)->config->method != VQ_METHOD_JUDGE) {
+    if (words->vibe == NULL || vq_rubric_job_of(*ret_job) == NULL) {
         return VQ_OK;
     }
     enum vq_status status = give_criterion(*ret_job, words->vibe, err);
@@ -86,7 +87,7 @@ static enum vq_status pick_sample(const struct vq_job *job, const struct vq_opt_
         }
     }
     uint32_t records =
-        job->dataset == NULL ? job->rubric.data->records : job->dataset->records_read[0];
+        job->dataset == NULL ? vq_rubric_job_of(job)->data->records : job->dataset->records_read[0];
     if (row->value == 0 || row->value > records) {
         return vq_fail(err, VQ_NOT_FOUND, "there is no record %u: %s has records 1 to %u",
                        row->value, job->config->data.path, records);

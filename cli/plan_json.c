@@ -1,6 +1,7 @@
 /* A plan as JSON, format 1: names of keys stay. An interval is {"least", "expected", "most"}; what is not known is null. */
 #include "cli/plan_show.h"
 #include "common/text/json.h"
+#include "methods/files/method_type.h"
 
 #include <math.h>
 
@@ -193,14 +194,8 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     vq_json_init(&j, out, 2);
     vq_json_object(&j);
     vq_json_put_u64(&j, "format", VQ_PLAN_FORMAT);
-    const struct vq_dataset *d = plan->job->dataset;
-    if (plan->job->persona.plan != NULL) {
-        vq_json_put_u64(&j, "dialogues", plan->job->persona.plan->chains_count);
-    } else if (d == NULL) {
-        vq_json_put_u64(&j, "rows", plan->job->rubric.data->rows_count);
-    } else {
-        vq_json_put_u64(&j, "rows_train", d->train_count);
-        vq_json_put_u64(&j, "rows_test", d->test_count);
+    if (plan->job->method->show_size_json != NULL) {
+        plan->job->method->show_size_json(plan->job, &j);
     }
     sums(&j, &f->all, f->seconds);
     dollars(&j, "usd_known", f->all.usd, true);

@@ -1,5 +1,6 @@
 /* A plan as a table that fits 80 columns, then what limits it, the sums, and whether they hold. */
 #include "cli/plan_show.h"
+#include "methods/files/method_type.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -227,18 +228,9 @@ void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t
                    struct vq_buf *out)
 {
     const struct vq_forecast *f = plan->forecast;
-    const struct vq_dataset *d = plan->job->dataset;
-    if (plan->job->persona.plan != NULL) {
-        vq_buf_printf(out, "%u dialogue%s of %u turn%s; ", plan->job->persona.plan->chains_count,
-                      vq_fmt_plural(plan->job->persona.plan->chains_count),
-                      plan->job->persona.plan->design.rounds,
-                      vq_fmt_plural(plan->job->persona.plan->design.rounds));
-    } else if (d == NULL) {
-        vq_buf_printf(out, "%u row%s; ", plan->job->rubric.data->rows_count,
-                      vq_fmt_plural(plan->job->rubric.data->rows_count));
-    } else {
-        vq_buf_printf(out, "%u train row%s, %u test row%s; ", d->train_count,
-                      vq_fmt_plural(d->train_count), d->test_count, vq_fmt_plural(d->test_count));
+    if (plan->job->method->show_size != NULL) {
+        plan->job->method->show_size(plan->job, out);
+        vq_buf_puts(out, "; ");
     }
     vq_buf_puts(out, plan->has_store ? "stored answers are taken into account\n\n"
                                      : "there is no store yet\n\n");

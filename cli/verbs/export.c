@@ -9,6 +9,7 @@
 #include "common/text/table.h"
 #include "coordinator/store/calls/ledger.h"
 #include "coordinator/store/calls/lookup.h"
+#include "methods/files/method_type.h"
 #include "methods/files/replay.h"
 #include "methods/report/paper.h"
 #include "proto/pool.h"
@@ -291,18 +292,26 @@ static enum vq_status put_rows(const struct vq_table *table, bool jsonl, struct 
     return status;
 }
 
+static bool has_table(const struct vq_open_run *kept, const char *what)
+{
+    const char *const *table = kept->job->method->tables;
+    while (*table != NULL && strcmp(*table, what) != 0) {
+        table++;
+    }
+    return *table != NULL;
+}
+
 static enum vq_status export_file(const struct vq_open_run *kept, const char *what, enum form form,
                                   bool raw, struct vq_error *err)
 {
     char file[64], verb[64];
     (void)snprintf(verb, sizeof(verb), "vibeq export RUN %s", what);
-    if (strcmp(what, "items") == 0 && kept->job->config->method != VQ_METHOD_JUDGE) {
+    if (strcmp(what, "items") == 0 && !has_table(kept, what)) {
         return vq_fail(err, VQ_INVALID, "only runs of method: judge have items");
     }
     if (strcmp(what, "ratings") != 0 && strcmp(what, "items") != 0) {
         VQ_TRY(vq_job_needs_vibes(kept->job, verb, err));
-    } else if (kept->job->config->method != VQ_METHOD_JUDGE &&
-               kept->job->config->method != VQ_METHOD_PERSONA) {
+    } else if (!has_table(kept, what)) {
         return vq_fail(err, VQ_INVALID,
                        "only runs of method: judge and method: persona have ratings; this one has "
                        "scores, vibes, rows "
@@ -342,21 +351,12 @@ static int form_of(const char *word)
     return form;
 }
 
-/* Of a table without a word for what. */
-static const char *usual_file(const struct vq_open_run *kept)
-{
-    const struct vq_config *c = kept->job->config;
-    return c->method == VQ_METHOD_JUDGE     ? "items"
-           : c->method == VQ_METHOD_PERSONA ? "ratings"
-                                            : "vibes";
-}
-
 static enum vq_status export_from(const struct export_words *w, const char *run, const char *what,
                                   enum form form, struct vq_error *err)
 {
     struct vq_open_run kept;
     VQ_TRY(vq_open_run_begin(&w->kept, run, &kept, err));
-    what = what == NULL ? usual_file(&kept) : what;
+    what = what == NULL ? kept.job->method->tables[0] : what;
     enum vq_status status = strcmp(what, "calls") == 0
                                 ? export_calls(&kept, form == FORM_JSONL, w->raw, err)
                                 : export_file(&kept, what, form, w->raw, err);

@@ -7,6 +7,7 @@
 #include "common/pack/data_file.h"
 #include "common/text/file.h"
 #include "common/text/fmt.h"
+#include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/judge/criteria.h"
 #include "common/text/file.h"
+#include "methods/vibecheck/files/job.h"
 
 #include <errno.h>
 #include <stdio.h>

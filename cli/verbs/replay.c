@@ -114,7 +114,7 @@ static enum vq_status write_results(const struct vq_open_run *kept, const struct
                                     bool *ret_missing, struct vq_error *err)
 {
     struct vq_results results = {.job = kept->job,
-                                 .course = &replay->course,
+                                 .method = &replay->method,
                                  .calls = kept->calls,
                                  .run = vq_run_dir_uid(kept->run),
                                  .dir = kept->run,

@@ -1,5 +1,5 @@
-/* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
- * (run_words.c), the run itself (coordinator/run). */
+/* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not
+ * its job: reading the words (run_words.c), the run itself (coordinator/run). */
 #include "cli/dry.h"
 #include "cli/estimate.h"
 #include "cli/reshape.h"
@@ -17,117 +17,6 @@
 #define ASK_ABOVE_CALLS 500
 
 /* ---- what is said before anything is sent ---- */
-
-/* Some built-in criteria are about a character, which the prompt has to name. */
-static void say_characters(const struct vq_job *job)
-{
-    static const char *const about[] = {"knowledge", "style", "in_character", "role_specific"};
-    const struct vq_rubric_data *d = job->rubric.data;
-    uint32_t without = 0;
-    for (uint32_t i = 0; i < d->rows_count; i++) {
-        struct vq_span prompt = d->rows[i].prompt;
-        without += prompt.bytes == 0 || memmem(prompt.at, prompt.bytes, "<role>", 6) == NULL;
-    }
-    for (uint32_t i = 0; without > 0 && i < job->config->criteria_count; i++) {
-        const struct vq_conf_criterion *c = &job->config->criteria[i];
-        for (size_t k = 0; k < VQ_COUNT(about); k++) {
-            if (c->file == NULL && c->rubric == NULL && strcmp(c->name, about[k]) == 0) {
-                fprintf(stderr,
-                        "  warning: %s is about a character, and %u of %u prompts name none "
-                        "(<role>); docs/method/judge.md says how\n",
-                        c->name, without, d->rows_count);
-            }
-        }
-    }
-}
-
-static void say_rows(const struct vq_job *job)
-{
-    const struct vq_rubric_data *d = job->rubric.data;
-    char n[VQ_FMT_BYTES];
-    fprintf(stderr, "%s: %s record%s\n", job->config->data.path, vq_fmt_count(d->records, n),
-            vq_fmt_plural(d->records));
-    if (d->rows_count < d->records) {
-        fprintf(stderr, "  %-28s %6u -> %u\n", "limit", d->records, d->rows_count);
-    }
-    for (uint32_t o = 0; o < d->outputs_count; o++) {
-        if (d->blank[o] > 0) {
-            fprintf(stderr, "  warning: %s is empty in %u row%s not rated\n",
-                    job->config->models[o], d->blank[o],
-                    vq_fmt_form(d->blank[o], ", which is", "s, which are"));
-        }
-    }
-    for (uint32_t i = 0; i < d->warnings_count; i++) {
-        fprintf(stderr, "  warning: %s\n", d->warnings[i]);
-    }
-    say_characters(job);
-    for (uint32_t i = 0; i < job->config->judges_count && job->config->rating.repeats > 1; i++) {
-        const struct vq_conf_judge *judge = &job->config->judges[i];
-        if (judge->send_temperature && judge->temperature <= 0) {
-            fprintf(stderr,
-                    "  note: %s is asked %u times at temperature 0, and may say the same each "
-                    "time\n",
-                    judge->name, job->config->rating.repeats);
-        }
-    }
-    for (uint32_t i = 0; i < job->config->criteria_count; i++) {
-        if (job->config->criteria[i].human_count > 0) {
-            fprintf(stderr, "  %s: %u labels by people\n", job->config->criteria[i].name,
-                    d->labelled[i]);
-        }
-    }
-}
-
-static void say_dialogues(const struct vq_job *job)
-{
-    const struct vq_persona_job *p = &job->persona;
-    const struct vq_persona_design *d = &p->plan->design;
-    fprintf(stderr, "%s: %u persona%s%s, %u dialogue%s of %u rounds\n",
-            job->config->dialogues->personas, d->personas, vq_fmt_plural(d->personas),
-            d->baseline ? " and the baseline" : "", p->plan->chains_count,
-            vq_fmt_plural(p->plan->chains_count), d->rounds);
-    for (uint32_t i = 0; i < d->sets_count; i++) {
-        fprintf(stderr, "  %-28s %6u items, asked at %u points of a dialogue\n", p->set_names[i],
-                d->sets[i].items_count, d->checkpoints);
-        if (p->bound[i].passed_over > 0) {
-            fprintf(stderr, "  warning: %u items of %s belong to nobody here\n",
-                    p->bound[i].passed_over, p->set_names[i]);
-        }
-    }
-    if (p->human_passed_over > 0) {
-        fprintf(stderr, "  warning: %zu lines of %s have no label, or of nothing here\n",
-                p->human_passed_over, job->config->dialogues->human);
-    }
-    if (p->measured_passed_over > 0) {
-        fprintf(stderr, "  warning: %zu lines of %s belong to nothing here\n",
-                p->measured_passed_over, job->config->dialogues->measured);
-    }
-}
-
-static void say_data(const struct vq_job *job)
-{
-    if (job->persona.plan != NULL) {
-        say_dialogues(job);
-        return;
-    }
-    if (job->dataset == NULL) {
-        say_rows(job);
-        return;
-    }
-    const struct vq_dataset *d = job->dataset;
-    char n[VQ_FMT_BYTES];
-    uint64_t records = (uint64_t)d->records_read[0] + d->records_read[1];
-    fprintf(stderr, "%s: %s record%s\n", job->config->data.path, vq_fmt_count(records, n),
-            vq_fmt_plural(records));
-    for (uint32_t i = 0; i < d->steps_count; i++) {
-        const struct vq_dataset_step *s = &d->steps[i];
-        fprintf(stderr, "  %-28s %6u -> %u%s%s\n", s->name, s->before, s->after,
-                s->note[0] == '\0' ? "" : "  ", s->note);
-    }
-    for (uint32_t i = 0; i < d->warnings_count; i++) {
-        fprintf(stderr, "  warning: %s\n", d->warnings[i]);
-    }
-}
 
 static bool must_confirm(const struct vq_run_words *w, const struct vq_job *job,
                          const struct vq_forecast *f)
@@ -160,6 +49,7 @@ static enum vq_status confirm(const struct vq_forecast *f, struct vq_error *err)
 
 static void stem(const char *path, char ret_stem[64])
 {
+    path = path == NULL ? "" : path;
     const char *slash = strrchr(path, '/');
     const char *from = slash == NULL ? path : slash + 1;
     size_t n = strcspn(from, ".");
@@ -191,8 +81,8 @@ static enum vq_status create_run(const struct vq_run_words *w, const struct vq_j
     struct tm tm;
     (void)localtime_r(&now, &tm);
     (void)strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
-    stem(job->persona.plan != NULL ? job->config->dialogues->personas : job->config->data.path,
-         base);
+    const struct vq_config *c = job->config;
+    stem(c->dialogues != NULL ? c->dialogues->personas : c->data.path, base);
     enum vq_status status = VQ_EXISTS;
     for (int i = 1; status == VQ_EXISTS && i < 100; i++) {
         (void)snprintf(made, sizeof(made), i == 1 ? "%s-%s" : "%s-%s-%d", base, when, i);
@@ -248,7 +138,8 @@ static enum vq_status check_before(const struct vq_run_words *w, const struct vq
     return must_confirm(w, job, forecast) ? confirm(forecast, err) : VQ_OK;
 }
 
-/* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left behind. */
+/* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left
+ * behind. */
 static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
                               const char *runs_dir, enum vq_run_end *ret_end, struct vq_error *err)
 {
@@ -296,7 +187,7 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
         return vq_cli_fail(status, &err);
     }
     if (!w->quiet || w->dry_run) {
-        say_data(job);
+        vq_cli_say_data(job);
     }
     if (!w->quiet || w->dry_run || must_confirm(w, job, forecast)) {
         vq_cli_say_estimate(job, forecast);

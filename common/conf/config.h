@@ -28,11 +28,10 @@
 #define VQ_EMBEDDER_BUILT_IN "offline-embed"     /* when no embedder is named */
 
 enum vq_conf_method {
-    VQ_METHOD_PRESET,
-    VQ_METHOD_VIBES,
-    VQ_METHOD_DISCOVER,
-    VQ_METHOD_JUDGE,  /* outputs are rated by criteria: no vibes, no fits */
-    VQ_METHOD_PERSONA /* subjects are led through dialogues, and their answers rated */
+#define VQ_METHOD_ROW(name, word, folder) VQ_METHOD_##name,
+#include "common/conf/methods.def"
+#undef VQ_METHOD_ROW
+    VQ_METHOD__COUNT
 };
 enum vq_preference_source {
     VQ_PREFERENCE_DATA, /* the data's column, if it has one */

@@ -9,7 +9,12 @@
 #include <string.h>
 
 /* The words of the enums, in the order of their constants: a word's place is its value. */
-#define method_words            "preset|vibes|discover|judge|persona"
+static const char method_list[] =
+#define VQ_METHOD_ROW(name, word, folder) "|" word
+#include "common/conf/methods.def"
+#undef VQ_METHOD_ROW
+    ;
+#define method_words            (method_list + 1)
 #define preference_words        "data|judge"
 #define clustering_words        "auto|always|never"
 #define linkage_words           "ward|average|complete"

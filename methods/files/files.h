@@ -37,12 +37,4 @@ bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_ca
 void vq_result_returned(struct vq_report_judge *judge, struct vq_span model);
 void vq_result_returned_free(struct vq_report_judge *judges, uint32_t count); /* NULL is fine */
 
-/* rubric.c: of method judge. */
-enum vq_status vq_rubric_results_write(const struct vq_results *results, bool *ret_missing,
-                                       struct vq_error *err) VQ_WARN_UNUSED;
-
-/* persona.c: of method persona. */
-enum vq_status vq_persona_results_write(const struct vq_results *results, bool *ret_missing,
-                                        struct vq_error *err) VQ_WARN_UNUSED;
-
 #endif

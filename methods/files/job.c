@@ -8,6 +8,7 @@
 #include "common/base/crash.h"
 #include "common/pack/data_file.h"
 #include "common/text/file.h"
+#include "methods/files/method_type.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,61 +42,27 @@ static enum vq_status load_table(struct vq_job *job, const struct vq_run_dir *ru
                          &job->tables[which], err);
 }
 
-/* Of one comparison, at most: every judge, every vibe, in the orders that are asked. */
-static uint64_t calls_each(const struct vq_config *c)
+enum vq_status vq_job_load_tables(struct vq_job *job, const struct vq_run_dir *run,
+                                  struct vq_error *err)
 {
-    size_t vibes = c->vibes_count;
-    if (c->method != VQ_METHOD_VIBES) {
-        (void)vq_preset_axes(&vibes);
-    }
-    return (uint64_t)vibes * c->judges_count * (c->judging.pair_rule == VQ_PAIR_FORWARD ? 1 : 2);
-}
-
-static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run,
-                                struct vq_error *err)
-{
-    if (job->config->method == VQ_METHOD_PERSONA) {
-        return vq_persona_job_load(&job->persona, job->config, run, err);
-    }
     VQ_TRY(load_table(job, run, 0, err));
     VQ_TRY(load_table(job, run, 1, err));
-    if (job->config->method == VQ_METHOD_JUDGE) {
-        return vq_rubric_job_load(&job->rubric, job->config, job->tables[0], run, err);
-    }
-    struct vq_dataset_settings settings = {.data = &job->config->data,
-                                           .seed = job->config->seed,
-                                           .pairs = job->config->pairs,
-                                           .calls_each = calls_each(job->config)};
-    memcpy(settings.models, job->config->models, sizeof(settings.models));
-    return vq_dataset_build(&settings, job->tables[0], job->tables[1], &job->dataset, err);
+    return run == NULL || job->config->data.image == NULL
+               ? VQ_OK
+               : vq_images_recall(&job->images, run, err);
 }
 
-static enum vq_status load_image(struct vq_job *job, unsigned file, uint32_t record,
+enum vq_status vq_job_load_image(struct vq_job *job, unsigned file, uint32_t record,
                                  struct vq_span *image, struct vq_error *err)
 {
     const struct vq_conf_data *d = &job->config->data;
+    if (image->bytes == 0) {
+        return VQ_OK;
+    }
     struct vq_image_from from = {.data_path = file == 0 ? d->path_abs : d->test_path_abs,
                                  .file = file,
                                  .line = job->tables[file]->lines[record - 1]};
-    return image->bytes == 0 ? VQ_OK : vq_images_load(&job->images, &from, image, err);
-}
-
-static enum vq_status load_images(struct vq_job *job, const struct vq_run_dir *run,
-                                  struct vq_error *err)
-{
-    if (job->config->data.image == NULL) {
-        return VQ_OK;
-    }
-    VQ_TRY(run == NULL ? VQ_OK : vq_images_recall(&job->images, run, err));
-    for (uint32_t i = 0; job->dataset != NULL && i < vq_dataset_count(job->dataset); i++) {
-        struct vq_data_row *row = &job->dataset->samples[i];
-        VQ_TRY(load_image(job, row->file, row->record, &row->image, err));
-    }
-    struct vq_rubric_data *rated = job->rubric.data;
-    for (uint32_t i = 0; rated != NULL && i < rated->rows_count; i++) {
-        VQ_TRY(load_image(job, 0, rated->rows[i].record, &rated->rows[i].image, err));
-    }
-    return VQ_OK;
+    return vq_images_load(&job->images, &from, image, err);
 }
 
 /* Who judges rows, and with them their images. */
@@ -193,26 +160,6 @@ static enum vq_status check_prompts_dir(const struct vq_job *job, struct vq_erro
     return status;
 }
 
-static enum vq_status load_axes(struct vq_job *job)
-{
-    size_t n = job->config->vibes_count;
-    const struct vq_axis *preset = NULL;
-    if (job->config->method != VQ_METHOD_VIBES) {
-        preset = vq_preset_axes(&n);
-    }
-    job->axes = vq_alloc(n, sizeof(*job->axes));
-    if (job->axes == NULL) {
-        return VQ_NOMEM;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct vq_conf_axis *own = preset == NULL ? &job->config->vibes[i] : NULL;
-        job->axes[i] =
-            preset != NULL ? preset[i] : (struct vq_axis){own->name, own->low, own->high};
-    }
-    job->axes_count = (uint32_t)n;
-    return VQ_OK;
-}
-
 static void find_offline(struct vq_job *job)
 {
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
@@ -257,73 +204,6 @@ static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Of more than two models a proposer sees one pair of them at a time. */
-static uint32_t topic_of(const struct vq_dataset *d, const struct vq_data_row *row)
-{
-    uint32_t pair = row->model[0] * VQ_MODELS_MAX + row->model[1];
-    uint32_t group = d->groups_count > 0 ? row->group : 0;
-    return vq_dataset_ranks(d) ? group * VQ_MODELS_MAX * VQ_MODELS_MAX + pair : group;
-}
-
-static enum vq_status fill_rows(struct vq_job *job)
-{
-    const struct vq_dataset *d = job->dataset;
-    uint32_t n = vq_dataset_count(d);
-    job->samples = vq_alloc(n, sizeof(*job->samples));
-    job->sample_ids = vq_alloc(n, sizeof(*job->sample_ids));
-    job->rows = vq_alloc(n, sizeof(*job->rows));
-    job->train = vq_alloc(d->train_count, sizeof(*job->train));
-    bool topics = d->groups_count > 0 || vq_dataset_ranks(d);
-    job->topics = topics ? vq_alloc(n, sizeof(*job->topics)) : NULL;
-    if (job->samples == NULL || job->sample_ids == NULL || job->rows == NULL ||
-        job->train == NULL || (topics && job->topics == NULL)) {
-        return VQ_NOMEM;
-    }
-    job->samples_count = n;
-    for (uint32_t i = 0; i < d->train_count; i++) {
-        job->train[i] = i; /* the data set has them in seeded order already */
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct vq_data_row *row = &d->samples[i];
-        job->samples[i] = (struct vq_sample){
-            .prompt = row->prompt, .a = row->a, .b = row->b, .image = row->image};
-        if (job->topics != NULL) {
-            job->topics[i] = topic_of(d, row);
-        }
-        vq_sample_identify(&job->samples[i], &job->sample_ids[i]);
-        bool vote = row->preference == VQ_PREFER_A || row->preference == VQ_PREFER_B;
-        uint32_t before = row->file == 1 ? d->records_read[0] : 0;
-        job->rows[i] = (struct vq_row){.group = row->question,
-                                       .record = before + row->record,
-                                       .model = {row->model[0], row->model[1]},
-                                       .preference = vote ? row->preference : (int8_t)0,
-                                       .test = row->split == VQ_SPLIT_TEST};
-    }
-    return VQ_OK;
-}
-
-static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
-{
-    uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
-    if (rows == NULL) {
-        return VQ_NOMEM;
-    }
-    for (uint32_t i = 0; i < job->samples_count; i++) {
-        rows[i] = i;
-    }
-    struct vq_stage stage = {.name = "rank",
-                             .kind = VQ_STAGE_RANK,
-                             .role = VQ_ROLE_JUDGE,
-                             .rows = rows,
-                             .rows_count = job->samples_count,
-                             .axes = job->axes,
-                             .axes_count = job->axes_count};
-    struct vq_grid_source source = vq_job_source(job);
-    enum vq_status status = vq_stage_grid_create(&source, &stage, &job->given, err);
-    vq_free(rows);
-    return status;
-}
-
 static enum vq_status check_image(const struct vq_job *job, const struct vq_template *template,
                                   enum vq_template_kind kind, struct vq_error *err)
 {
@@ -355,68 +235,13 @@ static enum vq_status load_templates(struct vq_job *job, const struct vq_run_dir
                              &job->templates[VQ_TEMPLATE_AS_IS], err);
 }
 
-enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion, struct vq_error *err)
-{
-    struct vq_rubric *rubric;
-    struct vq_stage_grid *given = NULL;
-    VQ_TRY(vq_rubric_job_make(&job->rubric, job->config, job->cast[VQ_ROLE_JUDGE].count, &rubric,
-                              err));
-    struct vq_grid_source source = vq_job_source(job);
-    enum vq_status status =
-        vq_stage_grid_create(&source, vq_rubric_stage_of(rubric, criterion), &given, err);
-    vq_rubric_destroy(&rubric); /* what the asking borrows are texts of the table */
-    if (status == VQ_OK) {
-        vq_stage_grid_destroy(&job->given);
-        job->given = given;
-    }
-    return status;
-}
-
-struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct vq_axis *axes,
-                                         uint32_t axes_count)
-{
-    return (struct vq_label_frame){.dataset = job->dataset,
-                                   .axes = axes,
-                                   .axes_count = axes_count,
-                                   .models = {job->config->models[0], job->config->models[1]},
-                                   .seed = job->config->seed};
-}
-
-/* The names of vibes that are yet to be discovered cannot be checked. */
-static enum vq_status load_human(struct vq_job *job, const struct vq_run_dir *run,
-                                 struct vq_error *err)
-{
-    struct vq_label_frame frame = vq_job_label_frame(job, job->axes, job->axes_count);
-    frame.other_vibes = job->config->method == VQ_METHOD_DISCOVER;
-    return vq_human_load(&job->human, job->config, &frame, run, err);
-}
-
 static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
-    VQ_TRY(load_data(job, run, err));
-    VQ_TRY(load_images(job, run, err));
+    VQ_TRY(job->method->load(job, run, err));
     VQ_TRY(load_templates(job, run, err));
-    if (job->config->method == VQ_METHOD_PERSONA) {
-        return load_cast(job, err);
-    }
-    if (job->config->method == VQ_METHOD_JUDGE) {
-        VQ_TRY(load_cast(job, err));
-        VQ_TRY(check_urls(job, err));
-        return vq_job_give(job, 0, err);
-    }
-    VQ_TRY(load_axes(job));
-    VQ_TRY(load_human(job, run, err));
     VQ_TRY(load_cast(job, err));
     VQ_TRY(check_urls(job, err));
-    VQ_TRY(fill_rows(job));
-    return ask_given(job, err);
-}
-
-/* A label of the data's own, for either model. */
-static bool has_labels(const struct vq_job *job)
-{
-    const uint32_t(*preferred)[4] = job->dataset->preferred;
-    return preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0;
+    return job->method->prepare == NULL ? VQ_OK : job->method->prepare(job, err);
 }
 
 int64_t vq_job_record(const struct vq_job *job, const struct vq_stage_grid *asking, uint32_t sample)
@@ -424,42 +249,30 @@ int64_t vq_job_record(const struct vq_job *job, const struct vq_stage_grid *aski
     if (asking->rows != NULL) {
         return job->dataset->samples[asking->rows[sample]].record;
     }
-    if (!vq_stage_rates(asking->kind) || job->config->method != VQ_METHOD_JUDGE) {
-        return -1;
-    }
-    uint32_t outputs = asking->kind == VQ_STAGE_PAIRWISE ? 1 : job->config->models_count;
-    return job->rubric.data->rows[sample / outputs].record;
+    return job->method->record == NULL ? -1 : job->method->record(job, asking, sample);
 }
 
 const char *vq_job_output(const struct vq_job *job, const struct vq_stage_grid *asking,
                           uint32_t sample)
 {
-    bool one = job->config->method == VQ_METHOD_JUDGE && vq_stage_rates(asking->kind) &&
-               asking->kind != VQ_STAGE_PAIRWISE;
-    return one ? job->config->models[sample % job->config->models_count] : NULL;
+    return job->method->output == NULL ? NULL : job->method->output(job, asking, sample);
 }
 
 enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb, struct vq_error *err)
 {
-    return job->config->method != VQ_METHOD_PERSONA
+    return job->method->no_rows == NULL
                ? VQ_OK
-               : vq_fail(err, VQ_INVALID,
-                         "%s is about the rows of a data file, and this is method: persona, which "
-                         "makes its own data; its dialogues are in dialogues.jsonl, its ratings in "
-                         "ratings.csv, its numbers in results.json",
-                         verb);
+               : vq_fail(err, VQ_INVALID, "%s is about the rows of a data file, and this is %s",
+                         verb, job->method->no_rows);
 }
 
 enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb, struct vq_error *err)
 {
     VQ_TRY(vq_job_needs_rows(job, verb, err));
-    return job->config->method != VQ_METHOD_JUDGE
+    return job->method->no_vibes == NULL
                ? VQ_OK
-               : vq_fail(err, VQ_INVALID,
-                         "%s is about vibes, and this is method: judge, which rates outputs by "
-                         "criteria and has none; its numbers are in results.json and report.html, "
-                         "its ratings in ratings.csv",
-                         verb);
+               : vq_fail(err, VQ_INVALID, "%s is about vibes, and this is %s", verb,
+                         job->method->no_vibes);
 }
 
 const char *vq_job_model(const struct vq_job *job, const struct vq_stage_grid *asking,
@@ -493,27 +306,6 @@ struct vq_grid_source vq_job_source(const struct vq_job *job)
                                    .generation = job->generation};
 }
 
-void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)
-{
-    const struct vq_dataset *d = job->dataset;
-    *ret_input = (struct vq_method_input){
-        .config = job->config,
-        .samples = job->samples,
-        .sample_ids = job->sample_ids,
-        .judges = job->cast[VQ_ROLE_JUDGE].judges,
-        .rows = job->rows,
-        .rows_count = job->samples_count,
-        .topics = job->topics,
-        .train = job->train,
-        .train_count = d->train_count,
-        .has_preferences = has_labels(job),
-        .judges_count = job->cast[VQ_ROLE_JUDGE].count,
-        .preference_judges_count = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count,
-        .first_order = job->given->first_order,
-        .embedder = job->cast[VQ_ROLE_EMBEDDER].count > 0,
-        .templates = (const struct vq_template *const *)job->templates};
-}
-
 static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_job,
                            struct vq_error *err)
 {
@@ -523,9 +315,9 @@ static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_jo
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     job->config = take_config;
+    job->method = vq_method_type_of(take_config);
     vq_buf_init(&job->data[0], 0);
     vq_buf_init(&job->data[1], 0);
-    vq_buf_init(&job->human.bytes, 0);
     *ret_job = job;
     return VQ_OK;
 }
@@ -589,11 +381,12 @@ void vq_job_destroy(struct vq_job **job)
     for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
         vq_template_destroy(&j->templates[k]);
     }
-    vq_rubric_job_free(&j->rubric, j->config);
-    vq_persona_job_free(&j->persona);
+    if (j->own != NULL && j->method->unload != NULL) {
+        j->method->unload(j);
+    }
+    vq_free(j->own);
     vq_dataset_destroy(&j->dataset);
     vq_images_free(&j->images);
-    vq_human_free(&j->human);
     for (int i = 0; i < 2; i++) {
         vq_table_destroy(&j->tables[i]);
         vq_buf_free(&j->data[i]);
@@ -606,10 +399,8 @@ void vq_job_destroy(struct vq_job **job)
 enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err)
 {
-    if (job->config->method == VQ_METHOD_PERSONA) {
-        VQ_TRY(vq_persona_job_keep(&job->persona, run, err));
-    } else {
-        const char *path = job->config->data.path_abs;
+    const char *path = job->config->data.path_abs;
+    if (job->tables[0] != NULL) {
         VQ_TRY(vq_run_dir_keep(run, VQ_JOB_DATA_COPY, vq_buf_span(&job->data[0]),
                                strcmp(path, VQ_DATA_STDIN) == 0 ? "" : path, err));
     }
@@ -618,23 +409,20 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
                                job->config->data.test_path_abs, err));
     }
     VQ_TRY(vq_images_keep(&job->images, run, err));
-    VQ_TRY(vq_human_keep(&job->human, job->config, run, err));
+    VQ_TRY(job->method->keep(job, run, err));
     for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
         if (job->templates[k] == NULL) {
             continue;
         }
         const char *name = vq_template_file((enum vq_template_kind)k);
-        char *path = NULL;
+        char *from = NULL;
         if (job->config->prompts_dir != NULL) {
-            VQ_TRY(vq_path_join(job->config->prompts_dir, name, &path));
+            VQ_TRY(vq_path_join(job->config->prompts_dir, name, &from));
         }
         enum vq_status status = vq_run_dir_keep(run, name, vq_template_text(job->templates[k]),
-                                                path == NULL ? "" : path, err);
-        vq_free(path);
+                                                from == NULL ? "" : from, err);
+        vq_free(from);
         VQ_TRY(status);
-    }
-    if (job->config->method == VQ_METHOD_JUDGE) {
-        VQ_TRY(vq_rubric_job_keep(&job->rubric, job->config, run, err));
     }
     char *yaml;
     size_t bytes;

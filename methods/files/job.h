@@ -8,13 +8,9 @@
 #include "coordinator/pools/run_pools.h"
 #include "coordinator/store/rundir/run_dir.h"
 #include "methods/data/dataset.h"
-#include "methods/files/human.h"
 #include "methods/files/images.h"
 #include "methods/grid/role_models.h"
 #include "methods/grid/stage_grid.h"
-#include "methods/persona/files/job.h"
-#include "methods/rubric/files/job.h"
-#include "methods/vibecheck/method.h"
 
 #define VQ_JOB_DATA_BYTES_MAX ((size_t)8 << 30)
 
@@ -22,33 +18,33 @@
 #define VQ_JOB_DATA_COPY "data"
 #define VQ_JOB_TEST_COPY "test"
 
+struct vq_method_type; /* methods/files/method_type.h */
+
 struct vq_job {
     struct vq_config *config;
+    const struct vq_method_type *method;
+    void *own;             /* the method's own data: vq_rubric_job_of, vq_persona_job_of ... */
     struct vq_buf data[2]; /* bytes of the data file and the test file */
     char data_sha256[2][65];
     struct vq_table *tables[2];
-    /* NULL: method judge, whose rows are in `rubric`, or method persona, which has none */
-    struct vq_dataset *dataset;
-    struct vq_images images;                           /* empty without data.image */
-    struct vq_rubric_job rubric;                       /* empty but for method judge */
-    struct vq_persona_job persona;                     /* empty but for method persona */
+    struct vq_dataset *dataset; /* pairs of outputs; NULL: the method compares none */
+    struct vq_images images;    /* empty without data.image */
     struct vq_template *templates[VQ_TEMPLATE__COUNT]; /* [REPAIR] NULL: repair off */
     struct vq_run_pools pools;
     struct vq_role_models cast[VQ_ROLE__COUNT];
     struct vq_sample *samples;
     struct vq_sample_id *sample_ids;
-    struct vq_row *rows; /* facts for the numbers */
+    struct vq_row *rows; /* facts for the numbers (methods/vibecheck) */
     uint32_t samples_count;
     uint32_t *train;     /* samples that train, in seeded random order */
     uint32_t *topics;    /* a number for each sample's value of data.group; NULL: no such column */
     uint32_t generation; /* of --retry-failed */
     bool needs_offline;  /* a model of the built-in server */
     const char *judge_kind;
-    struct vq_human_job human;
     struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
     uint32_t axes_count;
-    /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one
-     * kind of criteria (vq_job_give). NULL: method persona, whose prompts are made of answers */
+    /* For verbs that show a prompt: a stage whose questions do not depend on answers. NULL: there
+     * is none */
     struct vq_stage_grid *given;
 };
 
@@ -68,37 +64,35 @@ enum vq_status vq_job_add_other_roles(struct vq_job *job, struct vq_error *err) 
 enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Method judge: makes `given` the first stage that asks this criterion of the configuration. */
-enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion,
-                           struct vq_error *err) VQ_WARN_UNUSED;
-
 /* Of which record of the data a sample of an asking is; negative: a prompt of the method's own. */
 int64_t vq_job_record(const struct vq_job *job, const struct vq_stage_grid *asking,
                       uint32_t sample);
 /* Which output a sample is, where outputs are rated one by one; else NULL. */
 const char *vq_job_output(const struct vq_job *job, const struct vq_stage_grid *asking,
                           uint32_t sample);
-/* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes, or without rows at
- * all; VQ_OK for all others. */
 /* The model whose output is A (side 0) or B (1) of the sample. */
 const char *vq_job_model(const struct vq_job *job, const struct vq_stage_grid *asking,
                          uint32_t sample, uint32_t side);
 /* VQ_INVALID: the run ranks more than two models. */
 enum vq_status vq_job_needs_two(const struct vq_config *config, const char *verb,
                                 struct vq_error *err) VQ_WARN_UNUSED;
+/* VQ_INVALID with a sentence: the run has no vibes, or no data rows. */
 enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 
-/* People's labels of this job's samples on these axes, which are borrowed. */
-struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct vq_axis *axes,
-                                         uint32_t axes_count);
-
 /* What the stages of the job are made of: for a grid. Borrows from the job. */
 struct vq_grid_source vq_job_source(const struct vq_job *job);
 
-/* What the method walks on; not of method judge or persona. Borrows from the job. */
-void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);
+/* ---- for the methods' own readers ---- */
+
+/* Reads data and test file into job->tables, and the run's copies of images. */
+enum vq_status vq_job_load_tables(struct vq_job *job, const struct vq_run_dir *run,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+/* Replaces what a cell of data.image names by what is sent for it; an empty cell stays. `file`: 0
+ * data, 1 test. */
+enum vq_status vq_job_load_image(struct vq_job *job, unsigned file, uint32_t record,
+                                 struct vq_span *image, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -10,7 +10,7 @@ static enum vq_status write_results(void *ctx, const struct vq_run_answers *answ
     const struct vq_job_work *work = ctx;
     work->job->generation = answers->generation;
     struct vq_results results = {.job = work->job,
-                                 .course = &work->method,
+                                 .method = &work->method,
                                  .calls = answers->calls,
                                  .run = answers->run,
                                  .dir = answers->dir,

@@ -1,32 +1,44 @@
-/* One place that knows which script carries out which method. Not its job: the script's stages. */
+/* The methods by the words of the configuration, as common/conf/methods.def lists them; their
+ * scripts and results. Not its job: anything that one method does otherwise than another
+ * (methods/files/method_type.h). */
 #include "methods/files/method_script.h"
 
-enum vq_status vq_method_script_open(const struct vq_job *job, struct vq_method_script *ret_course,
+#include "methods/files/method_type.h"
+#include "methods/files/results.h"
+
+#define VQ_METHOD_ROW(name, word, folder) extern const struct vq_method_type vq_##folder##_method;
+#include "common/conf/methods.def"
+#undef VQ_METHOD_ROW
+
+const struct vq_method_type *vq_method_type_of(const struct vq_config *config)
+{
+    static const struct vq_method_type *const types[VQ_METHOD__COUNT] = {
+#define VQ_METHOD_ROW(name, word, folder) &vq_##folder##_method,
+#include "common/conf/methods.def"
+#undef VQ_METHOD_ROW
+    };
+    return types[config->method];
+}
+
+enum vq_status vq_method_script_open(const struct vq_job *job, struct vq_method_script *ret_script,
                                      struct vq_error *err)
 {
-    struct vq_method_script course = {.method = NULL};
-    if (job->config->method == VQ_METHOD_JUDGE) {
-        VQ_TRY(vq_rubric_job_make(&job->rubric, job->config, job->cast[VQ_ROLE_JUDGE].count,
-                                  &course.rubric, err));
-        course.script = vq_rubric_script(course.rubric);
-    } else if (job->config->method == VQ_METHOD_PERSONA) {
-        VQ_TRY(vq_persona_job_make(&job->persona, job->config, job->templates[VQ_TEMPLATE_PERSONA],
-                                   job->cast[VQ_ROLE_JUDGE].count, &course.persona, err));
-        course.script = vq_persona_script(course.persona);
-    } else {
-        struct vq_method_input input;
-        vq_job_method_input(job, &input);
-        VQ_TRY(vq_method_create(&input, &course.method, err));
-        course.script = vq_vibecheck_script(course.method);
-    }
-    *ret_course = course;
+    struct vq_method_script script = {.type = job->method};
+    VQ_TRY(job->method->open(job, &script.state, &script.script, err));
+    *ret_script = script;
     return VQ_OK;
 }
 
-void vq_method_script_close(struct vq_method_script *course)
+void vq_method_script_close(struct vq_method_script *script)
 {
-    vq_method_destroy(&course->method);
-    vq_rubric_destroy(&course->rubric);
-    vq_persona_destroy(&course->persona);
-    *course = (struct vq_method_script){.method = NULL};
+    if (script->type != NULL) {
+        script->type->close(script->state);
+    }
+    *script = (struct vq_method_script){.type = NULL};
+}
+
+enum vq_status vq_results_write(const struct vq_results *results, bool *ret_missing,
+                                struct vq_error *err)
+{
+    return results->method->type->results(results, ret_missing, err);
 }

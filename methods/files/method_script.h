@@ -1,5 +1,5 @@
-/* What a job asks from its first stage to its last: the script that its method is, and what comes
- * of it. */
+/* A job's method at work: its script, and the state behind the script that its results are made
+ * of. */
 #ifndef VQ_METHODS_FILES_METHOD_SCRIPT_H
 #define VQ_METHODS_FILES_METHOD_SCRIPT_H
 
@@ -8,15 +8,14 @@
 
 /* All NULL: closed. */
 struct vq_method_script {
-    struct vq_method *method;   /* one of the three */
-    struct vq_rubric *rubric;   /* method: judge */
-    struct vq_persona *persona; /* method: persona */
+    const struct vq_method_type *type;
+    void *state; /* owned; what it is, the method knows */
     struct vq_script script;
 };
 
-/* Borrows from the job. The caller closes *ret_course. */
-enum vq_status vq_method_script_open(const struct vq_job *job, struct vq_method_script *ret_course,
+/* Borrows from the job. The caller closes *ret_script. */
+enum vq_status vq_method_script_open(const struct vq_job *job, struct vq_method_script *ret_script,
                                      struct vq_error *err) VQ_WARN_UNUSED;
-void vq_method_script_close(struct vq_method_script *course);
+void vq_method_script_close(struct vq_method_script *script);
 
 #endif

@@ -157,8 +157,8 @@ enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
         w.script = *script;
     } else {
         vq_stats_init();
-        VQ_TRY(vq_method_script_open(job, &replay.course, err));
-        w.script = replay.course.script;
+        VQ_TRY(vq_method_script_open(job, &replay.method, err));
+        w.script = replay.method.script;
     }
     enum vq_status status = walk_script(&w);
     if (status != VQ_OK) {
@@ -171,7 +171,7 @@ enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
 
 void vq_replay_free(struct vq_replay *replay)
 {
-    vq_method_script_close(&replay->course);
+    vq_method_script_close(&replay->method);
     for (uint32_t i = 0; i < replay->stages_count; i++) {
         vq_stage_grid_destroy(&replay->stages[i]);
     }

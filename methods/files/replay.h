@@ -14,7 +14,7 @@ struct vq_undecided {
 };
 
 struct vq_replay {
-    struct vq_method_script course; /* at its end when `whole` */
+    struct vq_method_script method; /* at its end when `whole` */
     bool whole;                     /* every stage could be walked */
     /* not whole: where the walk ended, since what comes after depends on its answers */
     char stage[VQ_STAGE_NAME_BYTES];
@@ -31,7 +31,7 @@ struct vq_replay {
     size_t undecided_count, undecided_cap;
 };
 
-/* `script` NULL: the one that the job's method is; else one beside the run, and `course` stays
+/* `script` NULL: the one that the job's method is; else one beside the run, and `method` stays
  * closed. `job`'s generation is that of the run (`vq_calls_read_run`). Ranking stages go on with
  * what is decided, the rest is missing; stages of texts and vectors need all their answers. The
  * caller frees *ret_replay. */

@@ -13,7 +13,7 @@
 /* Borrowed. */
 struct vq_results {
     const struct vq_job *job;
-    const struct vq_method_script *course; /* that has no stage left */
+    const struct vq_method_script *method; /* its script has no stage left */
     struct vq_calls *calls;
     const struct vq_id *run; /* whose answers */
     const struct vq_run_dir *dir;

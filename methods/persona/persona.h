@@ -12,6 +12,8 @@
 #include "common/conf/config.h"
 #include "common/conf/queries_file.h"
 #include "common/judge/criteria.h"
+#include "common/judge/template.h"
+#include "common/judge/verdict.h"
 #include "methods/persona/items.h"
 #include "methods/plan/forecast.h"
 #include "methods/script.h"

@@ -4,6 +4,8 @@
  * (forecast_calls.c), and where tokens, latencies and limits come from (the shell). */
 #include "methods/plan/forecast.h"
 
+#include "common/text/fmt.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -484,4 +486,27 @@ struct vq_forecast_bounded vq_forecast_budget(const struct vq_forecast *f, doubl
 struct vq_forecast_bounded vq_forecast_deadline(const struct vq_forecast *f, double seconds)
 {
     return go_with(f, false, seconds);
+}
+
+uint64_t vq_forecast_calls_of(const struct vq_forecast *f, enum vq_role role)
+{
+    double calls = 0;
+    for (uint32_t i = 0; i < f->lines_count; i++) {
+        calls += f->lines[i].role == role ? f->lines[i].calls.most : 0;
+    }
+    return (uint64_t)calls;
+}
+
+void vq_forecast_show_total(const struct vq_forecast *f, struct vq_buf *out)
+{
+    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], reply[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
+    vq_buf_printf(out, "At most %s calls, about %s tokens in and %s out",
+                  vq_fmt_count((uint64_t)f->all.calls.most, calls),
+                  vq_fmt_count((uint64_t)f->all.tokens_in.expected, in),
+                  vq_fmt_count((uint64_t)f->all.tokens_out.expected, reply));
+    if (f->all.usd.expected > 0) {
+        vq_buf_printf(out, ", about %s%s", vq_fmt_dollars(f->all.usd.expected, usd),
+                      f->all.priced ? "" : " for the models with a price");
+    }
+    vq_buf_printf(out, ":\n");
 }

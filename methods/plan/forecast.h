@@ -2,14 +2,15 @@
  * can be, what is expected, and the most. Pure arithmetic over what the shell has counted, looked
  * up and rendered (methods/plan/files/forecast.h).
  *
- * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known
- * already is counted task by task, one that depends on answers by the bounds that the settings
- * give. A retry after a failed call is in no number. */
+ * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known already
+ * is counted task by task, one that depends on answers by the bounds that the settings give. A
+ * retry after a failed call is in no number. */
 #ifndef VQ_METHODS_PLAN_FORECAST_H
 #define VQ_METHODS_PLAN_FORECAST_H
 
+#include "common/conf/config.h"
+#include "methods/stage.h"
 #include "methods/stats/intervals/power.h"
-#include "methods/vibecheck/method.h"
 
 #define VQ_FORECAST_NAME_BYTES 64
 #define VQ_FORECAST_STAGES_MAX 512u /* stages that are not known yet; config bounds iterations */
@@ -25,13 +26,9 @@ bool vq_range_is_exact(struct vq_range a);
 
 /* ---- what is not known yet ---- */
 
-struct vq_forecast_facts {
-    const struct vq_config *config;
-    uint32_t train, test;      /* rows */
-    uint32_t axes;             /* given ones; the presets where vibes are discovered */
-    bool labels;               /* judges label the rows first */
-    bool embedder;             /* somebody embeds */
-    uint32_t iteration;        /* of discovery, from 1: the last one that is known to happen */
+/* What the known stages have shown of discovery's iterations. */
+struct vq_forecast_seen {
+    uint32_t iteration;        /* from 1: the last one that is known to happen */
     const uint32_t *evaluated; /* vibes that are ranked in iteration i + 1, as far as it is known */
     uint32_t evaluated_count;
 };
@@ -60,11 +57,6 @@ struct vq_forecast_stage {
     struct vq_range unread; /* asked only for what could not be read in joint answers */
     double answers;         /* BYTES: of subjects, that stand in each prompt, on average */
 };
-
-/* Every stage that the method may come to, in its order. `ret_stages` has room for
- * VQ_FORECAST_STAGES_MAX. */
-uint32_t vq_forecast_stages(const struct vq_forecast_facts *facts,
-                            struct vq_forecast_stage *ret_stages);
 
 /* ---- limits, prices, figures ---- */
 
@@ -191,6 +183,11 @@ void vq_forecast_figure(struct vq_forecast *forecast);
  * stage. */
 struct vq_forecast_sums vq_forecast_stage_sums(const struct vq_forecast *forecast, uint32_t first,
                                                struct vq_range *ret_seconds, uint32_t *ret_next);
+
+/* The most calls of all models in a role. */
+uint64_t vq_forecast_calls_of(const struct vq_forecast *forecast, enum vq_role role);
+/* "At most 1,200 calls, about 300 k tokens in and 100 k out, about $2:" */
+void vq_forecast_show_total(const struct vq_forecast *forecast, struct vq_buf *out);
 
 enum vq_forecast_verdict {
     VQ_HOLDS_SURELY,  /* also at the most */

@@ -358,7 +358,7 @@ static void say_differs(void *ctx, const char *file, const char *how)
 static enum vq_status check_results(struct vq_verifying *v)
 {
     struct vq_results results = {.job = v->in->job,
-                                 .course = &v->replay.course,
+                                 .method = &v->replay.method,
                                  .calls = v->in->calls,
                                  .run = v->uid,
                                  .dir = v->in->dir,

@@ -3,6 +3,7 @@
 #ifndef VQ_METHODS_PERSONA_FILES_JOB_H
 #define VQ_METHODS_PERSONA_FILES_JOB_H
 
+#include "methods/files/results.h"
 #include "methods/persona/human.h"
 #include "methods/persona/persona.h"
 #include "methods/rubric/files/job.h"
@@ -56,5 +57,14 @@ enum vq_status vq_persona_job_make(const struct vq_persona_job *job, const struc
                                    const struct vq_template *template, uint32_t judges,
                                    struct vq_persona **ret_persona,
                                    struct vq_error *err) VQ_WARN_UNUSED;
+
+/* results.c */
+enum vq_status vq_persona_results_write(const struct vq_results *results, bool *ret_missing,
+                                        struct vq_error *err) VQ_WARN_UNUSED;
+
+/* method.c */
+extern const struct vq_method_type vq_persona_method;
+/* NULL: the job is another method's. */
+const struct vq_persona_job *vq_persona_job_of(const struct vq_job *job);
 
 #endif

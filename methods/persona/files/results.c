@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "coordinator/store/calls/lookup.h"
 #include "methods/files/files.h"
+#include "methods/persona/files/job.h"
 #include "methods/persona/files/probes.h"
 #include "methods/persona/report/report.h"
 #include "methods/report/html.h"
@@ -340,30 +341,31 @@ enum vq_status vq_persona_results_write(const struct vq_results *results, bool *
                                         struct vq_error *err)
 {
     const struct vq_job *job = results->job;
+    const struct vq_persona_job *own = vq_persona_job_of(job);
     struct rates w = {.of = results,
-                      .job = &job->persona,
-                      .persona = results->course->persona,
+                      .job = own,
+                      .persona = results->method->state,
                       .judges_count = job->cast[VQ_ROLE_JUDGE].count,
                       .err = err};
     struct vq_persona_numbers *numbers = NULL;
     const char *measured = job->config->dialogues->measured_name;
     enum vq_status status = read_all(&w);
     if (status == VQ_OK) {
-        struct vq_persona_study study = {.plan = job->persona.plan,
+        struct vq_persona_study study = {.plan = own->plan,
                                          .tokens = w.tokens,
                                          .human = w.human,
                                          .criteria = w.criteria,
-                                         .criteria_count = job->persona.rubrics_count,
+                                         .criteria_count = own->rubrics_count,
                                          .judges = w.judges_count,
                                          .rated = vq_persona_rated(w.persona),
                                          .rated_count = vq_persona_rated_count(w.persona),
                                          .values = w.values,
                                          .statuses = w.statuses,
-                                         .labels = job->persona.labels,
-                                         .subjects = job->persona.subjects,
+                                         .labels = own->labels,
+                                         .subjects = own->subjects,
                                          .measured_name = measured == NULL ? "measured" : measured,
-                                         .measured = job->persona.measured,
-                                         .measured_count = job->persona.measured_count};
+                                         .measured = own->measured,
+                                         .measured_count = own->measured_count};
         status = vq_persona_numbers_compute(&study, &numbers, err);
         if (status == VQ_OK) {
             status = write_all(&w, &study, numbers);

@@ -8,6 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "methods/files/method_script.h"
+#include "methods/files/method_type.h"
 #include "methods/grid/answers.h"
 #include "methods/plan/files/parts.h"
 #include "methods/stats/stats.h"
@@ -37,10 +38,10 @@ struct walk {
     size_t lines_cap;
     struct vq_learning *learning;
     struct vq_script script;
-    const struct vq_persona *persona; /* NULL: another method */
-    struct vq_forecast_facts facts;
-    uint32_t evaluated[ITERATIONS_MAX];
-    struct vq_forecast_stage *stages; /* that the method may come to */
+    struct vq_method_script method;
+    struct vq_forecast_seen seen;
+    uint32_t evaluated[ITERATIONS_MAX]; /* of `seen` */
+    struct vq_forecast_stage *stages;   /* that the method may come to */
     uint32_t stages_count;
     uint32_t stages_at;             /* those before it are known or passed over */
     uint32_t stage_no;              /* of the next one */
@@ -181,7 +182,7 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     } else {
         bytes = vq_range_of(0);
     }
-    fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role, w->facts.axes));
+    fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role, w->job->axes_count));
     bool fewer = w->open[0] != '\0' && w->open_kind == VQ_STAGE_PREFER &&
                  w->job->config->data.ties == VQ_TIES_DROP_ALL;
     if (fewer) { /* rows that are judged ties will not be asked about */
@@ -206,15 +207,15 @@ static uint32_t iteration_of(const char *name)
 static void note_stage(struct walk *w, const struct vq_stage *stage)
 {
     uint32_t iteration = iteration_of(stage->name);
-    if (iteration > w->facts.iteration) {
-        w->facts.iteration = iteration;
+    if (iteration > w->seen.iteration) {
+        w->seen.iteration = iteration;
     }
     bool ranks = strncmp(stage->name, "rank ", 5) == 0 && stage->kind == VQ_STAGE_RANK &&
                  strstr(stage->name, "one by one") == NULL;
     if (ranks && iteration > 0 && iteration <= ITERATIONS_MAX &&
-        iteration > w->facts.evaluated_count) {
+        iteration > w->seen.evaluated_count) {
         w->evaluated[iteration - 1] = stage->axes_count;
-        w->facts.evaluated_count = iteration;
+        w->seen.evaluated_count = iteration;
     }
     bool batches = stage->kind == VQ_STAGE_TEXT && stage->role == VQ_ROLE_PROPOSER &&
                    w->batch_bytes <= 0 && stage->prompts_count > 0;
@@ -337,7 +338,7 @@ static enum vq_status walk_known(struct walk *w, bool *ret_ended)
 static enum vq_status row_bytes(const struct walk *w, const struct vq_forecast_stage *s,
                                 uint32_t model, struct vq_range *ret_bytes)
 {
-    uint32_t n = w->job->samples_count, train = w->facts.train;
+    uint32_t n = w->job->samples_count, train = w->job->dataset->train_count;
     uint32_t from = s->shape == VQ_SHAPE_TEST ? train : 0;
     uint32_t until = s->shape == VQ_SHAPE_TRAIN ? train : n;
     float *weights = vq_alloc(n, sizeof(*weights));
@@ -465,12 +466,17 @@ static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_sta
     return VQ_OK;
 }
 
+static void find_stages(struct walk *w)
+{
+    const struct vq_method_type *type = w->method.type;
+    w->stages_count =
+        type->stages == NULL ? 0 : type->stages(w->job, w->method.state, &w->seen, w->stages);
+}
+
 static enum vq_status walk_unknown(struct walk *w)
 {
     const struct vq_config *c = w->job->config;
-    if (w->persona == NULL) { /* more is known by now */
-        w->stages_count = vq_forecast_stages(&w->facts, w->stages);
-    }
+    find_stages(w); /* more is known by now */
     for (uint32_t i = w->stages_at; i < w->stages_count; i++) {
         const struct vq_forecast_stage *s = &w->stages[i];
         if (s->cells.most + s->unread.most <= 0 || w->job->cast[s->role].count == 0) {
@@ -490,39 +496,14 @@ static enum vq_status walk_unknown(struct walk *w)
 
 /* ---- outside ---- */
 
-/* What the call-count model goes by; a run of method judge is known whole. */
-static void fill_facts(struct walk *w)
-{
-    struct vq_method_input input;
-    if (w->persona != NULL) {
-        w->stages_count = vq_persona_forecast(vq_persona_input(w->persona), w->stages);
-        return;
-    }
-    if (w->job->dataset == NULL) {
-        return;
-    }
-    vq_job_method_input(w->job, &input);
-    w->facts = (struct vq_forecast_facts){
-        .config = w->job->config,
-        .train = w->job->dataset->train_count,
-        .test = w->job->samples_count - w->job->dataset->train_count,
-        .axes = w->job->axes_count,
-        .labels = w->job->config->preference == VQ_PREFERENCE_JUDGE && !input.has_preferences,
-        .embedder = input.embedder,
-        .iteration = 1,
-        .evaluated = w->evaluated};
-    w->stages_count = vq_forecast_stages(&w->facts, w->stages);
-}
-
 static enum vq_status walk_all(struct walk *w)
 {
-    struct vq_method_script course;
     bool ended = false;
     vq_stats_init();
-    VQ_TRY(vq_method_script_open(w->job, &course, w->err));
-    w->script = course.script;
-    w->persona = course.persona;
-    fill_facts(w);
+    VQ_TRY(vq_method_script_open(w->job, &w->method, w->err));
+    w->script = w->method.script;
+    w->seen = (struct vq_forecast_seen){.iteration = 1, .evaluated = w->evaluated};
+    find_stages(w);
     enum vq_status status = VQ_OK;
     if (w->calls != NULL) {
         status = vq_learn_ledger(w->learning, w->calls, w->err);
@@ -530,41 +511,11 @@ static enum vq_status walk_all(struct walk *w)
     if (status == VQ_OK) {
         status = walk_known(w, &ended);
     }
-    if (status == VQ_OK && !ended && (course.method != NULL || course.persona != NULL)) {
+    if (status == VQ_OK && !ended) {
         status = walk_unknown(w);
     }
-    vq_method_script_close(&course);
+    vq_method_script_close(&w->method);
     return status;
-}
-
-/* The vibes that are tested on the rows that decide: at most the final ones. */
-static enum vq_status fill_power(const struct vq_job *job, struct vq_forecast *f)
-{
-    const struct vq_conf_vibecheck *c = &job->config->vibecheck;
-    if (job->dataset == NULL || vq_config_ranks(job->config)) { /* it is of two models */
-        return VQ_OK;
-    }
-    uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER ? c->num_eval_vibes * c->iterations
-                                                               : job->axes_count;
-    vibes = c->num_final_vibes > 0 && c->num_final_vibes < vibes ? c->num_final_vibes : vibes;
-    bool split = job->samples_count > job->dataset->train_count;
-    uint32_t *groups = vq_alloc(job->samples_count, sizeof(*groups));
-    if (groups == NULL) {
-        return VQ_NOMEM;
-    }
-    size_t n = 0;
-    for (uint32_t i = 0; i < job->samples_count; i++) {
-        if (!job->rows[i].excluded && job->rows[i].test == split) {
-            groups[n++] = job->rows[i].group;
-        }
-    }
-    size_t units = vq_power_units(groups, n);
-    vq_free(groups);
-    if (units == SIZE_MAX) {
-        return VQ_NOMEM;
-    }
-    f->power = vq_power_plan(units, vibes > 0 ? vibes : 1);
-    return VQ_OK;
 }
 
 enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls,
@@ -578,8 +529,8 @@ enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls
         goto done;
     }
     status = vq_forecast_fill_limits(job, f);
-    if (status == VQ_OK) {
-        status = fill_power(job, f);
+    if (status == VQ_OK && job->method->power != NULL) {
+        status = job->method->power(job, &f->power);
     }
     if (status != VQ_OK) {
         goto done;

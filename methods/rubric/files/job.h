@@ -3,7 +3,7 @@
 #ifndef VQ_METHODS_RUBRIC_FILES_JOB_H
 #define VQ_METHODS_RUBRIC_FILES_JOB_H
 
-#include "coordinator/store/rundir/run_dir.h"
+#include "methods/files/results.h"
 #include "methods/rubric/rubric.h"
 
 struct vq_rubric_job {
@@ -30,5 +30,17 @@ void vq_rubric_job_free(struct vq_rubric_job *job, const struct vq_config *confi
 enum vq_status vq_rubric_job_make(const struct vq_rubric_job *job, const struct vq_config *config,
                                   uint32_t judges, struct vq_rubric **ret_rubric,
                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+/* results.c */
+enum vq_status vq_rubric_results_write(const struct vq_results *results, bool *ret_missing,
+                                       struct vq_error *err) VQ_WARN_UNUSED;
+
+/* method.c */
+extern const struct vq_method_type vq_rubric_method;
+/* NULL: the job is another method's. */
+const struct vq_rubric_job *vq_rubric_job_of(const struct vq_job *job);
+/* Makes job->given the first stage that asks this criterion of the configuration. */
+enum vq_status vq_rubric_give(struct vq_job *job, uint32_t criterion,
+                              struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "coordinator/store/calls/lookup.h"
 #include "methods/report/html.h"
+#include "methods/rubric/files/job.h"
 #include "methods/rubric/report/report.h"
 
 #include <math.h>
@@ -172,7 +173,7 @@ static enum vq_status write_all(struct ratings *w, const struct vq_rubric_number
     bool counted = vq_result_calls(w->of, &calls);
     struct vq_rubric_report r = {.config = job->config,
                                  .rubric = w->rubric,
-                                 .data = job->rubric.data,
+                                 .data = vq_rubric_job_of(job)->data,
                                  .numbers = numbers,
                                  .readings = w->readings,
                                  .judges = w->judges,
@@ -187,8 +188,8 @@ static enum vq_status write_all(struct ratings *w, const struct vq_rubric_number
     if (w->of->differs == NULL) {
         VQ_TRY(write_page(w->of, &r, w->err));
     }
-    VQ_TRY(
-        vq_result_files(w->of, files, VQ_COUNT(files), &r, job->rubric.data->rows_count, w->err));
+    VQ_TRY(vq_result_files(w->of, files, VQ_COUNT(files), &r,
+                           vq_rubric_job_of(job)->data->rows_count, w->err));
     return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, w->err);
 }
 
@@ -206,13 +207,13 @@ enum vq_status vq_rubric_results_write(const struct vq_results *results, bool *r
                                        struct vq_error *err)
 {
     const struct vq_job *job = results->job;
-    struct ratings w = {.of = results, .rubric = results->course->rubric, .err = err};
+    struct ratings w = {.of = results, .rubric = results->method->state, .err = err};
     struct vq_rubric_numbers *numbers = NULL;
     enum vq_status status = open_ratings(&w);
     if (status == VQ_OK) {
         name_judges(&w);
         struct vq_rubric_numbers_input input = {.rubric = w.rubric,
-                                                .data = job->rubric.data,
+                                                .data = vq_rubric_job_of(job)->data,
                                                 .readings = w.readings,
                                                 .seed = job->config->seed,
                                                 .draws = job->config->regression.bootstrap_draws};

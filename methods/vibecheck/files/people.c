@@ -23,7 +23,7 @@ static enum vq_status fill(const struct vq_job *job, struct vq_span bytes, bool 
 {
     struct vq_label_frame any = *frame;
     any.other_vibes = true;
-    VQ_TRY(vq_human_apply(&job->human, job->config, &any, people, ret_others, err));
+    VQ_TRY(vq_human_apply(job->own, job->config, &any, people, ret_others, err));
     return labelled ? read_labels(bytes, &any, people, err) : VQ_OK;
 }
 

@@ -3,6 +3,7 @@
 #define VQ_METHODS_VIBECHECK_FILES_PEOPLE_H
 
 #include "methods/files/job.h"
+#include "methods/vibecheck/files/human.h"
 #include "methods/vibecheck/labels.h"
 
 #define VQ_PEOPLE_FILE      "labels.csv" /* in the run's folder */

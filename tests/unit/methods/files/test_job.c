@@ -1,5 +1,6 @@
 /* A job from a configuration: the grid, who the providers are, what a run would send, what its workers are told. */
 #include "methods/plan/files/forecast.h"
+#include "methods/rubric/files/job.h"
 
 #include "common/base/alloc.h"
 #include "common/text/file.h"
@@ -108,14 +109,14 @@ static void criteria_are_asked_in_stages_of_their_kind(void **state)
     struct vq_job *job = made("judges: [offline-a, offline-b]\nrating: {repeats: 3}\ncriteria:\n"
                               "- refusal\n- {name: L, kind: likert, rubric: r}\n- general\n");
     assert_null(job->dataset);
-    assert_int_equal(job->rubric.data->rows_count, 10);
+    assert_int_equal(vq_rubric_job_of(job)->data->rows_count, 10);
     assert_int_equal(job->given->kind, VQ_STAGE_BINARY); /* of the first criterion */
     assert_int_equal(job->given->plan.grid.samples, 20);
     assert_int_equal(job->given->plan.repeat, 0);
     assert_int_equal(job->given->plan.generation, 1);
     assert_int_equal(vq_job_record(job, job->given, 5), 3);
     assert_string_equal(vq_job_output(job, job->given, 5), "b");
-    assert_int_equal(vq_job_give(job, 2, NULL), VQ_OK);
+    assert_int_equal(vq_rubric_give(job, 2, NULL), VQ_OK);
     assert_int_equal(job->given->kind, VQ_STAGE_PAIRWISE);
     assert_int_equal(vq_job_record(job, job->given, 5), 6);
     assert_null(vq_job_output(job, job->given, 5));
@@ -159,7 +160,7 @@ static void a_criterion_of_a_file_says_its_kind(void **state)
             fail_msg("%s\nwithout %s", err.text, files[i].what);
         }
         if (status == VQ_OK) {
-            assert_string_equal(job->rubric.criteria[0].name, "Blue");
+            assert_string_equal(vq_rubric_job_of(job)->criteria[0].name, "Blue");
         }
         vq_job_destroy(&job);
     }

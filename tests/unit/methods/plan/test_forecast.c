@@ -1,5 +1,5 @@
 /* A forecast's arithmetic: the call-count model against worked numbers, prices, which limit binds, how far money and time go. */
-#include "methods/plan/forecast.h"
+#include "methods/vibecheck/forecast.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,13 +46,13 @@ static const struct vq_forecast_stage *named(uint32_t count, const char *name)
 static uint32_t list(const struct vq_config *config, uint32_t train, uint32_t test,
                      uint32_t iteration)
 {
-    struct vq_forecast_facts facts = {.config = config,
-                                      .train = train,
-                                      .test = test,
-                                      .axes = 10,
-                                      .embedder = true,
-                                      .iteration = iteration};
-    return vq_forecast_stages(&facts, stages);
+    struct vq_vibecheck_facts facts = {.config = config,
+                                       .train = train,
+                                       .test = test,
+                                       .axes = 10,
+                                       .embedder = true,
+                                       .seen.iteration = iteration};
+    return vq_vibecheck_forecast(&facts, stages);
 }
 
 static double most_of(uint32_t count, enum vq_role role)
@@ -90,14 +90,14 @@ static void what_was_ranked_is_no_guess(void **state)
     (void)state;
     struct vq_config *c = config_of("method: discover\n");
     const uint32_t evaluated[] = {3};
-    struct vq_forecast_facts facts = {.config = c,
-                                      .train = 100,
-                                      .test = 50,
-                                      .axes = 10,
-                                      .iteration = 1,
-                                      .evaluated = evaluated,
-                                      .evaluated_count = 1};
-    uint32_t n = vq_forecast_stages(&facts, stages);
+    struct vq_vibecheck_facts facts = {.config = c,
+                                       .train = 100,
+                                       .test = 50,
+                                       .axes = 10,
+                                       .seen.iteration = 1,
+                                       .seen.evaluated = evaluated,
+                                       .seen.evaluated_count = 1};
+    uint32_t n = vq_vibecheck_forecast(&facts, stages);
     assert_true(vq_range_is_exact(named(n, "rank 1")->cells));
     near(named(n, "rank 1")->cells.most, 300);
     near(named(n, "test")->cells.least, 0);

@@ -1,6 +1,6 @@
 /* What people said of vibes, as the configuration gives it (`human`). */
-#ifndef VQ_METHODS_FILES_HUMAN_H
-#define VQ_METHODS_FILES_HUMAN_H
+#ifndef VQ_METHODS_VIBECHECK_FILES_HUMAN_H
+#define VQ_METHODS_VIBECHECK_FILES_HUMAN_H
 
 #include "common/conf/config.h"
 #include "coordinator/store/rundir/run_dir.h"

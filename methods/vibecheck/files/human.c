@@ -1,7 +1,7 @@
 /* Labels out of a file that the configuration names. They are read when the job is made, so that a
  * wrong line is refused before anything is sent; a run keeps a copy and reads that. Not its job:
- * what a label means (pipeline/labels.c), and labels that come later (results/people.c). */
-#include "methods/files/human.h"
+ * what a label means (methods/vibecheck/labels.c), and labels that come later (people.c). */
+#include "methods/vibecheck/files/human.h"
 
 #include "common/base/alloc.h"
 #include "common/pack/data_file.h"

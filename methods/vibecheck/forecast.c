@@ -1,8 +1,8 @@
 /* The stages that a method may come to and how often each asks, before their questions are known:
- * the call-count model of docs/method/method.md with the least and the most that the settings
- * allow. Names are those that the method gives, so that known stages can take the place of these.
- * Not its job: tokens, and what is stored. */
-#include "methods/plan/forecast.h"
+ * the call-count model of docs/method/method.md with the least and the most that the settings allow. Names
+ * are those that the method gives, so that known stages can take the place of these. Not its job:
+ * tokens, and what is stored. */
+#include "methods/vibecheck/forecast.h"
 
 #include "methods/vibecheck/method.h"
 
@@ -16,7 +16,7 @@
 #define STOPPED_EARLY 0.25
 
 struct list {
-    const struct vq_forecast_facts *facts;
+    const struct vq_vibecheck_facts *facts;
     struct vq_forecast_stage *stages;
     uint32_t count;
     uint32_t repeat; /* of discovery, from 1; 0: the discovery itself */
@@ -52,7 +52,7 @@ static void number(const struct list *l, struct vq_forecast_stage *s, const char
 
 /* ---- rankings ---- */
 
-static double orders(const struct vq_forecast_facts *f)
+static double orders(const struct vq_vibecheck_facts *f)
 {
     return f->config->judging.pair_rule == VQ_PAIR_FORWARD ? 1 : 2;
 }
@@ -113,25 +113,25 @@ static void add_ranking(struct list *l, const char *text, enum vq_forecast_shape
 /* ---- discovery ---- */
 
 /* How often an iteration happens. */
-static struct vq_range reach(const struct vq_forecast_facts *f, uint32_t iteration)
+static struct vq_range reach(const struct vq_vibecheck_facts *f, uint32_t iteration)
 {
-    if (iteration <= f->iteration) {
+    if (iteration <= f->seen.iteration) {
         return vq_range_of(1);
     }
-    return (struct vq_range){0, pow(VQ_ASSUMED_FURTHER_SHARE, iteration - f->iteration), 1};
+    return (struct vq_range){0, pow(VQ_ASSUMED_FURTHER_SHARE, iteration - f->seen.iteration), 1};
 }
 
-static struct vq_range vibes_of(const struct vq_forecast_facts *f, uint32_t iteration)
+static struct vq_range vibes_of(const struct vq_vibecheck_facts *f, uint32_t iteration)
 {
     const struct vq_conf_vibecheck *c = &f->config->vibecheck;
-    if (iteration <= f->evaluated_count) {
-        return vq_range_of(f->evaluated[iteration - 1]);
+    if (iteration <= f->seen.evaluated_count) {
+        return vq_range_of(f->seen.evaluated[iteration - 1]);
     }
     double most = c->num_eval_vibes == 0 ? c->k : fmin(c->num_eval_vibes, c->k);
     return (struct vq_range){0, iteration == 1 ? most : most / 2, most};
 }
 
-static double batches_of(const struct vq_forecast_facts *f)
+static double batches_of(const struct vq_vibecheck_facts *f)
 {
     const struct vq_conf_vibecheck *c = &f->config->vibecheck;
     return ceil(fmin(c->d, f->train) / c->batch);
@@ -193,7 +193,7 @@ static void add_reduction(struct list *l, uint32_t iteration, struct vq_range pr
 /* Proposing and reducing of an iteration. */
 static void add_axes(struct list *l, uint32_t iteration)
 {
-    const struct vq_forecast_facts *f = l->facts;
+    const struct vq_vibecheck_facts *f = l->facts;
     double batches = batches_of(f);
     struct vq_range calls = {1, batches, batches};
     if (iteration == 1 && f->config->vibecheck.discovery_calls == 2) {
@@ -209,7 +209,7 @@ static void add_axes(struct list *l, uint32_t iteration)
 
 static struct vq_range add_iteration(struct list *l, uint32_t iteration)
 {
-    const struct vq_forecast_facts *f = l->facts;
+    const struct vq_vibecheck_facts *f = l->facts;
     add_axes(l, iteration);
     char text[VQ_FORECAST_NAME_BYTES];
     (void)snprintf(text, sizeof(text), "rank %u", iteration);
@@ -221,7 +221,7 @@ static struct vq_range add_iteration(struct list *l, uint32_t iteration)
 /* ---- the end ---- */
 
 /* The final vibes of all that were ranked. */
-static struct vq_range final_of(const struct vq_forecast_facts *f, struct vq_range ranked)
+static struct vq_range final_of(const struct vq_vibecheck_facts *f, struct vq_range ranked)
 {
     double cap = f->config->vibecheck.num_final_vibes;
     cap = cap > 0 ? cap : INFINITY;
@@ -231,7 +231,7 @@ static struct vq_range final_of(const struct vq_forecast_facts *f, struct vq_ran
 
 static void add_extras(struct list *l, struct vq_range final)
 {
-    const struct vq_forecast_facts *f = l->facts;
+    const struct vq_vibecheck_facts *f = l->facts;
     const struct vq_conf_vibecheck *c = &f->config->vibecheck;
     if (c->compare_presets && f->config->method != VQ_METHOD_PRESET) {
         size_t n;
@@ -277,8 +277,8 @@ static void add_retest(struct list *l, struct vq_range cells)
     name(add(l, VQ_STAGE_RANK, VQ_ROLE_JUDGE, VQ_SHAPE_ALL, calls), "retest", "");
 }
 
-uint32_t vq_forecast_stages(const struct vq_forecast_facts *facts,
-                            struct vq_forecast_stage *ret_stages)
+uint32_t vq_vibecheck_forecast(const struct vq_vibecheck_facts *facts,
+                               struct vq_forecast_stage *ret_stages)
 {
     struct list l = {facts, ret_stages, 0};
     double rows = (double)facts->train + facts->test;

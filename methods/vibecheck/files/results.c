@@ -10,6 +10,8 @@
 #include "coordinator/store/calls/lookup.h"
 #include "methods/report/html.h"
 #include "methods/report/report.h"
+#include "methods/vibecheck/files/files.h"
+#include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"
 
 #include <errno.h>
@@ -39,7 +41,7 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
     for (uint32_t i = 0; i < job->samples_count; i++) {
         rows[i] = i;
     }
-    w->method = vq_method_result(w->of->course->method);
+    w->method = vq_method_result(w->of->method->state);
     struct vq_stage stage = {.name = "results",
                              .kind = VQ_STAGE_RANK,
                              .role = VQ_ROLE_JUDGE,
@@ -74,8 +76,8 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
     struct vq_buf *user = &w->joint[VQ_TEMPLATE_USER];
     vq_buf_clear(system);
     vq_buf_clear(user);
-    if (!vq_method_joint_prompt(w->of->course->method, cell->sample, cell->vibe, cell->order,
-                                system, user, ret_number)) {
+    if (!vq_method_joint_prompt(w->of->method->state, cell->sample, cell->vibe, cell->order, system,
+                                user, ret_number)) {
         return VQ_NOT_FOUND;
     }
     struct vq_sample sample = {.prompt = vq_buf_span(user),
@@ -122,7 +124,7 @@ static enum vq_status returned_of_joint(struct whole *w, uint64_t task,
     struct vq_cell cell = vq_grid_cell(&w->asking->plan.grid, task);
     struct vq_answer answer;
     uint32_t number;
-    bool first = vq_method_joint_prompt(w->of->course->method, cell.sample, cell.vibe, cell.order,
+    bool first = vq_method_joint_prompt(w->of->method->state, cell.sample, cell.vibe, cell.order,
                                         NULL, NULL, &number) &&
                  number == 1;
     enum vq_status status = first ? joint_answer(w, &cell, &answer, &number, err) : VQ_NOT_FOUND;
@@ -291,7 +293,8 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
         .repair_template = job->templates[VQ_TEMPLATE_REPAIR] == NULL
                                ? NULL
                                : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR]),
-        .human_hash = job->config->human == NULL ? NULL : job->human.sha256,
+        .human_hash =
+            job->config->human == NULL ? NULL : ((const struct vq_human_job *)job->own)->sha256,
         .labels_of_others = w->labels_of_others};
     memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
     if (w->of->differs == NULL) {
@@ -362,16 +365,10 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
     return status;
 }
 
-enum vq_status vq_results_write(const struct vq_results *of, bool *ret_missing,
-                                struct vq_error *err)
+enum vq_status vq_vibecheck_results(const struct vq_results *of, bool *ret_missing,
+                                    struct vq_error *err)
 {
     struct whole w = {.of = of};
-    if (of->course->persona != NULL) {
-        return vq_persona_results_write(of, ret_missing, err);
-    }
-    if (of->course->rubric != NULL) {
-        return vq_rubric_results_write(of, ret_missing, err);
-    }
     vq_buf_init(&w.joint[VQ_TEMPLATE_SYSTEM], VQ_RENDER_BYTES_MAX);
     vq_buf_init(&w.joint[VQ_TEMPLATE_USER], VQ_RENDER_BYTES_MAX);
     enum vq_status status = open_whole(&w, err);
