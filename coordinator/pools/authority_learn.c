@@ -36,6 +36,7 @@ void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)
     p->bucket_ns = now_ns;
     p->doubt.lone = vq_auth_is_named(p) ? VQ_AUTH_LONE_MOST : 0;
     p->slowed_ns = INT64_MIN / 2;
+    p->trial.patience_ns = VQ_AUTH_PATIENCE_NS;
     p->grown_ns = p->clean_ns = p->over_ns = p->ramp_ns = now_ns;
     vq_auth_level_init(p, now_ns);
 }
@@ -49,7 +50,7 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
     p->counted = false;
     p->grown_ns = p->clean_ns = p->over_ns = now_ns;
     p->why = (struct vq_auth_why){0};
-    p->trial = (struct vq_auth_trial){.cleared_ns = now_ns};
+    p->trial = (struct vq_auth_trial){.cleared_ns = now_ns, .patience_ns = VQ_AUTH_PATIENCE_NS};
     vq_auth_used_forgive(p);
     if (vq_auth_level_free(p)) {
         vq_auth_level_init(p, now_ns);

@@ -122,7 +122,7 @@ void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
     if (!(find->refused_at > 0)) { /* it was not calm there */
         p->calm_refused = fmax(p->calm_refused - p->sum.refused, 0);
     }
-    find->refused_at = high;
+    find->refused_at = find->cut_at = high;
     bool bound = find->fast && high >= LEVEL_BOUND * floor(find->level);
     find->level =
         fmax(high * fmax(accepted, LEVEL_CUT_FIRST) * (bound ? LEVEL_CUT_FIRST : LEVEL_CUT), 1);

@@ -26,7 +26,8 @@
 #define VQ_AUTH_BUCKETS       60u                /* of what was used over the last window */
 #define VQ_AUTH_KEYS_MAX      256u               /* fingerprints of one pool that are looked at */
 #define VQ_AUTH_SAME          0.04               /* two ceilings that differ by no more are one */
-#define VQ_AUTH_LONE_MOST     8u                 /* lone groups of refusals that are remembered */
+#define VQ_AUTH_PATIENCE_NS   (400 * VQ_AUTH_S) /* with a ceiling that is refused again and again */
+#define VQ_AUTH_LONE_MOST     8u                /* lone groups of refusals that are remembered */
 #define VQ_AUTH_NOBODY        UINT32_MAX
 
 struct
@@ -99,6 +100,7 @@ struct vq_auth_level { /* a concurrency that finds itself */
     int64_t round_ns;
     uint32_t round_peak;       /* the most in flight in this round */
     double refused_at;         /* the level that was refused last; 0: none */
+    double cut_at;             /* the level at the last refusal */
     double tried;              /* the same when a trial began last */
     uint32_t patience, waited; /* clean rounds to wait before that level is tried again */
     int64_t cut_ns;
@@ -134,6 +136,9 @@ struct vq_auth_trial { /* authority_trial.c */
     double before_peak;
     struct vq_auth_level level; /* for undoing it */
     double learned[VQ_RATE__COUNT], ceiling;
+    bool lifts; /* VQ_AUTH_TRIES_LEVEL: the learned rates are lifted meanwhile */
+    /* When a ceiling was found; how long later the level is suspected in its place. */
+    int64_t ceiling_ns, patience_ns;
     bool level_cleared, rates_cleared; /* lowering it did not help, in this doubt */
     int64_t cleared_ns;
     double cleared_at; /* calls in flight at which the level was cleared: it may be one far above */
@@ -305,6 +310,7 @@ void vq_auth_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int
 void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns);
 /* The refusals of the last window teach nothing more. */
 void vq_auth_used_forgive(struct vq_auth_pool *p);
+
 /* In the last quarter of a window. */
 struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
 /* The most calls in flight in the last window. */

@@ -21,21 +21,23 @@
 #define LASTS_NAMED 2.0  /* of a named rate, with few refusals: another client may be gone then */
 #define MANY        0.3  /* of the calls refused */
 /* of what is sent beyond the accepted: if less is refused, it is no ceiling */
-#define BEYOND       0.25
-#define HELPED       0.25  /* of the refusals before */
-#define REST_MOST    0.015 /* refused below a ceiling that is right */
-#define HELPED_MOST  0.8
-#define SURE_HELPED  5.3                /* of the logarithm of likelihoods: wrong once in 200 */
-#define SURE_NOT     4.6                /* once in 100 */
-#define WINDOWS_MAX  4                  /* without a verdict: it did not help */
-#define LEVEL_NS_MAX (60 * VQ_AUTH_S)   /* the same */
-#define LEVEL_NS     (400 * VQ_AUTH_MS) /* before that a level may not have arrived everywhere */
-#define EXPLAINED    0.9                /* of a known limit accepted: the rate is suspected first */
-#define NO_CEILING   3.0                /* times a ceiling accepted during its trial: it is none */
-#define FAR_ABOVE    1.2 /* times the calls in flight that were cleared: they are suspected anew */
-#define FULL_WINDOWS 3   /* so long a window that was full is remembered */
-#define LEAST        3.0 /* refusals */
-#define ROUND_LEAST  8.0 /* the same, of one round of a level */
+#define BEYOND         0.25
+#define HELPED         0.25  /* of the refusals before */
+#define REST_MOST      0.015 /* refused below a ceiling that is right */
+#define HELPED_MOST    0.8
+#define SURE_HELPED    5.3                /* of the logarithm of likelihoods: wrong once in 200 */
+#define SURE_NOT       4.6                /* once in 100 */
+#define WINDOWS_MAX    4                  /* without a verdict: it did not help */
+#define LEVEL_NS_MAX   (60 * VQ_AUTH_S)   /* the same */
+#define LEVEL_NS       (400 * VQ_AUTH_MS) /* before that a level may not have arrived everywhere */
+#define EXPLAINED      0.9 /* of a known limit accepted: the rate is suspected first */
+#define NO_CEILING     3.0 /* times a ceiling accepted during its trial: it is none */
+#define FAR_ABOVE      1.2 /* times the calls in flight that were cleared: they are suspected anew */
+#define PATIENCE_GROWS 16  /* times, when that helped nothing */
+#define NEAR_LEVEL     0.96 /* of a level that was refused: in flight */
+#define FULL_WINDOWS   3    /* so long a window that was full is remembered */
+#define LEAST          3.0  /* refusals */
+#define ROUND_LEAST    8.0  /* the same, of one round of a level */
 
 /* ---- lowering ---- */
 
@@ -67,6 +69,40 @@ static void rates_lower(struct vq_auth_pool *p, double requests, int64_t now_ns)
     p->dirty = true;
 }
 
+static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct vq_auth_bucket *of,
+                  int64_t wait_ns, int64_t now_ns)
+{
+    struct vq_auth_trial *t = &p->trial;
+    t->kind = kind;
+    t->before = *of;
+    t->before_peak = vq_auth_peak(p);
+    t->level = p->find;
+    t->ceiling = p->ceiling;
+    memcpy(t->learned, p->learned, sizeof(t->learned));
+    t->from_ns = now_ns + wait_ns;
+    t->measures = t->lifts = false;
+}
+
+/* A ceiling may be the level's: it is refused again and again, while as many calls are in flight as
+ * were refused once. The rates are lifted, and the level is tried. */
+static bool level_instead(struct vq_auth_pool *p, const struct vq_auth_bucket *of, int64_t now_ns)
+{
+    struct vq_auth_trial *t = &p->trial;
+    if (!vq_auth_level_free(p) || !(p->find.cut_at > 0) ||
+        vq_auth_peak(p) < NEAR_LEVEL * p->find.cut_at || now_ns - t->ceiling_ns < t->patience_ns) {
+        return false;
+    }
+    begin(p, VQ_AUTH_TRIES_LEVEL, of, LEVEL_NS, now_ns);
+    t->lifts = true;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        p->learned[r] = 0;
+    }
+    p->ceiling = 0;
+    vq_auth_level_cut(p, 1, now_ns);
+    p->find.tried = p->find.refused_at;
+    return true;
+}
+
 bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns)
 {
     double requests = vq_auth_accepted(p);
@@ -81,26 +117,14 @@ bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns)
     if (over && p->doubt.noise > 0 && p->doubt.since_ns == 0) {
         return false; /* the ceiling was wrong, and this is likely to be noise */
     }
-    rates_lower(p, requests, now_ns);
-    p->ceiling = (p->ceiling + sent_of(p, requests)) / 2;
+    if (!level_instead(p, &lately, now_ns)) {
+        rates_lower(p, requests, now_ns);
+        p->ceiling = (p->ceiling + sent_of(p, requests)) / 2;
+    }
     return true;
 }
 
 /* ---- trials ---- */
-
-static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct vq_auth_bucket *of,
-                  int64_t wait_ns, int64_t now_ns)
-{
-    struct vq_auth_trial *t = &p->trial;
-    t->kind = kind;
-    t->before = *of;
-    t->before_peak = vq_auth_peak(p);
-    t->level = p->find;
-    t->ceiling = p->ceiling;
-    memcpy(t->learned, p->learned, sizeof(t->learned));
-    t->from_ns = now_ns + wait_ns;
-    t->measures = false;
-}
 
 static bool level_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
@@ -153,6 +177,13 @@ static void undo(struct vq_auth_pool *p, int64_t now_ns)
     if (t->kind == VQ_AUTH_TRIES_LEVEL) {
         vq_auth_level_is(p, &t->level, now_ns);
         t->level_cleared = true;
+        if (t->lifts) {
+            memcpy(p->learned, t->learned, sizeof(t->learned));
+            p->ceiling = t->ceiling;
+            p->clean_ns = p->grown_ns = p->over_ns = now_ns;
+            t->ceiling_ns = now_ns;
+            t->patience_ns *= PATIENCE_GROWS;
+        }
         t->cleared_at = fmin(p->find.level, t->before_peak);
     } else {
         memcpy(p->learned, t->learned, sizeof(t->learned));
@@ -196,6 +227,7 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
         }
         t->kind = VQ_AUTH_TRIES_NOTHING;
         t->level_cleared = t->rates_cleared = false;
+        t->ceiling_ns = now_ns;
         p->doubt.since_ns = 0;
         double rest = (t->seen.refused + sqrt(t->seen.refused)) / fmax(ended, 1);
         if (p->doubt.again) {
