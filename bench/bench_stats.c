@@ -1,9 +1,11 @@
-/* bench-stats [ROWS_MAX [VECTORS_MAX]]: how long the numbers of a run take. For n = 10^4, 10^5, 10^6 rows and k = 10, 20, 50 vibes of
- * planted scores in {-1, -1/2, 0, 1/2, 1}: the mirrored L2 fit at one C, the maximum-likelihood fit with its proof of
- * overlap, the order by lasso path, and 1,000 bootstrap draws of all means. Then the case of a common run: the choice of C
- * and 1,000 refits for the intervals of the coefficients. Last the clustering of 1,000, 5,000 and, if VECTORS_MAX (5,000)
- * allows, 20,000 vectors of 1,024 numbers around planted centres, with the process's peak of resident memory (the input
- * is in it). Prints one line a size; seconds of one thread. */
+/* bench-stats [ROWS_MAX [VECTORS_MAX]]: how long the numbers of a run take. For n = 10^4, 10^5,
+ * 10^6 rows and k = 10, 20, 50 vibes of planted scores in {-1, -1/2, 0, 1/2, 1}: the mirrored L2
+ * fit at one C, the maximum-likelihood fit with its proof of overlap, the order by lasso path, and
+ * 1,000 bootstrap draws of all means. Then the case of a common run: the choice of C and 1,000
+ * refits for the intervals of the coefficients. Last the clustering of 1,000, 5,000 and, if
+ * VECTORS_MAX (5,000) allows, 20,000 vectors of 1,024 numbers around planted centres, with the
+ * process's peak of resident memory (the input is in it). Prints one line a size; seconds of one
+ * thread. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/rng.h"

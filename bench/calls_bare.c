@@ -1,6 +1,7 @@
-/* The bare loop that bench/calls compares with: libcurl multi handles of 64 calls on one epoll, nothing read, nothing kept. Its requests
- * have the worker's headers: libcurl writes a head byte by byte, and 100 bytes more of it cost a fifth of all instructions.
- * usage: calls-bare URL IN_FLIGHT SECONDS BODY_FILE */
+/* The bare loop that bench/calls compares with: libcurl multi handles of 64 calls on one epoll,
+ * nothing read, nothing kept. Its requests have the worker's headers: libcurl writes a head byte by
+ * byte, and 100 bytes more of it cost a fifth of all instructions. usage: calls-bare URL IN_FLIGHT
+ * SECONDS BODY_FILE */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A fixed answer to every POST, for bench/calls: one thread, epoll, keep-alive. It stands for an endpoint that costs
- * nothing. Prints its port. */
+/* A fixed answer to every POST, for bench/calls: one thread, epoll, keep-alive. It stands for an
+ * endpoint that costs nothing. Prints its port. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,6 +1,6 @@
-/* A worker's whole path without a coordinator on the wire: core, rendering, request hash, HTTP client, reading the response,
- * verdict, and with SPOOL_DIR the spool; a stand-in in the same process leases and ACKs at once.
- * usage: calls-worker URL IN_FLIGHT SECONDS [SPOOL_DIR] */
+/* A worker's whole path without a coordinator on the wire: core, rendering, request hash, HTTP
+ * client, reading the response, verdict, and with SPOOL_DIR the spool; a stand-in in the same
+ * process leases and ACKs at once. usage: calls-worker URL IN_FLIGHT SECONDS [SPOOL_DIR] */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/judge/template.h"

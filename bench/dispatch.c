@@ -1,11 +1,14 @@
-/* bench-dispatch [--samples N] [--rounds N] [--dir DIR]: tasks per second through the real coordinator (loop, core, CURVE sockets,
- * LMDB store, private Redis) and two workers that answer at once, beside bench-dispatch-bare, interleaved in one run. A
- * task is one answer of 200 bytes to one of 40 questions about a sample of 4 KB. Four programs a round, in turn:
+/* bench-dispatch [--samples N] [--rounds N] [--dir DIR]: tasks per second through the real
+ * coordinator (loop, core, CURVE sockets, LMDB store, private Redis) and two workers that answer at
+ * once, beside bench-dispatch-bare, interleaved in one run. A task is one answer of 200 bytes to
+ * one of 40 questions about a sample of 4 KB. Four programs a round, in turn:
  *
  *   vibeq        as it is
- *   bare         a ROUTER, two DEALERs and a pipelined Redis, a task with its sample a frame: what the ratio is taken to
+ *   bare         a ROUTER, two DEALERs and a pipelined Redis, a task with its sample a frame: what
+ *                the ratio is taken to
  *   no store     vibeq, but nothing is kept: what the store costs
- *   bare, once   bare, with CURVE as vibeq always has it, and each sample sent once: its nearest kin
+ *   bare, once   bare, with CURVE as vibeq always has it, and each sample sent once: its nearest
+ *                kin
  *
  * The last line is "ratio X", the median of vibeq over the median of bare. See README.md. */
 #include "bench/dispatch.h"

@@ -1,11 +1,14 @@
-/* The coordinator of bench-dispatch: vq_run_carry_out as `vibeq run --workers 0` calls it, with nothing taken out and nothing
- * put in. What is to be known is seen at its seams: the linker (-Wl,--wrap) sends a few calls through here on their way.
+/* The coordinator of bench-dispatch: vq_run_carry_out as `vibeq run --workers 0` calls it, with
+ * nothing taken out and nothing put in. What is to be known is seen at its seams: the linker
+ * (-Wl,--wrap) sends a few calls through here on their way.
  *
  *   vq_coord_next      the clock runs from the first LEASE to FINISHED; what is asked of the shell
  *   vq_msg_decode, vq_router_send      frames and bytes each way
- *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only remembers outcomes
+ *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only
+ *                      remembers outcomes
  *
- * It asks what the method asks first, and makes nothing of it: the statistics are another bench's matter. */
+ * It asks what the method asks first, and makes nothing of it: the statistics are another bench's
+ * matter. */
 #include "bench/dispatch.h"
 
 #include "common/base/alloc.h"

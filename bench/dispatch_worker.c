@@ -1,6 +1,7 @@
-/* A worker that answers at once: the product's worker core and DEALER, and instead of a call an answer of 200 bytes that is there
- * already. No HTTP, no spool (it only says that it has one), no rendering: what is left is the protocol. A reply is told to the core when the actions of
- * the step that started its call were taken, as the core wants it. */
+/* A worker that answers at once: the product's worker core and DEALER, and instead of a call an
+ * answer of 200 bytes that is there already. No HTTP, no spool (it only says that it has one), no
+ * rendering: what is left is the protocol. A reply is told to the core when the actions of the step
+ * that started its call were taken, as the core wants it. */
 #include "bench/dispatch.h"
 
 #include "common/base/alloc.h"

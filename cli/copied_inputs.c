@@ -1,5 +1,6 @@
-/* A run's copies are found by their places: the second criterion is the second copy, whatever an override calls it. So whatever decides
- * places must be as it was at the start. Not its job: reading the copies (methods/files/job.c), or keys that no copy depends on. */
+/* A run's copies are found by their places: the second criterion is the second copy, whatever an
+ * override calls it. So whatever decides places must be as it was at the start. Not its job:
+ * reading the copies (methods/files/job.c), or keys that no copy depends on. */
 #include "cli/copied_inputs.h"
 
 #include <stdio.h>

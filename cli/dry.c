@@ -1,6 +1,7 @@
-/* The checks of a run's start. A key is read and forgotten: that it can be read is all that is learned. With no local worker, or with --listen,
- * a worker from elsewhere may have the key, so a missing one is a warning; a run of local workers only would stop. Not its job: data, prompts, prices and budget, which every verb that reads the
- * configuration checks. */
+/* The checks of a run's start. A key is read and forgotten: that it can be read is all that is
+ * learned. With no local worker, or with --listen, a worker from elsewhere may have the key, so a
+ * missing one is a warning; a run of local workers only would stop. Not its job: data, prompts,
+ * prices and budget, which every verb that reads the configuration checks. */
 #include "cli/dry.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* One HTTP request on a loop of its own. Invariant: the token goes into a header and nowhere else. */
+/* One HTTP request on a loop of its own. Invariant: the token goes into a header and nowhere
+ * else. */
 #include "cli/endpoint.h"
 
 #include "common/net/http.h"

@@ -1,4 +1,5 @@
-/* One call for a list, outside of any run. Not its job: what is read out of the answer (the verbs). */
+/* One call for a list, outside of any run. Not its job: what is read out of the answer (the
+ * verbs). */
 #include "cli/generate.h"
 
 #include "cli/run_words.h"
@@ -35,7 +36,8 @@ enum vq_status vq_generate_check_out(const char *out, struct vq_error *err)
     return VQ_OK;
 }
 
-/* What `--model` and its companions say, as the words of `vibeq run` over data that are never read. */
+/* What `--model` and its companions say, as the words of `vibeq run` over data that are never
+ * read. */
 static enum vq_status config_of_words(const struct vq_generate_words *w,
                                       struct vq_config **ret_config, struct vq_error *err)
 {

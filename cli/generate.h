@@ -1,4 +1,5 @@
-/* A list that a model is asked for once, outside of any run: nothing of it is stored. For the verbs that make files of such lists. */
+/* A list that a model is asked for once, outside of any run: nothing of it is stored. For the verbs
+ * that make files of such lists. */
 #ifndef VQ_CLI_GENERATE_H
 #define VQ_CLI_GENERATE_H
 
@@ -6,13 +7,15 @@
 #include "cli/opts.h"
 #include "methods/files/job.h"
 
-/* Who is asked: a model with its address, or the proposer (else the first judge) of a configuration. */
+/* Who is asked: a model with its address, or the proposer (else the first judge) of a
+ * configuration. */
 struct vq_generate_words {
     struct vq_opt_list set;
     const char *model, *base_url, *key, *config;
 };
 
-/* The options in common: `who` is the field of these words in the verb's own struct, `before` begins each help. */
+/* The options in common: `who` is the field of these words in the verb's own struct, `before`
+ * begins each help. */
 #define VQ_GENERATE_OPTS(type, who, before)                                                        \
     {"model", VQ_OPT_TEXT, offsetof(type, who.model), "MODEL", before "the model that is asked"},  \
         {"base-url", VQ_OPT_TEXT, offsetof(type, who.base_url), "URL",                             \
@@ -28,13 +31,14 @@ struct vq_generate_words {
 
 /* VQ_EXIT_DONE, or what to exit with after a sentence about the words. */
 int vq_generate_check(const char *verb, const struct vq_generate_words *w);
-/* Before anything is paid for: VQ_EXISTS when `out` (nullable) is there, and what else keeps it from being made. */
+/* Before anything is paid for: VQ_EXISTS when `out` (nullable) is there, and what else keeps it
+ * from being made. */
 enum vq_status vq_generate_check_out(const char *out, struct vq_error *err) VQ_WARN_UNUSED;
 /* The caller destroys *ret_job. */
 enum vq_status vq_generate_job(const struct vq_generate_words *w, struct vq_job **ret_job,
                                struct vq_error *err) VQ_WARN_UNUSED;
-/* Asks with a template whose only placeholder is {{count}}. VQ_UNAVAILABLE: the model gave no answer. The caller frees `once`
- * (vq_once_free) in any case. */
+/* Asks with a template whose only placeholder is {{count}}. VQ_UNAVAILABLE: the model gave no
+ * answer. The caller frees `once` (vq_once_free) in any case. */
 enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind kind, uint32_t count,
                                struct vq_once *once, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_UNAVAILABLE, with how the answer begins. */

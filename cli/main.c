@@ -1,4 +1,5 @@
-/* `vibeq`: finds the verb and runs it. The table below is the list of everything a person can type. */
+/* `vibeq`: finds the verb and runs it. The table below is the list of everything a person can
+ * type. */
 #include "cli/manual.h"
 #include "cli/verbs.h"
 #include "common/base/process.h"

@@ -1,5 +1,6 @@
-/* One writer a format, each a walk over vq_verbs. What a value completes to follows from what the help calls it: DIR, FILE, or
- * nothing. Not its job: the prose of the manual page (deploy/man/vibeq.1.in). */
+/* One writer a format, each a walk over vq_verbs. What a value completes to follows from what the
+ * help calls it: DIR, FILE, or nothing. Not its job: the prose of the manual page
+ * (deploy/man/vibeq.1.in). */
 #include "cli/manual.h"
 
 #include "cli/opts.h"

@@ -1,4 +1,5 @@
-/* A run that is over (or stopped), opened with its own data, templates and answers, for verbs that look at it again. */
+/* A run that is over (or stopped), opened with its own data, templates and answers, for verbs that
+ * look at it again. */
 #ifndef VQ_CLI_OPEN_RUN_H
 #define VQ_CLI_OPEN_RUN_H
 
@@ -20,7 +21,8 @@ struct vq_open_run {
     struct vq_calls *calls;
 };
 
-/* VQ_NOT_FOUND, VQ_LOCKED (it is running), VQ_CORRUPT with a sentence. The caller closes *ret_kept. */
+/* VQ_NOT_FOUND, VQ_LOCKED (it is running), VQ_CORRUPT with a sentence. The caller closes
+ * *ret_kept. */
 enum vq_status vq_open_run_begin(const struct vq_open_run_words *words, const char *name,
                                  struct vq_open_run *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
 /* The same without the run's lock, so also of a run that goes on: for reading only. */
@@ -28,12 +30,14 @@ enum vq_status vq_open_run_look(const struct vq_open_run_words *words, const cha
                                 struct vq_open_run *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_open_run_close(struct vq_open_run *kept);
 
-/* Asks what is missing with the settings that `kept` was opened with, like `vibeq resume`, and writes the results into `folder`
- * of the run. The exit code; everything worth saying was said. Closes the store. */
+/* Asks what is missing with the settings that `kept` was opened with, like `vibeq resume`, and
+ * writes the results into `folder` of the run. The exit code; everything worth saying was said.
+ * Closes the store. */
 int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bool json);
 
-/* Asks what a script wants to know about the run, into the same store; its own accounting goes into `folder`, and the run's files
- * stay as they are. The caller looks at *ret_end, and at the script for the answers. Closes the store. */
+/* Asks what a script wants to know about the run, into the same store; its own accounting goes into
+ * `folder`, and the run's files stay as they are. The caller looks at *ret_end, and at the script
+ * for the answers. Closes the store. */
 enum vq_status vq_open_run_ask(struct vq_open_run *kept, const struct vq_script *script,
                                const char *folder, bool quiet, enum vq_run_end *ret_end,
                                struct vq_error *err) VQ_WARN_UNUSED;

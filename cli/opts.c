@@ -1,5 +1,5 @@
-/* Reads options by table. Invariants: an unknown or repeated single option is an error and never ignored; the nearest known
- * name is offered. Owns nothing: values point into argv. */
+/* Reads options by table. Invariants: an unknown or repeated single option is an error and never
+ * ignored; the nearest known name is offered. Owns nothing: values point into argv. */
 #include "cli/opts.h"
 
 #include "common/text/file.h"

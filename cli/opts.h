@@ -1,4 +1,5 @@
-/* Command-line options as a table: parsing, help, man pages and shell completion all come from it. */
+/* Command-line options as a table: parsing, help, man pages and shell completion all come from
+ * it. */
 #ifndef VQ_CLI_OPTS_H
 #define VQ_CLI_OPTS_H
 
@@ -33,7 +34,8 @@ struct vq_opt {
     const char *help;
 };
 
-/* A row of a verb's help that another table has: `word`, for completion (NULL: none), what is typed, what it does. */
+/* A row of a verb's help that another table has: `word`, for completion (NULL: none), what is
+ * typed, what it does. */
 typedef void (*vq_verb_row_fn)(void *ctx, const char *word, const char *usage, const char *help);
 
 struct vq_verb {
@@ -47,8 +49,8 @@ struct vq_verb {
     void (*rows)(vq_verb_row_fn row, void *ctx); /* what may stand after its first word; or NULL */
 };
 
-/* Reads options (anywhere among the words) into *fields. Words that are no options are moved to the front of argv and
- * counted in *ret_words. VQ_INVALID with a sentence. `--` ends the options. */
+/* Reads options (anywhere among the words) into *fields. Words that are no options are moved to the
+ * front of argv and counted in *ret_words. VQ_INVALID with a sentence. `--` ends the options. */
 enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
                              int *ret_words, struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -78,8 +80,8 @@ int vq_cli_fail(enum vq_status status, const struct vq_error *err);
 int vq_cli_usage(const char *verb, const char *fmt, ...) VQ_PRINTF(2, 3);
 /* Somebody else's text on standard output (vq_fmt_plain); for want of memory none of it. */
 void vq_cli_put_plain(struct vq_span text);
-/* Puts the bytes on standard output, some of them into its buffer yet. VQ_FULL, VQ_IO with a sentence. A reader that has seen
- * enough is no failure. */
+/* Puts the bytes on standard output, some of them into its buffer yet. VQ_FULL, VQ_IO with a
+ * sentence. A reader that has seen enough is no failure. */
 enum vq_status vq_cli_write(struct vq_span bytes, struct vq_error *err) VQ_WARN_UNUSED;
 /* The same into a new file, or onto the one that is there with `force`; NULL and "-" are standard output. */
 enum vq_status vq_cli_write_file(const char *path, bool force, struct vq_span text,
@@ -88,8 +90,8 @@ enum vq_status vq_cli_write_file(const char *path, bool force, struct vq_span te
 enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;
 /* The last of a verb: its code, unless what it printed cannot be written, which is said then. */
 int vq_cli_end(int code);
-/* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL): names them all, and the
- * nearest. */
+/* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL):
+ * names them all, and the nearest. */
 int vq_cli_unknown_word(const char *verb, const char *word, const char *const *known);
 
 #endif

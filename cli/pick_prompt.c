@@ -1,4 +1,5 @@
-/* Looks up records, vibes and judges by what a person calls them, and prints one prompt. Reads a finished job only. */
+/* Looks up records, vibes and judges by what a person calls them, and prints one prompt. Reads a
+ * finished job only. */
 #include "cli/pick_prompt.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* A plan as JSON, format 1: names of keys stay. An interval is {"least", "expected", "most"}; what is not known is null. */
+/* A plan as JSON, format 1: names of keys stay. An interval is {"least", "expected", "most"}; what
+ * is not known is null. */
 #include "cli/plan_show.h"
 #include "common/text/json.h"
 #include "methods/files/method_type.h"

@@ -1,4 +1,5 @@
-/* Reads names, ends and `kept` of the vibes out of results.json: what a person sees in the report is what is shown and compared. */
+/* Reads names, ends and `kept` of the vibes out of results.json: what a person sees in the report
+ * is what is shown and compared. */
 #include "cli/results_reader.h"
 
 #include "common/base/alloc.h"

@@ -10,7 +10,8 @@ struct vq_results_reader {
     uint32_t kept_count;
 };
 
-/* VQ_NOT_FOUND: the run has no results (yet), or no vibe was ever ranked. VQ_CORRUPT. The caller frees *ret_found. */
+/* VQ_NOT_FOUND: the run has no results (yet), or no vibe was ever ranked. VQ_CORRUPT. The caller
+ * frees *ret_found. */
 enum vq_status vq_results_reader_read(const char *runs_dir, const char *run,
                                       struct vq_results_reader *ret_found,
                                       struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,6 +1,7 @@
-/* Which overrides `vibeq resume` takes: always, or as long as the run has no answer. Both are lists of what may change, not of what may not:
- * a key that is new in the configuration is refused until somebody has thought about it. Not its job: changed files (the run folder compares
- * their hashes), and whether the run has answers. */
+/* Which overrides `vibeq resume` takes: always, or as long as the run has no answer. Both are lists
+ * of what may change, not of what may not: a key that is new in the configuration is refused until
+ * somebody has thought about it. Not its job: changed files (the run folder compares their hashes),
+ * and whether the run has answers. */
 #include "cli/resume_overrides.h"
 
 #include "common/base/buf.h"
@@ -60,7 +61,8 @@ static const char *const may_change_of_model[] = {
     "total_timeout_ms",
 };
 
-/* What the judges are asked, but neither whom nor about what: it may change while there is no answer that was given to the old question. */
+/* What the judges are asked, but neither whom nor about what: it may change while there is no
+ * answer that was given to the old question. */
 static const char *const may_change_unanswered[] = {"judging.structured", "judging.repair",
                                                     "judging.truncate", "judging.logprobs"};
 static const char *const may_change_unanswered_of_model[] = {

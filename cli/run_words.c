@@ -1,6 +1,7 @@
-/* Options in, a configuration out. Invariant: an option never goes around the configuration: it becomes a line or an override of
- * it, so that kinds and ranges are checked in one place; a sentence about such a line names the option. A key is only ever a
- * reference, and never repeated. Not its job: files and columns (methods/files/job.c). */
+/* Options in, a configuration out. Invariant: an option never goes around the configuration: it
+ * becomes a line or an override of it, so that kinds and ranges are checked in one place; a
+ * sentence about such a line names the option. A key is only ever a reference, and never repeated.
+ * Not its job: files and columns (methods/files/job.c). */
 #include "cli/run_words.h"
 
 #include "cli/resume_overrides.h"
@@ -69,7 +70,8 @@ static enum vq_status add_setting(struct vq_run_words *w, const char *setting, s
     return VQ_OK;
 }
 
-/* Options that stand for a key are overrides like any other: range and kind are checked in one place. */
+/* Options that stand for a key are overrides like any other: range and kind are checked in one
+ * place. */
 static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
 {
     const struct {
@@ -180,7 +182,8 @@ static void yaml_judges(struct vq_buf *out, const struct vq_run_words *w)
     }
 }
 
-/* "(command line), line 9, column 5, judges[0].key: ..." is about a file that nobody wrote: the option says it. */
+/* "(command line), line 9, column 5, judges[0].key: ..." is about a file that nobody wrote: the
+ * option says it. */
 static void name_option(struct vq_error *err)
 {
     static const struct {

@@ -17,17 +17,18 @@ struct vq_run_words {
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
 };
 
-/* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after what was said. */
+/* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after what was
+ * said. */
 int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, char **argv,
                        struct vq_run_words *ret_words, int *ret_count);
 
-/* The configuration: of the file `word` (.yaml, .yml), or of the data file `word` and the options. Sentences name the option
- * where one is to blame. The caller owns *ret_config. */
+/* The configuration: of the file `word` (.yaml, .yml), or of the data file `word` and the options.
+ * Sentences name the option where one is to blame. The caller owns *ret_config. */
 enum vq_status vq_run_words_config(const struct vq_run_words *words, const char *word,
                                    struct vq_config **ret_config,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-/* That of a run's folder, with what may be overridden. ret_unanswered->text: why the overrides are refused if the run has an answer; empty:
- * it may have answers. */
+/* That of a run's folder, with what may be overridden. ret_unanswered->text: why the overrides are
+ * refused if the run has an answer; empty: it may have answers. */
 enum vq_status vq_run_words_reload(const struct vq_run_words *words, const char *run_yaml,
                                    struct vq_config **ret_config, struct vq_error *ret_unanswered,
                                    struct vq_error *err) VQ_WARN_UNUSED;

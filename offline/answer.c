@@ -97,8 +97,8 @@ static enum vq_status write_part(const struct vq_answerer *answerer,
     return vq_part_answer(answerer->lexical, &part, &draft->content);
 }
 
-/* A rubric judge's answer; malformed where a fault wants it, which has to be known while the text is written. Without the sections of
- * the templates there is no verdict. */
+/* A rubric judge's answer; malformed where a fault wants it, which has to be known while the text
+ * is written. Without the sections of the templates there is no verdict. */
 static void write_rating(const struct vq_answerer *answerer, const struct vq_chat_request *request,
                          const struct vq_answer_context *context, struct draft *draft)
 {
@@ -316,8 +316,8 @@ static bool writes_itself(enum vq_wanted wanted)
            wanted == VQ_WANTED_VERDICTS || wanted == VQ_WANTED_CHAT;
 }
 
-/* What a fault of a verdict does to an answer that has none, or several: a sloppy format is in the text already,
- * and a judge that is biased or undecided is no fault of lists. */
+/* What a fault of a verdict does to an answer that has none, or several: a sloppy format is in the
+ * text already, and a judge that is biased or undecided is no fault of lists. */
 static enum vq_fault fault_of_part(enum vq_fault fault)
 {
     bool is_of_verdict = fault == VQ_FAULT_WRONG_FORMAT || fault == VQ_FAULT_ALWAYS_A ||

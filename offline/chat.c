@@ -1,6 +1,7 @@
-/* Chats, in OpenAI's shape; requests of other shapes are turned into it first (dialect.c). The body is parsed once; spans of the question point into the tree. Only the
- * fields that matter here are looked at, others are let through as a lenient provider would. Not
- * its job: what to answer (answer.c). */
+/* Chats, in OpenAI's shape; requests of other shapes are turned into it first (dialect.c). The body
+ * is parsed once; spans of the question point into the tree. Only the fields that matter here are
+ * looked at, others are let through as a lenient provider would. Not its job: what to answer
+ * (answer.c). */
 #include "offline/chat.h"
 
 #include "common/text/json.h"

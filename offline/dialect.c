@@ -1,6 +1,7 @@
-/* Shapes of chats. Requests are rebuilt as trees with shared members, so that one reader (chat.c) does for all; answers and errors
- * are written from the same facts. Lenient as a provider is: what is not understood is let through.
- * Not its job: what to answer, limits, OpenAI's own shape (chat.c). */
+/* Shapes of chats. Requests are rebuilt as trees with shared members, so that one reader (chat.c)
+ * does for all; answers and errors are written from the same facts. Lenient as a provider is: what
+ * is not understood is let through. Not its job: what to answer, limits, OpenAI's own shape
+ * (chat.c). */
 #include "offline/dialect.h"
 
 #include "common/base/hash.h"
@@ -24,7 +25,8 @@ const char *vq_dialect_name(enum vq_dialect dialect)
 
 /* ---- paths ---- */
 
-/* What stands between `front` and `end` in a path, as the route's model; false when it is not such a path. */
+/* What stands between `front` and `end` in a path, as the route's model; false when it is not such
+ * a path. */
 static bool named_between(const char *path, const char *front, const char *end,
                           struct vq_route *route)
 {
@@ -87,7 +89,8 @@ const char *vq_route_key_header(const struct vq_route *route, const char **ret_p
 
 /* ---- requests ---- */
 
-/* {"role", "content"}; a content that is missing makes the reader refuse the message, as it should. */
+/* {"role", "content"}; a content that is missing makes the reader refuse the message, as it
+ * should. */
 static bool add_message(json_t *messages, const char *role, json_t *content)
 {
     json_t *message = json_object();
@@ -193,7 +196,8 @@ void *vq_dialect_request(const struct vq_route *route, void *take_tree)
     return tree;
 }
 
-/* The texts of messages, one behind the other, in steps: each step's hash is of all that came so far. */
+/* The texts of messages, one behind the other, in steps: each step's hash is of all that came so
+ * far. */
 struct front_walk {
     struct vq_chat_request *request;
     struct vq_hash so_far;

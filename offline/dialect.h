@@ -1,5 +1,6 @@
-/* The shapes that providers' chats have: paths, where the key is, requests, answers, errors. What is asked and answered is the same in all
- * of them: a request is turned into the tree of an OpenAI chat, and read as one. No sockets, no clock. */
+/* The shapes that providers' chats have: paths, where the key is, requests, answers, errors. What
+ * is asked and answered is the same in all of them: a request is turned into the tree of an OpenAI
+ * chat, and read as one. No sockets, no clock. */
 #ifndef VQ_OFFLINE_DIALECT_H
 #define VQ_OFFLINE_DIALECT_H
 
@@ -21,18 +22,20 @@ struct vq_route {
     bool needs_version;              /* ?api-version= */
 };
 
-/* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL; /v1/messages;
- * /v1beta/models/MODEL:generateContent and :batchEmbedContents. `path` without query, percent-decoded. */
+/* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL;
+ * /v1/messages; /v1beta/models/MODEL:generateContent and :batchEmbedContents. `path` without query,
+ * percent-decoded. */
 void vq_route_of(const char *path, struct vq_route *ret_route);
 /* "Authorization", "x-api-key" ...; *ret_prefix is what stands before the key ("" or "Bearer "). */
 const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix);
 
-/* The parsed body as that of an OpenAI chat: takes `tree` (a json_t object) and gives the one to read, both of which the caller then
- * owns as one. NULL without memory. */
+/* The parsed body as that of an OpenAI chat: takes `tree` (a json_t object) and gives the one to
+ * read, both of which the caller then owns as one. NULL without memory. */
 void *vq_dialect_request(const struct vq_route *route, void *take_tree);
 
-/* Fills the fronts of a request. Anthropic: all that stands before the last `cache_control` of the last message. The others cache by
- * themselves, whatever is long enough. `tree` is the one to read. */
+/* Fills the fronts of a request. Anthropic: all that stands before the last `cache_control` of the
+ * last message. The others cache by themselves, whatever is long enough. `tree` is the one to
+ * read. */
 void vq_dialect_read_fronts(const void *tree, struct vq_chat_request *request);
 
 /* Bodies of the dialects other than OpenAI's. */

@@ -1,6 +1,7 @@
-/* Turns of a chat. Texts that came in parts are joined in one buffer, whose bytes move while it grows: until all are read such a turn
- * holds its place in it. A persona that begins the first
- * message becomes the system turn that it would have been. Not its job: to check messages, which chat.c has done. */
+/* Turns of a chat. Texts that came in parts are joined in one buffer, whose bytes move while it
+ * grows: until all are read such a turn holds its place in it. A persona that begins the first
+ * message becomes the system turn that it would have been. Not its job: to check messages, which
+ * chat.c has done. */
 #include "offline/dialogue.h"
 
 #include "common/base/alloc.h"
@@ -41,7 +42,8 @@ static size_t behind_gap(struct vq_span text)
     return 0;
 }
 
-/* For models without system messages their part is sent in front of the first query. `d->turns` has room for one more. */
+/* For models without system messages their part is sent in front of the first query. `d->turns` has
+ * room for one more. */
 static void split_first(struct vq_dialogue *d)
 {
     size_t gap = d->n > 0 && d->turns[0].role == VQ_TURN_USER ? behind_gap(d->turns[0].text) : 0;

@@ -1,7 +1,8 @@
 /* Hashed n-grams: every word and every run of three to five characters inside words (with their
  * borders) adds +1 or -1 to one of the dimensions, by hash. N-grams alone cannot see that "terse"
- * and "brief" are about the same, so the words that the lexical judge knows of axes add the measures
- * that they are about, with more weight than the letters have. Not its job: meaning beyond that. */
+ * and "brief" are about the same, so the words that the lexical judge knows of axes add the
+ * measures that they are about, with more weight than the letters have. Not its job: meaning beyond
+ * that. */
 #include "offline/embed.h"
 
 #include "common/base/alloc.h"
@@ -168,7 +169,8 @@ static struct vq_span input_of(const struct embed_request *request, size_t i)
     return vq_span(json_string_value(text), json_string_length(text));
 }
 
-/* Gemini's list of requests as a list of texts, which `root` owns from then on; NULL when it is none. */
+/* Gemini's list of requests as a list of texts, which `root` owns from then on; NULL when it is
+ * none. */
 static const json_t *texts_of_requests(json_t *root, const char *model)
 {
     const json_t *requests = json_object_get(root, "requests");

@@ -15,9 +15,9 @@
 /* Unit length; zero for a text without letters or digits. */
 void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector);
 
-/* A request for embeddings, as `route` has them, into a reply; what is wrong with it becomes an error reply.
- * VQ_EMBED_MODEL is known; `knows_model` says which other names are. Returns the model's name as
- * asked into ret_model (VQ_CHAT_MODEL_BYTES). */
+/* A request for embeddings, as `route` has them, into a reply; what is wrong with it becomes an
+ * error reply. VQ_EMBED_MODEL is known; `knows_model` says which other names are. Returns the
+ * model's name as asked into ret_model (VQ_CHAT_MODEL_BYTES). */
 enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body,
                                bool (*knows_model)(const void *, const char *), const void *context,
                                struct vq_offline_reply *reply, char *ret_model) VQ_WARN_UNUSED;

@@ -1,5 +1,5 @@
-/* A table by hash, in which what comes later pushes out what was there. Not its job: which fronts of a prompt may be cached (chat.c,
- * dialect.c). */
+/* A table by hash, in which what comes later pushes out what was there. Not its job: which fronts
+ * of a prompt may be cached (chat.c, dialect.c). */
 #include "offline/fronts.h"
 
 static uint64_t hash_of(uint64_t front, uint64_t account)

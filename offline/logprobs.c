@@ -1,5 +1,5 @@
-/* A token is a word with what stands before it. This judge is sure of every word but of a label that stands alone, where it gives the
- * others a chance. Not its job: being right about that. */
+/* A token is a word with what stands before it. This judge is sure of every word but of a label
+ * that stands alone, where it gives the others a chance. Not its job: being right about that. */
 #include "offline/logprobs.h"
 
 #include <ctype.h>
@@ -56,7 +56,8 @@ static void put_top(struct vq_json *json, enum vq_dialect dialect, struct vq_spa
     vq_json_array_end(json);
 }
 
-/* The list of tokens, with their alternatives inside where `top` is named; or of the alternatives alone. */
+/* The list of tokens, with their alternatives inside where `top` is named; or of the alternatives
+ * alone. */
 static void put_all(struct vq_json *json, enum vq_dialect dialect, struct vq_span content,
                     bool chosen, const char *top)
 {

@@ -1,4 +1,5 @@
-/* Refusals, with the headers of each dialect. Not its job: to decide who is refused (rules.c, limiter.c). */
+/* Refusals, with the headers of each dialect. Not its job: to decide who is refused (rules.c,
+ * limiter.c). */
 #include "offline/refusal.h"
 
 #include "common/base/clock.h"

@@ -130,8 +130,8 @@ void vq_service_destroy(struct vq_service **service)
     *service = NULL;
 }
 
-/* The fingerprint of the key behind `prefix` into `print`; "" without a key. Fingerprints are slow to make
- * (they go through guarded memory), so they are remembered by a hash of the header. */
+/* The fingerprint of the key behind `prefix` into `print`; "" without a key. Fingerprints are slow
+ * to make (they go through guarded memory), so they are remembered by a hash of the header. */
 static enum vq_status print_key(struct vq_service *service, const struct vq_route *route,
                                 const char *header, char *print)
 {
@@ -243,7 +243,8 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_call_log_end(&service->log);
 }
 
-/* Gives the reply's share of a pool back; what it was charged with in the end stays in the reply. */
+/* Gives the reply's share of a pool back; what it was charged with in the end stays in the
+ * reply. */
 static void end_hold(struct vq_offline_reply *reply)
 {
     if (reply->hold.is_held) {

@@ -31,8 +31,8 @@ struct vq_service_config {
     size_t latencies_n;
     const char *models[VQ_SERVICE_MODELS_MAX]; /* further names that answer as offline-a does */
     size_t models_n;
-    struct vq_subject subjects
-        [VQ_SERVICE_SUBJECTS_MAX]; /* models that play a persona; one of default where none has its name */
+    /* models that play a persona; one of default where none has its name */
+    struct vq_subject subjects[VQ_SERVICE_SUBJECTS_MAX];
     size_t subjects_n;
     bool require_key;
     const char *keys[VQ_SERVICE_KEYS_MAX]; /* fingerprints in hex that are let in; none = any key */
@@ -49,8 +49,8 @@ void vq_service_destroy(struct vq_service **service);
 struct vq_call {
     const char *method;
     const char *path;
-    const char *
-        authorization; /* the header that has the key in this path's dialect; NULL: none. Looked at, never kept */
+    /* the header that has the key in this path's dialect; NULL: none. Looked at, never kept */
+    const char *authorization;
     const char *api_version; /* of the query; NULL: none */
     const char *client_id;   /* X-Client-Request-Id; NULL: none */
     struct vq_span body;
@@ -65,8 +65,8 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
                                int64_t now_ns, struct vq_offline_reply *ret_reply,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Just before the first byte of the reply is sent: ends the call for its pool's limits and writes the
- * answer's line, `taken_ns` being when the request came. */
+/* Just before the first byte of the reply is sent: ends the call for its pool's limits and writes
+ * the answer's line, `taken_ns` being when the request came. */
 enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline_reply *reply,
                                    int64_t taken_ns, int64_t now_ns,
                                    struct vq_error *err) VQ_WARN_UNUSED;

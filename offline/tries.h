@@ -4,9 +4,8 @@
 
 #include "common/base/hash.h"
 
-#define VQ_TRIES_MAX                                                                               \
-    (4u << 20) /* bodies that are remembered; further ones count as first tries   \
-                                 */
+/* request bodies that are remembered; every further one counts as a first try */
+#define VQ_TRIES_MAX (4u << 20)
 
 struct vq_tries {
     struct vq_tries_slot *slots;

@@ -1,6 +1,7 @@
 /* The dense grid of a stage: task = ((sample * judges + judge) * vibes + vibe) * 2 + order, and
- * shard = sample * judges + judge: a shard's tasks are neighbours. A task is this number and nothing else.
- * Stages of texts and of vectors have one vibe and ask the order 0 alone: a sample is a prompt, or a batch of texts. */
+ * shard = sample * judges + judge: a shard's tasks are neighbours. A task is this number and
+ * nothing else. Stages of texts and of vectors have one vibe and ask the order 0 alone: a sample is
+ * a prompt, or a batch of texts. */
 #ifndef VQ_PROTO_GRID_H
 #define VQ_PROTO_GRID_H
 

@@ -1,4 +1,5 @@
-/* Looks up hints.def. All knowledge is in the table. Not its job: what a failure is (worker/provider), and where advice is shown. */
+/* Looks up hints.def. All knowledge is in the table. Not its job: what a failure is
+ * (worker/provider), and where advice is shown. */
 #include "proto/hint.h"
 
 #include <string.h>

@@ -14,8 +14,8 @@ struct vq_hint {
 /* The table, in its order. */
 const struct vq_hint *vq_hints(size_t *ret_count);
 
-/* The advice of the first row that matches; NULL: none. `error` as it stands in the call's record; of an answer, what was read in it
- * ("truncated"). */
+/* The advice of the first row that matches; NULL: none. `error` as it stands in the call's record;
+ * of an answer, what was read in it ("truncated"). */
 const char *vq_hint_of(enum vq_call_end end, uint32_t http_status, struct vq_span error);
 
 #endif

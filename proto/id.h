@@ -23,7 +23,8 @@ static inline uint64_t vq_id_hash(const struct vq_id *id) /* for a vq_index */
     return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
 }
 
-/* Decides who may start calls of a shard: the coordinator's epoch, then a counter. Never mixed with a task's tries. */
+/* Decides who may start calls of a shard: the coordinator's epoch, then a counter. Never mixed with
+ * a task's tries. */
 struct vq_fence {
     uint64_t epoch;
     uint64_t n;

@@ -1,9 +1,10 @@
-/* Every message between coordinator and worker as a struct. proto/messages.def describes the same fields with types,
- * bounds and direction; encode, decode, PROTOCOL.md and the fuzz corpus come from that table. Spans and arrays of a
- * decoded message point into the decoder's memory and live as long as it (see wire.h).
+/* Every message between coordinator and worker as a struct. proto/messages.def describes the same
+ * fields with types, bounds and direction; encode, decode, PROTOCOL.md and the fuzz corpus come
+ * from that table. Spans and arrays of a decoded message point into the decoder's memory and live
+ * as long as it (see wire.h).
  *
- * A conversation: HELLO -> WELCOME [SPEC] -> HELD -> CREDIT, then SAMPLE LEASE -> RESULTS -> ACK, with a HEARTBEAT and
- * its echo all the while; DRAIN and BYE end it. */
+ * A conversation: HELLO -> WELCOME [SPEC] -> HELD -> CREDIT, then SAMPLE LEASE -> RESULTS -> ACK,
+ * with a HEARTBEAT and its echo all the while; DRAIN and BYE end it. */
 #ifndef VQ_PROTO_MESSAGES_H
 #define VQ_PROTO_MESSAGES_H
 
@@ -78,8 +79,9 @@ struct vq_held_call { /* sent and not ACKed: in flight or in the spool */
     uint32_t stage;
 };
 
-/* worker -> coordinator: HELD once after WELCOME, HEARTBEAT every heartbeat_ms. coordinator -> worker: each HEARTBEAT is
- * echoed with the same stamp and empty lists. A lease's term counts from the stamp of the echoed message. */
+/* worker -> coordinator: HELD once after WELCOME, HEARTBEAT every heartbeat_ms. coordinator ->
+ * worker: each HEARTBEAT is echoed with the same stamp and empty lists. A lease's term counts from
+ * the stamp of the echoed message. */
 struct vq_msg_held {
     uint64_t session;
     int64_t stamp_ns;
@@ -99,23 +101,25 @@ enum vq_pool_state {
 
 struct vq_credit {
     uint32_t judge;
-    uint32_t
-        tasks; /* how many tasks of this judge the worker wants to hold altogether, not more of them */
+    /* how many tasks of this judge the worker wants to hold altogether, not more of them */
+    uint32_t tasks;
     uint8_t state; /* enum vq_pool_state: open when one of its pools is; not open: tasks is 0 */
     struct vq_span text; /* why it is closed, for people */
 };
 
-/* Of a pool, a minute; 0: none known. Requests count one each; input is what a provider counts as prompt tokens. */
+/* Of a pool, a minute; 0: none known. Requests count one each; input is what a provider counts as
+ * prompt tokens. */
 struct vq_rates {
     double requests, input_tokens, output_tokens, tokens;
 };
 
-/* Something that is spent and does not come back: dollars, or a day's requests or tokens. It counts up over the worker's process. */
+/* Something that is spent and does not come back: dollars, or a day's requests or tokens. It counts
+ * up over the worker's process. */
 struct vq_amount {
     uint64_t used; /* settled, or reserved by calls in flight */
     uint64_t open; /* of that: calls that the coordinator did not ACK, in flight or ended */
-    uint64_t
-        most; /* what it goes by: a call starts only when `used` and its reservation stay within it */
+    /* what it goes by: a call starts only when `used` and its reservation stay within it */
+    uint64_t most;
     uint64_t unit; /* the largest reservation of one call, lately and of what waits */
 };
 
@@ -140,8 +144,8 @@ struct vq_pool_report {
     uint32_t
         cap; /* calls in flight that a refusal since the last report named as the most; 0: none */
     uint32_t pause_ms; /* a refusal asks to wait so long yet */
-    int64_t
-        park_unix_s; /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
+    /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
+    int64_t park_unix_s;
     struct vq_amount day_requests, day_tokens;
     uint32_t params_refused; /* bits of enum vq_param that its model refused */
 };
@@ -157,8 +161,8 @@ struct vq_msg_credit {
     uint32_t reports_count;
 };
 
-/* coordinator -> worker, before the first live LEASE of that sample in this session. The worker drops it when its last
- * lease of the sample is closed (every ask ACKed as final or cancelled). */
+/* coordinator -> worker, before the first live LEASE of that sample in this session. The worker
+ * drops it when its last lease of the sample is closed (every ask ACKed as final or cancelled). */
 struct vq_msg_sample {
     uint64_t session;
     uint64_t sample;
@@ -173,8 +177,8 @@ struct vq_ask {
     uint32_t vibe;
     uint32_t repeat;
     uint8_t order; /* 0: A's text is shown first */
-    bool
-        lazy; /* ask only when the other order of this vibe, listed before it, gave A, B or no vote */
+    /* ask only when the other order of this vibe, listed before it, gave A, B or no vote */
+    bool lazy;
     struct vq_span prior; /* a stored unparseable answer: go on with its repair; empty: ask */
 };
 
@@ -191,8 +195,9 @@ struct vq_msg_lease {
     uint32_t answer_tokens; /* the longest answer of the judge in this stage so far; 0: none yet */
     const struct vq_ask *asks;
     uint32_t asks_count;
-    const struct vq_span *
-        turns; /* of a chain: the answers to the turns before the first ask, in order; VQ_ANSWER_BYTES_MAX each */
+    /* of a chain: the answers to the turns before the first ask, in order; VQ_ANSWER_BYTES_MAX
+     * each */
+    const struct vq_span *turns;
     uint32_t turns_count;
 };
 
@@ -224,8 +229,8 @@ struct vq_result {
     uint32_t tries; /* 1 for the first send of this task under this lease */
     uint8_t kind;   /* enum vq_call_kind */
     uint8_t end;    /* enum vq_call_end */
-    uint8_t
-        outcome; /* enum vq_outcome: what the worker reads in it; when `final` and not an answer, the failure */
+    /* enum vq_outcome: what the worker reads in it; when `final` and not an answer, the failure */
+    uint8_t outcome;
     bool final;           /* nothing more comes for this task from this lease */
     bool refusal;         /* the provider marked the answer as refused or filtered */
     uint32_t http_status; /* 0: none */
@@ -235,12 +240,12 @@ struct vq_result {
     uint64_t tokens_cached;
     uint64_t tokens_out;
     uint64_t tokens_reserved; /* when it was sent */
-    uint64_t
-        cost_nano; /* nano-dollars by the pool's prices; of a call that never came back, what was reserved */
+    /* nano-dollars by the pool's prices; of a call that never came back, what was reserved */
+    uint64_t cost_nano;
     uint64_t provider_nano; /* nano-dollars as the provider itself says; 0: it says nothing */
     uint64_t prompt_chars;  /* characters of the prompt that was sent */
-    bool
-        unreported; /* usage is missing or 0 on a side that cannot be 0; what was reserved is charged there */
+    /* usage is missing or 0 on a side that cannot be 0; what was reserved is charged there */
+    bool unreported;
     struct vq_span pool;   /* the name of the pool that was asked */
     struct vq_span answer; /* raw text; VQ_ANSWER_BYTES_MAX */
     struct vq_span finish_reason;
@@ -264,8 +269,9 @@ struct vq_msg_ack {
     uint32_t calls_count;
 };
 
-/* What one worker may use of a pool (coordinator/pools/authority.h). It is in force from this GRANT to the next, while the
- * worker's term lasts. Rates begin empty: the first request waits until the rate has earned it. */
+/* What one worker may use of a pool (coordinator/pools/authority.h). It is in force from this GRANT
+ * to the next, while the worker's term lasts. Rates begin empty: the first request waits until the
+ * rate has earned it. */
 struct vq_slice {
     uint32_t pool;
     uint32_t concurrency; /* 0: nothing is started */
@@ -276,7 +282,8 @@ struct vq_slice {
     uint32_t params_refused; /* bits of enum vq_param, of all workers: not sent */
 };
 
-/* A pool that a judge shall not use: its first calls there all failed the same way (coordinator/queue/brake.h). */
+/* A pool that a judge shall not use: its first calls there all failed the same way
+ * (coordinator/queue/brake.h). */
 struct vq_parked {
     uint32_t judge, pool;
 };
@@ -295,12 +302,14 @@ struct vq_msg_grant {
 enum vq_cancel_reason {
     VQ_CANCEL_STALE = 0,   /* the fence is not current */
     VQ_CANCEL_SETTLED = 1, /* a late answer settled these tasks */
-    VQ_CANCEL_RETURNED =
-        2, /* worker -> coordinator: it starts no more calls of this lease; what is in flight is still coming */
+    /* worker -> coordinator: it starts no more calls of this lease; what is in flight is still
+     * coming */
+    VQ_CANCEL_RETURNED = 2,
     VQ_CANCEL_STOPPING = 3, /* the run stops */
 };
 
-/* both ways. No new call of these tasks of the shard starts; no tasks listed = all of it. Calls in flight go on. */
+/* both ways. No new call of these tasks of the shard starts; no tasks listed = all of it. Calls in
+ * flight go on. */
 struct vq_msg_cancel {
     uint64_t session;
     uint64_t shard;
@@ -311,7 +320,8 @@ struct vq_msg_cancel {
     uint32_t stage;
 };
 
-/* both ways. From a worker: lease me nothing more. From the coordinator: start nothing more, finish and say BYE. */
+/* both ways. From a worker: lease me nothing more. From the coordinator: start nothing more, finish
+ * and say BYE. */
 struct vq_msg_drain {
     uint64_t session;
 };
@@ -379,8 +389,8 @@ struct vq_spec_pool {
     struct vq_span dialect, base_url;
     struct vq_span model;            /* as this provider calls it */
     struct vq_span max_tokens_field; /* empty: the judge's */
-    const struct vq_span *
-        keys; /* "env:NAME" or "file:PATH" as hints; a worker may map them otherwise. None: no key is sent */
+    /* "env:NAME" or "file:PATH" as hints; a worker may map them otherwise. None: no key is sent */
+    const struct vq_span *keys;
     uint32_t keys_count;
     bool allow_http;                        /* plain http to another machine is wanted there */
     bool refuses_temperature, refuses_seed; /* it is not sent */

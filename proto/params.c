@@ -1,4 +1,5 @@
-/* The words of params.def. Invariant: a bit has one row. Not its job: what a refusal looks like (worker/provider/params.c). */
+/* The words of params.def. Invariant: a bit has one row. Not its job: what a refusal looks like
+ * (worker/provider/params.c). */
 #include "proto/params.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Parameters that a pool's model refuses (params.def): what one refusal teaches, as a set of bits, and what to call each. */
+/* Parameters that a pool's model refuses (params.def): what one refusal teaches, as a set of bits,
+ * and what to call each. */
 #ifndef VQ_PROTO_PARAMS_H
 #define VQ_PROTO_PARAMS_H
 

@@ -1,4 +1,5 @@
-/* What both sides mean by a pool's limits. A pool is what a provider's limit belongs to: an account (or deployment) and a model. */
+/* What both sides mean by a pool's limits. A pool is what a provider's limit belongs to: an account
+ * (or deployment) and a model. */
 #ifndef VQ_PROTO_POOL_H
 #define VQ_PROTO_POOL_H
 
@@ -51,7 +52,8 @@ static inline struct vq_rates vq_rates_larger(const struct vq_rates *a, const st
 
 /* ---- what a call that ended counts for; workers, the authority and the ledger count alike ---- */
 
-/* No usage came, and yet it may have been carried out. Refusals and errors that the provider names are not billed. */
+/* No usage came, and yet it may have been carried out. Refusals and errors that the provider names
+ * are not billed. */
 static inline bool vq_result_may_be_billed(const struct vq_result *result)
 {
     return result->end == VQ_END_ANSWER || result->end == VQ_END_LOST ||

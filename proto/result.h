@@ -25,7 +25,8 @@ static inline size_t vq_result_texts_bytes(const struct vq_result *result)
            result->label_logprobs.bytes;
 }
 
-/* Copies all texts to `at`, which has room for vq_result_texts_bytes and stays the caller's, and lets `result` name the copies. */
+/* Copies all texts to `at`, which has room for vq_result_texts_bytes and stays the caller's, and
+ * lets `result` name the copies. */
 static inline void vq_result_texts_move(struct vq_result *result, char *at)
 {
     struct vq_span *texts[VQ_RESULT_TEXTS];

@@ -1,14 +1,15 @@
 /* Writing a spool, and its lock.
  *
- * The lock is on a file of its own, so that the spool can be replaced by a rename. Records wait in memory until
- * vq_spool_write, which is one write() for all of them; one that is cut short (no space) is taken back, so that the file stays
- * whole, and they wait on. ACKs wait longer, for the next write or for many others: one that is forgotten in a kill costs a
- * repeated result. The file is made anew when it
- * is opened and when much of it is ACKed: what lives is written to `spool.new`, which is renamed. A kill at any point
- * leaves one whole file or the other. Room on the disk is booked before a call is noted as sent, for it and for the answers that
- * are still to come, behind the end of the file: what was paid for has its place. Room in memory for the longest record is got when the
- * spool is opened (untouched, it takes none of the machine's): no note fails for want of it. Not its job: when to write what (the worker's
- * core says so). */
+ * The lock is on a file of its own, so that the spool can be replaced by a rename. Records wait in
+ * memory until vq_spool_write, which is one write() for all of them; one that is cut short (no
+ * space) is taken back, so that the file stays whole, and they wait on. ACKs wait longer, for the
+ * next write or for many others: one that is forgotten in a kill costs a repeated result. The file
+ * is made anew when it is opened and when much of it is ACKed: what lives is written to
+ * `spool.new`, which is renamed. A kill at any point leaves one whole file or the other. Room on
+ * the disk is booked before a call is noted as sent, for it and for the answers that are still to
+ * come, behind the end of the file: what was paid for has its place. Room in memory for the longest
+ * record is got when the spool is opened (untouched, it takes none of the machine's): no note fails
+ * for want of it. Not its job: when to write what (the worker's core says so). */
 #include "proto/spool.h"
 
 #include "common/base/alloc.h"
@@ -131,7 +132,8 @@ static enum vq_status flush(struct vq_spool *spool, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Room for everything up to `end`, with some more where it can be had. A file system that cannot book is fine. */
+/* Room for everything up to `end`, with some more where it can be had. A file system that cannot
+ * book is fine. */
 static enum vq_status book(struct vq_spool *spool, uint64_t end, struct vq_error *err)
 {
     if (end <= spool->booked) {

@@ -1,14 +1,18 @@
-/* A worker's spool: an append-only file of what it sent and what came back, until the coordinator has committed it. The worker
- * writes it, the coordinator reads what a dead one left behind.
+/* A worker's spool: an append-only file of what it sent and what came back, until the coordinator
+ * has committed it. The worker writes it, the coordinator reads what a dead one left behind.
  *
- * A spool is a folder (0700) with two files: `lock`, held by flock by its one owner, and `spool` (0600):
+ * A spool is a folder (0700) with two files: `lock`, held by flock by its one owner, and `spool`
+ * (0600):
  *   head    8 bytes "vqspool\n", u32 version, 16 bytes run uid, 16 bytes worker id, 8 bytes check
- *   record  u32 mark and type, u32 length of the rest, 8 bytes check (of type, length and rest), 16 bytes call id, body
- * Numbers are little-endian; a check is the beginning of a BLAKE2b hash. The body of SENT and ANSWER is an encoded struct
- * vq_result (wire.h): of SENT with VQ_END_UNKNOWN, of ANSWER as it ended, not yet read. ACKED has none.
+ *   record  u32 mark and type, u32 length of the rest, 8 bytes check (of type, length and rest), 16
+ *           bytes call id, body
+ * Numbers are little-endian; a check is the beginning of a BLAKE2b hash. The body of SENT and
+ * ANSWER is an encoded struct vq_result (wire.h): of SENT with VQ_END_UNKNOWN, of ANSWER as it
+ * ended, not yet read. ACKED has none.
  *
- * Records are written by vq_spool_write without fsync: they outlive the process, not the machine. A record that was cut short at
- * the end of the file is dropped and counted; damage with whole records after it is refused. */
+ * Records are written by vq_spool_write without fsync: they outlive the process, not the machine. A
+ * record that was cut short at the end of the file is dropped and counted; damage with whole
+ * records after it is refused. */
 #ifndef VQ_PROTO_SPOOL_H
 #define VQ_PROTO_SPOOL_H
 
@@ -28,8 +32,9 @@
 #define VQ_SPOOL_EMPTY_BYTES   (256u << 10) /* above it, a spool whose calls are all ACKed is cut */
 #define VQ_SPOOL_REWRITE_BYTES (32u << 20)  /* above it, what is ACKED is left out in a new file */
 #endif
-#define VQ_SPOOL_CALL_BYTES     (4u << 10) /* of disk that a SENT books for its answer */
-#define VQ_SPOOL_AHEAD_BYTES    (1u << 20) /* of disk that are booked at a time, if they can be had */
+#define VQ_SPOOL_CALL_BYTES (4u << 10) /* of disk that a SENT books for its answer */
+/* of disk that are booked at a time, if they can be had */
+#define VQ_SPOOL_AHEAD_BYTES    (1u << 20)
 #define VQ_SPOOL_PATH_BYTES_MAX 4096
 
 enum vq_spool_type {
@@ -38,8 +43,9 @@ enum vq_spool_type {
     VQ_SPOOL_ACKED = 3
 };
 
-/* The lock of the spool in `dir`; with `create`, folder and lock are made. The lock lasts as long as *ret_fd is open; the
- * descriptor is close-on-exec. VQ_LOCKED: its owner lives; VQ_NOT_FOUND: there is none; VQ_IO with file and reason. */
+/* The lock of the spool in `dir`; with `create`, folder and lock are made. The lock lasts as long
+ * as *ret_fd is open; the descriptor is close-on-exec. VQ_LOCKED: its owner lives; VQ_NOT_FOUND:
+ * there is none; VQ_IO with file and reason. */
 enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd,
                              struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -47,15 +53,16 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd,
 
 struct vq_spool_held; /* what a spool holds without an ACK */
 
-/* Reads the whole file; whoever calls holds the lock. No file, or an empty one: VQ_OK and nothing in it. VQ_INVALID: another
- * run's (`run` may be NULL: any); VQ_VERSION; VQ_CORRUPT: damaged in the middle, with file and place; VQ_LIMIT; VQ_IO;
- * VQ_NOMEM. The caller owns *ret_held. */
+/* Reads the whole file; whoever calls holds the lock. No file, or an empty one: VQ_OK and nothing
+ * in it. VQ_INVALID: another run's (`run` may be NULL: any); VQ_VERSION; VQ_CORRUPT: damaged in the
+ * middle, with file and place; VQ_LIMIT; VQ_IO; VQ_NOMEM. The caller owns *ret_held. */
 enum vq_status vq_spool_read(const char *dir, const struct vq_id *run,
                              struct vq_spool_held **ret_held, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_spool_held_destroy(struct vq_spool_held **held);
 
-/* Calls without an ACK in the order in which they were sent: how they ended, or VQ_END_UNKNOWN where nothing came. Answers
- * have not been read: outcome is NONE, final is false. Borrowed from `held`. */
+/* Calls without an ACK in the order in which they were sent: how they ended, or VQ_END_UNKNOWN
+ * where nothing came. Answers have not been read: outcome is NONE, final is false. Borrowed from
+ * `held`. */
 size_t vq_spool_held_count(const struct vq_spool_held *held);
 const struct vq_result *vq_spool_held_at(const struct vq_spool_held *held, size_t i);
 /* Who kept it last; all zero: there was no file. */
@@ -69,30 +76,34 @@ uint64_t vq_spool_held_bytes(const struct vq_spool_held *held); /* of the file, 
 
 struct vq_spool;
 
-/* Makes the folder if need be, takes its lock, reads what is there (as above; handed over in *ret_held) and goes on in a file
- * that holds just that. VQ_LOCKED and what vq_spool_read says. */
+/* Makes the folder if need be, takes its lock, reads what is there (as above; handed over in
+ * *ret_held) and goes on in a file that holds just that. VQ_LOCKED and what vq_spool_read says. */
 enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const struct vq_id *worker,
                              struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
                              struct vq_error *err) VQ_WARN_UNUSED;
-/* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes the call part of `result`
- * only, with its pool and what is reserved for it: that is what an unknown call counts for; and it books room on the disk for itself
- * and its answer: VQ_FULL: there is none, nothing was noted and the call is not to be made. Else VQ_FULL, VQ_IO: could not be
- * written now, as below. VQ_LIMIT: was not noted. What a note needs of
- * memory was got by vq_spool_open. */
+/* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes
+ * the call part of `result` only, with its pool and what is reserved for it: that is what an
+ * unknown call counts for; and it books room on the disk for itself and its answer: VQ_FULL: there
+ * is none, nothing was noted and the call is not to be made. Else VQ_FULL, VQ_IO: could not be
+ * written now, as below. VQ_LIMIT: was not noted. What a note needs of memory was got by
+ * vq_spool_open. */
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,
                                struct vq_error *err) VQ_WARN_UNUSED;
-/* Writes what was noted. VQ_FULL, VQ_IO: the file is whole and as it was; the records wait for the next write. */
+/* Writes what was noted. VQ_FULL, VQ_IO: the file is whole and as it was; the records wait for the
+ * next write. */
 enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err) VQ_WARN_UNUSED;
-/* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is ACKed: VQ_NOMEM. */
+/* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is
+ * ACKed: VQ_NOMEM. */
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err) VQ_WARN_UNUSED;
 uint64_t vq_spool_bytes(const struct vq_spool *spool);
 /* Gives up the lock. A spool without anything in it leaves no file. NULL is fine. */
 void vq_spool_close(struct vq_spool **spool);
 
-/* Removes the spool file in a folder whose lock the caller holds: everything in it is committed. VQ_IO. */
+/* Removes the spool file in a folder whose lock the caller holds: everything in it is committed.
+ * VQ_IO. */
 enum vq_status vq_spool_remove(const char *dir, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

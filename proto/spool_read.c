@@ -1,8 +1,9 @@
 /* Reading a spool: the bytes of its records, and what of them has no ACK.
  *
- * The whole file is read before anything is believed. A record that is not whole ends the file if no whole record comes
- * after it (its process was killed while it wrote); else the file is damaged, and nothing of it is used. Results are
- * decoded one by one and copied, so that they stay as long as `held`. Not its job: locks, and what an answer says. */
+ * The whole file is read before anything is believed. A record that is not whole ends the file if
+ * no whole record comes after it (its process was killed while it wrote); else the file is damaged,
+ * and nothing of it is used. Results are decoded one by one and copied, so that they stay as long
+ * as `held`. Not its job: locks, and what an answer says. */
 #include "common/base/alloc.h"
 #include "proto/limits.h"
 #include "proto/result.h"
@@ -275,7 +276,8 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Leaves one entry a call without an ACK: its answer, else its send; at the place of its first. Returns how many. */
+/* Leaves one entry a call without an ACK: its answer, else its send; at the place of its first.
+ * Returns how many. */
 static size_t entries_live(struct entry *entries, size_t count)
 {
     size_t live = 0;

@@ -1,5 +1,6 @@
-/* Encoding and decoding of messages, results and specs, driven by the table in messages.def. MessagePack through msgpack-c;
- * before it may allocate, every header of a frame is walked against the frame's length and the limits below. */
+/* Encoding and decoding of messages, results and specs, driven by the table in messages.def.
+ * MessagePack through msgpack-c; before it may allocate, every header of a frame is walked against
+ * the frame's length and the limits below. */
 #ifndef VQ_PROTO_WIRE_H
 #define VQ_PROTO_WIRE_H
 
@@ -16,7 +17,8 @@ enum vq_direction {
 
 const char *vq_msg_name(enum vq_msg_type type); /* "HELLO"; "?" */
 
-/* Appends one frame. VQ_LIMIT when a field is over its bound or the frame over the buffer's. VQ_NOMEM. */
+/* Appends one frame. VQ_LIMIT when a field is over its bound or the frame over the buffer's.
+ * VQ_NOMEM. */
 enum vq_status vq_msg_encode(const struct vq_msg *msg, struct vq_buf *frame) VQ_WARN_UNUSED;
 
 /* Memory that a decoded message points into; reused from frame to frame. */
@@ -24,8 +26,9 @@ struct vq_decoder;
 enum vq_status vq_decoder_create(struct vq_decoder **ret_decoder) VQ_WARN_UNUSED;
 void vq_decoder_destroy(struct vq_decoder **decoder);
 
-/* Decodes one frame that travels in `direction`. *ret_msg borrows from the decoder and from `frame`, until the next call.
- * VQ_VERSION (err names both versions), VQ_INVALID (err names the message and the field), VQ_LIMIT, VQ_NOMEM. */
+/* Decodes one frame that travels in `direction`. *ret_msg borrows from the decoder and from
+ * `frame`, until the next call. VQ_VERSION (err names both versions), VQ_INVALID (err names the
+ * message and the field), VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
                              enum vq_direction direction, struct vq_msg *ret_msg,
                              struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,5 +1,6 @@
-/* `vibeq chat RUN --chains FILE`: leads a run's judges through dialogues, beside the run, into its own store, so that every turn is bought
- * once and a stopped or killed one goes on where it was. The run's results and accounting stay as they are. */
+/* `vibeq chat RUN --chains FILE`: leads a run's judges through dialogues, beside the run, into its
+ * own store, so that every turn is bought once and a stopped or killed one goes on where it was.
+ * The run's results and accounting stay as they are. */
 #include "cli/open_run.h"
 #include "cli/verbs.h"
 #include "common/text/file.h"

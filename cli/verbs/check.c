@@ -1,5 +1,6 @@
-/* `vibeq check CONFIG`: one real call a judge, shown whole: the prompt, what came back, what it was read as. Nothing of it is
- * stored, so a run asks again. Not its job: the call (a worker process, through ask_once.c). */
+/* `vibeq check CONFIG`: one real call a judge, shown whole: the prompt, what came back, what it was
+ * read as. Nothing of it is stored, so a run asks again. Not its job: the call (a worker process,
+ * through ask_once.c). */
 #include "cli/ask_once.h"
 #include "cli/pick_prompt.h"
 #include "cli/verbs.h"

@@ -1,5 +1,6 @@
-/* `vibeq ctl RUN COMMAND`: tells a run that goes on something, over its loopback address, and prints what it says to that. What there
- * is to say is the table in coordinator/run/ctl.h. Not its job: a run that does not go on; the way on is named. */
+/* `vibeq ctl RUN COMMAND`: tells a run that goes on something, over its loopback address, and
+ * prints what it says to that. What there is to say is the table in coordinator/run/ctl.h. Not its
+ * job: a run that does not go on; the way on is named. */
 #include "coordinator/run/ctl.h"
 #include "cli/endpoint.h"
 #include "cli/verbs.h"
@@ -42,7 +43,8 @@ void vq_ctl_rows(vq_verb_row_fn row, void *ctx)
     vq_buf_free(&usage);
 }
 
-/* Takes --runs out of the words; what is left begins with the run's name. The options of a command are not ours to know. */
+/* Takes --runs out of the words; what is left begins with the run's name. The options of a command
+ * are not ours to know. */
 static enum vq_status own_options(int argc, char **argv, struct ctl_words *w, int *ret_words,
                                   struct vq_error *err)
 {

@@ -1,5 +1,6 @@
-/* `vibeq dead RUN`: what failed for good and why, counts first. Reads the store; of a run that goes on it shows what is committed.
- * Not its job: asking it again (`vibeq ctl RUN requeue`, `vibeq resume RUN --retry-failed`). */
+/* `vibeq dead RUN`: what failed for good and why, counts first. Reads the store; of a run that goes
+ * on it shows what is committed. Not its job: asking it again (`vibeq ctl RUN requeue`, `vibeq
+ * resume RUN --retry-failed`). */
 #include "methods/files/dead.h"
 
 #include "cli/open_run.h"

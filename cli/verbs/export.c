@@ -1,5 +1,6 @@
-/* `vibeq export RUN calls|scores|vibes|rows|ratings|items`: what a run holds, as CSV or as JSON lines on standard output. Calls come from the
- * ledger, each with its raw answer; the rest are the files of results/. */
+/* `vibeq export RUN calls|scores|vibes|rows|ratings|items`: what a run holds, as CSV or as JSON
+ * lines on standard output. Calls come from the ledger, each with its raw answer; the rest are the
+ * files of results/. */
 #include "cli/open_run.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -125,8 +126,8 @@ static const char *const call_columns[] = {
     "pool",  "cost_usd",      "tokens_in",      "tokens_cached", "tokens_out",
     "model", "finish_reason", "label_logprobs", "error",         "answer"};
 
-/* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these settings do not reach is
- * empty. */
+/* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these
+ * settings do not reach is empty. */
 static void put_place(struct calls *c, const struct vq_call_row *row)
 {
     struct line *l = &c->line;

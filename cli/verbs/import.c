@@ -1,5 +1,6 @@
-/* `vibeq import FORMAT FILE...`: answers in the files of other programs as a CSV that `vibeq run` reads. On standard output, or in a
- * file that is not there yet. What was left out is counted on standard error. Not its job: the formats (common/import). */
+/* `vibeq import FORMAT FILE...`: answers in the files of other programs as a CSV that `vibeq run`
+ * reads. On standard output, or in a file that is not there yet. What was left out is counted on
+ * standard error. Not its job: the formats (common/import). */
 #include "common/import/import.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* `vibeq init DATA.csv`: a first configuration with its columns guessed, or with the places of several files. An existing file is left alone unless --force says
- * otherwise. Not its job: the guess and the text (methods/init). */
+/* `vibeq init DATA.csv`: a first configuration with its columns guessed, or with the places of
+ * several files. An existing file is left alone unless --force says otherwise. Not its job: the
+ * guess and the text (methods/init). */
 #include "methods/init/init.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -41,7 +42,8 @@ static bool is_method(const struct init_words *w, const char *method)
     return w->method != NULL && strcmp(w->method, method) == 0;
 }
 
-/* How the data file is called from the configuration's folder: as given when both are looked at from here, else in full. */
+/* How the data file is called from the configuration's folder: as given when both are looked at
+ * from here, else in full. */
 static enum vq_status path_from(const char *output, const char *data, char **ret_path,
                                 struct vq_error *err)
 {

@@ -1,5 +1,5 @@
-/* `vibeq label RUN`: a sheet for people, and their verdicts back. The sheet is blind: it names no model. Not its job: the numbers, which
- * the results are written anew with. */
+/* `vibeq label RUN`: a sheet for people, and their verdicts back. The sheet is blind: it names no
+ * model. Not its job: the numbers, which the results are written anew with. */
 #include "cli/open_run.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"

@@ -91,7 +91,8 @@ int vq_verb_list(int argc, char **argv)
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
 
-/* A copy of a run's folder is the same run to the ledger. Where that cannot be told, rows stay; `vibeq store gc` finds them. */
+/* A copy of a run's folder is the same run to the ledger. Where that cannot be told, rows stay;
+ * `vibeq store gc` finds them. */
 static bool is_of_another(const char *runs_dir, const struct vq_id *uid)
 {
     struct vq_id *uids;

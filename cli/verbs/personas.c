@@ -1,5 +1,5 @@
-/* `vibeq personas queries`: an interview for `dialogues.directed` of a configuration, written by a model: one call outside of any run,
- * nothing of it is stored. */
+/* `vibeq personas queries`: an interview for `dialogues.directed` of a configuration, written by a
+ * model: one call outside of any run, nothing of it is stored. */
 #include "cli/generate.h"
 #include "cli/verbs.h"
 #include "methods/persona/interview.h"

@@ -1,6 +1,6 @@
-/* `vibeq plan`: what a run would send, what it costs and how long it takes, and whether a budget and a deadline hold. Sends nothing;
- * a store that is there is opened for reading. Not its job: the figures (methods/plan/forecast.c), and how they look
- * (plan_table.c, plan_json.c). */
+/* `vibeq plan`: what a run would send, what it costs and how long it takes, and whether a budget
+ * and a deadline hold. Sends nothing; a store that is there is opened for reading. Not its job: the
+ * figures (methods/plan/forecast.c), and how they look (plan_table.c, plan_json.c). */
 #include "cli/plan_show.h"
 #include "cli/run_words.h"
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* `vibeq plot RUN`: the three bar panels of a run as SVG or PNG, out of results/vibes.csv. Changes nothing of the run. Not its job: the
- * drawing (methods/report/plot). */
+/* `vibeq plot RUN`: the three bar panels of a run as SVG or PNG, out of results/vibes.csv. Changes
+ * nothing of the run. Not its job: the drawing (methods/report/plot). */
 #include "methods/report/plot/plot.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

@@ -1,6 +1,7 @@
-/* `vibeq prompts export DIR` and `vibeq prompts show judge|discover|criteria|CRITERION`: the templates and criteria as files, a prompt
- * exactly as a judge, or the proposer, gets it, and what the built-in criteria say. What is asked after the first answers cannot be
- * shown before there are any. */
+/* `vibeq prompts export DIR` and `vibeq prompts show judge|discover|criteria|CRITERION`: the
+ * templates and criteria as files, a prompt exactly as a judge, or the proposer, gets it, and what
+ * the built-in criteria say. What is asked after the first answers cannot be shown before there are
+ * any. */
 #include "cli/pick_prompt.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -131,8 +132,8 @@ static enum vq_status show_prompt(const struct vq_job *job, const struct prompts
     return vq_pick_prompt_show(job, &p);
 }
 
-/* Discovery's first stage. Labels, where a model gives them, come before it; they change the rows that it shows only where ties are
- * left out. */
+/* Discovery's first stage. Labels, where a model gives them, come before it; they change the rows
+ * that it shows only where ties are left out. */
 static enum vq_status first_texts(struct vq_method *method, uint32_t judges,
                                   const struct vq_stage **ret_stage, struct vq_error *err)
 {

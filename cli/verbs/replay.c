@@ -1,4 +1,5 @@
-/* `vibeq replay` and `vibeq report`: a run's results again, out of the stored answers. Nothing is asked, unless --buy says so. */
+/* `vibeq replay` and `vibeq report`: a run's results again, out of the stored answers. Nothing is
+ * asked, unless --buy says so. */
 #include "methods/files/replay.h"
 #include "cli/open_run.h"
 #include "cli/verbs.h"
@@ -68,7 +69,8 @@ static enum vq_status write_undecided(const struct vq_open_run *kept,
     return status;
 }
 
-/* The calls that are certain are those of the first stage that has any; which vibes the later ones ask about depends on them. */
+/* The calls that are certain are those of the first stage that has any; which vibes the later ones
+ * ask about depends on them. */
 static void say_calls(const struct vq_replay *replay)
 {
     char n[VQ_FMT_BYTES], m[VQ_FMT_BYTES];

@@ -1,5 +1,5 @@
-/* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote last. Reads neither Redis nor
- * the store. */
+/* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote
+ * last. Reads neither Redis nor the store. */
 #include "cli/endpoint.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -404,7 +404,8 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
     return vq_run_file_read(runs_dir, name, "status.json", out, err);
 }
 
-/* What a coordinator wrote that was killed afterwards says that it runs; the rest is as it was then. */
+/* What a coordinator wrote that was killed afterwards says that it runs; the rest is as it was
+ * then. */
 static enum vq_status print_json(struct vq_span body, const char *state, bool running,
                                  struct vq_error *err)
 {

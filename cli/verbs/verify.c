@@ -1,4 +1,5 @@
-/* `vibeq verify RUN`: what is wrong, named; then one line of figures. Not its job: the comparing (methods/verify/verify.h). */
+/* `vibeq verify RUN`: what is wrong, named; then one line of figures. Not its job: the comparing
+ * (methods/verify/verify.h). */
 #include "methods/verify/verify.h"
 
 #include "cli/open_run.h"

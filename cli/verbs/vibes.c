@@ -1,5 +1,5 @@
-/* `vibeq vibes generate | show RUN | presets`: lists of vibes as YAML, ready for `vibes:` of a configuration. Generating is one call
- * outside of any run: nothing of it is stored. */
+/* `vibeq vibes generate | show RUN | presets`: lists of vibes as YAML, ready for `vibes:` of a
+ * configuration. Generating is one call outside of any run: nothing of it is stored. */
 #include "cli/generate.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"

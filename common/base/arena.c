@@ -1,5 +1,6 @@
-/* A list of blocks. Invariant: every block in the list was allocated by vq_alloc or vq_buf and is released exactly once, by
- * vq_arena_clear. Not its job: reuse of memory, alignment beyond that of vq_alloc. */
+/* A list of blocks. Invariant: every block in the list was allocated by vq_alloc or vq_buf and is
+ * released exactly once, by vq_arena_clear. Not its job: reuse of memory, alignment beyond that of
+ * vq_alloc. */
 #include "common/base/arena.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* Memory that lives and dies together: blocks and texts are taken one by one and released all at once. */
+/* Memory that lives and dies together: blocks and texts are taken one by one and released all at
+ * once. */
 #ifndef VQ_PIPELINE_ARENA_H
 #define VQ_PIPELINE_ARENA_H
 
@@ -17,7 +18,8 @@ void *vq_arena_alloc(struct vq_arena *arena, size_t n, size_t size) VQ_WARN_UNUS
 void *vq_arena_copy(struct vq_arena *arena, const void *from, size_t n, size_t size) VQ_WARN_UNUSED;
 char *vq_arena_text(struct vq_arena *arena, struct vq_span text) VQ_WARN_UNUSED;
 char *vq_arena_printf(struct vq_arena *arena, const char *fmt, ...) VQ_PRINTF(2, 3) VQ_WARN_UNUSED;
-/* A copy of the buffer's text; the buffer is freed, also on failure: what it failed with, or VQ_NOMEM. */
+/* A copy of the buffer's text; the buffer is freed, also on failure: what it failed with, or
+ * VQ_NOMEM. */
 enum vq_status vq_arena_take(struct vq_arena *arena, struct vq_buf *buf,
                              struct vq_span *ret_text) VQ_WARN_UNUSED;
 void vq_arena_clear(struct vq_arena *arena); /* releases everything */

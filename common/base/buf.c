@@ -1,4 +1,5 @@
-/* Bounded growing buffer. Invariant: bytes <= bytes_max, and one byte beyond `bytes` is always a NUL. */
+/* Bounded growing buffer. Invariant: bytes <= bytes_max, and one byte beyond `bytes` is always a
+ * NUL. */
 #include "common/base/buf.h"
 
 #include "common/base/alloc.h"

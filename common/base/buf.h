@@ -36,8 +36,8 @@ static inline bool vq_span_ends_with(struct vq_span text, const char *end)
 /* Without the ASCII blanks (" \t\n\v\f\r", in any locale) at both ends. */
 struct vq_span vq_span_trim(struct vq_span text);
 
-/* `at` is NUL-terminated whenever it is not NULL. The first failed append sticks in `status` and later appends do
- * nothing, so that a writer checks once at the end. */
+/* `at` is NUL-terminated whenever it is not NULL. The first failed append sticks in `status` and
+ * later appends do nothing, so that a writer checks once at the end. */
 struct vq_buf {
     char *at;
     size_t bytes;
@@ -53,7 +53,8 @@ void vq_buf_append(struct vq_buf *buf, const void *bytes, size_t n);
 void vq_buf_puts(struct vq_buf *buf, const char *text);
 void vq_buf_putc(struct vq_buf *buf, char c);
 void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...) VQ_PRINTF(2, 3);
-/* Makes room for n more bytes and returns where they go (then add to `bytes`); NULL when over the limit. */
+/* Makes room for n more bytes and returns where they go (then add to `bytes`); NULL when over the
+ * limit. */
 char *vq_buf_reserve(struct vq_buf *buf, size_t n);
 static inline struct vq_span vq_buf_span(const struct vq_buf *buf)
 {

@@ -1,11 +1,15 @@
-/* Named places at which a test build can be killed: what follows a commit, a store or a send must never count on what comes
- * next. Without the CMake option VQ_CRASH_POINTS (every build that is for use) nothing of this is compiled.
+/* Named places at which a test build can be killed: what follows a commit, a store or a send must
+ * never count on what comes next. Without the CMake option VQ_CRASH_POINTS (every build that is for
+ * use) nothing of this is compiled.
  *
  * With it, two variables of the environment say what happens:
- *   VIBEQ_CRASH_AT=NAME:N   this process kills itself (SIGKILL) when it comes to point NAME for the N-th time
- *   VIBEQ_CRASH_LOG=FILE    a line NAME is added when a process first comes to a point; and of all processes with this log only the
- *                           first one that would kill itself does: it makes FILE.died. The others, and who comes after, go on.
- * The list of all points is crash_points.def. Points stand in shells and stores, never in a pure core. */
+ *   VIBEQ_CRASH_AT=NAME:N   this process kills itself (SIGKILL) when it comes to point NAME for the
+ *                           N-th time
+ *   VIBEQ_CRASH_LOG=FILE    a line NAME is added when a process first comes to a point; and of all
+ *                           processes with this log only the first one that would kill itself does:
+ *                           it makes FILE.died. The others, and who comes after, go on.
+ * The list of all points is crash_points.def. Points stand in shells and stores, never in a pure
+ * core. */
 #ifndef VQ_BASE_CRASH_H
 #define VQ_BASE_CRASH_H
 

@@ -15,7 +15,8 @@ struct vq_hasher {
     _Alignas(64) unsigned char opaque[384];
 };
 
-/* `domain` separates uses: the same bytes under two domains give two hashes. At most 16 bytes of it count. */
+/* `domain` separates uses: the same bytes under two domains give two hashes. At most 16 bytes of it
+ * count. */
 void vq_hasher_init(struct vq_hasher *h, const char *domain);
 void vq_hasher_bytes(struct vq_hasher *h, const void *bytes, size_t n);
 /* Length-prefixed, so that ("ab","c") and ("a","bc") differ. */

@@ -1,4 +1,5 @@
-/* A hash table through a member of the items: chained, grown by doubling. The owner of the items compares their keys. */
+/* A hash table through a member of the items: chained, grown by doubling. The owner of the items
+ * compares their keys. */
 #ifndef VQ_COMMON_BASE_INDEX_H
 #define VQ_COMMON_BASE_INDEX_H
 

@@ -1,4 +1,5 @@
-/* Doubly linked lists through a member of the items. An item is in at most one list per link; a link that is all zero is in none. */
+/* Doubly linked lists through a member of the items. An item is in at most one list per link; a
+ * link that is all zero is in none. */
 #ifndef VQ_COMMON_BASE_LIST_H
 #define VQ_COMMON_BASE_LIST_H
 

@@ -1,4 +1,5 @@
-/* xoshiro256** with splitmix64 seeding; bounded draws by Lemire's rejection, so that they are unbiased. */
+/* xoshiro256** with splitmix64 seeding; bounded draws by Lemire's rejection, so that they are
+ * unbiased. */
 #include "common/base/rng.h"
 
 #include "common/base/status.h"

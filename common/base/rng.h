@@ -1,5 +1,6 @@
-/* Seeded random numbers (xoshiro256**, seeded through splitmix64; Blackman and Vigna 2018). The same seed gives the
- * same sequence on every machine. Not for secrets: see vq_random_bytes in secret.h. */
+/* Seeded random numbers (xoshiro256**, seeded through splitmix64; Blackman and Vigna 2018). The
+ * same seed gives the same sequence on every machine. Not for secrets: see vq_random_bytes in
+ * secret.h. */
 #ifndef VQ_BASE_RNG_H
 #define VQ_BASE_RNG_H
 

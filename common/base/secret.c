@@ -1,5 +1,6 @@
-/* Secrets live in sodium's guarded, locked heap and leave it only through vq_secret_expose. Invariant: no byte of a
- * secret is copied into an error, a log or ordinary memory that this file does not wipe. */
+/* Secrets live in sodium's guarded, locked heap and leave it only through vq_secret_expose.
+ * Invariant: no byte of a secret is copied into an error, a log or ordinary memory that this file
+ * does not wipe. */
 #include "common/base/secret.h"
 
 #include "common/base/alloc.h"
@@ -25,7 +26,8 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret
     if (sodium_init() < 0) {
         return VQ_UNAVAILABLE;
     }
-    /* sodium puts the block at the end of a page: a whole number of words keeps its beginning aligned */
+    /* sodium puts the block at the end of a page: a whole number of words keeps its beginning
+     * aligned */
     size_t whole = (sizeof(struct vq_secret) + bytes.bytes + 7) & ~(size_t)7;
     struct vq_secret *secret = sodium_malloc(whole);
     if (secret == NULL) {
@@ -37,7 +39,8 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret
     return VQ_OK;
 }
 
-/* Without the line ends and blanks around it, which a file, a here-document or a copy brings along, and which no key has. */
+/* Without the line ends and blanks around it, which a file, a here-document or a copy brings along,
+ * and which no key has. */
 static struct vq_span trimmed(struct vq_span key)
 {
     while (key.bytes > 0 && strchr(" \t\r\n\v\f", key.at[key.bytes - 1]) != NULL) {

@@ -1,4 +1,5 @@
-/* Key material: a type that nothing can print. No formatter, log function or encoder of this project accepts one. */
+/* Key material: a type that nothing can print. No formatter, log function or encoder of this
+ * project accepts one. */
 #ifndef VQ_BASE_SECRET_H
 #define VQ_BASE_SECRET_H
 
@@ -9,8 +10,9 @@
 
 struct vq_secret; /* locked memory, zeroed on destroy */
 
-/* From "env:NAME" or "file:PATH". A file must be a regular file that only its owner (this user or root) can read;
- * one trailing newline is dropped. Refusals name the variable or the file, never its content. */
+/* From "env:NAME" or "file:PATH". A file must be a regular file that only its owner (this user or
+ * root) can read; one trailing newline is dropped. Refusals name the variable or the file, never
+ * its content. */
 enum vq_status vq_secret_load(const char *reference, struct vq_secret **ret_secret,
                               struct vq_error *err) VQ_WARN_UNUSED;
 /* Copies the bytes in; the caller wipes its own. */
@@ -21,7 +23,8 @@ void vq_secret_destroy(struct vq_secret **secret);
 /* A keyed-by-domain hash that tells two keys apart and reveals neither. */
 void vq_secret_fingerprint(const struct vq_secret *secret, uint8_t ret_fp[VQ_FINGERPRINT_BYTES]);
 
-/* Gives `use` the bytes for the length of the call: the only way to them. `use` must not keep them. */
+/* Gives `use` the bytes for the length of the call: the only way to them. `use` must not keep
+ * them. */
 typedef enum vq_status (*vq_secret_use_fn)(void *ctx, struct vq_span bytes);
 enum vq_status vq_secret_expose(const struct vq_secret *secret, vq_secret_use_fn use, void *ctx);
 

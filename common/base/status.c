@@ -1,5 +1,5 @@
-/* Status names, texts and classes from the one table, and the two ways a failure is said: a sentence for a
- * person, or an abort for a bug of ours. Not its job: logging. */
+/* Status names, texts and classes from the one table, and the two ways a failure is said: a
+ * sentence for a person, or an abort for a bug of ours. Not its job: logging. */
 #include "common/base/status.h"
 
 #include <stdio.h>

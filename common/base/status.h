@@ -39,7 +39,8 @@ struct vq_error {
     char text[VQ_ERROR_BYTES_MAX];
 };
 
-/* Writes the sentence (cut at the limit) and returns `status`, so that a failure is one line. `err` may be NULL. */
+/* Writes the sentence (cut at the limit) and returns `status`, so that a failure is one line. `err`
+ * may be NULL. */
 enum vq_status vq_fail(struct vq_error *err, enum vq_status status, const char *fmt, ...)
     VQ_PRINTF(3, 4);
 
@@ -50,7 +51,8 @@ void vq_error_prefix(struct vq_error *err, const char *fmt, ...) VQ_PRINTF(2, 3)
 #define VQ_ASSERT(cond) ((cond) ? (void)0 : vq_assert_failed(#cond, __FILE__, __LINE__))
 _Noreturn void vq_assert_failed(const char *cond, const char *file, int line);
 
-/* Returns from the enclosing function with the status when it is not VQ_OK. For functions with nothing to clean up. */
+/* Returns from the enclosing function with the status when it is not VQ_OK. For functions with
+ * nothing to clean up. */
 #define VQ_TRY(call)                                                                               \
     do {                                                                                           \
         enum vq_status vq_try_status_ = (call);                                                    \

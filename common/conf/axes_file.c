@@ -1,5 +1,6 @@
-/* Lists of axes in files of their own, read by the tree that configurations are read by. Invariant: what is written is read back the
- * same. Not its job: what a run needs of its vibes besides (rules.c). */
+/* Lists of axes in files of their own, read by the tree that configurations are read by. Invariant:
+ * what is written is read back the same. Not its job: what a run needs of its vibes besides
+ * (rules.c). */
 #include "common/conf/axes_file.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,7 @@
-/* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), the struct filled (fill.c), rules between keys
- * (rules.c), paths made absolute. Out: the struct as a tree, the tree as YAML. Who owns what: the caller owns the struct and all its
- * strings until vq_config_destroy. */
+/* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), the struct filled
+ * (fill.c), rules between keys (rules.c), paths made absolute. Out: the struct as a tree, the tree
+ * as YAML. Who owns what: the caller owns the struct and all its strings until
+ * vq_config_destroy. */
 #include "common/conf/config.h"
 
 #include "common/base/alloc.h"
@@ -126,7 +127,8 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     return VQ_OK;
 }
 
-/* A relative folder is taken from the working folder, so that what is written later does not depend on it. */
+/* A relative folder is taken from the working folder, so that what is written later does not depend
+ * on it. */
 static enum vq_status resolve_paths(struct vq_config *c, const char *name, const char *base_dir)
 {
     char *real = base_dir[0] == '/' ? NULL : realpath(base_dir, NULL);

@@ -1,5 +1,6 @@
-/* run.yaml as a struct: every key of a run's configuration with its default filled in. Loading checks shapes, ranges
- * and names and refuses unknown keys; it reads no data, no key and no clock. */
+/* run.yaml as a struct: every key of a run's configuration with its default filled in. Loading
+ * checks shapes, ranges and names and refuses unknown keys; it reads no data, no key and no
+ * clock. */
 #ifndef VQ_CONF_CONFIG_H
 #define VQ_CONF_CONFIG_H
 
@@ -206,8 +207,8 @@ struct vq_conf_judge {
     char *name; /* defaults to `model`; unique */
     char *model;
     char *dialect; /* "openai", "azure", "anthropic", "gemini" */
-    char *
-        base_url; /* NULL: the pools that have the model; an offline-* model without one: the built-in server */
+    /* NULL: the pools that have the model; an offline-* model without one: the built-in server */
+    char *base_url;
     char *api_version; /* of azure; else NULL */
     char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
     char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
@@ -309,8 +310,8 @@ struct vq_conf_judging {
     bool repair;
     bool truncate;
     uint32_t tries_max; /* sends of one call, 6 */
-    uint32_t
-        brake; /* first calls of a judge that fail the same way before its pool is parked, 8; 0: off */
+    /* first calls of a judge that fail the same way before its pool is parked, 8; 0: off */
+    uint32_t brake;
     bool early_stop; /* a vibe that fails on the first early_stop_rows is not asked further */
     uint32_t early_stop_rows;
     uint32_t vibes_per_call; /* 1; more are asked in one joint call */
@@ -368,7 +369,8 @@ struct vq_config {
     char *file; /* where it was read from; "(command line)" otherwise */
     char *name; /* run id; NULL: made from data and time by the CLI */
     struct vq_conf_data data;
-    /* Column names: A and B, or up to VQ_MODELS_MAX; the rest NULL. One: method judge on one column; none: method persona */
+    /* Column names: A and B, or up to VQ_MODELS_MAX; the rest NULL. One: method judge on one
+     * column; none: method persona */
     char *models[VQ_MODELS_MAX];
     uint32_t models_count;
     struct vq_conf_pairs *pairs; /* NULL: every pair of the models */
@@ -413,9 +415,10 @@ struct vq_config {
     uint32_t orphan_s; /* a remote worker without its coordinator waits so long, 3,600 */
 };
 
-/* Reads, validates and fills defaults. `overrides`: "a.b=value" and "judges[0].model=x" strings, applied before
- * validation; an index equal to a list's length appends, a value is YAML if it begins with [, {, " or ', else the text
- * itself. Errors name file, line, column and key. On VQ_OK the caller owns *ret_config. */
+/* Reads, validates and fills defaults. `overrides`: "a.b=value" and "judges[0].model=x" strings,
+ * applied before validation; an index equal to a list's length appends, a value is YAML if it
+ * begins with [, {, " or ', else the text itself. Errors name file, line, column and key. On VQ_OK
+ * the caller owns *ret_config. */
 enum vq_status vq_config_load(const char *path, const char *const *overrides,
                               size_t overrides_count, struct vq_config **ret_config,
                               struct vq_error *err) VQ_WARN_UNUSED;
@@ -425,8 +428,8 @@ enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_
                                const char *base_dir, const char *const *overrides,
                                size_t overrides_count, struct vq_config **ret_config,
                                struct vq_error *err) VQ_WARN_UNUSED;
-/* YAML with every default filled in, absolute paths, stable order: what runs/ID/run.yaml holds; parses back to an
- * equal config. The caller frees *ret_yaml with vq_free. */
+/* YAML with every default filled in, absolute paths, stable order: what runs/ID/run.yaml holds;
+ * parses back to an equal config. The caller frees *ret_yaml with vq_free. */
 enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml,
                                size_t *ret_bytes) VQ_WARN_UNUSED;
 void vq_config_destroy(struct vq_config **config);

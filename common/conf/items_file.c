@@ -1,5 +1,6 @@
-/* Items of data sets from tables and trees, field by field through one reader. Invariant: what stands in a file and is not understood (a
- * trait, a label) is refused, never taken as not given. Not its job: which personas a run has. */
+/* Items of data sets from tables and trees, field by field through one reader. Invariant: what
+ * stands in a file and is not understood (a trait, a label) is refused, never taken as not given.
+ * Not its job: which personas a run has. */
 #include "common/conf/items_file.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* The items of a data set that is asked behind dialogues: one question each, with what belongs to it. */
+/* The items of a data set that is asked behind dialogues: one question each, with what belongs to
+ * it. */
 #ifndef VQ_CONF_ITEMS_FILE_H
 #define VQ_CONF_ITEMS_FILE_H
 
@@ -29,7 +30,8 @@ struct vq_items_file {
     uint32_t count;
 };
 
-/* Names of the columns; NULL takes the first of the usual ones that is there. Only the text has to be. */
+/* Names of the columns; NULL takes the first of the usual ones that is there. Only the text has to
+ * be. */
 struct vq_items_columns {
     const char *text;      /* text, question, prompt, item, instruction, input, rewritten_en */
     const char *id;        /* id */
@@ -39,9 +41,10 @@ struct vq_items_columns {
     const char *reference; /* reference, generated; a JSON list of texts gives its first */
 };
 
-/* By the name's ending: .json, .yaml and .yml are a list of maps, or a map of such a list, or of maps, under `questions` or `items`, whose
- * further keys are passed over; .jsonl and .ndjson JSON lines; anything else CSV. VQ_INVALID with NAME, line and field; VQ_LIMIT;
- * VQ_NOMEM. The caller frees *ret_file. */
+/* By the name's ending: .json, .yaml and .yml are a list of maps, or a map of such a list, or of
+ * maps, under `questions` or `items`, whose further keys are passed over; .jsonl and .ndjson JSON
+ * lines; anything else CSV. VQ_INVALID with NAME, line and field; VQ_LIMIT; VQ_NOMEM. The caller
+ * frees *ret_file. */
 enum vq_status vq_items_file_parse(struct vq_span text, const char *name,
                                    const struct vq_items_columns *columns,
                                    struct vq_items_file *ret_file,

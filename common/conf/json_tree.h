@@ -1,5 +1,6 @@
-/* YAML or JSON as a tree. JSON is read as the YAML that it is, but for pairs of surrogate escapes, which YAML has not: they are put into
- * its own form first, so that lines stay what they were. Private to common/conf. */
+/* YAML or JSON as a tree. JSON is read as the YAML that it is, but for pairs of surrogate escapes,
+ * which YAML has not: they are put into its own form first, so that lines stay what they were.
+ * Private to common/conf. */
 #ifndef VQ_CONF_JSON_TREE_H
 #define VQ_CONF_JSON_TREE_H
 

@@ -1,5 +1,5 @@
-/* Overrides walk the tree and make what is missing. Invariant: a failed override may leave empty maps behind, never a wrong
- * value. Not its job: whether a key exists (resolve.c). */
+/* Overrides walk the tree and make what is missing. Invariant: a failed override may leave empty
+ * maps behind, never a wrong value. Not its job: whether a key exists (resolve.c). */
 #include "common/conf/overrides.h"
 
 #include "common/text/utf8.h"
@@ -81,8 +81,9 @@ static bool next_step(const char **path, bool first, struct step *ret_step)
     return true;
 }
 
-/* The place of a step in its parent, which becomes a map or list if it was nothing; a place that was not there holds an empty
- * scalar. NULL in *ret_slot: the parent is of another kind, or the index leaves a gap. */
+/* The place of a step in its parent, which becomes a map or list if it was nothing; a place that
+ * was not there holds an empty scalar. NULL in *ret_slot: the parent is of another kind, or the
+ * index leaves a gap. */
 static enum vq_status slot_for(struct vq_node *parent, const struct step *step,
                                struct vq_node ***ret_slot)
 {

@@ -1,5 +1,5 @@
-/* Personas and their labels from the trees that configurations are read by. Invariant: names are distinct, of one line and not empty.
- * Not its job: how a persona is put to a model. */
+/* Personas and their labels from the trees that configurations are read by. Invariant: names are
+ * distinct, of one line and not empty. Not its job: how a persona is put to a model. */
 #include "common/conf/personas_file.h"
 
 #include "common/base/alloc.h"

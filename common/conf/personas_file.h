@@ -7,7 +7,8 @@
 #define VQ_PERSONAS_MAX                  256u
 #define VQ_PERSONA_DESCRIPTION_BYTES_MAX (64u << 10)
 
-/* In this order everywhere: openness, conscientiousness, extraversion, agreeableness, neuroticism. */
+/* In this order everywhere: openness, conscientiousness, extraversion, agreeableness,
+ * neuroticism. */
 #define VQ_BIG_FIVE 5u
 /* By its name, whatever its case. */
 bool vq_big_five_find(struct vq_span name, uint32_t *ret_trait);
@@ -26,17 +27,19 @@ struct vq_personas_file {
     bool baseline; /* an entry without a description stands for no persona */
 };
 
-/* YAML, or JSON: a list of maps of name, description and, if it is known, big_five (a map of the five traits, 1 to 5); or a map of name
- * to description, or to such a map without the name; either may stand under `personas:`. VQ_INVALID with NAME, line and column;
- * VQ_LIMIT; VQ_NOMEM. The caller frees *ret_file. */
+/* YAML, or JSON: a list of maps of name, description and, if it is known, big_five (a map of the
+ * five traits, 1 to 5); or a map of name to description, or to such a map without the name; either
+ * may stand under `personas:`. VQ_INVALID with NAME, line and column; VQ_LIMIT; VQ_NOMEM. The
+ * caller frees *ret_file. */
 enum vq_status vq_personas_file_parse(struct vq_span text, const char *name,
                                       struct vq_personas_file *ret_file,
                                       struct vq_error *err) VQ_WARN_UNUSED;
 void vq_personas_file_free(struct vq_personas_file *file);
 
-/* Labels in a file of their own: a map of persona to the five traits, or to sets of such maps, of which `set` (NULL: there is one) names
- * the one to use. Personas that `file` does not have are passed over. VQ_INVALID, VQ_NOMEM as above; VQ_NOT_FOUND: none of `file` is in
- * it. *file is untouched on failure. */
+/* Labels in a file of their own: a map of persona to the five traits, or to sets of such maps, of
+ * which `set` (NULL: there is one) names the one to use. Personas that `file` does not have are
+ * passed over. VQ_INVALID, VQ_NOMEM as above; VQ_NOT_FOUND: none of `file` is in it. *file is
+ * untouched on failure. */
 enum vq_status vq_personas_file_label(struct vq_span text, const char *name, const char *set,
                                       struct vq_personas_file *file,
                                       struct vq_error *err) VQ_WARN_UNUSED;

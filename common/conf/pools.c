@@ -1,6 +1,8 @@
-/* From accounts and endpoints to pools. First the accounts in their order, each model a pool; then every role's models with endpoints of
- * their own, in the order of the roles, each endpoint, model and key once; last the built-in embedder, where none is named. A key in an
- * account and the same key at a judge's own endpoint stay two pools: the coordinator sees their fingerprints and warns. */
+/* From accounts and endpoints to pools. First the accounts in their order, each model a pool; then
+ * every role's models with endpoints of their own, in the order of the roles, each endpoint, model
+ * and key once; last the built-in embedder, where none is named. A key in an account and the same
+ * key at a judge's own endpoint stay two pools: the coordinator sees their fingerprints and
+ * warns. */
 #include "common/conf/pools.h"
 
 #include "common/base/alloc.h"

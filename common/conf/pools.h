@@ -1,7 +1,8 @@
-/* The pools of a configuration: what each provider's limits belong to, and which of them serve which model that is asked. A `pools`
- * entry is an account: each of its models is one pool. A judge (or any other role) that names an endpoint of its own is one too; two
- * roles with the same endpoint, model as sent and key are one pool, whose limits are the lower ones. The list's order depends on the
- * configuration alone, so that it is the same in all stages. Pure; reads no key. */
+/* The pools of a configuration: what each provider's limits belong to, and which of them serve
+ * which model that is asked. A `pools` entry is an account: each of its models is one pool. A judge
+ * (or any other role) that names an endpoint of its own is one too; two roles with the same
+ * endpoint, model as sent and key are one pool, whose limits are the lower ones. The list's order
+ * depends on the configuration alone, so that it is the same in all stages. Pure; reads no key. */
 #ifndef VQ_CONF_POOLS_H
 #define VQ_CONF_POOLS_H
 
@@ -41,11 +42,13 @@ void vq_conf_uses_free(struct vq_conf_uses *uses);
 /* The embedder that stands in where none is named; its embeddings cost nothing. */
 const struct vq_conf_judge *vq_conf_built_in_embedder(void);
 
-/* The identity of a use: as given, or host and path of base_url. Of the built-in server nothing is written. */
+/* The identity of a use: as given, or host and path of base_url. Of the built-in server nothing is
+ * written. */
 void vq_conf_identity(const char *identity, const char *base_url, const char *api_version,
                       struct vq_buf *out);
 
-/* The pools that may answer for `judge` (of any role), ascending, into ret_pools (room for VQ_POOLS_MAX); how many. */
+/* The pools that may answer for `judge` (of any role), ascending, into ret_pools (room for
+ * VQ_POOLS_MAX); how many. */
 uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
                             uint32_t *ret_pools);
 

@@ -1,4 +1,5 @@
-/* Queries from tables, trees and plain lines. Not its job: their order, and how many of them a dialogue has. */
+/* Queries from tables, trees and plain lines. Not its job: their order, and how many of them a
+ * dialogue has. */
 #include "common/conf/queries_file.h"
 
 #include "common/base/alloc.h"

@@ -15,10 +15,11 @@ struct vq_queries_file {
     char *opening, *closing; /* NULL: none */
 };
 
-/* By the name's ending: .csv, .jsonl and .ndjson are tables with a column `question`, `query`, `prompt` or `text`, or one column; .json,
- * .yaml and .yml are a list of texts, or a map of such a list under `questions` (or `queries`) with, if wanted, `opening` (or
- * introductory_remark) and `closing` (or concluding_remark); anything else is a question a line, blank lines aside. VQ_INVALID with NAME
- * and line; VQ_LIMIT; VQ_NOMEM. The caller frees *ret_file. */
+/* By the name's ending: .csv, .jsonl and .ndjson are tables with a column `question`, `query`,
+ * `prompt` or `text`, or one column; .json, .yaml and .yml are a list of texts, or a map of such a
+ * list under `questions` (or `queries`) with, if wanted, `opening` (or introductory_remark) and
+ * `closing` (or concluding_remark); anything else is a question a line, blank lines aside.
+ * VQ_INVALID with NAME and line; VQ_LIMIT; VQ_NOMEM. The caller frees *ret_file. */
 enum vq_status vq_queries_file_parse(struct vq_span text, const char *name,
                                      struct vq_queries_file *ret_file,
                                      struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,7 +1,7 @@
-/* The passes over a configuration's tree, in order: shorthand and overrides; empty values out; defaults that depend on other
- * keys; then one walk along the key table that refuses unknown keys and wrong values, rewrites scalars in canonical form
- * and adds the defaults. Invariant: after the walk the struct can be filled without a check. Not its job: rules between keys
- * (rules.c). */
+/* The passes over a configuration's tree, in order: shorthand and overrides; empty values out;
+ * defaults that depend on other keys; then one walk along the key table that refuses unknown keys
+ * and wrong values, rewrites scalars in canonical form and adds the defaults. Invariant: after the
+ * walk the struct can be filled without a check. Not its job: rules between keys (rules.c). */
 #include "common/conf/resolve.h"
 
 #include "common/conf/config.h"
@@ -99,7 +99,8 @@ static enum vq_status add_scalar(struct vq_node *map, const char *key, const cha
     return vq_node_add(map, key, node);
 }
 
-/* The section, made if it is not there; NULL in *ret_section when the file gives something else there. */
+/* The section, made if it is not there; NULL in *ret_section when the file gives something else
+ * there. */
 static enum vq_status section_of(struct vq_node *root, const char *key,
                                  struct vq_node **ret_section)
 {
@@ -134,7 +135,8 @@ static bool text_is(const struct vq_node *node, const char *text)
     return node != NULL && node->kind == VQ_NODE_SCALAR && strcmp(node->text, text) == 0;
 }
 
-/* The values that the VibeCheck paper gives for its data sets (its Table 5 and the published configurations). */
+/* The values that the VibeCheck paper gives for its data sets (its Table 5 and the published
+ * configurations). */
 static enum vq_status add_paper_defaults(struct vq_node *root)
 {
     static const struct {
@@ -177,7 +179,8 @@ static enum vq_status add_paper_defaults(struct vq_node *root)
 #define JOINT_TOKENS_BASE 300u
 #define JOINT_TOKENS_VIBE 150u
 
-/* judging.vibes_per_call; 1 where it is not set, or not a number that the walk below will accept. */
+/* judging.vibes_per_call; 1 where it is not set, or not a number that the walk below will
+ * accept. */
 static uint32_t joint_vibes(const struct vq_node *root)
 {
     const struct vq_node *n = vq_node_at(root, "judging.vibes_per_call");
@@ -215,8 +218,9 @@ static void identity_of(const struct vq_node *pool, struct vq_buf *out)
                      text_of(pool, "api_version"), out);
 }
 
-/* Adds `key` to a role that any pool with the model answers, where all these pools say the same: so it stands in what is written
- * down, and later pools do not change what its requests count as. Where they differ it stays unset, and the rules name it. */
+/* Adds `key` to a role that any pool with the model answers, where all these pools say the same: so
+ * it stands in what is written down, and later pools do not change what its requests count as.
+ * Where they differ it stays unset, and the rules name it. */
 static enum vq_status add_agreed(const struct vq_node *root, struct vq_node *role,
                                  const char *model, const char *key,
                                  void (*says)(const struct vq_node *pool, struct vq_buf *out))

@@ -1,5 +1,6 @@
-/* Rules between keys, on the filled struct; the tree is only asked where a key stood. One function a section, in the order of
- * the file, so that the first mistake a reader meets is the one that is named; who is asked is in rules_models.c. Not its job: kinds and ranges (resolve.c), whether
+/* Rules between keys, on the filled struct; the tree is only asked where a key stood. One function
+ * a section, in the order of the file, so that the first mistake a reader meets is the one that is
+ * named; who is asked is in rules_models.c. Not its job: kinds and ranges (resolve.c), whether
  * files or columns exist. */
 #include "common/conf/rules.h"
 

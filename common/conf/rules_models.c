@@ -1,6 +1,8 @@
-/* Rules about accounts and about whoever is asked: judges and the other roles. A role has an endpoint of its own, or is the built-in
- * server's, or is answered by any pool that has its model; then its requests count as one provider's and one dialect's whoever answers,
- * so that stored answers do not depend on which pool gave them. Not its job: whether keys exist (they live with the workers). */
+/* Rules about accounts and about whoever is asked: judges and the other roles. A role has an
+ * endpoint of its own, or is the built-in server's, or is answered by any pool that has its model;
+ * then its requests count as one provider's and one dialect's whoever answers, so that stored
+ * answers do not depend on which pool gave them. Not its job: whether keys exist (they live with
+ * the workers). */
 #include "common/conf/pools.h"
 #include "common/conf/resolve.h"
 #include "common/conf/rules_parts.h"

@@ -1,5 +1,6 @@
-/* Rules of more than two models: the design of the pairs, and the settings that are about two models alone. Not its job: whether the columns exist,
- * and whether the data hold enough prompts for the design. */
+/* Rules of more than two models: the design of the pairs, and the settings that are about two
+ * models alone. Not its job: whether the columns exist, and whether the data hold enough prompts
+ * for the design. */
 #include "common/conf/rules_parts.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Rules of method: persona: whom it leads through what, what it asks behind that, and what of the other methods' settings would say
- * nothing here. Not its job: whether files exist and what stands in them. */
+/* Rules of method: persona: whom it leads through what, what it asks behind that, and what of the
+ * other methods' settings would say nothing here. Not its job: whether files exist and what stands
+ * in them. */
 #include "common/conf/rules_parts.h"
 #include "common/judge/criteria.h"
 

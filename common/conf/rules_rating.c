@@ -1,5 +1,5 @@
-/* Rules of method: judge: criteria, whom they are shown to, and what of the other methods' settings would say nothing here. Not its job:
- * whether columns or files exist. */
+/* Rules of method: judge: criteria, whom they are shown to, and what of the other methods' settings
+ * would say nothing here. Not its job: whether columns or files exist. */
 #include "common/conf/rules_parts.h"
 #include "common/judge/criteria.h"
 #include "common/text/intern.h"

@@ -1,5 +1,5 @@
-/* config_keys.def as the table of keys: where each value is in struct vq_config, its default, range and meaning.
- * Not its job: moving values (fill.c), judging them (resolve.c). */
+/* config_keys.def as the table of keys: where each value is in struct vq_config, its default, range
+ * and meaning. Not its job: moving values (fill.c), judging them (resolve.c). */
 #include "common/conf/schema.h"
 
 #include "common/conf/config.h"

@@ -1,5 +1,5 @@
-/* The keys of a configuration: what each is, where it is in the struct, its default and its bounds. Private to common/conf and
- * its tests. */
+/* The keys of a configuration: what each is, where it is in the struct, its default and its bounds.
+ * Private to common/conf and its tests. */
 #ifndef VQ_CONF_SCHEMA_H
 #define VQ_CONF_SCHEMA_H
 
@@ -28,11 +28,11 @@ struct vq_key {
     double real_min;
     double real_max;
     const struct vq_key *keys; /* of a section; ends with a NULL key */
-    const char
-        *scalar_key;    /* a section given as one scalar is this key of it; NULL: it may not be */
+    /* a section given as one scalar is this key of it; NULL: it may not be */
+    const char *scalar_key;
     uint32_t items_max; /* of lists */
-    bool
-        optional; /* a section that, not given, stays absent (a NULL pointer) instead of getting its defaults */
+    /* a section that, not given, stays absent (a NULL pointer) instead of getting its defaults */
+    bool optional;
     const char *meaning;
     size_t offset;       /* of its member in the struct of the map that it is a key of */
     size_t bytes;        /* of that member */

@@ -1,5 +1,6 @@
-/* Shorthand into full form: a scalar where a section stands is that section's main key, a text in the list of vibes is split at
- * its labels, a vibe's property becomes its high. Invariant: what stands in full form already is not touched. Not its job: checking. */
+/* Shorthand into full form: a scalar where a section stands is that section's main key, a text in
+ * the list of vibes is split at its labels, a vibe's property becomes its high. Invariant: what
+ * stands in full form already is not touched. Not its job: checking. */
 #include "common/conf/shorthand.h"
 
 #include "common/conf/config.h"
@@ -130,7 +131,8 @@ static enum vq_status add_text(struct vq_node *map, const char *key, const char 
     return vq_node_add(map, key, item);
 }
 
-/* A vibe's `property` into `high` and the fixed `low`. One that has low or high too is left for the rules to refuse. */
+/* A vibe's `property` into `high` and the fixed `low`. One that has low or high too is left for the
+ * rules to refuse. */
 static enum vq_status expand_property(struct vq_node *vibe)
 {
     const struct vq_node *property = vq_node_get(vibe, "property");
@@ -151,7 +153,8 @@ static enum vq_status expand_property(struct vq_node *vibe)
 static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
                                   struct vq_error *err);
 
-/* `human: COLUMN` for `human: [COLUMN]`: a list whose items may be texts may be given as one of them. */
+/* `human: COLUMN` for `human: [COLUMN]`: a list whose items may be texts may be given as one of
+ * them. */
 static enum vq_status wrap_text(struct vq_node *map, const char *key)
 {
     for (uint32_t i = 0; i < map->items_count; i++) {

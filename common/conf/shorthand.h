@@ -4,8 +4,8 @@
 
 #include "common/conf/yaml_tree.h"
 
-/* `data: file.csv`, `judges: [model, model]`, `vibes: ["Name: High: ... Low: ..."]`, `redis: URL`, `prompts: DIR`.
- * VQ_INVALID for a vibe's text without both labels. */
+/* `data: file.csv`, `judges: [model, model]`, `vibes: ["Name: High: ... Low: ..."]`, `redis: URL`,
+ * `prompts: DIR`. VQ_INVALID for a vibe's text without both labels. */
 enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
                                         struct vq_error *err) VQ_WARN_UNUSED;
 

@@ -1,5 +1,6 @@
-/* Names of models that think before they answer. A default for output tokens follows from it; what a user sets always counts. Not its job:
- * parameters that such models refuse, which are learned from the refusal. */
+/* Names of models that think before they answer. A default for output tokens follows from it; what
+ * a user sets always counts. Not its job: parameters that such models refuse, which are learned
+ * from the refusal. */
 #include "common/conf/thinks.h"
 
 #include <ctype.h>

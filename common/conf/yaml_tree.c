@@ -1,5 +1,6 @@
-/* libyaml's events into nodes, and nodes back into events. Invariants: depth and the number of nodes are bounded; a node is
- * owned by its parent, the root by the caller; a failed parse leaves nothing behind. Not its job: what keys mean. */
+/* libyaml's events into nodes, and nodes back into events. Invariants: depth and the number of
+ * nodes are bounded; a node is owned by its parent, the root by the caller; a failed parse leaves
+ * nothing behind. Not its job: what keys mean. */
 #include "common/conf/yaml_tree.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* A YAML document as a tree whose nodes know where they stood: for errors with line and column, for overrides, and for
- * shorthand that a schema cannot express. Private to common/conf. */
+/* A YAML document as a tree whose nodes know where they stood: for errors with line and column, for
+ * overrides, and for shorthand that a schema cannot express. Private to common/conf. */
 #ifndef VQ_CONF_YAML_TREE_H
 #define VQ_CONF_YAML_TREE_H
 
@@ -29,8 +29,9 @@ struct vq_node {
     size_t items_cap;
 };
 
-/* Parses one document; an empty one is an empty map. Anchors, aliases, tags, a second document, keys that are no plain texts and
- * keys given twice are refused. Sentences begin with NAME, line and column. */
+/* Parses one document; an empty one is an empty map. Anchors, aliases, tags, a second document,
+ * keys that are no plain texts and keys given twice are refused. Sentences begin with NAME, line
+ * and column. */
 enum vq_status vq_yaml_parse(struct vq_span yaml, const char *name, struct vq_node **ret_root,
                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Block style, UTF-8, lines not folded. Quoted scalars stay quoted. */

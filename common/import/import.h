@@ -1,5 +1,6 @@
-/* Answers of models in the files of other programs, as the rows of a CSV file that `vibeq run` reads. Pure: bytes in, text out. One
- * reader for each format (read_*.c), one table of them (formats.def), one way to pair two models (pair.c). */
+/* Answers of models in the files of other programs, as the rows of a CSV file that `vibeq run`
+ * reads. Pure: bytes in, text out. One reader for each format (read_*.c), one table of them
+ * (formats.def), one way to pair two models (pair.c). */
 #ifndef VQ_IMPORT_IMPORT_H
 #define VQ_IMPORT_IMPORT_H
 
@@ -56,14 +57,16 @@ extern const struct vq_import_format vq_import_formats[]; /* up to a NULL name *
 /* NULL: there is none of this name. */
 const struct vq_import_format *vq_import_format_find(const char *name);
 
-/* Adds a file's answers. `name` must outlive the set. VQ_INVALID: another shape (what was expected, what was found, where), broken
- * JSON, no answers. VQ_LIMIT, VQ_NOMEM. After a failure the set is good for nothing but vq_import_set_free. */
+/* Adds a file's answers. `name` must outlive the set. VQ_INVALID: another shape (what was expected,
+ * what was found, where), broken JSON, no answers. VQ_LIMIT, VQ_NOMEM. After a failure the set is
+ * good for nothing but vq_import_set_free. */
 enum vq_status vq_import_read(const struct vq_import_format *format, struct vq_span text,
                               const char *name, struct vq_import_set *set,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Two tables (CSV or JSON lines) joined on a column: the third way to fill a set. `key`, `prompt`, `output`: columns; prompt and
- * output may be NULL for the usual names. VQ_INVALID names the columns that are there. */
+/* Two tables (CSV or JSON lines) joined on a column: the third way to fill a set. `key`, `prompt`,
+ * `output`: columns; prompt and output may be NULL for the usual names. VQ_INVALID names the
+ * columns that are there. */
 struct vq_table;
 struct vq_import_columns {
     const char *key, *prompt, *output;
@@ -79,9 +82,11 @@ struct vq_import_pairing {
     uint64_t rows, only[2], repeated[2], empty[2], other_prompt, without_prompt;
 };
 
-/* Two models side by side, as CSV behind what `out` holds: id (where answers have one), question, and an output each. A and B are the
- * two models or files that there are, in this order; `names` (each may be NULL) name columns then, and choose where there are more
- * models than two. VQ_INVALID: not two models (those that there are are named), the same name twice, nothing in common. */
+/* Two models side by side, as CSV behind what `out` holds: id (where answers have one), question,
+ * and an output each. A and B are the two models or files that there are, in this order; `names`
+ * (each may be NULL) name columns then, and choose where there are more models than two.
+ * VQ_INVALID: not two models (those that there are are named), the same name twice, nothing in
+ * common. */
 enum vq_status vq_import_pair(const struct vq_import_set *set, const char *const names[2],
                               struct vq_buf *out, struct vq_import_pairing *ret_pairing,
                               struct vq_error *err) VQ_WARN_UNUSED;

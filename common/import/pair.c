@@ -1,5 +1,6 @@
-/* Two models out of a set of answers, joined on their keys. Invariants: rows keep A's order; of answers with the same key the first
- * counts, and every one that does not is counted. Pure; owns nothing beyond a call. Not its job: reading (set.c). */
+/* Two models out of a set of answers, joined on their keys. Invariants: rows keep A's order; of
+ * answers with the same key the first counts, and every one that does not is counted. Pure; owns
+ * nothing beyond a call. Not its job: reading (set.c). */
 #include "common/import/import.h"
 
 #include "common/base/alloc.h"

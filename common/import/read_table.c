@@ -1,4 +1,5 @@
-/* Tables that are joined on a column. The usual names of prompt and output are tried in order. Pure. */
+/* Tables that are joined on a column. The usual names of prompt and output are tried in order.
+ * Pure. */
 #include "common/import/reader.h"
 
 #include "common/text/table.h"

@@ -22,8 +22,9 @@ void vq_import_put(struct vq_import_item *item, enum vq_import_part part, const 
 /* VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_import_add(struct vq_import_item *item) VQ_WARN_UNUSED;
 
-/* Chat messages ({role, content}): the last answer of the assistant is the output, all that comes before it the prompt. A prompt of
- * one message is its text; one of several has a heading for each. `path` is where the list is in the item, for sentences. */
+/* Chat messages ({role, content}): the last answer of the assistant is the output, all that comes
+ * before it the prompt. A prompt of one message is its text; one of several has a heading for each.
+ * `path` is where the list is in the item, for sentences. */
 enum vq_status vq_import_messages(struct vq_import_item *item, const char *path) VQ_WARN_UNUSED;
 /* The same of a prompt alone: all messages of the list. */
 void vq_import_prompt_messages(struct vq_import_item *item, const json_t *list);

@@ -1,5 +1,6 @@
-/* The rows that readers fill, and the walk over a file's records. Invariants: all pieces of a row lie in set->text; a row that was
- * added is whole. Who owns what: the set owns rows and text, and borrows names. Not its job: what a record holds (read_*.c). */
+/* The rows that readers fill, and the walk over a file's records. Invariants: all pieces of a row
+ * lie in set->text; a row that was added is whole. Who owns what: the set owns rows and text, and
+ * borrows names. Not its job: what a record holds (read_*.c). */
 #include "common/import/reader.h"
 
 #include "common/base/alloc.h"

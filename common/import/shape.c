@@ -1,4 +1,5 @@
-/* Paths, kinds and the sentences about them. Pure; owns nothing. Not its job: what a format needs (read_*.c). */
+/* Paths, kinds and the sentences about them. Pure; owns nothing. Not its job: what a format needs
+ * (read_*.c). */
 #include "common/import/shape.h"
 
 #include "common/text/json_load.h"

@@ -1,4 +1,5 @@
-/* Walks JSON that other programs wrote, and says where it is not what a reader expects: file, place, field, expected, found. */
+/* Walks JSON that other programs wrote, and says where it is not what a reader expects: file,
+ * place, field, expected, found. */
 #ifndef VQ_IMPORT_SHAPE_H
 #define VQ_IMPORT_SHAPE_H
 
@@ -9,8 +10,9 @@ struct json_t;
 /* Where a value is: "FILE, line 3" or "FILE, request_states[2]". */
 struct vq_shape {
     const char *file;
-    const char *
-        list; /* the path of the list in its document; NULL: `number` counts lines; "": the document is the list */
+    /* the path of the list in its document; NULL: `number` counts lines; "": the document is the
+     * list */
+    const char *list;
     uint64_t number;
     const char *format; /* its name, for the way on */
     struct vq_error *err;
@@ -27,17 +29,20 @@ enum vq_shape_kind {
 /* The value at `path` ("choices.0.turns": keys and numbers of elements), or NULL. */
 const struct json_t *vq_shape_look(const struct json_t *from, const char *path);
 
-/* The same, of one of `kinds`. VQ_INVALID with the whole sentence; `expected` is how it calls what it wants. */
+/* The same, of one of `kinds`. VQ_INVALID with the whole sentence; `expected` is how it calls what
+ * it wants. */
 enum vq_status vq_shape_need(const struct vq_shape *at, const struct json_t *from, const char *path,
                              unsigned kinds, const char *expected,
                              const struct json_t **ret_value) VQ_WARN_UNUSED;
 
-/* VQ_INVALID: at `path`, `expected` was expected; what is there (`found`, or if NULL what the value is) was found. */
+/* VQ_INVALID: at `path`, `expected` was expected; what is there (`found`, or if NULL what the value
+ * is) was found. */
 enum vq_status vq_shape_fail(const struct vq_shape *at, const struct json_t *from, const char *path,
                              const char *expected, const char *found) VQ_WARN_UNUSED;
 
-/* Appends the text that a value holds: a string; a number or boolean as JSON has it; of a list of content parts ({"text": ...} or
- * strings) all texts; of another object or list its JSON; of null and NULL nothing. The status is out's. */
+/* Appends the text that a value holds: a string; a number or boolean as JSON has it; of a list of
+ * content parts ({"text": ...} or strings) all texts; of another object or list its JSON; of null
+ * and NULL nothing. The status is out's. */
 void vq_shape_text(const struct json_t *value, struct vq_buf *out);
 
 #endif

@@ -1,8 +1,9 @@
-/* All chains walk a turn at a time, those that have asked the same so far side by side: sorted by what they have asked, each set of
- * equals is one node of the tree of beginnings, and belongs to its first chain. Who is alone, or at its end, leaves.
+/* All chains walk a turn at a time, those that have asked the same so far side by side: sorted by
+ * what they have asked, each set of equals is one node of the tree of beginnings, and belongs to
+ * its first chain. Who is alone, or at its end, leaves.
  *
- * Invariant: chains of a node have the same owner of the node before it; where that one is among them, it is the first.
- * A turn costs a sort of those that are still in step with another one. */
+ * Invariant: chains of a node have the same owner of the node before it; where that one is among
+ * them, it is the first. A turn costs a sort of those that are still in step with another one. */
 #include "common/judge/alike.h"
 
 #include "common/base/alloc.h"
@@ -37,7 +38,8 @@ static bool same_node(const struct walker *a, const struct walker *b)
     return a->owner == b->owner && a->asker == b->asker && vq_hash_eq(&a->state.at, &b->state.at);
 }
 
-/* The chains of one node, `turn` turns down; the first is its owner. Those that go on in step are kept, at `to`; returns how many. */
+/* The chains of one node, `turn` turns down; the first is its owner. Those that go on in step are
+ * kept, at `to`; returns how many. */
 static uint32_t node_pass(const struct walker *at, uint32_t count, uint32_t turn, struct walker *to,
                           struct vq_chain_alike *alike)
 {

@@ -1,5 +1,5 @@
-/* Lines of an answer. Everything here borrows and looks at each byte a bounded number of times, so that a hostile
- * answer costs no more than its length. Not its job: what the lines mean. */
+/* Lines of an answer. Everything here borrows and looks at each byte a bounded number of times, so
+ * that a hostile answer costs no more than its length. Not its job: what the lines mean. */
 #include "common/judge/answer_lines.h"
 
 #include "common/judge/label.h"
@@ -111,7 +111,8 @@ static size_t hashes(struct vq_span text)
     return n >= 1 && n <= 6 && n < text.bytes && is_blank(text.at[n]) ? n : 0;
 }
 
-/* Whether all of the text is bold, but for a colon at the end; *ret_inner is then without the stars. */
+/* Whether all of the text is bold, but for a colon at the end; *ret_inner is then without the
+ * stars. */
 static bool is_bold(struct vq_span text, struct vq_span *ret_inner)
 {
     if (text.bytes < 5 || !STARTS(text, "**")) {
@@ -193,7 +194,8 @@ static size_t count_of(struct vq_span text, char c)
     return count;
 }
 
-/* Takes one layer off the ends: a pair of quotes with none of its kind inside, or a lonely double quote. */
+/* Takes one layer off the ends: a pair of quotes with none of its kind inside, or a lonely double
+ * quote. */
 static struct vq_span unquote(struct vq_span text)
 {
     if (text.bytes >= 6 && memcmp(text.at, "\xE2\x80\x9C", 3) == 0 &&

@@ -1,4 +1,5 @@
-/* Private to this folder: an answer as lines with list marks, and its texts without what surrounds them. */
+/* Private to this folder: an answer as lines with list marks, and its texts without what surrounds
+ * them. */
 #ifndef VQ_JUDGE_ANSWER_LINES_H
 #define VQ_JUDGE_ANSWER_LINES_H
 
@@ -21,15 +22,17 @@ bool vq_answer_next_line(struct vq_span *text, struct vq_answer_line *ret_line);
 
 /* Without a bullet or number in front. */
 struct vq_span vq_answer_skip_mark(struct vq_span text);
-/* Without spaces, quotes, markdown, half brackets and separators around it; an apostrophe at the end stays. */
+/* Without spaces, quotes, markdown, half brackets and separators around it; an apostrophe at the
+ * end stays. */
 struct vq_span vq_answer_bare(struct vq_span text);
 /* Bytes of the space, quote or emphasis mark at the front of `text`, else 0. */
 size_t vq_answer_decoration_bytes(struct vq_span text);
 /* Bytes of ":" or the wide colon at the front of `text`, else 0. */
 size_t vq_answer_colon_bytes(struct vq_span text);
 
-/* Appends the bare text as one line of well-formed UTF-8 without emphasis marks and control characters, spaces run together,
- * cut between characters at bytes_max. Out of room sticks in out->status. */
+/* Appends the bare text as one line of well-formed UTF-8 without emphasis marks and control
+ * characters, spaces run together, cut between characters at bytes_max. Out of room sticks in
+ * out->status. */
 void vq_answer_clean(struct vq_span text, size_t bytes_max, struct vq_buf *out);
 
 #endif

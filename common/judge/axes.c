@@ -1,6 +1,6 @@
-/* Lists of axes: what was found is cleaned, checked, and kept or rejected here. The strings of an axis are one block of memory,
- * which begins with the name. Not its job: where in an answer the axes are (axes_text.c, axes_list.c); names, lines and numbers
- * (axes_names.c). */
+/* Lists of axes: what was found is cleaned, checked, and kept or rejected here. The strings of an
+ * axis are one block of memory, which begins with the name. Not its job: where in an answer the
+ * axes are (axes_text.c, axes_list.c); names, lines and numbers (axes_names.c). */
 #include "common/judge/axes.h"
 
 #include "common/base/alloc.h"
@@ -29,7 +29,8 @@ void vq_axes_free(struct vq_axes *axes)
     *axes = (struct vq_axes){.count = 0};
 }
 
-/* An axis as one block: name, low and high, each with its NUL. `buf` holds the block. Any of them may come out empty. */
+/* An axis as one block: name, low and high, each with its NUL. `buf` holds the block. Any of them
+ * may come out empty. */
 static enum vq_status build(struct vq_span name, struct vq_span low, struct vq_span high,
                             struct vq_buf *buf, struct vq_axis *ret_axis)
 {
@@ -141,7 +142,8 @@ enum vq_status vq_axes_take(struct vq_axes *axes, const struct vq_axes_found *fo
 
 /* ---- names ---- */
 
-/* Bytes of "Axis 2:", "New Axes:", "Name:" at the front; 0 when there is none or nothing follows. */
+/* Bytes of "Axis 2:", "New Axes:", "Name:" at the front; 0 when there is none or nothing
+ * follows. */
 static size_t prefix_bytes(struct vq_span text)
 {
     static const char *const nouns[] = {"axis", "axes", "vibe", "vibes", "name", "difference"};
@@ -186,7 +188,8 @@ static size_t separator_behind(struct vq_span text)
     return 0;
 }
 
-/* A name without "Axis 2:", "New Axes:", "Name:", a bullet, and a colon or an open bracket behind it. */
+/* A name without "Axis 2:", "New Axes:", "Name:", a bullet, and a colon or an open bracket behind
+ * it. */
 static struct vq_span clean_name(struct vq_span text)
 {
     text = vq_answer_bare(text);

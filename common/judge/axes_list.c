@@ -1,8 +1,10 @@
-/* JSON and Python lists, as models write them: with fences around them, either kind of quotes, quotes inside that nobody escaped, a comma
- * too many, the end cut off. A real JSON parser refuses most of that, so this reader takes what it can and stops at what it cannot.
+/* JSON and Python lists, as models write them: with fences around them, either kind of quotes,
+ * quotes inside that nobody escaped, a comma too many, the end cut off. A real JSON parser refuses
+ * most of that, so this reader takes what it can and stops at what it cannot.
  *
- * One pass, depth bounded by DEPTH_MAX. A string of a list is an item; an object with a high or a low is one; a member whose value
- * is such an object or a text with both labels gives its name. Not its job: lines (axes_text.c); what is done with the items. */
+ * One pass, depth bounded by DEPTH_MAX. A string of a list is an item; an object with a high or a
+ * low is one; a member whose value is such an object or a text with both labels gives its name. Not
+ * its job: lines (axes_text.c); what is done with the items. */
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
@@ -100,7 +102,8 @@ static void read_escape(struct scan *s, struct vq_buf *buf)
     }
 }
 
-/* A string in quotes. A quote ends it only in front of one of `after` or the end: "it's". False when it is not closed. */
+/* A string in quotes. A quote ends it only in front of one of `after` or the end: "it's". False
+ * when it is not closed. */
 static bool read_string(struct scan *s, const char *after, struct vq_buf *buf)
 {
     char quote = peek(s);

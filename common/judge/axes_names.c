@@ -1,4 +1,5 @@
-/* Short answers about lists: names to keep, plain lines, the number of a match. Not its job: axes themselves (axes.c). */
+/* Short answers about lists: names to keep, plain lines, the number of a match. Not its job: axes
+ * themselves (axes.c). */
 #include "common/base/alloc.h"
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes.h"
@@ -121,7 +122,8 @@ static enum vq_status flush(struct vq_buf *item, struct vq_lines *lines)
     return status;
 }
 
-/* The items of a list. What stands before the first bullet or behind a blank line is none; a line below a bullet goes on with it. */
+/* The items of a list. What stands before the first bullet or behind a blank line is none; a line
+ * below a bullet goes on with it. */
 static enum vq_status read_lines(struct vq_span text, struct vq_lines *lines)
 {
     if (says(text, "none", true) || says(text, "no pattern", false) ||
@@ -222,7 +224,8 @@ static uint32_t number_of(struct vq_span word)
     return number;
 }
 
-/* What a value says: its first word must be the number or none, after "axis", "number"; a second number takes it back. */
+/* What a value says: its first word must be the number or none, after "axis", "number"; a second
+ * number takes it back. */
 static struct match read_match(struct vq_span value, uint32_t count)
 {
     static const char *const nouns[] = {"axis", "number", "no", "item", "match", "the", "is"};

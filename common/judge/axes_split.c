@@ -1,6 +1,7 @@
-/* Labels in a text: "Name: High: h Low: l" and its relatives. A label is the word high or low, perhaps "end" after it, and a colon,
- * with quotes and emphasis anywhere between; a dash does for the colon where a label is expected, at the front or behind
- * punctuation. Not its job: which lines to look at. */
+/* Labels in a text: "Name: High: h Low: l" and its relatives. A label is the word high or low,
+ * perhaps "end" after it, and a colon, with quotes and emphasis anywhere between; a dash does for
+ * the colon where a label is expected, at the front or behind punctuation. Not its job: which lines
+ * to look at. */
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
@@ -32,7 +33,8 @@ static bool word_before(struct vq_span text, size_t at, size_t *ret_bytes)
     return vq_label_punct_bytes(vq_span(text.at + from, at - from)) != at - from;
 }
 
-/* Whether a label at `at` would be expected there: nothing but decoration since the front or since punctuation. */
+/* Whether a label at `at` would be expected there: nothing but decoration since the front or since
+ * punctuation. */
 static bool is_expected(struct vq_span text, size_t at)
 {
     while (at > 0 && memchr(" \t*_`\"'", text.at[at - 1], 7) != NULL) {

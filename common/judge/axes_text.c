@@ -1,9 +1,11 @@
-/* Lists of axes in lines: headings with High and Low below them, in either order, and one-line forms.
+/* Lists of axes in lines: headings with High and Low below them, in either order, and one-line
+ * forms.
  *
- * One item is open at a time. A line is, in this order, a label line of the open item, a one-line axis, a bullet or heading that opens
- * an item, or plain text: the rest of a wrapped line, a name if labels follow, else a remark. What a plain line opened and no label
- * followed was a preamble or a remark and vanishes; a bullet without its labels is rejected, so that it is seen.
- * Each line is looked at a bounded number of times. Not its job: what is a label (axes_split.c). */
+ * One item is open at a time. A line is, in this order, a label line of the open item, a one-line
+ * axis, a bullet or heading that opens an item, or plain text: the rest of a wrapped line, a name
+ * if labels follow, else a remark. What a plain line opened and no label followed was a preamble or
+ * a remark and vanishes; a bullet without its labels is rejected, so that it is seen. Each line is
+ * looked at a bounded number of times. Not its job: what is a label (axes_split.c). */
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"

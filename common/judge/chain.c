@@ -1,8 +1,9 @@
 /* Packed texts, and the hash that walks along a dialogue.
  *
- * Packed: four bytes of length, least first, then the text. A state is a digest of the one before, an answer and a query, each with
- * its length in front, so that no two dialogues share one; a step costs what is new, not what was said.
- * Not its job: which answer stands (the store), messages as a provider wants them. */
+ * Packed: four bytes of length, least first, then the text. A state is a digest of the one before,
+ * an answer and a query, each with its length in front, so that no two dialogues share one; a step
+ * costs what is new, not what was said. Not its job: which answer stands (the store), messages as a
+ * provider wants them. */
 #include "common/judge/chain.h"
 
 #define LENGTH_BYTES 4u

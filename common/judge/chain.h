@@ -1,7 +1,10 @@
-/* A dialogue as a chain of requests: a system part and queries, each asked behind all that was said before it. Pure; the same on both
- * sides. What a turn's request is depends on the answers before it, so it is worked out turn by turn:
+/* A dialogue as a chain of requests: a system part and queries, each asked behind all that was said
+ * before it. Pure; the same on both sides. What a turn's request is depends on the answers before
+ * it, so it is worked out turn by turn:
  *
- *     state 0 = H(system, query 0);  state k = H(state k-1, answer k-1, query k);  request k = H(asker, state k, repeat)
+ *     state 0 = H(system, query 0)
+ *     state k = H(state k-1, answer k-1, query k)
+ *     request k = H(asker, state k, repeat)
  *
  * Equal prefixes are equal requests, whatever chain they belong to. See docs/develop/chains.md. */
 #ifndef VQ_JUDGE_CHAIN_H
@@ -15,9 +18,11 @@
 #define VQ_CHAIN_ASKED_BYTES_MAX                                                                   \
     (4u << 20) /* of its system part and queries, which a worker is sent at once */
 
-/* Texts one behind the other in one span: the queries of a chain, or the messages of a prefix (user's and assistant's in turn). */
+/* Texts one behind the other in one span: the queries of a chain, or the messages of a prefix
+ * (user's and assistant's in turn). */
 void vq_chain_pack(struct vq_buf *packed, struct vq_span text);
-/* The next of them, taken from the front of *rest; false at the end, or when what is left is not packed right. */
+/* The next of them, taken from the front of *rest; false at the end, or when what is left is not
+ * packed right. */
 bool vq_chain_unpack(struct vq_span *rest, struct vq_span *ret_text);
 /* How many there are; UINT32_MAX: not packed right, or more than VQ_CHAIN_TURNS_MAX * 2. */
 uint32_t vq_chain_count(struct vq_span packed);
@@ -33,11 +38,12 @@ void vq_chain_go_on(struct vq_chain_state *state, struct vq_span answer, struct 
 void vq_chain_request(const struct vq_asker *asker, const struct vq_chain_state *state,
                       uint32_t repeat, struct vq_hash *ret_hash);
 
-/* What stands for a chain where a sample's id does: state 0. A chain without a query has the id of an empty one. `sample`: a is the
- * system part, prompt the packed queries. */
+/* What stands for a chain where a sample's id does: state 0. A chain without a query has the id of
+ * an empty one. `sample`: a is the system part, prompt the packed queries. */
 void vq_chain_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id);
 
-/* What a turn took, as the provider told; 0: it told nothing. `in` holds all that was said before. */
+/* What a turn took, as the provider told; 0: it told nothing. `in` holds all that was said
+ * before. */
 struct vq_turn_tokens {
     uint64_t in, out;
 };

@@ -1,4 +1,5 @@
-/* By characters a token: text has 1 (Chinese) to 5 (English), tables and code up to about 8. Not its job: what follows from it. */
+/* By characters a token: text has 1 (Chinese) to 5 (English), tables and code up to about 8. Not
+ * its job: what follows from it. */
 #include "common/judge/context.h"
 
 #include <stddef.h>

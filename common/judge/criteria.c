@@ -1,8 +1,9 @@
 /* Criteria of rubric judges: a table of those that are built in, and the reader of users' files.
  *
- * Invariants: a criterion that was parsed is one block, its strings behind the struct, so that destroying it is one free; the built-in
- * ones are constants that the build made from prompts/criteria/ (embed.cmake) and that the reader reads to the same.
- * Not its job: where a file lies, and how a rubric is put before a judge. */
+ * Invariants: a criterion that was parsed is one block, its strings behind the struct, so that
+ * destroying it is one free; the built-in ones are constants that the build made from
+ * prompts/criteria/ (embed.cmake) and that the reader reads to the same. Not its job: where a file
+ * lies, and how a rubric is put before a judge. */
 #include "common/judge/criteria.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* Criteria that rubric judges rate by: the built-in ones, which are the files of prompts/criteria/, and the reader of users' files in
- * the same form:
+/* Criteria that rubric judges rate by: the built-in ones, which are the files of prompts/criteria/,
+ * and the reader of users' files in the same form:
  *     kind: likert | binary | pairwise
  *     about: one sentence, for people
  *     (an empty line)
@@ -31,8 +31,9 @@ const char *vq_criterion_kind_name(enum vq_rating_kind kind);
 enum vq_status vq_criterion_kind_find(struct vq_span word,
                                       enum vq_rating_kind *ret_kind) VQ_WARN_UNUSED;
 
-/* Reads a file's text. The name is the base name of `file` without its extension. Errors name file and line and say what to write:
- * VQ_INVALID, VQ_LIMIT, VQ_NOMEM. The caller owns *ret_criterion, which borrows nothing. */
+/* Reads a file's text. The name is the base name of `file` without its extension. Errors name file
+ * and line and say what to write: VQ_INVALID, VQ_LIMIT, VQ_NOMEM. The caller owns *ret_criterion,
+ * which borrows nothing. */
 enum vq_status vq_criterion_parse(struct vq_span text, const char *file,
                                   struct vq_criterion **ret_criterion,
                                   struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,4 +1,5 @@
-/* Values near the end of an answer that was cut. When in doubt a value is not whole: a wrong vote costs more than a missing one. */
+/* Values near the end of an answer that was cut. When in doubt a value is not whole: a wrong vote
+ * costs more than a missing one. */
 #include "common/judge/cut.h"
 
 #include "common/judge/label.h"

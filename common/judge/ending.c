@@ -1,4 +1,5 @@
-/* The words that providers have for how an answer ended. Not its job: what the answer says all the same. */
+/* The words that providers have for how an answer ended. Not its job: what the answer says all the
+ * same. */
 #include "common/judge/ending.h"
 
 #include "common/judge/label.h"

@@ -14,7 +14,8 @@ enum vq_ending {
 /* `refusal`: the provider marked the answer as one. */
 enum vq_ending vq_ending_of(struct vq_span finish_reason, bool refusal);
 
-/* The message about an answer with an UNKNOWN ending; the ledger keeps it. The word is cut to VQ_ENDING_WORD_BYTES_MAX. */
+/* The message about an answer with an UNKNOWN ending; the ledger keeps it. The word is cut to
+ * VQ_ENDING_WORD_BYTES_MAX. */
 #define VQ_ENDING_WORD_BYTES_MAX 63
 void vq_ending_explain(struct vq_span word, char *ret_line, size_t cap);
 /* The word that such a line names; false: it is another line. */

@@ -1,5 +1,5 @@
-/* What an image is, and its data: URI. sodium encodes base64. Not its job: where an image comes from (the coordinator's job reads
- * files), and how a provider wants it (the dialects). */
+/* What an image is, and its data: URI. sodium encodes base64. Not its job: where an image comes
+ * from (the coordinator's job reads files), and how a provider wants it (the dialects). */
 #include "common/judge/image.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
-/* An image as it goes through a run: one text, either the URL under which the judge's provider fetches it, or a data: URI that holds
- * it. Pure. */
+/* An image as it goes through a run: one text, either the URL under which the judge's provider
+ * fetches it, or a data: URI that holds it. Pure. */
 #ifndef VQ_JUDGE_IMAGE_H
 #define VQ_JUDGE_IMAGE_H
 
@@ -13,10 +13,12 @@
 const char *vq_image_type(struct vq_span bytes);
 
 bool vq_image_is_url(struct vq_span image); /* http:// or https:// */
-/* Of a data: URI its type and its base64; both point into it. False: it is none of an image in base64. */
+/* Of a data: URI its type and its base64; both point into it. False: it is none of an image in
+ * base64. */
 bool vq_image_split(struct vq_span image, struct vq_span *ret_type, struct vq_span *ret_base64);
 
-/* Appends the data: URI of an image's bytes. VQ_INVALID: not an image of a known type; VQ_LIMIT, VQ_NOMEM. */
+/* Appends the data: URI of an image's bytes. VQ_INVALID: not an image of a known type; VQ_LIMIT,
+ * VQ_NOMEM. */
 enum vq_status vq_image_uri(struct vq_span bytes, struct vq_buf *out) VQ_WARN_UNUSED;
 
 #endif

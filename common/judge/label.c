@@ -35,7 +35,8 @@ size_t vq_label_punct_bytes(struct vq_span text)
     return general || cjk || wide || mark ? 3 : 0;
 }
 
-/* These two look at every byte of every answer some times: ASCII, which is nearly all of it, is decided on the spot. */
+/* These two look at every byte of every answer some times: ASCII, which is nearly all of it, is
+ * decided on the spot. */
 struct vq_span vq_label_skip_punct(struct vq_span text)
 {
     size_t at = 0;

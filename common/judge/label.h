@@ -13,7 +13,8 @@ struct vq_span vq_label_skip_punct(struct vq_span text);
 struct vq_span vq_label_word(struct vq_span text);
 /* The next word of *text, which is moved past it; empty at the end. */
 struct vq_span vq_label_next_word(struct vq_span *text);
-/* Moves *text past ":" or "=" and the quotes and markdown around it, as in `**Model:** A`. False when there is none. */
+/* Moves *text past ":" or "=" and the quotes and markdown around it, as in `**Model:** A`. False
+ * when there is none. */
 bool vq_label_skip_separator(struct vq_span *text);
 /* ASCII case does not matter; `lower` is in lower case. */
 bool vq_label_word_is(struct vq_span word, const char *lower);

@@ -1,10 +1,12 @@
 /* The rating in a rubric judge's answer.
  *
- * strict: line by line, thinking left out. A line that begins with `Result:` (quotes and markdown around it) states what follows on it,
- * or, where nothing does, the next line with words; a heading `Result` does without the colon. Of several such lines the last one counts. Where
- * there is none, lines with `Rating:`, `Score:` and their like count, if they agree. A line that is one JSON object is read by its members. Of
- * a cut answer a rating counts only where the cut cannot have changed it (cut.h). paper: what the paper's regular expressions find, byte for byte.
- * Not its job: asking again, which response was shown first. */
+ * strict: line by line, thinking left out. A line that begins with `Result:` (quotes and markdown
+ * around it) states what follows on it, or, where nothing does, the next line with words; a heading
+ * `Result` does without the colon. Of several such lines the last one counts. Where there is none,
+ * lines with `Rating:`, `Score:` and their like count, if they agree. A line that is one JSON
+ * object is read by its members. Of a cut answer a rating counts only where the cut cannot have
+ * changed it (cut.h). paper: what the paper's regular expressions find, byte for byte. Not its job:
+ * asking again, which response was shown first. */
 #include "common/judge/rating.h"
 
 #include "common/base/rng.h"
@@ -70,7 +72,8 @@ static struct found likert(struct vq_span text)
     return nothing;
 }
 
-/* "yes" and "no" are words of prose too: behind the first one they count when they are written as labels, or joined to it. */
+/* "yes" and "no" are words of prose too: behind the first one they count when they are written as
+ * labels, or joined to it. */
 static struct found binary(struct vq_span text)
 {
     struct vq_span word = vq_label_next_word(&text);
@@ -288,7 +291,8 @@ static bool starts_with(struct vq_span text, const char *lower)
     return text.bytes >= n;
 }
 
-/* What the group behind `\*\*Result:\*\*\s+` matches at the front of the text, without a word boundary. */
+/* What the group behind `\*\*Result:\*\*\s+` matches at the front of the text, without a word
+ * boundary. */
 static bool match_value(enum vq_rating_kind kind, struct vq_span text, struct found *ret_found)
 {
     int64_t value = 0;

@@ -1,6 +1,7 @@
-/* What a rubric judge's answer says: a rating from 1 to 5, yes or no, or which of two responses is better. The answer is asked to
- * end with a line `**Result:** VALUE` after its `**Reasoning:**`. A reply that gives no value is no rating, never a guess, but for the
- * policy that repeats what the paper's code did. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), sections A and 5 of the
+/* What a rubric judge's answer says: a rating from 1 to 5, yes or no, or which of two responses is
+ * better. The answer is asked to end with a line `**Result:** VALUE` after its `**Reasoning:**`. A
+ * reply that gives no value is no rating, never a guess, but for the policy that repeats what the
+ * paper's code did. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), sections A and 5 of the
  * method's page; what `strict` demands is our own. */
 #ifndef VQ_JUDGE_RATING_H
 #define VQ_JUDGE_RATING_H
@@ -16,10 +17,12 @@ enum vq_rating_kind {
 #define VQ_RATING_LIKERT_MAX 5
 
 enum vq_rating_policy {
-    /* The value is a whole word and the only one that stands behind `Result`, in its range; thinking blocks say nothing. */
+    /* The value is a whole word and the only one that stands behind `Result`, in its range;
+     * thinking blocks say nothing. */
     VQ_RATING_STRICT,
-    /* As the paper's code read it: the first `**Result:**` anywhere, a prefix is enough, no range; for the three criteria of
-     * a dialogue `score of N` stands in for it; a pairwise answer without a result is drawn from the seed. */
+    /* As the paper's code read it: the first `**Result:**` anywhere, a prefix is enough, no range;
+     * for the three criteria of a dialogue `score of N` stands in for it; a pairwise answer without
+     * a result is drawn from the seed. */
     VQ_RATING_PAPER
 };
 
@@ -33,15 +36,16 @@ enum vq_rating_status { /* counted beside every rate */
     VQ_RATING_REFUSED,      /* the provider marked the answer as refused or filtered */
     VQ_RATING__COUNT
 };
-/* "ok", "fallback", "out_of_range", "ambiguous", "missing", "truncated", "refused"; "?" for another number. */
+/* "ok", "fallback", "out_of_range", "ambiguous", "missing", "truncated", "refused"; "?" for another
+ * number. */
 const char *vq_rating_status_name(enum vq_rating_status status);
 
 struct vq_rating {
     enum vq_rating_status status;
     bool has_value; /* it counts. strict: only with OK */
     int64_t value;
-    struct vq_span
-        reasoning; /* in the answer: between `Reasoning:` and the result, or all before it; trimmed */
+    /* in the answer: between `Reasoning:` and the result, or all before it; trimmed */
+    struct vq_span reasoning;
 };
 
 struct vq_rating_reader {
@@ -52,7 +56,8 @@ struct vq_rating_reader {
     uint64_t seed; /* paper, pairwise: of the draw for an answer without a result */
 };
 
-/* Reads any bytes and never fails. `finish_reason` and `refusal` as the provider gave them. Linear in the answer. */
+/* Reads any bytes and never fails. `finish_reason` and `refusal` as the provider gave them. Linear
+ * in the answer. */
 void vq_rating_read(const struct vq_rating_reader *reader, struct vq_span answer,
                     struct vq_span finish_reason, bool refusal, struct vq_rating *ret_rating);
 

@@ -1,4 +1,5 @@
-/* The rating in a JSON object: one pass over its tokens. What is no JSON finds nothing, or is read as a line. Not its job: what the value says. */
+/* The rating in a JSON object: one pass over its tokens. What is no JSON finds nothing, or is read
+ * as a line. Not its job: what the value says. */
 #include "common/judge/rating_json.h"
 
 #include "common/judge/label.h"

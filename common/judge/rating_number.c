@@ -1,5 +1,5 @@
-/* The number that a short text states. Never a guess: a text with two numbers of which neither is the scale says MANY.
- * Not its job: which numbers a rubric allows. */
+/* The number that a short text states. Never a guess: a text with two numbers of which neither is
+ * the scale says MANY. Not its job: which numbers a rubric allows. */
 #include "common/judge/rating_number.h"
 
 #include "common/judge/label.h"

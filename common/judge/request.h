@@ -11,8 +11,9 @@
 #define VQ_SAMPLE_BYTES_MAX     (4u << 20) /* prompt + output A + output B */
 #define VQ_REQUEST_PREFIX_BYTES 8 /* of the sample's id, at the front of its requests' hashes */
 #define VQ_RENDER_BYTES_MAX     (VQ_SAMPLE_BYTES_MAX + 2 * VQ_TEMPLATE_BYTES_MAX) /* one message */
-/* Providers count an image as some hundred to some thousand tokens, whatever bytes it has. Until the answers have shown how many,
- * an image is taken for text of this length: about 1,600 tokens. */
+/* Providers count an image as some hundred to some thousand tokens, whatever bytes it has. Until
+ * the answers have shown how many, an image is taken for text of this length: about 1,600
+ * tokens. */
 #define VQ_IMAGE_TEXT_BYTES 6400u
 
 /* A template: a system and a user text with {{placeholders}}. Built from a file, see template.h. */
@@ -73,7 +74,8 @@ void vq_sample_identify(const struct vq_sample *sample, struct vq_sample_id *ret
 unsigned vq_first_order(const struct vq_sample_id *sample, const struct vq_judge *judge);
 bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
                 const struct vq_judge *judge, double share);
-/* Drawn the same way, and independent of the audit: whether a cell is asked a second time when the ranking is done. */
+/* Drawn the same way, and independent of the audit: whether a cell is asked a second time when the
+ * ranking is done. */
 bool vq_retested(const struct vq_sample_id *sample, const struct vq_axis *vibe,
                  const struct vq_judge *judge, double share);
 
@@ -89,9 +91,9 @@ struct vq_asker {
 void vq_asker_init(struct vq_asker *asker, const struct vq_judge *judge,
                    const struct vq_template *ranker, const struct vq_template *repair);
 
-/* The request hash of a ranker call. Its first VQ_REQUEST_PREFIX_BYTES are those of the sample's id, so that a
- * sample's records are neighbours in the store. `repeat` is 0, or the number of the asking
- * again. */
+/* The request hash of a ranker call. Its first VQ_REQUEST_PREFIX_BYTES are those of the sample's
+ * id, so that a sample's records are neighbours in the store. `repeat` is 0, or the number of the
+ * asking again. */
 void vq_request_hash(const struct vq_asker *asker, const struct vq_sample_id *sample,
                      const struct vq_axis *vibe, unsigned order, uint32_t repeat,
                      struct vq_hash *ret_hash);
@@ -109,8 +111,9 @@ enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_s
                                  const struct vq_axis *vibe, unsigned order,
                                  size_t output_bytes_max, struct vq_buf *system,
                                  struct vq_buf *user) VQ_WARN_UNUSED;
-/* How many bytes at the front of the rendered user message are the same for every vibe of this sample and order, after a system
- * message that is the same too; 0: none. For providers whose caches want to be told. */
+/* How many bytes at the front of the rendered user message are the same for every vibe of this
+ * sample and order, after a system message that is the same too; 0: none. For providers whose
+ * caches want to be told. */
 size_t vq_request_shared_bytes(const struct vq_asker *asker, const struct vq_sample *sample,
                                unsigned order, size_t output_bytes_max);
 enum vq_status vq_repair_render(const struct vq_asker *asker, struct vq_span answer,

@@ -1,5 +1,5 @@
-/* The kinds of stages. A run is a sequence of stages; what an answer of one is decides how it is asked and read. The numbers
- * go over the wire (SPEC) and mean the same in every process. */
+/* The kinds of stages. A run is a sequence of stages; what an answer of one is decides how it is
+ * asked and read. The numbers go over the wire (SPEC) and mean the same in every process. */
 #ifndef VQ_JUDGE_STAGE_H
 #define VQ_JUDGE_STAGE_H
 
@@ -13,13 +13,14 @@ enum vq_stage_kind {
         1,              /* sample x judge x order: a verdict on the whole output (preference.txt) */
     VQ_STAGE_TEXT = 2,  /* a prompt: any text */
     VQ_STAGE_EMBED = 3, /* a batch of texts: a vector each */
-    /* A rubric judge's (likert.txt, binary.txt, pairwise.txt); a criterion stands where a vibe does, its rubric as the low end. */
+    /* A rubric judge's (likert.txt, binary.txt, pairwise.txt); a criterion stands where a vibe
+     * does, its rubric as the low end. */
     VQ_STAGE_LIKERT = 4,   /* item x judge x criterion: 1 to 5 */
     VQ_STAGE_BINARY = 5,   /* item x judge x criterion: yes or no */
     VQ_STAGE_PAIRWISE = 6, /* item x judge x criterion x order: which response is better */
     /* Dialogues (common/judge/chain.h); docs/develop/chains.md. */
-    VQ_STAGE_CHAT =
-        7, /* chain x model x turn: any text, asked behind the turns before it; a shard is a chain */
+    /* chain x model x turn: any text, asked behind the turns before it; a shard is a chain */
+    VQ_STAGE_CHAT = 7,
     VQ_STAGE_PROBE = 8, /* prefix x model x question: any text, asked behind the prefix */
     VQ_STAGE__COUNT
 };
@@ -54,7 +55,8 @@ static inline bool vq_stage_talks(enum vq_stage_kind kind)
     return kind == VQ_STAGE_CHAT || kind == VQ_STAGE_PROBE;
 }
 
-/* Whether calls whose prompts begin alike go to one pool, the first one ahead of the others. The numbers go over the wire. */
+/* Whether calls whose prompts begin alike go to one pool, the first one ahead of the others. The
+ * numbers go over the wire. */
 enum vq_prefix_cache {
     VQ_PREFIX_OFF = 0,
     VQ_PREFIX_AUTO = 1, /* where the common front is long enough for providers to cache it */
@@ -76,7 +78,8 @@ enum vq_cell_asks {
     VQ_CELL_ORDER_1 = 3,
 };
 
-/* Stages of a run are numbered from 0. What is asked about a run that is over has numbers from here on, and is accounted apart. */
+/* Stages of a run are numbered from 0. What is asked about a run that is over has numbers from here
+ * on, and is accounted apart. */
 #define VQ_STAGE_BESIDE 0x80000000u
 
 #endif

@@ -45,8 +45,8 @@ static const struct vq_span as_is = {as_is_text, sizeof(as_is_text) - 1};
 static const struct {
     const char *file;
     const struct vq_span *text;
-    unsigned
-        required; /* bit set of enum vq_placeholder: these, and no others but {{image}} beside {{output_a}} */
+    /* bit set of enum vq_placeholder: these, and no others but {{image}} beside {{output_a}} */
+    unsigned required;
     bool is_system; /* it has a system part only */
 } kinds[VQ_TEMPLATE__COUNT] = {
     [VQ_TEMPLATE_JUDGE] = {"judge.txt", &vq_embedded_judge,

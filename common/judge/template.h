@@ -15,7 +15,8 @@ enum vq_template_kind {
     VQ_TEMPLATE_REPAIR, /* repair.txt: {{answer}} */
     /* preference.txt: {{prompt}} {{output_a}} {{output_b}} */
     VQ_TEMPLATE_PREFERENCE,
-    /* Asked by the method, rendered by the coordinator. {{axes}} and its like are lists, one axis a line. */
+    /* Asked by the method, rendered by the coordinator. {{axes}} and its like are lists, one axis a
+     * line. */
     VQ_TEMPLATE_DISCOVER,       /* discover.txt: {{rows}} -> a list of axes */
     VQ_TEMPLATE_DIFFERENCES,    /* differences.txt: {{rows}} -> free text (discovery_calls: 2) */
     VQ_TEMPLATE_FORMALISE,      /* formalise.txt: {{answer}} -> a list of axes */
@@ -25,18 +26,24 @@ enum vq_template_kind {
     VQ_TEMPLATE_REDUCE,   /* reduce.txt: {{axes}} {{count}} -> at most so many */
     VQ_TEMPLATE_DEDUP,    /* dedup.txt: {{axes}} {{new_axes}} -> names of the new ones to keep */
     VQ_TEMPLATE_GENERATE, /* generate.txt: {{count}} -> a general list of axes */
-    VQ_TEMPLATE_MATCH, /* match.txt: {{axis}} {{axes}} -> the number of the one that says the same, or none */
+    /* match.txt: {{axis}} {{axes}} -> the number of the one that says the same, or none */
+    VQ_TEMPLATE_MATCH,
     VQ_TEMPLATE_QUESTION_TYPES, /* question-types.txt: {{axis}} {{rows}} -> kinds of questions */
-    /* judge-many.txt: {{prompt}} {{output_a}} {{output_b}} {{axes}} -> a verdict by number (vibes_per_call) */
+    /* judge-many.txt: {{prompt}} {{output_a}} {{output_b}} {{axes}} -> a verdict by number
+     * (vibes_per_call) */
     VQ_TEMPLATE_JUDGE_MANY,
-    /* Asked of rubric judges. likert.txt, binary.txt: {{prompt}} {{output_a}} {{criterion}} {{rubric}} -> 1 to 5; yes or no */
+    /* Asked of rubric judges. likert.txt, binary.txt: {{prompt}} {{output_a}} {{criterion}}
+     * {{rubric}} -> 1 to 5; yes or no */
     VQ_TEMPLATE_LIKERT,
     VQ_TEMPLATE_BINARY,
     VQ_TEMPLATE_PAIRWISE, /* pairwise.txt: {{output_b}} too -> which response is better */
-    /* persona.txt: {{name}} {{description}}; a system part and no user part: what puts a persona on a subject model */
+    /* persona.txt: {{name}} {{description}}; a system part and no user part: what puts a persona on
+     * a subject model */
     VQ_TEMPLATE_PERSONA,
-    VQ_TEMPLATE_QUERIES, /* queries.txt: {{count}} -> interview questions, one a line, between two remarks with {role} */
-    /* The coordinator's own rendering, sent as it is: {{output_a}} is the system part, {{prompt}} the user part. Not a file. */
+    /* queries.txt: {{count}} -> interview questions, one a line, between two remarks with {role} */
+    VQ_TEMPLATE_QUERIES,
+    /* The coordinator's own rendering, sent as it is: {{output_a}} is the system part, {{prompt}}
+     * the user part. Not a file. */
     VQ_TEMPLATE_AS_IS,
     VQ_TEMPLATE__COUNT
 };
@@ -62,8 +69,8 @@ enum vq_placeholder {
     VQ_PLACEHOLDER_COUNT,
     VQ_PLACEHOLDER_NAME,
     VQ_PLACEHOLDER_DESCRIPTION,
-    /* In the templates that show outputs, and optional there: words that say where the row's image is. The image itself is sent
-     * before the text. */
+    /* In the templates that show outputs, and optional there: words that say where the row's image
+     * is. The image itself is sent before the text. */
     VQ_PLACEHOLDER_IMAGE,
     VQ_PLACEHOLDER__COUNT
 };
@@ -76,7 +83,8 @@ enum vq_template_part {
 
 const char *vq_template_file(enum vq_template_kind kind); /* "judge.txt" */
 struct vq_span vq_template_builtin(enum vq_template_kind kind);
-/* The same under `judging.form: clear`: judge-clear.txt and judge-many-clear.txt in place of the two; every other kind as above. */
+/* The same under `judging.form: clear`: judge-clear.txt and judge-many-clear.txt in place of the
+ * two; every other kind as above. */
 struct vq_span vq_template_builtin_clear(enum vq_template_kind kind);
 /* What {{image}} becomes. */
 struct vq_span vq_template_image_words(bool there_is_one);
@@ -102,16 +110,18 @@ enum vq_status vq_template_render(const struct vq_template *template, enum vq_te
                                   const struct vq_span values[VQ_PLACEHOLDER__COUNT],
                                   struct vq_buf *buf) VQ_WARN_UNUSED;
 
-/* How many bytes at the front of the rendered user part stand before the first placeholder of the set `varying` (bits of enum
- * vq_placeholder), back to the line's beginning where the template has one there: what is the same when only those vary. 0 when
- * the system part has one of them, or no part has. */
+/* How many bytes at the front of the rendered user part stand before the first placeholder of the
+ * set `varying` (bits of enum vq_placeholder), back to the line's beginning where the template has
+ * one there: what is the same when only those vary. 0 when the system part has one of them, or no
+ * part has. */
 size_t vq_template_fixed_bytes(const struct vq_template *template, unsigned varying,
                                const struct vq_span values[VQ_PLACEHOLDER__COUNT]);
 
 /* The preset axes (the ten of the paper's Table 6, in our own words), embedded from
  * prompts/preset-vibes.yaml. */
 const struct vq_axis *vq_preset_axes(size_t *ret_count);
-/* What human readers found on the HC3 questions, as a list to compare found vibes with: prompts/gold-hc3.yaml. */
+/* What human readers found on the HC3 questions, as a list to compare found vibes with:
+ * prompts/gold-hc3.yaml. */
 const struct vq_axis *vq_gold_hc3_axes(size_t *ret_count);
 
 #endif

@@ -1,9 +1,12 @@
-/* Where thinking begins and ends in an answer. Blocks do not nest: a block ends at the first closing mark of its kind.
+/* Where thinking begins and ends in an answer. Blocks do not nest: a block ends at the first
+ * closing mark of its kind.
  *
- * A mark counts by where it stands. An opening mark at the front of the answer or of a line opens a block; inside a line it does so only
- * if it is closed on that line. A closing mark without a block ends what began in the prompt, unless a sentence mentions it. Marks in
- * closed fences and between backticks are code. Each byte is looked at a bounded number of times: what is not closed is noted.
- * Borrows its texts; keeps nothing. Not its job: which marks there are (thinking_marks.c). */
+ * A mark counts by where it stands. An opening mark at the front of the answer or of a line opens a
+ * block; inside a line it does so only if it is closed on that line. A closing mark without a block
+ * ends what began in the prompt, unless a sentence mentions it. Marks in closed fences and between
+ * backticks are code. Each byte is looked at a bounded number of times: what is not closed is
+ * noted. Borrows its texts; keeps nothing. Not its job: which marks there are
+ * (thinking_marks.c). */
 #include "common/judge/thinking.h"
 
 #include "common/judge/label.h"
@@ -42,7 +45,8 @@ static size_t fence_bytes(struct vq_span text, size_t at)
     return n >= FENCE_BYTES_MIN ? n : 0;
 }
 
-/* Whether the line that begins at `at` is nothing but a fence that closes one of `n` of these signs. */
+/* Whether the line that begins at `at` is nothing but a fence that closes one of `n` of these
+ * signs. */
 static bool closes_fence(struct vq_span text, size_t at, char sign, size_t n)
 {
     while (at < text.bytes && is_blank(text.at[at])) {
@@ -141,8 +145,8 @@ static bool is_mentioned(const struct vq_thinking *t, struct scan *s, size_t byt
     return (letter && next.bytes < after.bytes) || memchr(".,;:!?)", next.at[0], 7) != NULL;
 }
 
-/* Behind the first closing mark of the kind at or after *at, 0: there is none; *at is then where the search ended. One between two
- * backticks is code. */
+/* Behind the first closing mark of the kind at or after *at, 0: there is none; *at is then where
+ * the search ended. One between two backticks is code. */
 static size_t find_close(struct vq_span text, uint32_t kind, bool on_line, size_t *at)
 {
     size_t from = *at;

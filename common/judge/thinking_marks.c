@@ -1,5 +1,6 @@
-/* The marks of thinking at one place of a text: tags by the words in their names, and pairs that are no such tag. Reads at most
- * MARK_BYTES_MAX bytes. Not its job: whether a mark counts where it stands. */
+/* The marks of thinking at one place of a text: tags by the words in their names, and pairs that
+ * are no such tag. Reads at most MARK_BYTES_MAX bytes. Not its job: whether a mark counts where it
+ * stands. */
 #include "common/judge/thinking_marks.h"
 
 #include "common/judge/label.h"
@@ -93,7 +94,8 @@ static size_t match_all(struct vq_span text, const char *mark)
     return at;
 }
 
-/* Bytes of the text that are the mark; 0: it does not begin with it, which the first byte mostly says, without its case. */
+/* Bytes of the text that are the mark; 0: it does not begin with it, which the first byte mostly
+ * says, without its case. */
 static inline size_t match(struct vq_span text, const char *mark)
 {
     bool may = text.bytes > 0 && ((text.at[0] ^ mark[0]) & ~0x20) == 0;

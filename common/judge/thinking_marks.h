@@ -19,7 +19,8 @@ struct vq_thinking_mark {
     enum vq_thinking_opens opens;
 };
 
-/* Whether a mark may begin here, by the first byte, and of a word by its first two. The text is not empty. */
+/* Whether a mark may begin here, by the first byte, and of a word by its first two. The text is not
+ * empty. */
 static inline bool vq_thinking_may_begin(struct vq_span text)
 {
     char second = text.bytes > 1 ? (char)(text.at[1] | 0x20) : '\0';

@@ -1,6 +1,7 @@
-/* Embeddings as an answer: the packed form in which a batch of vectors is stored like any other answer.
+/* Embeddings as an answer: the packed form in which a batch of vectors is stored like any other
+ * answer.
  *
- *     "vqf32\n"  count: uint32  dims: uint32  count * dims float32, row by row      (all little endian)
+ *     "vqf32\n"  count: uint32  dims: uint32  count * dims float32, row by row  (all little endian)
  */
 #ifndef VQ_JUDGE_VECTORS_H
 #define VQ_JUDGE_VECTORS_H
@@ -11,8 +12,9 @@
 #define VQ_VECTORS_HEADER_BYTES 14u
 #define VQ_VECTORS_DIMS_MAX     8191u /* so that a full batch fits into VQ_ANSWER_BYTES_MAX */
 
-/* Appends `count` vectors of `dims` numbers each. VQ_INVALID when count or dims is 0 or a value is not finite,
- * VQ_LIMIT above VQ_EMBED_BATCH_MAX, VQ_VECTORS_DIMS_MAX or the buffer's own limit, VQ_NOMEM. Appends all or nothing. */
+/* Appends `count` vectors of `dims` numbers each. VQ_INVALID when count or dims is 0 or a value is
+ * not finite, VQ_LIMIT above VQ_EMBED_BATCH_MAX, VQ_VECTORS_DIMS_MAX or the buffer's own limit,
+ * VQ_NOMEM. Appends all or nothing. */
 enum vq_status vq_vectors_encode(const float *values, uint32_t count, uint32_t dims,
                                  struct vq_buf *buf) VQ_WARN_UNUSED;
 

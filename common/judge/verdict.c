@@ -9,8 +9,9 @@
  * A find that speaks of several labels is kept as UNPARSEABLE: a later line may replace it, an
  * earlier one does not. Each byte is looked at a bounded number of times: values of inline finds
  * end at the next one.
- * An answer that is one JSON object, as a schema asks for, is read as that (verdict_json.c): what its analysis quotes counts for nothing.
- * Not its job: which label a value states (label.c); repair calls.
+ * An answer that is one JSON object, as a schema asks for, is read as that (verdict_json.c): what
+ * its analysis quotes counts for nothing. Not its job: which label a value states (label.c); repair
+ * calls.
  * docs/method/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
 
@@ -319,7 +320,8 @@ static enum vq_outcome said_last(const struct finds *finds, const struct ends *e
     return vq_label_alone(value);
 }
 
-/* The verdict that the answer begins with, on a line that is over or as a JSON member that is closed. */
+/* The verdict that the answer begins with, on a line that is over or as a JSON member that is
+ * closed. */
 static enum vq_outcome said_first(const struct finds *finds, const struct ends *ends)
 {
     if (ends->first.at == NULL || ends->taken_back) {

@@ -87,7 +87,8 @@ static inline bool vq_outcome_is_terminal(enum vq_outcome o)
     return o != VQ_OUTCOME_NONE;
 }
 
-/* "A", "B", "equal", "N/A", "unsure", "1" to "5", "yes", "no", "refused", ...; "open" for none; "?" for an unknown byte. */
+/* "A", "B", "equal", "N/A", "unsure", "1" to "5", "yes", "no", "refused", ...; "open" for none; "?"
+ * for an unknown byte. */
 const char *vq_outcome_name(enum vq_outcome outcome);
 
 #define VQ_ANSWER_BYTES_MAX (1u << 20)
@@ -95,16 +96,19 @@ const char *vq_outcome_name(enum vq_outcome outcome);
 /* The verdict of a ranker's answer, by the table of docs/method/verdicts.md. `finish_reason` as the
  * provider gave it (may be empty); `refusal` is true when the provider marked the answer as a
  * refusal or filtered it. What cannot be read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns
- * FIRST..UNSURE, REFUSED, TRUNCATED, UNPARSEABLE or EMPTY; NONE: there was no memory to read it, which says nothing of the answer. */
+ * FIRST..UNSURE, REFUSED, TRUNCATED, UNPARSEABLE or EMPTY; NONE: there was no memory to read it,
+ * which says nothing of the answer. */
 enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason,
                                   bool refusal);
-/* The same for the answer to preference.txt, whose labels are A, B and tie: EQUAL for a tie. It knows no N/A and no
- * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED, UNPARSEABLE or EMPTY; NONE as above. */
+/* The same for the answer to preference.txt, whose labels are A, B and tie: EQUAL for a tie. It
+ * knows no N/A and no unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED, UNPARSEABLE or
+ * EMPTY; NONE as above. */
 enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
                                       bool refusal);
-/* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT, CHAT, PROBE: TEXT when there is
- * anything but blanks, however the answer ended; REFUSED, UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h),
- * UNPARSEABLE. LIKERT, BINARY, PAIRWISE: under the strict policy (rating.h): RATED_1 to RATED_5; YES, NO; FIRST, SECOND; else REFUSED,
+/* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT,
+ * CHAT, PROBE: TEXT when there is anything but blanks, however the answer ended; REFUSED,
+ * UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h), UNPARSEABLE. LIKERT, BINARY, PAIRWISE:
+ * under the strict policy (rating.h): RATED_1 to RATED_5; YES, NO; FIRST, SECOND; else REFUSED,
  * TRUNCATED, UNPARSEABLE, EMPTY. NONE: no memory. */
 enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
                               struct vq_span finish_reason, bool refusal);

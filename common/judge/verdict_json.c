@@ -1,5 +1,6 @@
-/* Verdicts on numbered axes in JSON, as models write it: bare, in a fence, or behind a sentence. Where an axis stands twice the last
- * one counts, as in text. Invariant: a bounded number of places is tried, each in one pass. */
+/* Verdicts on numbered axes in JSON, as models write it: bare, in a fence, or behind a sentence.
+ * Where an axis stands twice the last one counts, as in text. Invariant: a bounded number of places
+ * is tried, each in one pass. */
 #include "common/judge/verdict_json.h"
 
 #include "common/judge/label.h"

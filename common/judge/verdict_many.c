@@ -1,14 +1,17 @@
-/* Verdicts on several numbered axes out of one answer. Thinking blocks are left out. What remains is read as JSON if it is that; else
- * for labels behind "Property 3:" and its like; and only in an answer that has none of those for labels behind bare numbers, since
- * an analysis may hold a numbered list.
+/* Verdicts on several numbered axes out of one answer. Thinking blocks are left out. What remains
+ * is read as JSON if it is that; else for labels behind "Property 3:" and its like; and only in an
+ * answer that has none of those for labels behind bare numbers, since an analysis may hold a
+ * numbered list.
  *
- * A number's verdict is found behind it on its line ("Property 3: B"), or on the lines below it, up to the next number, where one
- * states it ("Model: B") or is a label and nothing else. What is stated at the front of a line goes before what is found inside one; of
- * several finds of a kind the last one counts. A find that speaks of several labels leaves its number without a verdict.
+ * A number's verdict is found behind it on its line ("Property 3: B"), or on the lines below it, up
+ * to the next number, where one states it ("Model: B") or is a label and nothing else. What is
+ * stated at the front of a line goes before what is found inside one; of several finds of a kind
+ * the last one counts. A find that speaks of several labels leaves its number without a verdict.
  *
- * Of an answer that was cut only what is stated counts, on a line that is over, or whole at the very end. A number that comes again
- * begins the list anew; what stands above such a place, or above a line that takes something back, or in a draft, does not count.
- * Not its job: which label a text states (label.c), verdicts on one axis (verdict.c), and what is asked again. */
+ * Of an answer that was cut only what is stated counts, on a line that is over, or whole at the
+ * very end. A number that comes again begins the list anew; what stands above such a place, or
+ * above a line that takes something back, or in a draft, does not count. Not its job: which label a
+ * text states (label.c), verdicts on one axis (verdict.c), and what is asked again. */
 #include "common/judge/verdict_many.h"
 
 #include "common/judge/answer_lines.h"

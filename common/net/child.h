@@ -45,8 +45,8 @@ enum vq_status vq_child_kill(struct vq_child *child, int signum, bool group);
 /* A child that still runs is killed with its group (SIGKILL) and waited for; `exited` is not
  * called. */
 void vq_child_destroy(struct vq_child **child);
-/* A child with a fate of its own is left to it: neither killed nor waited for; `exited` is not called. For the end of this process.
- * NULL is fine. */
+/* A child with a fate of its own is left to it: neither killed nor waited for; `exited` is not
+ * called. For the end of this process. NULL is fine. */
 void vq_child_leave(struct vq_child **child);
 
 #endif

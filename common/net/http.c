@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* libcurl reads on as long as there is something to read: a flood of megabytes is one event. So few are taken at a time, and those
- * left come first in the next turn. */
+/* libcurl reads on as long as there is something to read: a flood of megabytes is one event. So few
+ * are taken at a time, and those left come first in the next turn. */
 #define EVENTS_AT_ONCE  2
 #define EVENTS_PER_TURN 512
 #define TURN_NS         (10 * VQ_NS_PER_MS)
@@ -222,8 +222,9 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     return failed != 0 ? -1 : 0;
 }
 
-/* What came before it was asked for would be taken for the answer of the next call. libcurl does not look: it takes a connection with
- * something to read for a living one, and one at its end for a dead one. */
+/* What came before it was asked for would be taken for the answer of the next call. libcurl does
+ * not look: it takes a connection with something to read for a living one, and one at its end for a
+ * dead one. */
 static void use_no_more(int fd)
 {
     char bytes[4096];
@@ -233,8 +234,8 @@ static void use_no_more(int fd)
     (void)shutdown(fd, SHUT_RDWR); /* the rest, if there is more, libcurl finds out */
 }
 
-/* Something happened where nobody waits: a server that closes a connection kept for later, or says something unasked. Left in the
- * set it would happen for ever. */
+/* Something happened where nobody waits: a server that closes a connection kept for later, or says
+ * something unasked. Left in the set it would happen for ever. */
 static bool is_unwanted(struct vq_http *http, int fd)
 {
     struct watch *watch = watch_of(http, fd);

@@ -49,11 +49,10 @@ struct vq_http_response {
     bool sent;  /* the request may have reached the server: it may have been carried out and paid */
     int status; /* HTTP status; 0: none was read */
     struct vq_span body; /* what came of it, also when it is not complete */
-    const struct vq_http_header
-        *headers; /* the kept ones, names in lower case: retry-after, retry-after-ms,
-                                           * content-type, date, x-request-id, request-id, x-should-retry,
-                                           * openai-organization, anthropic-organization-id,
-                                           * x-litellm-response-cost, x-ratelimit-*, anthropic-ratelimit-* */
+    /* the kept ones, names in lower case: retry-after, retry-after-ms, content-type, date,
+     * x-request-id, request-id, x-should-retry, openai-organization, anthropic-organization-id,
+     * x-litellm-response-cost, x-ratelimit-*, anthropic-ratelimit-* */
+    const struct vq_http_header *headers;
     uint32_t headers_count;
     const char *error;  /* for people, when transport is not OK; no request bytes */
     int64_t connect_ns; /* durations since the start of the call: 0 when not reached */

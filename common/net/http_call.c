@@ -156,8 +156,9 @@ static int on_close(void *ctx, curl_socket_t fd)
 
 /* ---- our deadlines ---- */
 
-/* When the next deadline is; 0: there is none. The timer may fire before it: most calls end long before the timer, which is neither
- * stopped nor set anew for them and the calls that follow with the same handle. What it means is decided when it fires. */
+/* When the next deadline is; 0: there is none. The timer may fire before it: most calls end long
+ * before the timer, which is neither stopped nor set anew for them and the calls that follow with
+ * the same handle. What it means is decided when it fires. */
 static int64_t deadline_ns(const struct vq_http_call *call)
 {
     if (call->first_byte_ns == 0) {
@@ -329,8 +330,8 @@ static bool is_header_name(struct vq_span name)
     return name.bytes > 0;
 }
 
-/* Adds a line of `prefix` and then `value`. The text moves before anything of the line is in it, and never after the key,
- * which is the last. */
+/* Adds a line of `prefix` and then `value`. The text moves before anything of the line is in it,
+ * and never after the key, which is the last. */
 static enum vq_status add_header(struct vq_http_call *call, struct vq_span name,
                                  struct vq_span prefix, struct vq_span value)
 {

@@ -45,7 +45,8 @@ struct vq_http_call {
     struct vq_http_call *prev;
     CURL *easy;
     uint64_t url_n; /* of struct vq_http_seen: what the easy handle is set to */
-    /* The request's headers, as libcurl's list: its text is in head_text, which holds the key and is wiped after the call. */
+    /* The request's headers, as libcurl's list: its text is in head_text, which holds the key and
+     * is wiped after the call. */
     struct curl_slist head[VQ_HTTP_HEADERS_MAX + 2];
     uint32_t head_count;
     struct vq_buf head_text;
@@ -93,7 +94,8 @@ void vq_http_call_destroy(struct vq_http_call **call);
 enum vq_status vq_http_call_prepare(struct vq_http_call *call,
                                     const struct vq_http_request *request,
                                     struct vq_http_seen *seen, struct vq_error *err) VQ_WARN_UNUSED;
-/* The address that libcurl remembers of this host and port is not used; it is looked up by this call. */
+/* The address that libcurl remembers of this host and port is not used; it is looked up by this
+ * call. */
 void vq_http_call_forget(struct vq_http_call *call, const char *host);
 /* Tells `done` how it ended; afterwards the call is clean for the pool. */
 void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport, const char *why);

@@ -25,15 +25,17 @@ struct seat {
     bool over;        /* it was closed by us, and ends in a later step */
 };
 
-/* libmicrohttpd waits for edges, and does not see an end that came together with the last bytes: such a connection would stay until it
- * is idle for too long, and few of them fill the server. So every connection is looked at now and then. */
+/* libmicrohttpd waits for edges, and does not see an end that came together with the last bytes:
+ * such a connection would stay until it is idle for too long, and few of them fill the server. So
+ * every connection is looked at now and then. */
 struct vq_httpd {
     struct vq_loop *loop;
     struct vq_timer *look; /* while somebody is connected */
     struct seat seats[VQ_HTTPD_CONNECTIONS_MAX];
     uint32_t seats_count;
-    bool
-        left; /* somebody, in this run: a full server has room again, and looks for who waits only in its next run */
+    /* somebody, in this run: a full server has room again, and looks for who waits only in its next
+     * run */
+    bool left;
     struct vq_httpd_options options;
     struct MHD_Daemon *daemon;
     uv_poll_t *poll;
@@ -211,8 +213,8 @@ static void end_seat(struct seat *seat)
     (void)shutdown(seat->fd, SHUT_RDWR); /* fails where there is nothing left to close */
 }
 
-/* Nobody can hold all connections by sending little: when few are left, the one that has been at it for longest without a token gives
- * way. */
+/* Nobody can hold all connections by sending little: when few are left, the one that has been at it
+ * for longest without a token gives way. */
 static void make_room(struct vq_httpd *httpd)
 {
     struct seat *oldest = NULL;

@@ -10,7 +10,8 @@
 
 #define VQ_HTTPD_CONNECTIONS_MAX 64
 #define VQ_HTTPD_IDLE_S          10
-#define VQ_HTTPD_REQUEST_S       20 /* from the first byte of a request to the last one of its answer */
+/* from the first byte of a request to the last one of its answer */
+#define VQ_HTTPD_REQUEST_S 20
 #define VQ_HTTPD_RESERVED                                                                          \
     8 /* connections that are free for a request with the token: others give way */
 #define VQ_HTTPD_REQUEST_BYTES_MAX  (64u << 10) /* body of a POST */

@@ -1,10 +1,11 @@
-/* A handler of our own rather than libuv's: libuv puts the default back when its last handle of a signal closes, and between that
- * and any signal(SIG_IGN) of ours there is a moment in which the same signal once more kills the process. Here the handler is
- * followed by SIG_IGN in one step.
+/* A handler of our own rather than libuv's: libuv puts the default back when its last handle of a
+ * signal closes, and between that and any signal(SIG_IGN) of ours there is a moment in which the
+ * same signal once more kills the process. Here the handler is followed by SIG_IGN in one step.
  *
- * The handler counts up an eventfd of its signal, which the loop polls. Invariants: an eventfd, once made, lives as long as the
- * process, because a handler may still be on its way to it in another thread; at most one vq_signal watches a signal.
- * Not its job: what a signal means, and that of children (child.c). */
+ * The handler counts up an eventfd of its signal, which the loop polls. Invariants: an eventfd,
+ * once made, lives as long as the process, because a handler may still be on its way to it in
+ * another thread; at most one vq_signal watches a signal. Not its job: what a signal means, and
+ * that of children (child.c). */
 #include "common/net/signals.h"
 
 #include "common/base/alloc.h"

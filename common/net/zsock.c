@@ -13,8 +13,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define FILES_NEEDED                                                                               \
-    16 /* of two threads with an epoll and an eventfd each, sockets, a connection and its successor */
+/* of two threads with an epoll and an eventfd each, sockets, a connection and its successor */
+#define FILES_NEEDED 16
 
 static bool files_are_left(void)
 {

@@ -92,7 +92,8 @@ enum vq_status vq_dealer_send(struct vq_dealer *dealer, struct vq_span frame) VQ
  * On failure (no memory, no descriptors) there is no connection, and it may be tried again. Not
  * from on_message. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *dealer, struct vq_error *err) VQ_WARN_UNUSED;
-/* Where the next vq_dealer_reconnect goes. One that is too long is not taken. False: that is where it goes anyway. */
+/* Where the next vq_dealer_reconnect goes. One that is too long is not taken. False: that is where
+ * it goes anyway. */
 bool vq_dealer_move(struct vq_dealer *dealer, const char *endpoint);
 void vq_dealer_destroy(struct vq_dealer **dealer); /* not from on_message */
 

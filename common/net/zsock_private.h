@@ -31,8 +31,8 @@ struct vq_zoption {
 /* Sets int options and what all our TCP sockets have; VQ_BUG names the option. */
 enum vq_status vq_zsock_set(void *socket, const struct vq_zoption *options, size_t count,
                             struct vq_error *err) VQ_WARN_UNUSED;
-/* A context, when there are descriptors enough for its threads and a few sockets: VQ_IO else, since libzmq would end the process.
- * VQ_NOMEM. */
+/* A context, when there are descriptors enough for its threads and a few sockets: VQ_IO else, since
+ * libzmq would end the process. VQ_NOMEM. */
 enum vq_status vq_zsock_context(void **ret_context, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_zsock_set_common(void *socket, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_zsock_set_keys(void *socket, const struct vq_keypair *keys,

@@ -1,4 +1,5 @@
-/* A data file as users have it: CSV or JSON lines, plain or packed, in a file or on standard input. */
+/* A data file as users have it: CSV or JSON lines, plain or packed, in a file or on standard
+ * input. */
 #ifndef VQ_PACK_DATA_FILE_H
 #define VQ_PACK_DATA_FILE_H
 
@@ -11,8 +12,9 @@
 enum vq_status vq_data_read(const char *path, size_t bytes_max, struct vq_buf *ret_bytes,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Unpacks and parses them. `format`: "auto" (by the path's ending, without .gz or .zst, or the first byte), "csv" or "jsonl". The
- * caller owns *ret_table. As vq_unpack, vq_table_format_of and vq_table_parse. */
+/* Unpacks and parses them. `format`: "auto" (by the path's ending, without .gz or .zst, or the
+ * first byte), "csv" or "jsonl". The caller owns *ret_table. As vq_unpack, vq_table_format_of and
+ * vq_table_parse. */
 enum vq_status vq_data_table(struct vq_span bytes, const char *path, const char *format,
                              const struct vq_table_options *options, struct vq_table **ret_table,
                              struct vq_error *err) VQ_WARN_UNUSED;

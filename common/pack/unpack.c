@@ -1,5 +1,6 @@
-/* gzip through zlib, zstd through libzstd, both piece by piece, so that the limit is checked before the text grows beyond it. Files of
- * several members or frames (pigz, bgzip, cat) are read to their end. Not its job: what the text means. */
+/* gzip through zlib, zstd through libzstd, both piece by piece, so that the limit is checked before
+ * the text grows beyond it. Files of several members or frames (pigz, bgzip, cat) are read to their
+ * end. Not its job: what the text means. */
 #include "common/pack/unpack.h"
 
 #include <zlib.h>

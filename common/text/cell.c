@@ -1,5 +1,5 @@
-/* Reads cells by what programs write into them: pandas a word for a missing value, str() of a Python list its literal. Pure; owns
- * nothing. Not its job: what follows from it. */
+/* Reads cells by what programs write into them: pandas a word for a missing value, str() of a
+ * Python list its literal. Pure; owns nothing. Not its job: what follows from it. */
 #include "common/text/cell.h"
 
 #include "common/text/utf8.h"

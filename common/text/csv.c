@@ -1,4 +1,5 @@
-/* CSV out, the counterpart of table.h's reader: what is written here reads back equal. Not its job: files. */
+/* CSV out, the counterpart of table.h's reader: what is written here reads back equal. Not its job:
+ * files. */
 #include "common/text/csv.h"
 
 #include "common/text/json.h"

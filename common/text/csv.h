@@ -4,7 +4,8 @@
 
 #include "common/base/buf.h"
 
-/* One row at a time: fields in order, then the end of the row. Out of room sticks in out->status. */
+/* One row at a time: fields in order, then the end of the row. Out of room sticks in
+ * out->status. */
 struct vq_csv {
     struct vq_buf *out; /* borrowed */
     uint32_t fields;    /* of the row at hand */
@@ -13,8 +14,9 @@ struct vq_csv {
 };
 
 void vq_csv_init(struct vq_csv *csv, struct vq_buf *out);
-/* For spreadsheets: a text that would be a formula there (it begins with = + - @, a tab or CR, and is no number) gets an apostrophe
- * in front; control characters but tab, CR and LF become spaces. */
+/* For spreadsheets: a text that would be a formula there (it begins with = + - @, a tab or CR, and
+ * is no number) gets an apostrophe in front; control characters but tab, CR and LF become
+ * spaces. */
 void vq_csv_init_safe(struct vq_csv *csv, struct vq_buf *out);
 /* The text without that apostrophe. */
 struct vq_span vq_csv_unsafe(struct vq_span field);

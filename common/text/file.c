@@ -1,5 +1,5 @@
-/* Whole files. Invariant: a file that vq_file_replace names is never seen half-written. Blocks; for start-up and small
- * result files, not for the loop's hot path. */
+/* Whole files. Invariant: a file that vq_file_replace names is never seen half-written. Blocks; for
+ * start-up and small result files, not for the loop's hot path. */
 #include "common/text/file.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* Human units and terminal traits. Pure but for vq_terminal_of, which asks the environment and the terminal.
- * Invariant: every text fits VQ_FMT_BYTES. Not its job: printing. */
+/* Human units and terminal traits. Pure but for vq_terminal_of, which asks the environment and the
+ * terminal. Invariant: every text fits VQ_FMT_BYTES. Not its job: printing. */
 #include "common/text/fmt.h"
 
 #include "common/base/clock.h"

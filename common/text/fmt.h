@@ -28,12 +28,13 @@ static inline const char *vq_fmt_plural(uint64_t n)
     return vq_fmt_form(n, "", "s");
 }
 
-/* A bar of `width` cells with its zero in the middle: value in [-1, 1], negative to the left. Block characters, or
- * '#' and '-' when `ascii`. Appends exactly `width` columns. */
+/* A bar of `width` cells with its zero in the middle: value in [-1, 1], negative to the left. Block
+ * characters, or '#' and '-' when `ascii`. Appends exactly `width` columns. */
 void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii);
 
-/* Appends somebody else's text as a part of one line: control characters, those of Latin-1 too, become spaces, since a terminal may
- * act on them; controls of direction are named, as <U+202E>; bytes that are no UTF-8 become U+FFFD. */
+/* Appends somebody else's text as a part of one line: control characters, those of Latin-1 too,
+ * become spaces, since a terminal may act on them; controls of direction are named, as <U+202E>;
+ * bytes that are no UTF-8 become U+FFFD. */
 void vq_fmt_plain(struct vq_buf *out, struct vq_span text);
 
 /* The same, cut or padded with spaces to `columns` code points ("..." as the last one when cut). */
@@ -49,8 +50,9 @@ enum vq_color {
     VQ_COLOR_BLUE,
 };
 
-/* What the stream `fd` is: columns is 80 when it is no terminal or does not say. Colour needs a terminal, a TERM that
- * is not "dumb", and no NO_COLOR (any non-empty value switches it off); unicode needs a UTF-8 locale name. */
+/* What the stream `fd` is: columns is 80 when it is no terminal or does not say. Colour needs a
+ * terminal, a TERM that is not "dumb", and no NO_COLOR (any non-empty value switches it off);
+ * unicode needs a UTF-8 locale name. */
 struct vq_terminal {
     bool is_tty;
     bool color;
@@ -58,7 +60,8 @@ struct vq_terminal {
     uint32_t columns;
 };
 void vq_terminal_of(int fd, struct vq_terminal *ret_terminal);
-/* The other end was closed: of a terminal (writing gives EIO from then on), or of a pipe (EPIPE). */
+/* The other end was closed: of a terminal (writing gives EIO from then on), or of a pipe
+ * (EPIPE). */
 bool vq_terminal_is_gone(int fd);
 
 /* The escape sequence, or "" where the terminal has no colour. */

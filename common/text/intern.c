@@ -1,5 +1,5 @@
-/* Open addressing over a span table. Invariants: at most half of the slots are in use; ids are dense and never change, so
- * no result depends on the hash. Not its job: owning the bytes. */
+/* Open addressing over a span table. Invariants: at most half of the slots are in use; ids are
+ * dense and never change, so no result depends on the hash. Not its job: owning the bytes. */
 #include "common/text/intern.h"
 
 #include "common/base/alloc.h"
@@ -96,8 +96,9 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Edits over bytes, where two neighbours that changed places count as one (optimal string alignment); both at most
- * NEAR_BYTES_MAX long. Three rows: this one, the one before, the one before that. */
+/* Edits over bytes, where two neighbours that changed places count as one (optimal string
+ * alignment); both at most NEAR_BYTES_MAX long. Three rows: this one, the one before, the one
+ * before that. */
 static uint32_t edits_between(struct vq_span a, struct vq_span b)
 {
     uint32_t rows[3][NEAR_BYTES_MAX + 1];

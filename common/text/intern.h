@@ -1,4 +1,5 @@
-/* Numbers distinct byte strings 0, 1, 2 ... in the order they first appear: column names, questions, labels. */
+/* Numbers distinct byte strings 0, 1, 2 ... in the order they first appear: column names,
+ * questions, labels. */
 #ifndef VQ_TEXT_INTERN_H
 #define VQ_TEXT_INTERN_H
 
@@ -24,10 +25,10 @@ enum vq_status vq_intern_add(struct vq_intern *intern, struct vq_span key,
 /* Its id, or VQ_INTERN_NONE. */
 uint32_t vq_intern_find(const struct vq_intern *intern, struct vq_span key);
 
-/* The known name nearest to a mistyped one: least edit distance (two letters that
- * changed places are one edit), ASCII case ignored, at most a third of the longer
- * name, or one the beginning of the other. VQ_INTERN_NONE when nothing is near. For messages; names above 64 bytes are
- * never near. */
+/* The known name nearest to a mistyped one: least edit distance (two letters that changed places
+ * are one edit), ASCII case ignored, at most a third of the longer name, or one the beginning of
+ * the other. VQ_INTERN_NONE when nothing is near. For messages; names above 64 bytes are never
+ * near. */
 uint32_t vq_nearest_name(struct vq_span name, const struct vq_span *names, uint32_t names_count);
 
 #endif

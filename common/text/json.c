@@ -1,5 +1,6 @@
-/* JSON out. Invariant: what is appended is valid UTF-8 and, once every object and array is ended, one valid JSON value.
- * Not its job: reading JSON (jansson does, behind the one look at its bounds that is here), files. */
+/* JSON out. Invariant: what is appended is valid UTF-8 and, once every object and array is ended,
+ * one valid JSON value. Not its job: reading JSON (jansson does, behind the one look at its bounds
+ * that is here), files. */
 #include "common/text/json.h"
 
 #include "common/text/utf8.h"
@@ -9,7 +10,8 @@
 
 #define BLOCK_BYTES 16u
 
-/* Whether a block can be copied as it is. No branch is in the loop, so that it becomes a few vector instructions. */
+/* Whether a block can be copied as it is. No branch is in the loop, so that it becomes a few vector
+ * instructions. */
 static bool block_is_plain(const char *at)
 {
     unsigned char escaped = 0;
@@ -21,7 +23,8 @@ static bool block_is_plain(const char *at)
     return escaped == 0;
 }
 
-/* The part of `text` that can be copied as it is: no control byte, quote, backslash or non-ASCII byte. */
+/* The part of `text` that can be copied as it is: no control byte, quote, backslash or non-ASCII
+ * byte. */
 static size_t plain_bytes(struct vq_span text)
 {
     size_t n = 0;
@@ -38,8 +41,9 @@ static size_t plain_bytes(struct vq_span text)
     return n;
 }
 
-/* Line and paragraph separators end a line in scripts, and the JSON may stand in a page; with these, U+0085 ends a line in YAML, which takes
- * no other control character, no byte order mark and no noncharacter as it is. */
+/* Line and paragraph separators end a line in scripts, and the JSON may stand in a page; with
+ * these, U+0085 ends a line in YAML, which takes no other control character, no byte order mark and
+ * no noncharacter as it is. */
 static bool must_be_escaped(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 || point == 0x2029 ||

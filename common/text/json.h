@@ -1,4 +1,5 @@
-/* Writes JSON into a buffer: strings with everything escaped that must be, and a small writer that puts the commas. */
+/* Writes JSON into a buffer: strings with everything escaped that must be, and a small writer that
+ * puts the commas. */
 #ifndef VQ_TEXT_JSON_H
 #define VQ_TEXT_JSON_H
 
@@ -6,12 +7,13 @@
 
 #define VQ_JSON_DEPTH_MAX 32
 
-/* Appends a quoted string. Invalid UTF-8 becomes U+FFFD, so the output is always valid JSON; '/' and non-ASCII text
- * stay as they are. */
+/* Appends a quoted string. Invalid UTF-8 becomes U+FFFD, so the output is always valid JSON; '/'
+ * and non-ASCII text stay as they are. */
 void vq_json_string(struct vq_buf *out, struct vq_span text);
 
-/* A streaming writer. Mistakes in its use (a value without a key, an end too many, too deep) are our bugs and assert;
- * running out of room sticks in out->status, which the caller checks once at the end. */
+/* A streaming writer. Mistakes in its use (a value without a key, an end too many, too deep) are
+ * our bugs and assert; running out of room sticks in out->status, which the caller checks once at
+ * the end. */
 struct vq_json {
     struct vq_buf *out; /* borrowed */
     uint32_t indent;    /* spaces a level; 0 writes one line */
@@ -34,7 +36,8 @@ void vq_json_i64(struct vq_json *json, int64_t value);
 void vq_json_u64(struct vq_json *json, uint64_t value);
 void vq_json_bool(struct vq_json *json, bool value);
 void vq_json_null(struct vq_json *json);
-/* `digits` significant digits (1 to 17), without trailing zeros; -0 is written 0; NaN and infinities as null. */
+/* `digits` significant digits (1 to 17), without trailing zeros; -0 is written 0; NaN and
+ * infinities as null. */
 void vq_json_real(struct vq_json *json, double value, int digits);
 /* Text that is JSON already, put in as a value. */
 void vq_json_raw(struct vq_json *json, struct vq_span value);
@@ -54,9 +57,9 @@ void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES]);
 
 /* ---- before reading ---- */
 
-/* Whether a JSON text nests deeper than `depth_max`, or has more than `values_max` values (elements, members, arrays, objects;
- * 0: any number). One pass over bytes that need not be JSON: jansson alone would recurse 2,048 deep and allocate for every
- * bracket of a hostile text. */
+/* Whether a JSON text nests deeper than `depth_max`, or has more than `values_max` values
+ * (elements, members, arrays, objects; 0: any number). One pass over bytes that need not be JSON:
+ * jansson alone would recurse 2,048 deep and allocate for every bracket of a hostile text. */
 bool vq_json_exceeds(struct vq_span text, size_t depth_max, size_t values_max);
 
 #endif

@@ -1,11 +1,13 @@
 /* jansson over the checked allocation.
  *
- * When an allocation fails while jansson 2.14 reads, it may leak, say that the text is bad, or write behind its token buffer, which
- * it takes to have grown. So none fails for it: the reading is left on the spot (longjmp), and all that it had taken is given back
- * here. That needs every block known while a reading goes on: each has a link in front, which is in use only so long. Blocks in a room
- * need none of this: they go with it.
+ * When an allocation fails while jansson 2.14 reads, it may leak, say that the text is bad, or
+ * write behind its token buffer, which it takes to have grown. So none fails for it: the reading is
+ * left on the spot (longjmp), and all that it had taken is given back here. That needs every block
+ * known while a reading goes on: each has a link in front, which is in use only so long. Blocks in
+ * a room need none of this: they go with it.
  *
- * Invariant: a block in a list belongs to the one reading that this thread is in. Not its job: bounds, and what a value means. */
+ * Invariant: a block in a list belongs to the one reading that this thread is in. Not its job:
+ * bounds, and what a value means. */
 #include "common/text/json_load.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* JSON in, through jansson. Its own types are named, not included: who looks into a value includes jansson. */
+/* JSON in, through jansson. Its own types are named, not included: who looks into a value includes
+ * jansson. */
 #ifndef VQ_TEXT_JSON_LOAD_H
 #define VQ_TEXT_JSON_LOAD_H
 
@@ -9,19 +10,21 @@
 struct json_t;
 struct json_error_t;
 
-/* One value of `text`; `flags` are jansson's. VQ_NOMEM; VQ_INVALID, and then `error` (nullable) says what is wrong. Depth and
- * number of values are the caller's to bound first (vq_json_exceeds). The caller owns *ret_value (json_decref). */
+/* One value of `text`; `flags` are jansson's. VQ_NOMEM; VQ_INVALID, and then `error` (nullable)
+ * says what is wrong. Depth and number of values are the caller's to bound first (vq_json_exceeds).
+ * The caller owns *ret_value (json_decref). */
 enum vq_status vq_json_load(struct vq_span text, size_t flags, struct json_t **ret_value,
                             struct json_error_t *error) VQ_WARN_UNUSED;
 
-/* Memory for a value that is small and soon dropped, on its owner's stack: of a short response 60 blocks less on the heap. */
+/* Memory for a value that is small and soon dropped, on its owner's stack: of a short response 60
+ * blocks less on the heap. */
 struct vq_json_room {
     size_t used; /* 0 at first */
     _Alignas(16) char bytes[VQ_JSON_ROOM_BYTES];
 };
 
-/* As vq_json_load; the value, and all that is read into the room later, lies in it as far as it goes, and is dropped before the room
- * ends. NULL: no room. */
+/* As vq_json_load; the value, and all that is read into the room later, lies in it as far as it
+ * goes, and is dropped before the room ends. NULL: no room. */
 enum vq_status vq_json_load_in(struct vq_json_room *room, struct vq_span text, size_t flags,
                                struct json_t **ret_value,
                                struct json_error_t *error) VQ_WARN_UNUSED;

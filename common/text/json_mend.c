@@ -1,5 +1,5 @@
-/* One pass over the bytes. Invariant: bytes that need no change are copied as they are, in order. Not its job: whether the text is
- * JSON (jansson), depth and size (vq_json_exceeds). */
+/* One pass over the bytes. Invariant: bytes that need no change are copied as they are, in order.
+ * Not its job: whether the text is JSON (jansson), depth and size (vq_json_exceeds). */
 #include "common/text/json_mend.h"
 
 #include <math.h>

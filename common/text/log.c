@@ -1,7 +1,8 @@
-/* Log lines. A line is built whole on the stack and goes out in one write(2), so lines of threads do not mix.
- * Invariants: the format string's KEY=CONVERSION pairs are walked with their own va_arg each, so that the type decides how
- * a value is written; a full or broken stream never stops the program. Repeats of an event are counted by a small table
- * under the same mutex. Not its job: log files, rotation, deciding what is worth a line. */
+/* Log lines. A line is built whole on the stack and goes out in one write(2), so lines of threads
+ * do not mix. Invariants: the format string's KEY=CONVERSION pairs are walked with their own va_arg
+ * each, so that the type decides how a value is written; a full or broken stream never stops the
+ * program. Repeats of an event are counted by a small table under the same mutex. Not its job: log
+ * files, rotation, deciding what is worth a line. */
 #include "common/text/log.h"
 
 #include "common/base/buf.h"
@@ -279,7 +280,8 @@ static void put_head(struct line *line, enum vq_log_level level, const char *eve
     puts_line(line, text);
 }
 
-/* Under the mutex: may this event write a line now? *ret_dropped is how many it could not since its last one. */
+/* Under the mutex: may this event write a line now? *ret_dropped is how many it could not since its
+ * last one. */
 static bool admit(const char *event, uint64_t *ret_dropped)
 {
     uint32_t hash = 2166136261u;

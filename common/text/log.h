@@ -1,5 +1,5 @@
-/* The program's log: one line an event, with key=value fields. Only shells and mains call it; libraries return a
- * status and a sentence instead. */
+/* The program's log: one line an event, with key=value fields. Only shells and mains call it;
+ * libraries return a status and a sentence instead. */
 #ifndef VQ_TEXT_LOG_H
 #define VQ_TEXT_LOG_H
 
@@ -22,14 +22,15 @@ enum vq_log_format {
     VQ_LOG_JSON,
 };
 
-/* Where lines go: `fd` is borrowed and must outlive the logging; -1 writes nothing. Before the first call: standard
- * error, level info, format auto. */
+/* Where lines go: `fd` is borrowed and must outlive the logging; -1 writes nothing. Before the
+ * first call: standard error, level info, format auto. */
 void vq_log_to(int fd, enum vq_log_level level, enum vq_log_format format);
 
-/* `event` is a constant such as "lease.granted". `fields` is printf-like and checked by the compiler, but read as
- * space-separated KEY=CONVERSION: "shard=%u worker=%s share=%.2f text=%.*s". Each value is quoted and escaped by its type,
- * so a value with spaces, quotes or newlines stays one value. Conversions: d i u x (with l, ll, z, j), s, .*s, f g, c; one a
- * key; a value without a conversion is taken as it is. There is no conversion for a secret. A line has the wall time, the
+/* `event` is a constant such as "lease.granted". `fields` is printf-like and checked by the
+ * compiler, but read as space-separated KEY=CONVERSION: "shard=%u worker=%s share=%.2f text=%.*s".
+ * Each value is quoted and escaped by its type, so a value with spaces, quotes or newlines stays
+ * one value. Conversions: d i u x (with l, ll, z, j), s, .*s, f g, c; one a key; a value without a
+ * conversion is taken as it is. There is no conversion for a secret. A line has the wall time, the
  * monotonic time, the level and the event. Threads may call it. */
 void vq_log(enum vq_log_level level, const char *event, const char *fields, ...) VQ_PRINTF(3, 4);
 

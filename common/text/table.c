@@ -1,7 +1,7 @@
-/* What CSV and JSON lines have in common: the checks of the raw bytes, the arena, the cells, the columns' names.
- * Invariants: a table handed out has at least one column and one row, cells_count = rows * columns, and every span lies
- * in the arena. Who owns what: the table owns its arena; spans die with it. Not its job: syntax (table_csv.c,
- * table_jsonl.c), files. */
+/* What CSV and JSON lines have in common: the checks of the raw bytes, the arena, the cells, the
+ * columns' names. Invariants: a table handed out has at least one column and one row, cells_count =
+ * rows * columns, and every span lies in the arena. Who owns what: the table owns its arena; spans
+ * die with it. Not its job: syntax (table_csv.c, table_jsonl.c), files. */
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
@@ -132,8 +132,8 @@ static void place_of(struct vq_span bytes, size_t at, uint64_t *ret_line, uint64
     *ret_column = vq_utf8_count(vq_span(bytes.at + start, at - start)) + 1;
 }
 
-/* UTF-8 has no form for half a surrogate pair; programs write ED A0..BF xx all the same. Of `bytes` a copy in `work`, in which each is
- * U+FFFD, which is as long; without any, `bytes` as they are. */
+/* UTF-8 has no form for half a surrogate pair; programs write ED A0..BF xx all the same. Of `bytes`
+ * a copy in `work`, in which each is U+FFFD, which is as long; without any, `bytes` as they are. */
 static enum vq_status mend_surrogates(struct vq_table_build *build, struct vq_span bytes,
                                       struct vq_buf *work, struct vq_span *ret_bytes)
 {

@@ -1,4 +1,5 @@
-/* A data file as a table of text: CSV or JSON lines, read strictly from bytes into columns and rows of spans. */
+/* A data file as a table of text: CSV or JSON lines, read strictly from bytes into columns and rows
+ * of spans. */
 #ifndef VQ_TEXT_TABLE_H
 #define VQ_TEXT_TABLE_H
 
@@ -13,8 +14,10 @@
 #define VQ_TABLE_JSON_DEPTH_MAX  32
 
 enum vq_table_format {
-    VQ_TABLE_CSV, /* RFC 4180 with a header; CR LF or LF, a byte order mark, line ends inside quotes */
-    VQ_TABLE_JSONL, /* one object a line; columns are the union of the keys in order of appearance */
+    /* RFC 4180 with a header; CR LF or LF, a byte order mark, line ends inside quotes */
+    VQ_TABLE_CSV,
+    /* one object a line; columns are the union of the keys in order of appearance */
+    VQ_TABLE_JSONL,
 };
 
 struct vq_table_options { /* all zero: as the file has it */
@@ -28,8 +31,8 @@ struct vq_table_mended {
     uint64_t unwrapped;                     /* cells, by `unwrap_lists` */
 };
 
-/* Row r is record r + 1: records are counted after the header, without empty lines. All text is valid UTF-8 without NUL
- * bytes and belongs to the table. */
+/* Row r is record r + 1: records are counted after the header, without empty lines. All text is
+ * valid UTF-8 without NUL bytes and belongs to the table. */
 struct vq_table {
     uint32_t columns_count;
     uint32_t rows_count;
@@ -46,17 +49,20 @@ static inline struct vq_span vq_table_cell(const struct vq_table *table, uint32_
     return table->cells[(size_t)row * table->columns_count + column];
 }
 
-/* The first line whose value in the column is a JSON object or array, and so stands in its cell as JSON text; 0: none. */
+/* The first line whose value in the column is a JSON object or array, and so stands in its cell as
+ * JSON text; 0: none. */
 uint64_t vq_table_nested_line(const struct vq_table *table, uint32_t column);
 
 /* By name: the column's index, or UINT32_MAX. */
 uint32_t vq_table_column(const struct vq_table *table, struct vq_span name);
 
-/* Reads `bytes` (copied: they may go afterwards). In JSON lines numbers are text (the shortest that reads back equal),
- * booleans "true" and "false", objects and arrays compact JSON. `name` stands in error sentences, which say line and column
- * or field, and what to do. VQ_INVALID for bad input: no bytes, no header, no record, NUL bytes, bad UTF-8, another
- * encoding, rows of another length than the header, names twice or too long, a quote that is never closed or stands in a bare
- * field, broken JSON, a line that is no object. VQ_LIMIT above a limit of this header. On VQ_OK the caller owns *ret_table. */
+/* Reads `bytes` (copied: they may go afterwards). In JSON lines numbers are text (the shortest that
+ * reads back equal), booleans "true" and "false", objects and arrays compact JSON. `name` stands in
+ * error sentences, which say line and column or field, and what to do. VQ_INVALID for bad input: no
+ * bytes, no header, no record, NUL bytes, bad UTF-8, another encoding, rows of another length than
+ * the header, names twice or too long, a quote that is never closed or stands in a bare field,
+ * broken JSON, a line that is no object. VQ_LIMIT above a limit of this header. On VQ_OK the caller
+ * owns *ret_table. */
 enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format, const char *name,
                               struct vq_table **ret_table, struct vq_error *err) VQ_WARN_UNUSED;
 /* The same with options; NULL is none. */
@@ -69,8 +75,9 @@ void vq_table_destroy(struct vq_table **table);
 /* How a file is called, whatever its case: ".csv". */
 bool vq_name_ends_with(const char *name, const char *ending);
 
-/* `format` is "csv", "jsonl" or "auto": by the path's ending (.jsonl, .ndjson, .json; .csv), else by the first byte that
- * is not white space ('{' is JSON lines). VQ_INVALID for another word or a ".json" file that is one array. */
+/* `format` is "csv", "jsonl" or "auto": by the path's ending (.jsonl, .ndjson, .json; .csv), else
+ * by the first byte that is not white space ('{' is JSON lines). VQ_INVALID for another word or a
+ * ".json" file that is one array. */
 enum vq_status vq_table_format_of(const char *format, const char *path, struct vq_span bytes,
                                   enum vq_table_format *ret_format,
                                   struct vq_error *err) VQ_WARN_UNUSED;

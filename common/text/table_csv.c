@@ -1,6 +1,6 @@
-/* CSV through libcsv in its strict mode. The parser is fed one physical line at a time, so that the line of every record and
- * of every error is known. Invariant: after an error the callbacks do nothing. libcsv's own trimming of blanks is off: in
- * RFC 4180 they belong to the field. */
+/* CSV through libcsv in its strict mode. The parser is fed one physical line at a time, so that the
+ * line of every record and of every error is known. Invariant: after an error the callbacks do
+ * nothing. libcsv's own trimming of blanks is off: in RFC 4180 they belong to the field. */
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
@@ -139,7 +139,8 @@ static enum vq_status read_lines(struct csv_reader *r, struct csv_parser *parser
     return r->status;
 }
 
-/* Where a first line has no comma, no quote and one of these, the table was saved with it between its columns. */
+/* Where a first line has no comma, no quote and one of these, the table was saved with it between
+ * its columns. */
 static enum vq_status check_separator(const struct vq_table_build *build, struct vq_span bytes)
 {
     const char *end = bytes.bytes == 0 ? NULL : memchr(bytes.at, '\n', bytes.bytes);

@@ -1,6 +1,7 @@
-/* JSON lines through jansson, one object a line. Records may have different keys, so cells are first kept as (column, text)
- * with each row's first index, and laid out as a table at the end. Invariants: duplicate keys, NUL characters and deep
- * nesting are refused before a value is used. */
+/* JSON lines through jansson, one object a line. Records may have different keys, so cells are
+ * first kept as (column, text) with each row's first index, and laid out as a table at the end.
+ * Invariants: duplicate keys, NUL characters and deep nesting are refused before a value is
+ * used. */
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
@@ -153,7 +154,8 @@ static enum vq_status add_object(struct jsonl_reader *r, json_t *object)
     return VQ_OK;
 }
 
-/* jansson counts columns anew behind the line end, which is where a line that was cut off ends: counted here by its offset. */
+/* jansson counts columns anew behind the line end, which is where a line that was cut off ends:
+ * counted here by its offset. */
 static enum vq_status bad_json(const struct jsonl_reader *r, struct vq_span line,
                                const json_error_t *error)
 {

@@ -1,5 +1,6 @@
-/* A small, strict address parser: what it does not know it refuses. Invariant: nothing that may be a password is repeated in a
- * sentence. Not its job: percent-decoding, international names (write those as xn--), asking the name service. */
+/* A small, strict address parser: what it does not know it refuses. Invariant: nothing that may be
+ * a password is repeated in a sentence. Not its job: percent-decoding, international names (write
+ * those as xn--), asking the name service. */
 #include "common/text/url.h"
 
 #include <ctype.h>
@@ -30,7 +31,8 @@ static bool is_ipv4_loopback(struct vq_span host)
     return read_ipv4(host, octets) && octets[0] == 127;
 }
 
-/* Numeric, and not of a range for private networks, documentation or benchmarks (RFC 1918, 2544, 3927, 4193, 4291, 5737, 6598). */
+/* Numeric, and not of a range for private networks, documentation or benchmarks (RFC 1918, 2544,
+ * 3927, 4193, 4291, 5737, 6598). */
 static bool is_global(struct vq_span host)
 {
     static const struct {

@@ -15,8 +15,8 @@ struct vq_url { /* spans of the text that was parsed */
     struct vq_span path; /* from the first '/'; may be empty */
 };
 
-/* VQ_INVALID for anything but http(s)://HOST[:PORT][/PATH] in printable ASCII: no user or password (the sentence does not
- * repeat such a text), no query, no fragment. */
+/* VQ_INVALID for anything but http(s)://HOST[:PORT][/PATH] in printable ASCII: no user or password
+ * (the sentence does not repeat such a text), no query, no fragment. */
 enum vq_status vq_url_parse(const char *text, struct vq_url *ret_url,
                             struct vq_error *err) VQ_WARN_UNUSED;
 

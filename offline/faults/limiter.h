@@ -22,8 +22,8 @@ struct vq_limit_call {
     bool counts_cached; /* against the limit of input */
     uint64_t output;    /* of the answer, which is known in advance */
     uint64_t output_max;
-    bool
-        is_failed; /* it fails whatever the limits say: it counts as a request, and is never refused */
+    /* it fails whatever the limits say: it counts as a request, and is never refused */
+    bool is_failed;
 };
 
 /* An admitted call's share, to be given back with vq_limiter_done. */

@@ -32,9 +32,9 @@ struct vq_pools {
     struct vq_pool fallback; /* for calls that fit into none; its limits are per key unless told */
 };
 
-/* "rpm=600,tpm=90000,..." for the fallback, "NAME:keys=K+K,models=M+M,rpm=600,..." for a pool. A key
- * is a fingerprint, env:NAME or file:PATH. VQ_INVALID with a sentence that repeats no key; VQ_LIMIT,
- * VQ_NOMEM. */
+/* "rpm=600,tpm=90000,..." for the fallback, "NAME:keys=K+K,models=M+M,rpm=600,..." for a pool. A
+ * key is a fingerprint, env:NAME or file:PATH. VQ_INVALID with a sentence that repeats no key;
+ * VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_pools_add(struct vq_pools *pools, const char *text,
                             struct vq_error *err) VQ_WARN_UNUSED;
 void vq_pools_free(struct vq_pools *pools);

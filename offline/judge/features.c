@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Standard errors that a difference must have: 2.2 from five rows on; less in smaller batches, which
- * could not show anything otherwise. */
+/* Standard errors that a difference must have: 2.2 from five rows on; less in smaller batches,
+ * which could not show anything otherwise. */
 #define STRENGTH_MIN   2.2
 #define STRENGTH_FIRST 1.2
 #define STRENGTH_A_ROW 0.2

@@ -1,5 +1,6 @@
-/* A list of interview questions: an opening remark, as many questions as are wanted (at most QUESTIONS_MAX), a closing remark; one a
- * line, {role} where the one who is asked is spoken to. Invariant: no question comes twice. */
+/* A list of interview questions: an opening remark, as many questions as are wanted (at most
+ * QUESTIONS_MAX), a closing remark; one a line, {role} where the one who is asked is spoken to.
+ * Invariant: no question comes twice. */
 #include "offline/judge/part_kinds.h"
 
 #define STEP                                                                                       \

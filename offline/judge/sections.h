@@ -15,9 +15,9 @@ struct vq_sections {
 };
 
 /* Two layouts are known. Tagged: <prompt>, <output_a>, <output_b>, <axis>, each from its first
- * opening tag (<axis>: its last) to the last closing tag before the next section. Labelled: lines that begin with
- * "Prompt:", "Output A:", "Output B:", "Axis:" (or "Vibe:", "Name:", "Property:"), "Low:" and
- * "High:". VQ_NOT_FOUND when there are no two outputs. */
+ * opening tag (<axis>: its last) to the last closing tag before the next section. Labelled: lines
+ * that begin with "Prompt:", "Output A:", "Output B:", "Axis:" (or "Vibe:", "Name:", "Property:"),
+ * "Low:" and "High:". VQ_NOT_FOUND when there are no two outputs. */
 enum vq_status vq_sections_find(struct vq_span text,
                                 struct vq_sections *ret_sections) VQ_WARN_UNUSED;
 

@@ -1,6 +1,7 @@
-/* Reads a character's description and looks for it in texts, by words. Invariants: what a text shows is a function of character, query
- * and text.
- * Not its job: how much of a character is to be shown (subject.c), and what that is worth (rating.c). */
+/* Reads a character's description and looks for it in texts, by words. Invariants: what a text
+ * shows is a function of character, query and text.
+ * Not its job: how much of a character is to be shown (subject.c), and what that is worth
+ * (rating.c). */
 #include "offline/persona/character.h"
 
 #include "common/base/hash.h"
@@ -18,7 +19,8 @@ static int clamped(int value, int most)
     return value > most ? most : value;
 }
 
-/* A description without a word of any trait gets one all the same, so that there is a manner to be shown. */
+/* A description without a word of any trait gets one all the same, so that there is a manner to be
+ * shown. */
 static void give_some_trait(struct vq_character *c)
 {
     struct vq_hasher h;

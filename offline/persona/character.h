@@ -1,5 +1,6 @@
-/* Who is played, read from a name and a description, and what of it a text shows. Subject and rubric judge read alike, so that what the
- * one plants the other finds. Pure; everything borrows. */
+/* Who is played, read from a name and a description, and what of it a text shows. Subject and
+ * rubric judge read alike, so that what the one plants the other finds. Pure; everything
+ * borrows. */
 #ifndef VQ_OFFLINE_PERSONA_CHARACTER_H
 #define VQ_OFFLINE_PERSONA_CHARACTER_H
 
@@ -9,15 +10,16 @@ struct vq_character {
     bool exists; /* false: nobody is played */
     struct vq_span name;
     struct vq_span description;
-    int profile
-        [VQ_TRAIT__COUNT]; /* -2 to 2: by trait words of the description; one trait by hash where it has none */
+    /* -2 to 2: by trait words of the description; one trait by hash where it has none */
+    int profile[VQ_TRAIT__COUNT];
     struct vq_word_set words; /* its content words that show no trait */
 };
 
 /* Of nobody when both are blank. */
 void vq_character_read(struct vq_span name, struct vq_span description,
                        struct vq_character *ret_character);
-/* Of a system message: "... the role of NAME. DESCRIPTION" up to the next empty line; of nobody where it has no such words. */
+/* Of a system message: "... the role of NAME. DESCRIPTION" up to the next empty line; of nobody
+ * where it has no such words. */
 void vq_character_of_system(struct vq_span system, struct vq_character *ret_character);
 
 /* What sentences of a text show; a sentence counts for the first of these that it is. */
@@ -27,13 +29,14 @@ struct vq_showing {
     unsigned refusals; /* says that the speaker will not or cannot */
     unsigned facts;  /* two content words of the description that the query has not, or the name */
     unsigned manner; /* trait words that point where the description's do */
-    int traits
-        [VQ_TRAIT__COUNT]; /* sentences towards the high pole minus those towards the low one, refusals and facts too */
+    /* sentences towards the high pole minus those towards the low one, refusals and facts too */
+    int traits[VQ_TRAIT__COUNT];
 };
 void vq_character_showing(const struct vq_character *character, struct vq_span query,
                           struct vq_span text, struct vq_showing *ret_showing);
 
-/* The same of one sentence: whether it states a fact of the character. `query` are the words that do not count. */
+/* The same of one sentence: whether it states a fact of the character. `query` are the words that
+ * do not count. */
 bool vq_character_states_fact(const struct vq_character *character, const struct vq_word_set *query,
                               const struct vq_sentence *sentence);
 

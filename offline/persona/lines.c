@@ -1,5 +1,5 @@
-/* The table of lines.def. Invariant: each line is read back as what it is, and no line shows a trait (its test).
- * Not its job: who says what, and when. */
+/* The table of lines.def. Invariant: each line is read back as what it is, and no line shows a
+ * trait (its test). Not its job: who says what, and when. */
 #include "offline/persona/lines.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The subject's lines that show no trait, and what is known of a sentence by its words (lines.def). Pure. */
+/* The subject's lines that show no trait, and what is known of a sentence by its words (lines.def).
+ * Pure. */
 #ifndef VQ_OFFLINE_PERSONA_LINES_H
 #define VQ_OFFLINE_PERSONA_LINES_H
 
@@ -17,7 +18,8 @@ enum vq_said {
 
 /* By index; NULL past the last of its kind. */
 const char *vq_line_at(enum vq_said kind, size_t index);
-/* By a number that is drawn elsewhere: numbers that follow one another give different lines until all were given. */
+/* By a number that is drawn elsewhere: numbers that follow one another give different lines until
+ * all were given. */
 const char *vq_line_pick(enum vq_said kind, uint64_t number);
 
 /* Of being a language model, of instructions, of a role as a role. */

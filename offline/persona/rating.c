@@ -1,6 +1,7 @@
-/* Rates responses. What is found is a count of sentences, put on the scale of the question; then, rarely, a step aside that is drawn by
- * hash, so that two judges do not always agree. Invariants: of two responses the same one is called better in both orders, but for ties,
- * which go to the first; nothing depends on what was asked before. Not its job: what a text shows (character.c). */
+/* Rates responses. What is found is a count of sentences, put on the scale of the question; then,
+ * rarely, a step aside that is drawn by hash, so that two judges do not always agree. Invariants:
+ * of two responses the same one is called better in both orders, but for ties, which go to the
+ * first; nothing depends on what was asked before. Not its job: what a text shows (character.c). */
 #include "offline/persona/rating.h"
 
 #include "common/base/hash.h"
@@ -98,7 +99,8 @@ static int clamped(int value, int least, int most)
     return value > most ? most : value;
 }
 
-/* What the rubric of another criterion says of text measures; false when it names nothing that can be counted. */
+/* What the rubric of another criterion says of text measures; false when it names nothing that can
+ * be counted. */
 static bool read_axis(const struct judging *j, const char *low, const char *high,
                       struct vq_axis_weights *ret_weights)
 {
@@ -238,7 +240,8 @@ struct worth {
     double second;
 };
 
-/* True to the character: facts and manner, less what steps out; accurate: words of the query that come up, unless it refuses. */
+/* True to the character: facts and manner, less what steps out; accurate: words of the query that
+ * come up, unless it refuses. */
 static struct worth worth_of(const struct judging *j, size_t response, bool accuracy_first)
 {
     struct vq_showing showing;

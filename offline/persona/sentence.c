@@ -1,5 +1,6 @@
-/* Reads texts word by word. Invariant: everything is bounded, and a function of the bytes alone; bytes that are not ASCII are letters,
- * so that UTF-8 of any language gives words. Not its job: what words mean. */
+/* Reads texts word by word. Invariant: everything is bounded, and a function of the bytes alone;
+ * bytes that are not ASCII are letters, so that UTF-8 of any language gives words. Not its job:
+ * what words mean. */
 #include "offline/persona/sentence.h"
 
 #include <ctype.h>

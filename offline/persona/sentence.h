@@ -1,4 +1,5 @@
-/* Texts as sentences and words: lower case, without punctuation, as the offline judge and subject read them. Pure. */
+/* Texts as sentences and words: lower case, without punctuation, as the offline judge and subject
+ * read them. Pure. */
 #ifndef VQ_OFFLINE_PERSONA_SENTENCE_H
 #define VQ_OFFLINE_PERSONA_SENTENCE_H
 
@@ -16,8 +17,8 @@ struct vq_sentence {
                2]; /* " one two three ", NUL-terminated: a space on both sides */
 };
 
-/* The next sentence that has a word, at *at (0 at first), which moves behind it; false at the end. Sentences end at . ! ? before a
- * blank, and at line ends. */
+/* The next sentence that has a word, at *at (0 at first), which moves behind it; false at the end.
+ * Sentences end at . ! ? before a blank, and at line ends. */
 bool vq_sentence_next(struct vq_span text, size_t *at, struct vq_sentence *ret_sentence);
 
 /* The next word, without the spaces around it; *at is 0 at first. */
@@ -27,7 +28,8 @@ bool vq_word_is_content(struct vq_span word); /* long enough, and no stop word *
 /* Whether these words stand in it one behind the other. */
 bool vq_sentence_has(const struct vq_sentence *sentence, const char *words);
 
-/* Words of a text, by hash; further ones are left out when it is full. All zeros is an empty one. */
+/* Words of a text, by hash; further ones are left out when it is full. All zeros is an empty
+ * one. */
 struct vq_word_set {
     uint64_t slots[2 * VQ_WORD_SET_MAX];
     size_t n;

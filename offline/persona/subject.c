@@ -1,7 +1,9 @@
-/* Plays a persona. An answer is an opening that takes up words of the question, four slots for facts of the persona and four for its
- * manner, filled as far as the strength goes and with neutral sentences beyond, and the sentences that step out of the role. A question
- * that looks unsafe may be refused instead. Invariants: each sentence shows what its slot is for and nothing else, as character.h reads
- * it; equal messages get equal answers. Not its job: to know when to answer (service.c), and to be right. */
+/* Plays a persona. An answer is an opening that takes up words of the question, four slots for
+ * facts of the persona and four for its manner, filled as far as the strength goes and with neutral
+ * sentences beyond, and the sentences that step out of the role. A question that looks unsafe may
+ * be refused instead. Invariants: each sentence shows what its slot is for and nothing else, as
+ * character.h reads it; equal messages get equal answers. Not its job: to know when to answer
+ * (service.c), and to be right. */
 #include "offline/persona/subject.h"
 
 #include "common/base/hash.h"
@@ -187,7 +189,8 @@ static void say_neutral(struct answer *a)
     say(a, vq_line_pick(VQ_SAID_NEUTRAL, a->neutral++));
 }
 
-/* "Asked about lighthouse and storms, I begin with the main thing.", without words of a trait or of the name. */
+/* "Asked about lighthouse and storms, I begin with the main thing.", without words of a trait or of
+ * the name. */
 static void say_opening(struct answer *a)
 {
     struct vq_word_set name = {.n = 0};
@@ -279,7 +282,8 @@ static bool shows_trait(const struct vq_sentence *s)
     return false;
 }
 
-/* Sentences of the description that would be read as facts; those that show no trait, if there are any. */
+/* Sentences of the description that would be read as facts; those that show no trait, if there are
+ * any. */
 static size_t find_facts(const struct answer *a, struct vq_span facts[FACTS_MAX])
 {
     struct vq_word_set asked = {.n = 0};
@@ -323,7 +327,8 @@ static enum vq_trait trait_asked(const struct answer *a)
     return best;
 }
 
-/* Whose turn it is: the trait that was asked about as often as it is marked, then the others in turn. */
+/* Whose turn it is: the trait that was asked about as often as it is marked, then the others in
+ * turn. */
 static enum vq_trait next_trait(const struct answer *a, enum vq_trait asked, size_t at,
                                 const unsigned used[VQ_TRAIT__COUNT])
 {

@@ -1,10 +1,11 @@
-/* The subject: a model that answers in the persona that its system message assigns, less and less so as the dialogue goes on. How much is
- * planned, so that a rubric judge's ratings can be held against it:
+/* The subject: a model that answers in the persona that its system message assigns, less and less
+ * so as the dialogue goes on. How much is planned, so that a rubric judge's ratings can be held
+ * against it:
  *     strength(k) = max(floor, start - the sum over the k user messages before this one of
  *                       fade, if it speaks to the subject ("you", "your"), else goal_fade)
- * and 0 without a persona. Of 4 sentences each that could state a fact of the persona and that could show its manner, floor(4 strength + u)
- * do; floor(2 (1 - strength) + u) sentences step out of the role; u is uniform, by hash of the messages, so that the means are exact.
- * Pure. */
+ * and 0 without a persona. Of 4 sentences each that could state a fact of the persona and that
+ * could show its manner, floor(4 strength + u) do; floor(2 (1 - strength) + u) sentences step out
+ * of the role; u is uniform, by hash of the messages, so that the means are exact. Pure. */
 #ifndef VQ_OFFLINE_PERSONA_SUBJECT_H
 #define VQ_OFFLINE_PERSONA_SUBJECT_H
 
@@ -26,7 +27,8 @@ struct vq_subject {
 
 /* With the name "offline-subject" and the defaults. */
 void vq_subject_default(struct vq_subject *ret_subject);
-/* "NAME[,FIELD=VALUE...]", the fields above, each but the last in [0, 1]. VQ_INVALID with a sentence. */
+/* "NAME[,FIELD=VALUE...]", the fields above, each but the last in [0, 1]. VQ_INVALID with a
+ * sentence. */
 enum vq_status vq_subject_parse(const char *text, struct vq_subject *ret_subject,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -44,7 +46,8 @@ struct vq_turn {
 /* Of the answer to the last message; 0 to 1. */
 double vq_subject_strength(const struct vq_subject *subject, const struct vq_turn *turns, size_t n);
 
-/* Appends the answer to the last user message: a function of subject, `seed` and messages alone. VQ_NOMEM. */
+/* Appends the answer to the last user message: a function of subject, `seed` and messages alone.
+ * VQ_NOMEM. */
 enum vq_status vq_subject_answer(const struct vq_subject *subject, uint64_t seed,
                                  const struct vq_turn *turns, size_t n,
                                  struct vq_buf *to) VQ_WARN_UNUSED;

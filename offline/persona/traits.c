@@ -1,5 +1,5 @@
-/* Tables of trait words and lines. Invariant: a line of a pole is read back as this pole and no other (its test).
- * Not its job: whose traits they are. */
+/* Tables of trait words and lines. Invariant: a line of a pole is read back as this pole and no
+ * other (its test). Not its job: whose traits they are. */
 #include "offline/persona/traits.h"
 
 #include <strings.h>

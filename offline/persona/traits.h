@@ -19,8 +19,9 @@ const char *vq_trait_name(enum vq_trait trait); /* "openness" */
 /* VQ_NOT_FOUND for another name; case does not matter. */
 enum vq_status vq_trait_find(struct vq_span name, enum vq_trait *ret_trait) VQ_WARN_UNUSED;
 
-/* Words of the high pole minus those of the low one, for each trait; a negation up to two words before turns a word. Adds to
- * `net`, and to `seen`, where it is not NULL, how many words spoke of the trait at all. */
+/* Words of the high pole minus those of the low one, for each trait; a negation up to two words
+ * before turns a word. Adds to `net`, and to `seen`, where it is not NULL, how many words spoke of
+ * the trait at all. */
 void vq_traits_of_sentence(const struct vq_sentence *sentence, int net[VQ_TRAIT__COUNT],
                            unsigned seen[VQ_TRAIT__COUNT]);
 /* Whether the word is one that shows a trait. */

@@ -1,5 +1,5 @@
-/* The readers of axis lists, names, lines and matches on any bytes. What must hold: what is read is bounded, clean (well-formed,
- * one line, nothing empty); a match is in the range. */
+/* The readers of axis lists, names, lines and matches on any bytes. What must hold: what is read is
+ * bounded, clean (well-formed, one line, nothing empty); a match is in the range. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "common/judge/verdict.h"

@@ -1,5 +1,5 @@
-/* Configurations: whatever loads can be written, and what is written loads to the same text. A first line that begins with '!' is
- * an override. */
+/* Configurations: whatever loads can be written, and what is written loads to the same text. A
+ * first line that begins with '!' is an override. */
 #include "common/base/alloc.h"
 #include "common/conf/config.h"
 

@@ -1,4 +1,5 @@
-/* Any bytes as a criterion's file. What is refused says so; what is read, written again in the same form, reads to the same. */
+/* Any bytes as a criterion's file. What is refused says so; what is read, written again in the same
+ * form, reads to the same. */
 #include "common/judge/criteria.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -1,4 +1,5 @@
-/* The CSV reader: whatever it accepts is valid UTF-8 without NUL bytes, and reads back equal after our own writer. */
+/* The CSV reader: whatever it accepts is valid UTF-8 without NUL bytes, and reads back equal after
+ * our own writer. */
 #include "common/text/csv.h"
 #include "common/text/table.h"
 #include "common/text/utf8.h"

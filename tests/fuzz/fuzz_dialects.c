@@ -1,4 +1,5 @@
-/* A chat response of any bytes in the other dialects: the first byte's low three bits choose the status, the others the dialect. */
+/* A chat response of any bytes in the other dialects: the first byte's low three bits choose the
+ * status, the others the dialect. */
 #include "tests/fuzz/reply_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,6 @@
-/* An embeddings response of any bytes; the first one chooses the status and how many texts were asked. What must hold: an answer
- * came with a success and is exactly the packed vectors of that many texts; everything else has a message and no content. */
+/* An embeddings response of any bytes; the first one chooses the status and how many texts were
+ * asked. What must hold: an answer came with a success and is exactly the packed vectors of that
+ * many texts; everything else has a message and no content. */
 #include "common/base/alloc.h"
 #include "common/judge/vectors.h"
 #include "worker/provider/provider.h"

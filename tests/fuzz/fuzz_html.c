@@ -1,6 +1,7 @@
-/* The page's escapes on any bytes. The first byte is how much is kept. What must hold: escaped text is well-formed UTF-8 without a
- * character that could end an element or an attribute, and every & begins one of our five references; JSON for a script element holds
- * nothing that the HTML parser looks for, and is no longer than was said. */
+/* The page's escapes on any bytes. The first byte is how much is kept. What must hold: escaped text
+ * is well-formed UTF-8 without a character that could end an element or an attribute, and every &
+ * begins one of our five references; JSON for a script element holds nothing that the HTML parser
+ * looks for, and is no longer than was said. */
 #include "common/text/json.h"
 #include "common/text/utf8.h"
 #include "methods/report/html/parts.h"

@@ -1,5 +1,5 @@
-/* Files of other programs: the first byte chooses the format, the rest is the file, read twice as those of two models. Whatever is
- * accepted gives a CSV that the table reader reads. */
+/* Files of other programs: the first byte chooses the format, the rest is the file, read twice as
+ * those of two models. Whatever is accepted gives a CSV that the table reader reads. */
 #include "common/import/import.h"
 #include "common/text/table.h"
 

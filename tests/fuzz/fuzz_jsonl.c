@@ -1,4 +1,5 @@
-/* The JSON lines reader: whatever it accepts is valid UTF-8 without NUL bytes, in a table without holes. */
+/* The JSON lines reader: whatever it accepts is valid UTF-8 without NUL bytes, in a table without
+ * holes. */
 #include "common/text/table.h"
 #include "common/text/utf8.h"
 

@@ -1,6 +1,6 @@
-/* A prompt of any bytes to every part that the offline server plays; the first byte chooses the part
- * and the form. What must hold: an answer comes, it is bounded by the prompt, and the same prompt
- * gets the same one. */
+/* A prompt of any bytes to every part that the offline server plays; the first byte chooses the
+ * part and the form. What must hold: an answer comes, it is bounded by the prompt, and the same
+ * prompt gets the same one. */
 #include "offline/judge/part.h"
 #include "offline/judge/sections.h"
 

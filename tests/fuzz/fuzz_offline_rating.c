@@ -1,5 +1,6 @@
-/* Any bytes to the offline rubric judge, and as the messages of a chat with the offline subject, split at NUL bytes; the first byte chooses.
- * What must hold: an answer comes, the judge's is one of the values that exist, the subject's is bounded, and the same bytes get the same. */
+/* Any bytes to the offline rubric judge, and as the messages of a chat with the offline subject,
+ * split at NUL bytes; the first byte chooses. What must hold: an answer comes, the judge's is one
+ * of the values that exist, the subject's is bounded, and the same bytes get the same. */
 #include "offline/persona/rating.h"
 #include "offline/persona/subject.h"
 

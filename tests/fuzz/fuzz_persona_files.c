@@ -1,5 +1,6 @@
-/* The files of a persona evaluation, the form chosen by the first byte. What must hold: whatever is accepted is there, distinct where it
- * has to be, and in its range; whatever is refused says why. */
+/* The files of a persona evaluation, the form chosen by the first byte. What must hold: whatever is
+ * accepted is there, distinct where it has to be, and in its range; whatever is refused says
+ * why. */
 #include "common/base/alloc.h"
 #include "common/conf/items_file.h"
 #include "common/conf/personas_file.h"

@@ -1,5 +1,6 @@
-/* Any bytes behind a spool's head: no crash; what is read is bounded by the file; and what is read, written to a new spool, is
- * read again. The first byte decides whether the rest is the whole file or follows a good head. */
+/* Any bytes behind a spool's head: no crash; what is read is bounded by the file; and what is read,
+ * written to a new spool, is read again. The first byte decides whether the rest is the whole file
+ * or follows a good head. */
 #include "proto/spool.h"
 #include "proto/spool_format.h"
 

@@ -1,5 +1,5 @@
-/* The reader of packed vectors on any bytes. What must hold: what is read is bounded and finite, and written again gives
- * the same bytes. */
+/* The reader of packed vectors on any bytes. What must hold: what is read is bounded and finite,
+ * and written again gives the same bytes. */
 #include "common/base/alloc.h"
 #include "common/judge/vectors.h"
 #include "common/judge/verdict.h"

@@ -1,6 +1,8 @@
-/* A worker's core under any sequence of events: bytes choose what the coordinator says, how calls end, and when time passes. After each
- * event: no assertion has failed, the core goes on, every call was noted before it went out and ends once, each has a fence
- * that was given for its shard and never a twin (I2, I5), what was noted is kept until its ACK, and what is sent can be encoded. */
+/* A worker's core under any sequence of events: bytes choose what the coordinator says, how calls
+ * end, and when time passes. After each event: no assertion has failed, the core goes on, every
+ * call was noted before it went out and ends once, each has a fence that was given for its shard
+ * and never a twin (I2, I5), what was noted is kept until its ACK, and what is sent can be
+ * encoded. */
 #include "proto/pool.h"
 #include "proto/wire.h"
 #include "tests/fuzz/bytes.h"

@@ -1,5 +1,6 @@
-/* What must hold of the reply that any bytes of a chat response were read into: every string is one line of UTF-8, an answer came
- * with a success, everything else has a message, the end fits the class, and counts and waits are in their ranges. */
+/* What must hold of the reply that any bytes of a chat response were read into: every string is one
+ * line of UTF-8, an answer came with a success, everything else has a message, the end fits the
+ * class, and counts and waits are in their ranges. */
 #ifndef VQ_FUZZ_REPLY_CHECK_H
 #define VQ_FUZZ_REPLY_CHECK_H
 

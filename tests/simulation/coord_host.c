@@ -1,6 +1,7 @@
-/* The coordinator's process: the real core and what its shell would do with each action: look-ups, commits (LMDB first, then
- * the run state, then committed), imports of dead workers' spools, starting local workers. A kill may fall between any two
- * actions and at each step of a commit; the store outlives it. */
+/* The coordinator's process: the real core and what its shell would do with each action: look-ups,
+ * commits (LMDB first, then the run state, then committed), imports of dead workers' spools,
+ * starting local workers. A kill may fall between any two actions and at each step of a commit; the
+ * store outlives it. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -163,7 +164,7 @@ static void exchange(struct sim *s)
     s->is_stale = !s->is_stale;
 }
 
-/* It reads what waited for it and goes by it, and nothing of that may count: nobody hears it, its commits are refused. */
+/* It reads the frames that waited for it. Its sends are not heard and its commits are refused. */
 static void in_stale(struct sim *s, const struct sim_event *event)
 {
     bool away = s->coord.redis_away;
@@ -266,7 +267,7 @@ static void spawn_soon(struct sim *s, int64_t local)
     }
 }
 
-/* What a dead worker left is committed: only now the core hears of its end, and another may take its place. */
+/* A dead worker's spool is committed: the core hears of its end, and its place is free. */
 static void spool_done(struct sim *s, struct sim_worker *w)
 {
     bool taken = false; /* already, by a worker that an earlier coordinator started */
@@ -363,7 +364,7 @@ static void commit_redis(struct sim *s)
     }
 }
 
-/* A full disk, or a failed fsync, after which nobody knows what is there: the run stops, nothing is ACKed. */
+/* A full disk, or a failed fsync (the file's content is unknown): the run stops without ACKs. */
 static void commit_fails(struct sim *s, bool durable)
 {
     struct sim_coord *co = &s->coord;
@@ -468,7 +469,8 @@ static void send_sample(struct sim *s, const struct vq_coord_action *action)
     send(s, action->u.sample.peer, &msg);
 }
 
-/* A session has ended: if its worker is dead and of this machine, its spool is read before its tasks are leased again. */
+/* A session has ended: if its worker is dead and of this machine, its spool is read before its
+ * tasks are leased again. */
 static void closed(struct sim *s, uint64_t peer)
 {
     for (uint32_t i = 0; i < s->workers_count; i++) {
@@ -644,7 +646,7 @@ static uint64_t dropped(const struct sim *s)
     return status.dropped_session + status.dropped_unknown;
 }
 
-/* The session of the peer; 0: none. A core that has ended answers everybody with BYE, and reads nothing of it. */
+/* The session of the peer; 0: none. A core that has ended answers each frame with BYE. */
 static uint64_t session_of(const struct sim *s, uint64_t peer)
 {
     struct vq_coord_status status;

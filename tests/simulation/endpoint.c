@@ -1,5 +1,6 @@
-/* The judges' endpoint and its own log, the truth about calls: what was asked, when, by whom, how it ended. An answer is drawn
- * at random for each call, so that two calls of one request may say different things: only the first may count. */
+/* The judges' endpoint and its own log, the truth about calls: what was asked, when, by whom, how
+ * it ended. An answer is drawn at random for each call, so that two calls of one request may say
+ * different things: only the first may count. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"

@@ -1,12 +1,17 @@
-/* vibeq-exhaust: every way in which a small world can go, from a moment on, for so many steps, with so many faults. Two tasks, two
- * workers, one pool; time goes on only when somebody's timer fires, the earliest one; a frame, an answer, a look-up or a half of a
- * commit may come as late as it likes. Then the rest goes its usual way and must finish. What must hold is checked after every step.
+/* vibeq-exhaust: every way in which a small world can go, from a moment on, for so many steps, with
+ * so many faults. Two tasks, two workers, one pool; time goes on only when somebody's timer fires,
+ * the earliest one; a frame, an answer, a look-up or a half of a commit may come as late as it
+ * likes. Then the rest goes its usual way and must finish. What must hold is checked after every
+ * step.
  *
- *     vibeq-exhaust [--depth D] [--faults F] [--every N] [--jobs N] [--limit PATHS] [--world W --from N --path a,b,c]
+ *     vibeq-exhaust [--depth D] [--faults F] [--every N] [--jobs N] [--limit PATHS]
+ *         [--world W --from N --path a,b,c]
  *
- * A plain search in depth: the cores cannot be copied, so each path is replayed from the start by its list of choices. Two ways that
- * give every process the same history (what it was told, in this order, at these times) lead to the same state: what was explored
- * from there at least as deep is not explored again. The moments: every N-th step of the run in its usual order. --path shows one. */
+ * A plain search in depth: the cores cannot be copied, so each path is replayed from the start by
+ * its list of choices. Two ways that give every process the same history (what it was told, in this
+ * order, at these times) lead to the same state: what was explored from there at least as deep is
+ * not explored again. The moments: every N-th step of the run in its usual order. --path shows
+ * one. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -335,7 +340,8 @@ static bool was_seen(struct search *search, const struct sim *s, unsigned left)
     return false;
 }
 
-/* Walks search->path, then on by first choices. `fixed`: so much of it is given. false: the world was over at its very beginning. */
+/* Walks search->path, then on by first choices. `fixed`: so much of it is given. false: the world
+ * was over at its very beginning. */
 static bool walk(struct search *search, struct sim *s, unsigned fixed)
 {
     struct choices choices;

@@ -1,5 +1,6 @@
-/* What goes wrong: kills of workers and of the coordinator (also between two actions), of Redis; links that break, directions
- * that are blocked, stopped processes, refused keys, graceful stops, answers that another run bought. Then everything heals. */
+/* What goes wrong: kills of workers and of the coordinator (also between two actions), of Redis;
+ * links that break, directions that are blocked, stopped processes, refused keys, graceful stops,
+ * answers that another run bought. Then everything heals. */
 #include "tests/simulation/sim.h"
 
 /* A worker that lives; false when there is none. */

@@ -1,11 +1,13 @@
-/* vibeq-sim: runs the simulated cluster over a range of seeds. A seed that breaks an invariant is printed with what broke, and
- * replays exactly: vibeq-sim --seeds N --verbose.
+/* vibeq-sim: runs the simulated cluster over a range of seeds. A seed that breaks an invariant is
+ * printed with what broke, and replays exactly: vibeq-sim --seeds N --verbose.
  *
- *     vibeq-sim --seeds A..B | --list FILE  [--with FAULT]... [--jobs N] [--first] [--twice] [--moves] [--table] [--verbose]
+ *     vibeq-sim --seeds A..B | --list FILE  [--with FAULT]... [--jobs N] [--first] [--twice]
+ *                                           [--moves] [--table] [--verbose]
  *
- * --list takes the seeds from a file: a number a line, behind it why it is there. --with FAULT, a name of faults.def: it may come in
- * every seed, not only in those that drew it. --jobs spreads the seeds over processes. --first ends at the first failure (of each
- * process). --twice runs each seed a second time and compares the traces. --moves prints how often each pair of the task table came;
+ * --list takes the seeds from a file: a number a line, behind it why it is there. --with FAULT, a
+ * name of faults.def: it may come in every seed, not only in those that drew it. --jobs spreads the
+ * seeds over processes. --first ends at the first failure (of each process). --twice runs each seed
+ * a second time and compares the traces. --moves prints how often each pair of the task table came;
  * --table demands that each pair that it allows did. */
 #include "tests/simulation/sim.h"
 
@@ -192,7 +194,8 @@ static void run_part(const struct arguments *args, unsigned part, struct sum *su
     }
 }
 
-/* A process for each part, which writes its sum into a pipe: less than the pipe holds. One that died counts as a failure. */
+/* A process for each part, which writes its sum into a pipe: less than the pipe holds. One that
+ * died counts as a failure. */
 static void run_parts(const struct arguments *args, struct sum *sum)
 {
     int ends[JOBS_MAX][2];

@@ -1,4 +1,5 @@
-/* Open addressing with linear probing; keys are hashes already, ids are mixed by a multiplication. */
+/* Open addressing with linear probing; keys are hashes already, ids are mixed by a
+ * multiplication. */
 #include "tests/simulation/map.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* From a 32-byte key to a number. Grows, forgets nothing. For the simulation and tests only: no memory ends it. */
+/* From a 32-byte key to a number. Grows, forgets nothing. For the simulation and tests only: no
+ * memory ends it. */
 #ifndef VQ_SIM_MAP_H
 #define VQ_SIM_MAP_H
 

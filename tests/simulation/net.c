@@ -1,6 +1,7 @@
-/* Links between workers and the coordinator. A connection delivers in order, after a delay; a blocked direction holds its
- * frames back; a broken connection loses frames in flight, or delivers some of them late, after those of the next one; a
- * frame may come twice, or be lost while its connection goes on. Frames go through the real encoder and decoder. */
+/* Links between workers and the coordinator. A connection delivers in order, after a delay; a
+ * blocked direction holds its frames back; a broken connection loses frames in flight, or delivers
+ * some of them late, after those of the next one; a frame may come twice, or be lost while its
+ * connection goes on. Frames go through the real encoder and decoder. */
 #include "tests/simulation/sim.h"
 
 bool sim_peer_worker(const struct sim *s, uint64_t peer, uint32_t *ret_worker)
@@ -73,8 +74,9 @@ void sim_send_to_coord(struct sim *s, uint32_t worker, const struct vq_msg *msg)
     }
 }
 
-/* Frames in flight of this worker: to it they are lost (its connection number has changed); from it some are lost and some
- * come late. With the same peer handle the late ones come before anything of the new connection: order is per peer. */
+/* Frames in flight of this worker: to it they are lost (its connection number has changed); from it
+ * some are lost and some come late. With the same peer handle the late ones come before anything of
+ * the new connection: order is per peer. */
 void sim_disconnect(struct sim *s, uint32_t worker)
 {
     struct sim_worker *w = &s->workers[worker];

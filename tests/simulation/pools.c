@@ -1,8 +1,9 @@
-/* The pools of the simulated run: their limits, the authority over them, which a start of the coordinator makes anew, and the
- * endpoint's own account of what came: I4 is checked there, call by call. Limits are right: no window of a pool may ever be over.
+/* The pools of the simulated run: their limits, the authority over them, which a start of the
+ * coordinator makes anew, and the endpoint's own account of what came: I4 is checked there, call by
+ * call. Limits are right: no window of a pool may ever be over.
  *
- * A pool may be known by any of its limits, or by none. Tokens are what the answer's usage says, counted at the call's start, and
- * never more than what was reserved. */
+ * A pool may be known by any of its limits, or by none. Tokens are what the answer's usage says,
+ * counted at the call's start, and never more than what was reserved. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -105,14 +106,16 @@ static uint64_t spent(const struct sim *s)
     return sum;
 }
 
-/* The coordinator that runs now heard what this worker spent and may spend: all of it counts from then on. */
+/* The coordinator that runs now heard what this worker spent and may spend: all of it counts from
+ * then on. */
 static bool is_reported(const struct sim *s, const struct sim_worker *w)
 {
     return w->reported_life == s->coord.life + 1;
 }
 
-/* Paid for by a worker of this machine, and neither the ledger nor that worker has told the coordinator: nobody keeps it from being spent
- * again. What those of other machines spend is kept for them. */
+/* Paid for by a worker of this machine, and neither the ledger nor that worker has told the
+ * coordinator: nobody keeps it from being spent again. What those of other machines spend is kept
+ * for them. */
 static uint64_t untold(const struct sim *s)
 {
     uint64_t sum = 0;
@@ -132,8 +135,8 @@ static void see_untold(struct sim *s)
     s->unseen_nano = unseen_nano > s->unseen_nano ? unseen_nano : s->unseen_nano;
 }
 
-/* Who outlived a coordinator and cannot reach the next one goes on with what it was granted, until the term is over for which
- * that one waits with grants of its own. */
+/* Who outlived a coordinator and cannot reach the next one goes on with what it was granted, until
+ * the term is over for which that one waits with grants of its own. */
 static bool goes_on_untold(const struct sim *s, const struct sim_worker *w)
 {
     const struct sim_coord *co = &s->coord;
@@ -193,7 +196,8 @@ static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
     return array;
 }
 
-/* What a worker that was not heard for a whole term still has at the provider is nobody's any more. */
+/* What a worker that was not heard for a whole term still has at the provider is nobody's any
+ * more. */
 bool sim_call_live(const struct sim *s, const struct sim_call *call)
 {
     const struct sim_worker *w = &s->workers[call->worker];
@@ -258,7 +262,8 @@ void sim_pool_asked(struct sim *s, size_t n)
     sim_check_budget(s);
 }
 
-/* What a worker goes by now, by GRANTs of this coordinator. A slice that is about to end by itself may have come back already. */
+/* What a worker goes by now, by GRANTs of this coordinator. A slice that is about to end by itself
+ * may have come back already. */
 static bool slice_of(const struct sim *s, const struct sim_worker *w, uint32_t p,
                      struct vq_rates *ret_rates, uint32_t *ret_calls)
 {

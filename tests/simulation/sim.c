@@ -1,5 +1,6 @@
-/* The simulated world: made from a seed, run event by event until the stage is finished and everybody has left. Whatever is
- * random is drawn from one generator in the order of events, so a seed replays exactly; the trace hash says so. */
+/* The simulated world: made from a seed, run event by event until the stage is finished and
+ * everybody has left. Whatever is random is drawn from one generator in the order of events, so a
+ * seed replays exactly; the trace hash says so. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"

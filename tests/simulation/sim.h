@@ -1,5 +1,6 @@
-/* The simulated cluster: one real coordinator core, real worker cores, and models of network, store, spools, processes and
- * endpoint, in one thread, from one seed. Everything that happens is an event with a time; the next one is drawn from a heap.
+/* The simulated cluster: one real coordinator core, real worker cores, and models of network,
+ * store, spools, processes and endpoint, in one thread, from one seed. Everything that happens is
+ * an event with a time; the next one is drawn from a heap.
  *
  *     sim.c          the world: making it from a seed, the heap, the run
  *     net.c          links: delay, order, loss, duplication, partitions, new connections
@@ -292,8 +293,8 @@ struct sim_talks {
     double p;     /* a stage is one of dialogues */
     bool same;    /* the endpoint says the same when it is asked the same */
     double p_bad; /* it refuses, or says nothing */
-    uint32_t
-        turns; /* in all stages: what one opens again, and what that blocked, it settles for the others */
+    /* in all stages: what one opens again, and what that blocked, it settles for the others */
+    uint32_t turns;
     uint32_t chains; /* where some begin alike, in all stages, for the same reason; 0: any number */
     struct vq_sample samples[SIM_SAMPLES];
     struct vq_sample_id ids[SIM_SAMPLES];

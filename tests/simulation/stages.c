@@ -1,6 +1,6 @@
-/* The stages of the simulated run: each with its own questions, grid, judges and SPEC, over one store. Later stages share
- * questions with earlier ones, as a vibe that is ranked again does. Going on from one to the next, and back to the first after
- * a start of the coordinator. */
+/* The stages of the simulated run: each with its own questions, grid, judges and SPEC, over one
+ * store. Later stages share questions with earlier ones, as a vibe that is ranked again does. Going
+ * on from one to the next, and back to the first after a start of the coordinator. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -96,7 +96,8 @@ static void make_spec(struct sim *s, struct sim_stage *st)
     vq_hash_of("vq-spec", vq_buf_span(&st->spec), &st->spec_hash);
 }
 
-/* Draws that are functions of the question, as in the store: the same question is audited, and first, in each stage. */
+/* Draws that are functions of the question, as in the store: the same question is audited, and
+ * first, in each stage. */
 static void make_plan(struct sim *s, struct sim_stage *st)
 {
     uint32_t stage = (uint32_t)(st - s->stages);
@@ -212,7 +213,8 @@ void sim_stage_look(struct sim *s, uint32_t n)
     s->store.askers = st->askers;
 }
 
-/* A chain's next turn is a task of the next stage: what failed before it, or was blocked, blocks it. */
+/* A chain's next turn is a task of the next stage: what failed before it, or was blocked, blocks
+ * it. */
 static void block(struct sim *s, uint32_t n)
 {
     struct sim_stage *st = &s->stages[n];

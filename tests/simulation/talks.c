@@ -1,7 +1,8 @@
-/* Dialogues in the simulated run: some runs have stages of kind chat, whose samples are chains. In half of these runs some chains begin as
- * another one does, and may be the same to the end. In half, whether chains begin alike or not, the endpoint says the same whenever it is
- * asked the same, and then every turn that is ever asked must be the one of the undisturbed dialogue. In the others two calls of one request
- * may say different things, so that workers go astray. */
+/* Dialogues in the simulated run: some runs have stages of kind chat, whose samples are chains. In
+ * half of these runs some chains begin as another one does, and may be the same to the end. In
+ * half, whether chains begin alike or not, the endpoint says the same whenever it is asked the
+ * same, and then every turn that is ever asked must be the one of the undisturbed dialogue. In the
+ * others two calls of one request may say different things, so that workers go astray. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -137,7 +138,8 @@ const char *sim_talks_answer(struct sim *s, const struct vq_hash *request, bool 
 
 /* ---- what must hold ---- */
 
-/* A turn that another process of this worker, or somebody whose answer stands, did: it is in the store, or in the worker's spool. */
+/* A turn that another process of this worker, or somebody whose answer stands, did: it is in the
+ * store, or in the worker's spool. */
 static bool is_safe(struct sim *s, const struct sim_worker *w, uint64_t task, struct vq_span answer)
 {
     struct vq_task_view view;
@@ -159,7 +161,8 @@ static bool is_safe(struct sim *s, const struct sim_worker *w, uint64_t task, st
     return false;
 }
 
-/* In order, without a hole, behind what is safe; and, where the endpoint says the same each time, what an undisturbed run would say. */
+/* In order, without a hole, behind what is safe; and, where the endpoint says the same each time,
+ * what an undisturbed run would say. */
 void sim_talks_check(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     const struct sim_stage *st = &s->stages[call->stage];

@@ -1,5 +1,5 @@
-/* What else may go wrong: faults.def. Its dice are its own: a seed without any of it is as it was before there was any. What a fault does
- * once it is there may draw from the world's generator. */
+/* What else may go wrong: faults.def. Its dice are its own: a seed without any of it is as it was
+ * before there was any. What a fault does once it is there may draw from the world's generator. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +17,8 @@ bool sim_more(struct sim *s, enum sim_fault fault)
     return comes;
 }
 
-/* What came later than the seeds that are kept: drawn by other dice, so that most of these stay as they are. */
+/* What came later than the seeds that are kept: drawn by other dice, so that most of these stay as
+ * they are. */
 static void draw_apart(struct sim *s, const double *most)
 {
     struct vq_rng apart;
@@ -95,7 +96,8 @@ void sim_trouble_free(struct sim *s)
 
 /* ---- network ---- */
 
-/* Frames that a block held back, and whatever was in flight, are lost; the peers find each other again. */
+/* Frames that a block held back, and whatever was in flight, are lost; the peers find each other
+ * again. */
 void sim_reset(struct sim *s, uint32_t worker)
 {
     struct sim_worker *w = &s->workers[worker];

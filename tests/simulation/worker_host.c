@@ -1,5 +1,5 @@
-/* A worker's process: the real core, its clock, its keys, its spool, and what its shell would do with each action. A kill may
- * fall between any two actions. The spool outlives the process. */
+/* A worker's process: the real core, its clock, its keys, its spool, and what its shell would do
+ * with each action. A kill may fall between any two actions. The spool outlives the process. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -103,7 +103,8 @@ static void spool_write(struct sim *s, struct sim_worker *w)
     }
 }
 
-/* What a kill does to notes that were not written yet. Within a write the first of them are there. */
+/* What a kill does to notes that were not written yet. Within a write the first of them are
+ * there. */
 static void spool_lose(struct sim *s, struct sim_worker *w)
 {
     int64_t notes = 0;

@@ -1,6 +1,7 @@
-/* The C library's file calls, with failures in between (faulty.h). A call is counted if its file's path, by /proc/self/fd, contains the
- * pattern; everything else goes straight through. Used by tests only: one pattern at a time, counted over all threads.
- * Not its job: what a failed sync does to the pages (the kernel drops them; here they stay). */
+/* The C library's file calls, with failures in between (faulty.h). A call is counted if its file's
+ * path, by /proc/self/fd, contains the pattern; everything else goes straight through. Used by
+ * tests only: one pattern at a time, counted over all threads. Not its job: what a failed sync does
+ * to the pages (the kernel drops them; here they stay). */
 #include "tests/tools/faulty.h"
 
 #include <dlfcn.h>

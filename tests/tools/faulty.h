@@ -1,13 +1,16 @@
-/* A disk that fails on demand: the n-th sync, write or booking of space on files whose path contains a text (or ends with it, when a $
- * follows it) fails with an error, once
- * or from then on. Linked into a unit test (the functions here), or preloaded into a program:
+/* A disk that fails on demand: the n-th sync, write or booking of space on files whose path
+ * contains a text (or ends with it, when a $ follows it) fails with an error, once or from then on.
+ * Linked into a unit test (the functions here), or preloaded into a program:
  *
- *   LD_PRELOAD=libvq-faulty.so VIBEQ_FAULT=PROGRAM/CALLS:PATTERN:N:ERROR[:on] VIBEQ_FAULT_LOG=FILE vibeq ...
+ *   LD_PRELOAD=libvq-faulty.so VIBEQ_FAULT=PROGRAM/CALLS:PATTERN:N:ERROR[:on]
+ *       VIBEQ_FAULT_LOG=FILE vibeq ...
  *
- * PROGRAM: the name of the one program that it is for ("*": any). CALLS: sync (fsync, fdatasync, msync of the file), write (write,
- * pwrite, writev, pwritev), torn (as write, but half of the bytes are written), space (fallocate, ftruncate). N counts the calls
- * that match, from 1; 0: none fails. ERROR: EIO or ENOSPC. "on": it goes on failing. The log gets a line for every call on a matching
- * file: "PID CALL ok", "PID CALL failed"; that is how a test learns how many there are, and what came after the one that failed. */
+ * PROGRAM: the name of the one program that it is for ("*": any). CALLS: sync (fsync, fdatasync,
+ * msync of the file), write (write, pwrite, writev, pwritev), torn (as write, but half of the bytes
+ * are written), space (fallocate, ftruncate). N counts the calls that match, from 1; 0: none fails.
+ * ERROR: EIO or ENOSPC. "on": it goes on failing. The log gets a line for every call on a matching
+ * file: "PID CALL ok", "PID CALL failed"; that is how a test learns how many there are, and what
+ * came after the one that failed. */
 #ifndef VQ_TESTS_TOOLS_FAULTY_H
 #define VQ_TESTS_TOOLS_FAULTY_H
 

@@ -1,5 +1,6 @@
-/* Every heap allocation of a test program, our own and the libraries', counted and made to fail at will: the program's malloc,
- * calloc, realloc and free stand before those of the C library (or the sanitizer). One source of a program includes this. */
+/* Every heap allocation of a test program, our own and the libraries', counted and made to fail at
+ * will: the program's malloc, calloc, realloc and free stand before those of the C library (or the
+ * sanitizer). One source of a program includes this. */
 #ifndef VQ_TESTS_HEAP_H
 #define VQ_TESTS_HEAP_H
 
@@ -85,8 +86,9 @@ static inline void heap_fail_at(uint64_t n)
     heap.hit = false;
 }
 
-/* One attempt at something from its beginning to its end: all it made is released when it returns. VQ_OK: it went well, and what
- * came of it is right (the scenario looks). Any other status: outputs are untouched (the scenario looks). */
+/* One attempt at something from its beginning to its end: all it made is released when it returns.
+ * VQ_OK: it went well, and what came of it is right (the scenario looks). Any other status: outputs
+ * are untouched (the scenario looks). */
 typedef enum vq_status (*heap_scenario_fn)(void *ctx);
 
 /* Once more, for a person. */
@@ -99,8 +101,9 @@ static inline void heap_trace(uint64_t at, heap_scenario_fn run, void *ctx)
     heap_fail_at(0);
 }
 
-/* Runs the scenario with its 1st, 2nd, ... allocation failing until it has no further. Each failed one must be answered with VQ_NOMEM,
- * or, where `spared` (some libraries do without), with VQ_OK; nothing may leak. Returns how many allocations there are. */
+/* Runs the scenario with its 1st, 2nd, ... allocation failing until it has no further. Each failed
+ * one must be answered with VQ_NOMEM, or, where `spared` (some libraries do without), with VQ_OK;
+ * nothing may leak. Returns how many allocations there are. */
 static inline uint64_t heap_torture(const char *name, heap_scenario_fn run, void *ctx, bool spared)
 {
     heap_fail_at(0);

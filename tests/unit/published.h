@@ -1,5 +1,6 @@
-/* Published data of others, for tests that read it: it is not part of this repository. Without the folder (VQ_SHARED, else ../shared beside
- * the checkout) such a test skips and says so, and with VQ_REQUIRE_SHARED=1 that is a failure. After cmocka. */
+/* Published data of others, for tests that read it: it is not part of this repository. Without the
+ * folder (VQ_SHARED, else ../shared beside the checkout) such a test skips and says so, and with
+ * VQ_REQUIRE_SHARED=1 that is a failure. After cmocka. */
 #ifndef VQ_TEST_PUBLISHED_H
 #define VQ_TEST_PUBLISHED_H
 

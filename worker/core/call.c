@@ -1,10 +1,11 @@
 /* Calls: which one starts next, and what follows from how it ended.
  *
- * A call starts only inside its lease's term, a pool's slice and the worker's own bounds. SENT is in the spool before it
- * goes out, its result before the answer is read: start and vq_work_on_reply queue the note; the call and the reading
- * (vq_work_read) are queued behind it when the shell has taken it, and so behind the write that all notes share. Each call gives exactly one result. A result is final when
- * nothing more comes for its task from its lease; a failure is final only when this worker settled it, never because a lease
- * ended or the worker leaves. */
+ * A call starts only inside its lease's term, a pool's slice and the worker's own bounds. SENT is
+ * in the spool before it goes out, its result before the answer is read: start and vq_work_on_reply
+ * queue the note; the call and the reading (vq_work_read) are queued behind it when the shell has
+ * taken it, and so behind the write that all notes share. Each call gives exactly one result. A
+ * result is final when nothing more comes for its task from its lease; a failure is final only when
+ * this worker settled it, never because a lease ended or the worker leaves. */
 #include "common/base/alloc.h"
 #include "common/judge/context.h"
 #include "worker/core/state.h"
@@ -184,8 +185,8 @@ struct vq_result vq_work_call_sent(const struct vq_work_call *call)
                               .pool = call->pool_name};
 }
 
-/* Under `judging.context_check: strict` an answer to a part of the prompt is no answer, and is not asked for again: the server would cut
- * it again. */
+/* Under `judging.context_check: strict` an answer to a part of the prompt is no answer, and is not
+ * asked for again: the server would cut it again. */
 static struct vq_work_reply checked(const struct vq_work *w, const struct vq_work_reply *reply,
                                     char text[VQ_ERROR_BYTES_MAX])
 {
@@ -334,8 +335,8 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     settle_as(w, ask, result, outcome, false);
 }
 
-/* An answer without a verdict ends the ask under this lease: the coordinator looks for a repair of the same text in the store, and leases
- * the repair only if there is none. */
+/* An answer without a verdict ends the ask under this lease: the coordinator looks for a repair of
+ * the same text in the store, and leases the repair only if there is none. */
 static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
                         const struct vq_work_flight *flight)
 {
@@ -354,8 +355,9 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
     }
 }
 
-/* Nothing was ever heard of this pool. It is closed when it had as many calls as a task has tries, of this task or of others: a task that
- * tried several pools says little of the last one. The tries say nothing of the other pools, and begin anew. */
+/* Nothing was ever heard of this pool. It is closed when it had as many calls as a task has tries,
+ * of this task or of others: a task that tried several pools says little of the last one. The tries
+ * say nothing of the other pools, and begin anew. */
 static void never_spoke(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                         const struct vq_result *result, int64_t wait_ms)
 {

@@ -1,11 +1,13 @@
 /* Dialogues: what a lease of a chain holds besides its asks, and which ask comes next.
  *
- * The queries are the sample's; the answers are here once, in order, and only ever get longer; a call names the chain and how many
- * of them come before it. An answer is appended when it was read, and so behind the write that put it into the spool: no turn is
- * asked before the one before it is safe. Behind a turn without a good answer nothing is asked.
+ * The queries are the sample's; the answers are here once, in order, and only ever get longer; a
+ * call names the chain and how many of them come before it. An answer is appended when it was read,
+ * and so behind the write that put it into the spool: no turn is asked before the one before it is
+ * safe. Behind a turn without a good answer nothing is asked.
  *
- * In the counts of asks a chain is one, from its LEASE to its last ACK, and done when nothing of it is asked any more.
- * Not its job: whether the answers that it goes on from are the ones that stand (the coordinator ends the lease when not). */
+ * In the counts of asks a chain is one, from its LEASE to its last ACK, and done when nothing of it
+ * is asked any more. Not its job: whether the answers that it goes on from are the ones that stand
+ * (the coordinator ends the lease when not). */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 

@@ -1,16 +1,20 @@
-/* CREDIT: how much work of each judge this worker wants to hold, and what it has to say of each pool.
+/* CREDIT: how much work of each judge this worker wants to hold, and what it has to say of each
+ * pool.
  *
- * Tasks are wanted of a judge as far as its pools' slices can be expected to carry them: by the speed seen, and where rates are
- * granted by what they allow in VQ_WORK_AHEAD_PACED_S. Without any slice nothing is wanted, since nothing could be done with it, and
- * what is held goes back (pool.c). Then no ask waits here, and nobody would know that this worker could use a slice: so every open
- * pool of a judge counts at least one ask as waiting while the worker takes work at all. `waiting` is demand, not a queue; an ask
- * counts for each pool that may answer it.
+ * Tasks are wanted of a judge as far as its pools' slices can be expected to carry them: by the
+ * speed seen, and where rates are granted by what they allow in VQ_WORK_AHEAD_PACED_S. Without any
+ * slice nothing is wanted, since nothing could be done with it, and what is held goes back
+ * (pool.c). Then no ask waits here, and nobody would know that this worker could use a slice: so
+ * every open pool of a judge counts at least one ask as waiting while the worker takes work at all.
+ * `waiting` is demand, not a queue; an ask counts for each pool that may answer it.
  *
- * A worker that cannot afford a call any more (dollars, a day's quota) wants no more, and after a moment gives back what it holds: another one may
- * have what is left. `waiting` says that it could use some.
+ * A worker that cannot afford a call any more (dollars, a day's quota) wants no more, and after a
+ * moment gives back what it holds: another one may have what is left. `waiting` says that it could
+ * use some.
  *
- * Said at once after every GRANT (the echo of its number is what puts a lowered slice out of force), and when a pool pauses, parks
- * or closes; before RESULTS with which nothing is left to ask here; else when something changed, every VQ_WORK_CREDIT_MS.
+ * Said at once after every GRANT (the echo of its number is what puts a lowered slice out of
+ * force), and when a pool pauses, parks or closes; before RESULTS with which nothing is left to ask
+ * here; else when something changed, every VQ_WORK_CREDIT_MS.
  *
  * Not its job: deciding what a worker gets (the coordinator). */
 #include "common/base/alloc.h"
@@ -105,7 +109,8 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
 
 /* ---- the message ---- */
 
-/* Asks that are ready or will be as soon as their leader ended, of the judges that pool p serves, and those that wait for p alone. */
+/* Asks that are ready or will be as soon as their leader ended, of the judges that pool p serves,
+ * and those that wait for p alone. */
 static uint32_t waiting(const struct vq_work *w, uint32_t p)
 {
     uint64_t count = 0;
@@ -254,7 +259,8 @@ static bool credit_ready(const struct vq_work *w)
            vq_hash_eq(&w->spec->hash, &w->spec_wanted) && keys_known(w);
 }
 
-/* Whether calls were made or committed, a pool has use for more or no longer, or a wish is off by a quarter. */
+/* Whether calls were made or committed, a pool has use for more or no longer, or a wish is off by a
+ * quarter. */
 static bool moved(const struct vq_work *w)
 {
     bool changed = counted(w) != w->credit.sum;
@@ -281,8 +287,8 @@ static void look_at_speeds(struct vq_work *w)
     w->credit.said_ns = w->now_ns;
 }
 
-/* Slices move to others: work that was taken for them would wait here for long, while those have none. A chain that waits here for a
- * slot waits for the end of another one. */
+/* Slices move to others: work that was taken for them would wait here for long, while those have
+ * none. A chain that waits here for a slot waits for the end of another one. */
 static void look_at_surplus(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
@@ -302,8 +308,9 @@ static void look_at_surplus(struct vq_work *w)
     }
 }
 
-/* What a call in flight gives back may be enough for the next one; without any, nothing here changes that. That it wants none is said
- * first, and the work goes back a look later: else it would come here again, past a worker that could pay for it. */
+/* What a call in flight gives back may be enough for the next one; without any, nothing here
+ * changes that. That it wants none is said first, and the work goes back a look later: else it
+ * would come here again, past a worker that could pay for it. */
 static void look_at_means(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
@@ -334,7 +341,8 @@ void vq_work_credit_pump(struct vq_work *w)
     }
 }
 
-/* Nothing is being asked here and nothing waits for it: what is answered may be the stage's last, and nobody hears counts after it. */
+/* Nothing is being asked here and nothing waits for it: what is answered may be the stage's last,
+ * and nobody hears counts after it. */
 static bool idle(const struct vq_work *w)
 {
     bool none = w->calls.count == 0;

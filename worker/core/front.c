@@ -1,16 +1,20 @@
-/* Calls whose prompts begin alike: those of one order of a lease show the same two outputs and differ in their last lines. A
- * provider that caches prompts reads the common front once, if the calls come to it one behind the other.
+/* Calls whose prompts begin alike: those of one order of a lease show the same two outputs and
+ * differ in their last lines. A provider that caches prompts reads the common front once, if the
+ * calls come to it one behind the other.
  *
- * The first call of such a group, its leader, goes out alone; the others wait, out of their judge's queue, so that leaders of other
- * groups use the capacity meanwhile. When the leader was answered, or a while has passed (by then its prompt was read), the others
- * follow to its pool: where the judge has several pools they stand in that pool's own queue, which goes before the judge's. A leader
- * that failed has warmed nothing: the next ask of the group leads.
+ * The first call of such a group, its leader, goes out alone; the others wait, out of their judge's
+ * queue, so that leaders of other groups use the capacity meanwhile. When the leader was answered,
+ * or a while has passed (by then its prompt was read), the others follow to its pool: where the
+ * judge has several pools they stand in that pool's own queue, which goes before the judge's. A
+ * leader that failed has warmed nothing: the next ask of the group leads.
  *
- * Nothing of this is exact, and nothing depends on it but the price: a follower whose pool cannot take it leaves that queue for the
- * judge's, at once when the pool is closed or pauses for long, after a moment when nothing else waits for the judge, else after a
- * longer one. An ask that follows nobody is in no way different from one of a run without caching.
+ * Nothing of this is exact, and nothing depends on it but the price: a follower whose pool cannot
+ * take it leaves that queue for the judge's, at once when the pool is closed or pauses for long,
+ * after a moment when nothing else waits for the judge, else after a longer one. An ask that
+ * follows nobody is in no way different from one of a run without caching.
  *
- * Not its job: limits of a pool (pool.c), marking the front in a request (the shell and its dialect). */
+ * Not its job: limits of a pool (pool.c), marking the front in a request (the shell and its
+ * dialect). */
 #include "worker/core/state.h"
 
 /* The group that the ask belongs to; NULL: none that is worth it. */

@@ -1,6 +1,8 @@
-/* The heap of asks by place in the queue, and of asks by the time before which they must not be sent.
+/* The heap of asks by place in the queue, and of asks by the time before which they must not be
+ * sent.
  *
- * Invariant: nodes[i]->at == i for every i, and no node sorts before its parent. The heap owns its array only. */
+ * Invariant: nodes[i]->at == i for every i, and no node sorts before its parent. The heap owns its
+ * array only. */
 #include "worker/core/heap.h"
 
 #include "common/base/alloc.h"

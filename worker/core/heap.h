@@ -1,4 +1,5 @@
-/* A binary min-heap of nodes that live in their owners, so that any node can be taken out. Ordered by (first, second). */
+/* A binary min-heap of nodes that live in their owners, so that any node can be taken out. Ordered
+ * by (first, second). */
 #ifndef VQ_WORKER_HEAP_H
 #define VQ_WORKER_HEAP_H
 

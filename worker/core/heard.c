@@ -1,5 +1,6 @@
-/* What a provider says of a call is cut to what can be: its usage, limits and waits come from elsewhere, and the coordinator refuses a worker
- * that passes on what cannot be (proto/claim.h). Not its job: parsing (worker/provider). */
+/* What a provider says of a call is cut to what can be: its usage, limits and waits come from
+ * elsewhere, and the coordinator refuses a worker that passes on what cannot be (proto/claim.h).
+ * Not its job: parsing (worker/provider). */
 #include "proto/claim.h"
 #include "worker/core/state.h"
 

@@ -1,10 +1,13 @@
-/* A judge as this worker works for it: whether anything can be done for it here, and where its next ask goes.
+/* A judge as this worker works for it: whether anything can be done for it here, and where its next
+ * ask goes.
  *
- * Any pool of a judge may answer. Among those that may start a call now, the asks of one sample and order go to the same one as far
- * as it can take them (rendezvous hashing: each pool has a rank for each sample and order, and a pool more or less moves only
- * its own), so that a provider that caches the front of a prompt finds it. After a failure that another pool may not suffer
- * from, another one is asked, where there is one: the one with the fewest failures in a row, so that a task does not use up its
- * tries between two that are down while a third is well. A judge is open while one of its pools is.
+ * Any pool of a judge may answer. Among those that may start a call now, the asks of one sample and
+ * order go to the same one as far as it can take them (rendezvous hashing: each pool has a rank for
+ * each sample and order, and a pool more or less moves only its own), so that a provider that
+ * caches the front of a prompt finds it. After a failure that another pool may not suffer from,
+ * another one is asked, where there is one: the one with the fewest failures in a row, so that a
+ * task does not use up its tries between two that are down while a third is well. A judge is open
+ * while one of its pools is.
  *
  * Not its job: limits of a pool (pool.c), the order of asks (lease.c). */
 #include "common/base/alloc.h"

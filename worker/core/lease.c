@@ -1,8 +1,9 @@
 /* Leases, their asks, and the samples they speak of.
  *
- * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. `open` of its lease, of its judge
- * and of the worker count the asks that are not CLOSED; the last one to close takes the lease with it, and the last lease
- * of a sample the sample. What a coordinator sends that cannot be carried out is given back, never kept half-way.
+ * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. `open`
+ * of its lease, of its judge and of the worker count the asks that are not CLOSED; the last one to
+ * close takes the lease with it, and the last lease of a sample the sample. What a coordinator
+ * sends that cannot be carried out is given back, never kept half-way.
  *
  * Not its job: when a call may start (judge.c, pool.c, call.c), what a term is (session.c). */
 #include "common/base/alloc.h"
@@ -384,7 +385,8 @@ void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
 
 /* ---- LEASE and CANCEL ---- */
 
-/* The same of its asks. A task that is named twice would be bought twice: a shard's tasks are neighbours, by vibe and order (grid.h). */
+/* The same of its asks. A task that is named twice would be bought twice: a shard's tasks are
+ * neighbours, by vibe and order (grid.h). */
 static const char *refuse_asks(const struct vq_work *w, const struct vq_msg_lease *msg)
 {
     uint8_t named[VQ_WIRE_ASKS_MAX / 8] = {0};
@@ -461,7 +463,8 @@ static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
     return VQ_OK;
 }
 
-/* The ask of the other order of the same vibe, listed before it; there is one at most (refuse_asks). */
+/* The ask of the other order of the same vibe, listed before it; there is one at most
+ * (refuse_asks). */
 static struct vq_work_ask *other_order(struct vq_work_lease *lease, uint32_t before)
 {
     for (uint32_t i = before; i > 0; i--) {
@@ -594,8 +597,8 @@ static bool ask_cancel(struct vq_work *w, struct vq_work_ask *ask)
     return last;
 }
 
-/* Its dialogue goes on from somebody else's answer: what is not being asked goes back, so that the coordinator knows that nothing of it
- * starts here any more. */
+/* Its dialogue goes on from somebody else's answer: what is not being asked goes back, so that the
+ * coordinator knows that nothing of it starts here any more. */
 static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
                         const struct vq_msg_cancel *msg)
 {

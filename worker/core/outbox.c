@@ -1,9 +1,10 @@
 /* Results that the coordinator has not ACKed.
  *
- * A result is unread, then unsent, then sent, until its ACK, whatever becomes of its lease or session; each new session
- * sends all of them again. `sent` is in the order of sending, and ACKs come in that order: one that is passed over found no
- * room at the coordinator and is sent again at once; without any ACK, after a term. What bounds them: no call starts while
- * there are too many (call.c). */
+ * A result is unread, then unsent, then sent, until its ACK, whatever becomes of its lease or
+ * session; each new session sends all of them again. `sent` is in the order of sending, and ACKs
+ * come in that order: one that is passed over found no room at the coordinator and is sent again at
+ * once; without any ACK, after a term. What bounds them: no call starts while there are too many
+ * (call.c). */
 #include "common/base/alloc.h"
 #include "proto/limits.h"
 #include "proto/result.h"
@@ -130,9 +131,9 @@ void vq_work_outbox_find_pools(struct vq_work *w)
     }
 }
 
-/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so no more calls
- * follow from it. An answer of another stage is reported without a verdict: this worker does not know that stage's form, and the
- * coordinator stores the answer all the same. */
+/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so
+ * no more calls follow from it. An answer of another stage is reported without a verdict: this
+ * worker does not know that stage's form, and the coordinator stores the answer all the same. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
     while (!vq_list_empty(&w->outbox.unread)) {

@@ -1,5 +1,6 @@
-/* GCRA and jittered waits. No clock, no state but what the caller keeps; a schedule is ahead of now by no more than one cost, so that
- * its nanoseconds neither overflow nor lose precision that matters. Not its job: what a call costs (reserve.c). */
+/* GCRA and jittered waits. No clock, no state but what the caller keeps; a schedule is ahead of now
+ * by no more than one cost, so that its nanoseconds neither overflow nor lose precision that
+ * matters. Not its job: what a call costs (reserve.c). */
 #include "worker/core/pace.h"
 
 #define MINUTE_NS      60e9

@@ -1,13 +1,17 @@
-/* A pool as this worker may use it: its slice of the limits, the amounts that do not come back, what refusals asked for, its keys.
+/* A pool as this worker may use it: its slice of the limits, the amounts that do not come back,
+ * what refusals asked for, its keys.
  *
- * Invariants: a call starts only with a slice in force, on an open pool, and only when every rate has earned it, and every amount
- * has room for what it may take at most. What is not granted is nothing: a GRANT replaces all slices, one that is not in it is zero.
- * Slices stand for a term from what the coordinator that gave them is known to have read, like leases; past it they are gone for good:
- * the coordinator gives them to others. Nor does a GRANT count that is read so late. A rate that begins, begins empty (pace.h).
+ * Invariants: a call starts only with a slice in force, on an open pool, and only when every rate
+ * has earned it, and every amount has room for what it may take at most. What is not granted is
+ * nothing: a GRANT replaces all slices, one that is not in it is zero. Slices stand for a term from
+ * what the coordinator that gave them is known to have read, like leases; past it they are gone for
+ * good: the coordinator gives them to others. Nor does a GRANT count that is read so late. A rate
+ * that begins, begins empty (pace.h).
  *
- * Amounts count up over the process: `used` is reserved when a call starts and settled when it ends; `open` is the part whose result
- * has no ACK. A closed pool stays closed for this process: its reason needs a person. Pools take no notice of each other; what
- * becomes of the asks is the judge's affair (judge.c), as long as one pool of it is open.
+ * Amounts count up over the process: `used` is reserved when a call starts and settled when it
+ * ends; `open` is the part whose result has no ACK. A closed pool stays closed for this process:
+ * its reason needs a person. Pools take no notice of each other; what becomes of the asks is the
+ * judge's affair (judge.c), as long as one pool of it is open.
  *
  * Not its job: which ask goes where (judge.c, call.c), finding the limits (the coordinator). */
 #include "common/base/alloc.h"
@@ -43,7 +47,8 @@ static uint32_t was_pool(const struct vq_work *w, const struct vq_work_spec *old
     return UINT32_MAX;
 }
 
-/* All but what the shell will say anew, and the reason for being closed when it is used for something else now. */
+/* All but what the shell will say anew, and the reason for being closed when it is used for
+ * something else now. */
 static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was, bool same_use)
 {
     *pool = *was;
@@ -563,8 +568,9 @@ static double counted_input(const struct vq_work_reply *reply)
     return off < in ? (double)(in - off) : 0;
 }
 
-/* Of the output that the call reserved, what one would not reserve any more. It does not come back: calls that began before anything
- * was known about answers reserve far too much, and what they gave back would all be spent in windows that they are not in. */
+/* Of the output that the call reserved, what one would not reserve any more. It does not come back:
+ * calls that began before anything was known about answers reserve far too much, and what they gave
+ * back would all be spent in windows that they are not in. */
 static double outdated(const struct vq_work *w, const struct vq_work_flight *flight,
                        double output_tokens)
 {
@@ -577,8 +583,9 @@ static double outdated(const struct vq_work *w, const struct vq_work_flight *fli
     return fmax(flight->need.rates.output_tokens - fmax(now, output_tokens), 0);
 }
 
-/* What the call took of the rates, where its usage says so. Else what was reserved: a request is never given back, not even one that was
- * not sent, since another one in its place would come later than it. */
+/* What the call took of the rates, where its usage says so. Else what was reserved: a request is
+ * never given back, not even one that was not sent, since another one in its place would come later
+ * than it. */
 static void settle_paces(const struct vq_work *w, struct vq_work_pool *pool,
                          const struct vq_work_flight *flight, const struct vq_work_reply *reply)
 {
@@ -630,8 +637,9 @@ static double answers_most(const struct vq_work *w, uint32_t index)
     return most;
 }
 
-/* The first calls reserve as long answers as there may be. Once it is known how long they are, the largest unit is so no longer: the
- * coordinator would hold back that much of the limit for two windows. */
+/* The first calls reserve as long answers as there may be. Once it is known how long they are, the
+ * largest unit is so no longer: the coordinator would hold back that much of the limit for two
+ * windows. */
 static void unit_anew(struct vq_work *w, uint32_t index)
 {
     struct vq_work_pool *pool = &w->pools[index];
@@ -671,7 +679,8 @@ static void learn(struct vq_work *w, const struct vq_work_flight *flight,
     }
 }
 
-/* By the usage that was reported. Where none was, and also of that side of an answer where it says 0, what was reserved is charged. */
+/* By the usage that was reported. Where none was, and also of that side of an answer where it says
+ * 0, what was reserved is charged. */
 static uint64_t cost_of(const struct vq_work_flight *flight, const struct vq_work_reply *reply,
                         const struct vq_result *result)
 {

@@ -1,6 +1,7 @@
-/* Estimates that calls reserve by. Not exact and need not be: what is reserved is settled as soon as the answer says what it took;
- * too little costs a moment's excess that the schedule makes up for, too much costs throughput. Only money is bounded from above:
- * there the most that was ever seen counts. */
+/* Estimates that calls reserve by. Not exact and need not be: what is reserved is settled as soon
+ * as the answer says what it took; too little costs a moment's excess that the schedule makes up
+ * for, too much costs throughput. Only money is bounded from above: there the most that was ever
+ * seen counts. */
 #include "worker/core/reserve.h"
 
 #include <math.h>

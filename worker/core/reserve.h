@@ -1,28 +1,32 @@
-/* What a call will take, before it is known: tokens per byte of a prompt, tokens of an answer, dollars. Pure numbers, learned from the
- * usage that answers report. */
+/* What a call will take, before it is known: tokens per byte of a prompt, tokens of an answer,
+ * dollars. Pure numbers, learned from the usage that answers report. */
 #ifndef VQ_WORKER_RESERVE_H
 #define VQ_WORKER_RESERVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Tokens per byte of one kind of prompt on one model: an exponentially weighted mean and mean deviation of those that limits count, a
- * mean of all of them, and the most that was ever seen. Zeroed: nothing is known. */
+/* Tokens per byte of one kind of prompt on one model: an exponentially weighted mean and mean
+ * deviation of those that limits count, a mean of all of them, and the most that was ever seen.
+ * Zeroed: nothing is known. */
 struct vq_ratio {
     double mean, spread, all, most;
     uint32_t count;
 };
 
-/* Input tokens to reserve of a rate: a little more than is likely. Nothing known: a quarter of the bytes. At least 1. */
+/* Input tokens to reserve of a rate: a little more than is likely. Nothing known: a quarter of the
+ * bytes. At least 1. */
 double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes);
-/* Input tokens to reserve of money: an upper bound, by all that was seen. Little known: at least a third of the bytes. */
+/* Input tokens to reserve of money: an upper bound, by all that was seen. Little known: at least a
+ * third of the bytes. */
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes);
 /* Input tokens, about, whether limits count them or not: neither too many nor too few. */
 double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes);
 /* `counted`: of the tokens, what rate limits count. */
 void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, double bytes);
 
-/* Tokens of answers, as a histogram by powers of 2^(1/4) in which the old counts less and less. Zeroed: nothing is known. */
+/* Tokens of answers, as a histogram by powers of 2^(1/4) in which the old counts less and less.
+ * Zeroed: nothing is known. */
 #define VQ_ANSWER_BUCKETS 96
 
 struct vq_answers {
@@ -32,12 +36,14 @@ struct vq_answers {
     uint32_t count;
 };
 
-/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens. Little known: the longest that
- * anybody had, or twice the longest of its own; nothing known: max_tokens. */
+/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens.
+ * Little known: the longest that anybody had, or twice the longest of its own; nothing known:
+ * max_tokens. */
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
 
-/* Prices in nano-dollars a token; of input tokens that were read from a cache, or written to one for minutes or for an hour. */
+/* Prices in nano-dollars a token; of input tokens that were read from a cache, or written to one
+ * for minutes or for an hour. */
 struct vq_price {
     double input, cached, written, written_long, output;
 };

@@ -1,9 +1,11 @@
-/* The link to the coordinator: HELLO until a WELCOME, HEARTBEATs and what their echoes renew, and every way to leave.
+/* The link to the coordinator: HELLO until a WELCOME, HEARTBEATs and what their echoes renew, and
+ * every way to leave.
  *
- * Stamps rise with every HELLO, HELD and HEARTBEAT, so that an echo names one of them. A term counts from the stamp of the
- * message that is echoed, for the leases that this message listed and for the slices of pools: whatever happened since, the coordinator read it not
- * before it was sent. Silence for a few heartbeats: connect anew and HELLO again, holding everything; silence for longer:
- * no new call (terms see to that), keep the results, and leave. */
+ * Stamps rise with every HELLO, HELD and HEARTBEAT, so that an echo names one of them. A term
+ * counts from the stamp of the message that is echoed, for the leases that this message listed and
+ * for the slices of pools: whatever happened since, the coordinator read it not before it was sent.
+ * Silence for a few heartbeats: connect anew and HELLO again, holding everything; silence for
+ * longer: no new call (terms see to that), keep the results, and leave. */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
@@ -17,7 +19,8 @@ int64_t vq_work_stamp(struct vq_work *w)
     return w->link.stamp_ns;
 }
 
-/* A coordinator that was started again leases nothing for one term; within it, it must hear what is held here (rule 4). */
+/* A coordinator that was started again leases nothing for one term; within it, it must hear what is
+ * held here (rule 4). */
 static uint64_t hello_ms_max(const struct vq_work_link *link)
 {
     uint64_t part_ms = (uint64_t)(link->term_ns / VQ_WORK_MS(HELLOS_A_TERM));
@@ -25,8 +28,9 @@ static uint64_t hello_ms_max(const struct vq_work_link *link)
     return !known ? VQ_WORK_HELLO_MS_MAX : part_ms < 1 ? 1 : part_ms;
 }
 
-/* A fresh connection is heard of soonest where the last one is lost; but where all is only slow, none would ever be ready in the time
- * that a short term leaves. So, after some, every so-many-th is kept for long enough, and the same HELLO is said on it again. */
+/* A fresh connection is heard of soonest where the last one is lost; but where all is only slow,
+ * none would ever be ready in the time that a short term leaves. So, after some, every so-many-th
+ * is kept for long enough, and the same HELLO is said on it again. */
 static bool keeps_connection(struct vq_work *w)
 {
     if (w->now_ns < w->link.patient_until_ns) {
@@ -38,7 +42,8 @@ static bool keeps_connection(struct vq_work *w)
     return false;
 }
 
-/* Whoever started it here sees whether it waits for a coordinator that is stopped, or at an address that leads nowhere. */
+/* Whoever started it here sees whether it waits for a coordinator that is stopped, or at an address
+ * that leads nowhere. */
 static void tell_silence(struct vq_work *w)
 {
     int64_t silent_ns = w->now_ns - w->link.heard_ns;
@@ -255,8 +260,8 @@ void vq_work_stop(struct vq_work *w)
     vq_work_exit(w, done ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
 }
 
-/* The coordinator takes no result any more. A call that is still in flight may be paid for: its answer gets a moment to reach the
- * spool, from where it is collected. */
+/* The coordinator takes no result any more. A call that is still in flight may be paid for: its
+ * answer gets a moment to reach the spool, from where it is collected. */
 static void on_over(struct vq_work *w, const char *why)
 {
     if (w->calls.count == 0 || !w->options.has_spool || w->end.spool_failed) {

@@ -1,8 +1,9 @@
 /* A SPEC's body as the worker keeps it.
  *
- * The decoder's memory is borrowed for one call only, so every string is copied; `strings` owns them all. Templates are
- * parsed here, so that one that cannot be used is refused before a call depends on it. It does not look up keys, and does
- * not know dialects: the shell refuses what it cannot speak. */
+ * The decoder's memory is borrowed for one call only, so every string is copied; `strings` owns
+ * them all. Templates are parsed here, so that one that cannot be used is refused before a call
+ * depends on it. It does not look up keys, and does not know dialects: the shell refuses what it
+ * cannot speak. */
 #include "worker/core/spec.h"
 
 #include "common/base/alloc.h"
@@ -14,7 +15,8 @@
 #define CACHE_HOUR_FACTOR                                                                          \
     1.6 /* of the price of a cache of five minutes: 2 and 1.25 times the input */
 
-/* Copies a string; on failure the status sticks and "" is returned. A NUL inside would cut what is hashed: refused. */
+/* Copies a string; on failure the status sticks and "" is returned. A NUL inside would cut what is
+ * hashed: refused. */
 static const char *keep(struct vq_work_spec *spec, struct vq_span text, enum vq_status *status)
 {
     if (*status != VQ_OK) {

@@ -1,4 +1,5 @@
-/* A SPEC message, decoded, checked and owned: judges, pools, axes, parsed templates, and one asker a judge. */
+/* A SPEC message, decoded, checked and owned: judges, pools, axes, parsed templates, and one asker
+ * a judge. */
 #ifndef VQ_WORKER_SPEC_H
 #define VQ_WORKER_SPEC_H
 
@@ -51,7 +52,8 @@ struct vq_work_spec {
     size_t strings_count, strings_cap;
 };
 
-/* Decodes and checks the body of a SPEC message. VQ_INVALID, VQ_LIMIT, VQ_NOMEM; err names what. Caller owns. */
+/* Decodes and checks the body of a SPEC message. VQ_INVALID, VQ_LIMIT, VQ_NOMEM; err names what.
+ * Caller owns. */
 enum vq_status vq_work_spec_create(struct vq_span body, const struct vq_hash *hash,
                                    struct vq_work_spec **ret_spec,
                                    struct vq_error *err) VQ_WARN_UNUSED;

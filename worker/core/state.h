@@ -1,13 +1,18 @@
-/* The worker's state, shared by the files of this folder and by nobody else. Who changes what:
- *   work.c     events in, actions out, the order of things     session.c  the link, terms, the end
- *   lease.c    leases, their asks and the sample cache          pool.c     a pool: its slice, pauses, keys, amounts
- *   call.c     calls from their start to what follows           judge.c    which pool is asked, and what it will take
- *   outbox.c   results without an ACK                           credit.c   what is said of judges and pools
- *   front.c    calls whose prompts begin alike                chain.c    dialogues: a lease whose asks follow each other
+/* The worker's state, private to the files of this folder. Each file changes its own part:
+ *   work.c     events in, actions out, and their order
+ *   session.c  the connection, terms, the end
+ *   lease.c    leases, their asks and the sample cache
+ *   pool.c     a pool: its slice, pauses, keys, amounts
+ *   call.c     calls, from the start to the classified answer
+ *   judge.c    which pool gets a call, and what that pool can take
+ *   outbox.c   results without an ACK
+ *   credit.c   the reports on judges and pools
+ *   front.c    calls whose prompts begin alike
+ *   chain.c    dialogues: a lease whose asks follow each other
  *
- * Pointers: a lease owns its asks; calls and results name their ask by (shard, fence, task) and look it up, so that a lease
- * may go at any time. A lease refers to its sample. Queued actions refer to calls and results, which stay until the
- * actions were taken. */
+ * Pointers: a lease owns its asks; calls and results name their ask by (shard, fence, task) and
+ * look it up, so that a lease may go at any time. A lease refers to its sample. Queued actions
+ * refer to calls and results, which stay until the actions were taken. */
 #ifndef VQ_WORKER_STATE_H
 #define VQ_WORKER_STATE_H
 
@@ -165,8 +170,8 @@ struct vq_work_result { /* a result without an ACK */
 struct vq_work_pool { /* a pool as this worker may use it */
     uint8_t state;    /* enum vq_pool_state */
     bool keyed;       /* the shell said which keys there are */
-    bool
-        heard; /* its endpoint said something, ever; one that never did is closed, and fails no task */
+    /* its endpoint said something, ever; one that never did is closed, and fails no task */
+    bool heard;
     char text[VQ_WORK_TEXT_BYTES_MAX]; /* why it, or one of its keys, is closed */
     uint64_t keys[VQ_WIRE_KEYS_MAX];   /* fingerprints */
     uint32_t keys_count;
@@ -229,7 +234,8 @@ enum vq_work_item_type {
     VQ_WORK_ITEM_RESULTS,
     VQ_WORK_ITEM_DRAIN,
     VQ_WORK_ITEM_BYE,
-    VQ_WORK_ITEM_SENT, /* `flight`: the note (or word to the coordinator); its CALL comes behind it */
+    /* `flight`: the note (or word to the coordinator); its CALL comes behind it */
+    VQ_WORK_ITEM_SENT,
     VQ_WORK_ITEM_CALL,   /* `flight` */
     VQ_WORK_ITEM_ANSWER, /* `read`: the note; its READ comes behind the write */
     VQ_WORK_ITEM_READ,   /* `read` */
@@ -246,8 +252,8 @@ struct vq_work_read {
     bool parks, late;
 };
 
-struct
-    vq_work_cancel { /* tasks given back; owned by its item, or by `returned` until there is a session */
+/* tasks given back; owned by its item, or by `returned` until there is a session */
+struct vq_work_cancel {
     struct vq_link link;
     uint32_t stage;
     uint64_t shard;
@@ -403,7 +409,8 @@ struct vq_work {
 bool vq_work_ok(struct vq_work *w, enum vq_status status);
 /* Queues an action; a failure sticks. */
 void vq_work_queue(struct vq_work *w, struct vq_work_item item);
-/* Room for one more action, so that the next vq_work_queue does not fail; false: none, and that sticks. */
+/* Room for one more action, so that the next vq_work_queue does not fail; false: none, and that
+ * sticks. */
 bool vq_work_queue_room(struct vq_work *w);
 void vq_work_note(struct vq_work *w, enum vq_work_note_level level, const char *fmt, ...)
     VQ_PRINTF(3, 4);
@@ -420,7 +427,8 @@ void vq_work_stop(struct vq_work *w);
 void vq_work_session_pump(struct vq_work *w); /* HELLO, HEARTBEAT, orphan, leaving */
 int64_t vq_work_session_wake(const struct vq_work *w);
 int64_t vq_work_stamp(struct vq_work *w);
-/* A HEARTBEAT at once, unless one was said in this moment: what is held is listed before what is said next. */
+/* A HEARTBEAT at once, unless one was said in this moment: what is held is listed before what is
+ * said next. */
 void vq_work_list_now(struct vq_work *w);
 
 /* lease.c */
@@ -434,16 +442,20 @@ struct vq_work_ask *vq_work_ask_find(struct vq_work_leases *leases, uint64_t sha
 void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns);
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask);
-/* The first ask of a queue whose lease may still start calls; those before it are parked. NULL: none. */
+/* The first ask of a queue whose lease may still start calls; those before it are parked. NULL:
+ * none. */
 struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue);
-/* Nothing more is done for it; the last one of a lease closes the lease. `ask` may be gone afterwards. */
+/* Nothing more is done for it; the last one of a lease closes the lease. `ask` may be gone
+ * afterwards. */
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask);
-/* Its answer is known (or that there will be none): the swapped order that waits for it is asked or skipped. */
+/* Its answer is known (or that there will be none): the swapped order that waits for it is asked or
+ * skipped. */
 void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outcome outcome);
-/* Its answer has no verdict, and the repair is not asked under this lease: the swapped order that waits for it goes back with it. */
+/* Its answer has no verdict, and the repair is not asked under this lease: the swapped order that
+ * waits for it goes back with it. */
 void vq_work_ask_leave_undecided(struct vq_work *w, struct vq_work_ask *ask);
-/* Gives back a task whose call has ended, and with it all idle ones of its lease; or all idle ones of a judge
- * (UINT32_MAX: of every judge). */
+/* Gives back a task whose call has ended, and with it all idle ones of its lease; or all idle ones
+ * of a judge (UINT32_MAX: of every judge). */
 void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_return_all(struct vq_work *w, uint32_t judge);
 /* The newest idle asks of a judge, until no more than about `keep` of its asks are open. */
@@ -478,16 +490,16 @@ bool vq_work_chain_asking(const struct vq_work_lease *lease); /* a call of it is
 uint32_t vq_work_chain_pool(const struct vq_work *w, const struct vq_work_ask *ask);
 
 /* pool.c */
-/* After a new SPEC. What is granted, owed and learnt of a pool with the same name, address and model goes on; so do its calls.
- * `old` (nullable) has `old_pools`. false: no memory. */
+/* After a new SPEC. What is granted, owed and learnt of a pool with the same name, address and
+ * model goes on; so do its calls. `old` (nullable) has `old_pools`. false: no memory. */
 bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
                          const struct vq_work_pool *old_pools);
 void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
-/* The coordinator read what was sent at `stamp_ns`: slices that it gave in this session stand for a term from there; those of an earlier
- * one end when they would have, since it may have lowered them meanwhile. Those whose term is over are gone until the next GRANT; true: it
- * was over. */
+/* The coordinator read what was sent at `stamp_ns`: slices that it gave in this session stand for a
+ * term from there; those of an earlier one end when they would have, since it may have lowered them
+ * meanwhile. Those whose term is over are gone until the next GRANT; true: it was over. */
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
 /* Those of an earlier coordinator are over now: nothing is started by them again. */
 void vq_work_slices_forget(struct vq_work *w);
@@ -496,7 +508,8 @@ void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state sta
 /* Likewise by a call, with what to do about it. */
 void vq_work_pool_closed_by(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                             const struct vq_result *result);
-/* Its model refused these parameters: they are left out from now on, and the coordinator hears of it. */
+/* Its model refused these parameters: they are left out from now on, and the coordinator hears of
+ * it. */
 void vq_work_pool_learn(struct vq_work *w, uint32_t pool, uint32_t params, struct vq_span error);
 /* It said something, or nothing: what all its ends have in common. */
 void vq_work_pool_heard(struct vq_work *w, uint32_t pool, int64_t started_ns, enum vq_call_end end);
@@ -512,7 +525,8 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t pool, const struct v
 void vq_work_pool_spend(struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
 /* So much will be wanted at once: the coordinator is to know before it starts. */
 void vq_work_pool_expect(struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
-/* The call of `flight` ended: what it took is settled, `result` gets its cost, *ret_charge what it counts for until its ACK. */
+/* The call of `flight` ended: what it took is settled, `result` gets its cost, *ret_charge what it
+ * counts for until its ACK. */
 void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
                          const struct vq_work_reply *reply, struct vq_result *result,
                          struct vq_work_charge *ret_charge);
@@ -536,13 +550,15 @@ int64_t vq_work_judge_when(const struct vq_work *w, const struct vq_work_ask *as
                            struct vq_work_need *ret_need);
 /* Tells its pools what the ask will take. */
 void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask);
-/* The pool that should be asked now and what that takes; false: none may be, before *ret_when_ns. */
+/* The pool that should be asked now and what that takes; false: none may be, before
+ * *ret_when_ns. */
 bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
                           uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns);
 
 /* front.c */
 void vq_work_front_find(const struct vq_work *w, struct vq_work_lease *lease); /* of a new lease */
-/* Whether the ask, first in its judge's queue, has left it: to wait for its leader, or for its leader's pool. */
+/* Whether the ask, first in its judge's queue, has left it: to wait for its leader, or for its
+ * leader's pool. */
 bool vq_work_front_waits(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_front_started(struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool);
 void vq_work_front_ended(struct vq_work *w, const struct vq_work_ask *ask, bool answered);
@@ -578,7 +594,8 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read);
 /* A copy of the result, unread; NULL when there is no memory (sticks). */
 struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *result,
                                           uint32_t pool, const struct vq_work_charge *charge);
-/* There is no memory for it: its note is given out from where it is, as the next action, if there is a spool. */
+/* There is no memory for it: its note is given out from where it is, as the next action, if there
+ * is a spool. */
 void vq_work_outbox_unheld(struct vq_work *w, const struct vq_result *result);
 void vq_work_outbox_find_pools(struct vq_work *w);                         /* after a new SPEC */
 void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry); /* it was read */

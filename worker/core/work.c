@@ -1,10 +1,11 @@
 /* The worker's core: events in, actions out.
  *
- * A step changes the state and queues what follows directly. vq_work_next hands the queue out, and when it is empty lets
- * every part look whether something is due (the pumps), until nothing is: so actions come in an order that keeps every
- * promise (SENT before its call, a note of an answer before the answer is read, results before what is given back), and the
- * messages are made at the moment they are sent. No memory: the status sticks, and nothing more is done but what needs none: answers
- * that wait for their note, or come now, are noted.
+ * A step changes the state and queues what follows directly. vq_work_next hands the queue out, and
+ * when it is empty lets every part look whether something is due (the pumps), until nothing is: so
+ * actions come in an order that keeps every promise (SENT before its call, a note of an answer
+ * before the answer is read, results before what is given back), and the messages are made at the
+ * moment they are sent. No memory: the status sticks, and nothing more is done but what needs none:
+ * answers that wait for their note, or come now, are noted.
  *
  * Not its job: anything that touches the world. */
 #include "worker/core/work.h"
@@ -295,7 +296,8 @@ static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *m
     return true;
 }
 
-/* Without a spool only the coordinator can remember a call after a kill, so it hears of it first: of all that are next. */
+/* Without a spool only the coordinator can remember a call after a kill, so it hears of it first:
+ * of all that are next. */
 static bool give_sent(struct vq_work *w, struct vq_msg *msg)
 {
     void *calls = w->actions.scratch2;
@@ -454,7 +456,8 @@ static void pump(struct vq_work *w)
     }
 }
 
-/* Before anything but further notes, the notes so far are written: true when that is the next action. */
+/* Before anything but further notes, the notes so far are written: true when that is the next
+ * action. */
 static bool write_due(struct vq_work *w, const struct vq_work_item *next)
 {
     bool note = w->options.has_spool &&
@@ -473,8 +476,8 @@ static void queue_second(struct vq_work *w, struct vq_work_item note)
     }
 }
 
-/* Nothing more is done. Without memory, the notes of what was answered and their write are still given out: they need none. Calls that were
- * noted as sent and did not go out count as unknown. */
+/* Nothing more is done. Without memory, the notes of what was answered and their write are still
+ * given out: they need none. Calls that were noted as sent and did not go out count as unknown. */
 static bool next_of_the_last(struct vq_work *w, struct vq_work_action *action)
 {
     while (w->actions.head < w->actions.count) {

@@ -1,14 +1,16 @@
-/* The worker as a state machine: sessions, leases, samples, calls, pacing, retries, results without an ACK, credit, the
- * end. Pure: (state, event, now) -> actions. It reads no clock, draws from a seed, does no I/O; the shell (or the
- * simulation) carries out its actions and tells it what happened.
+/* The worker as a state machine: sessions, leases, samples, calls, pacing, retries, results without
+ * an ACK, credit, the end. Pure: (state, event, now) -> actions. It reads no clock, draws from a
+ * seed, does no I/O; the shell (or the simulation) carries out its actions and tells it what
+ * happened.
  *
  *     vq_work_step(w, now, &event);
  *     while (vq_work_next(w, &action)) { carry it out, now, in this order }
  *     sleep until vq_work_wake_ns(w), at the latest, then step with VQ_WORK_TICK
  *
- * All actions of a step are taken before the next step; only VQ_WORK_REPLY steps may follow each other first, so that the
- * notes of what ended at once share one write. What an action points to lives until the next call of
- * vq_work_next or vq_work_step. now_ns is monotonic and positive; a step with an earlier one counts as the last one. */
+ * All actions of a step are taken before the next step; only VQ_WORK_REPLY steps may follow each
+ * other first, so that the notes of what ended at once share one write. What an action points to
+ * lives until the next call of vq_work_next or vq_work_step. now_ns is monotonic and positive; a
+ * step with an earlier one counts as the last one. */
 #ifndef VQ_WORKER_WORK_H
 #define VQ_WORKER_WORK_H
 
@@ -36,11 +38,13 @@ struct vq_work_options {
 };
 
 enum vq_work_event_type {
-    /* Before the first other event: `result`, found without an ACK in this worker's earlier spool. */
+    /* Before the first other event: `result`, found without an ACK in this worker's earlier
+     * spool. */
     VQ_WORK_SPOOLED,
     VQ_WORK_CONNECTED, /* the link is there, also: again. The first one starts the conversation */
     VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
-    VQ_WORK_KEY, /* `key`: answers VQ_WORK_KEYS, one for each pool; later: a pool's keys are others now */
+    /* `key`: answers VQ_WORK_KEYS, one for each pool; later: a pool's keys are others now */
+    VQ_WORK_KEY,
     VQ_WORK_REPLY,        /* `reply`: a call ended; exactly once a VQ_WORK_CALL */
     VQ_WORK_TICK,         /* time has passed */
     VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
@@ -48,18 +52,19 @@ enum vq_work_event_type {
     VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain, exit with VQ_WORK_EXIT_FATAL */
 };
 
-/* How a call ended, in words that do not depend on the HTTP library. The shell fills it with worker/provider's table. */
+/* How a call ended, in words that do not depend on the HTTP library. The shell fills it with
+ * worker/provider's table. */
 struct vq_work_reply {
     struct vq_id call;
     enum vq_call_end end; /* never VQ_END_UNKNOWN */
     enum vq_pool_state
         pool; /* end is CLOSED: which way; OPEN: the key only, and the pool has others */
     int64_t retry_after_ms; /* as the provider asked; -1: it did not */
-    bool
-        parks; /* that is known of the limit, not only asked: the pool waits so long, however long it is */
-    bool
-        late; /* end is NETWORK: this process stood still till the call was not to be sent any more; that
-                  burns no try and says nothing of the pool */
+    /* that is known of the limit, not only asked: the pool waits so long, however long it is */
+    bool parks;
+    /* end is NETWORK: this process stood still till the call was not to be sent any more; that
+     * burns no try and says nothing of the pool */
+    bool late;
     bool slowed;             /* end is RATE: for growing too fast */
     int64_t park_unix_s;     /* when a quota of a day or a month begins anew; 0: no such thing */
     struct vq_rates said;    /* limits as the headers gave them; 0: not said */
@@ -101,14 +106,16 @@ enum vq_work_action_type {
     VQ_WORK_SEND, /* `message` */
     /* Drop the link's unsent frames and connect anew; a HELLO follows. */
     VQ_WORK_RECONNECT,
-    /* A new SPEC is in force: look up each pool's keys, answer with VQ_WORK_KEY events, as the next steps. */
+    /* A new SPEC is in force: look up each pool's keys, answer with VQ_WORK_KEY events, as the next
+     * steps. */
     VQ_WORK_KEYS,
     /* Note `call` as sent; a VQ_WORK_SPOOL_WRITE and its VQ_WORK_CALL follow. */
     VQ_WORK_SPOOL_SENT,
-    /* Note `result`. It has not been read yet, so that outcome and final are not set; that is done behind the write. */
+    /* Note `result`. It has not been read yet, so that outcome and final are not set; that is done
+     * behind the write. */
     VQ_WORK_SPOOL_ANSWER,
-    /* Write what was noted. When that, or a note, fails do not send the calls that follow: reply to them with
-     * VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
+    /* Write what was noted. When that, or a note, fails do not send the calls that follow: reply to
+     * them with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
     VQ_WORK_SPOOL_WRITE,
     VQ_WORK_CALL,        /* render and send `call`, end it with one VQ_WORK_REPLY in a later step */
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
@@ -132,8 +139,8 @@ struct vq_work_call {
     uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
-    int64_t
-        until_ns; /* end of its lease's term: a process that stood still till then sends it no more */
+    /* end of its lease's term: a process that stood still till then sends it no more */
+    int64_t until_ns;
     uint64_t task;
     struct vq_hash request;
     struct vq_hash repaired; /* kind repair; else zero */
@@ -157,7 +164,8 @@ struct vq_work_call {
     uint32_t turns_count;
 };
 
-/* The record of a call as it is sent: all that is known of it before it has ended. Borrows the pool's name. */
+/* The record of a call as it is sent: all that is known of it before it has ended. Borrows the
+ * pool's name. */
 struct vq_result vq_work_call_sent(const struct vq_work_call *call);
 
 enum vq_work_note_level {
@@ -202,17 +210,19 @@ enum vq_status vq_work_create(const struct vq_work_options *options,
                               struct vq_work **ret_work) VQ_WARN_UNUSED;
 void vq_work_destroy(struct vq_work **work);
 
-/* Takes one event. Whatever a peer sends is dealt with here: wrong sessions are dropped, impossible leases given back.
- * VQ_NOMEM ends it: the process must exit with VQ_WORK_EXIT_FATAL (its spool is whole). What was answered is noted all the same: the
- * actions are taken at once, those of a VQ_WORK_REPLY before its step's texts are gone, and replies are stepped as long as any come. */
+/* Takes one event. Whatever a peer sends is dealt with here: wrong sessions are dropped, impossible
+ * leases given back. VQ_NOMEM ends it: the process must exit with VQ_WORK_EXIT_FATAL (its spool is
+ * whole). What was answered is noted all the same: the actions are taken at once, those of a
+ * VQ_WORK_REPLY before its step's texts are gone, and replies are stepped as long as any come. */
 enum vq_status vq_work_step(struct vq_work *work, int64_t now_ns,
                             const struct vq_work_event *event) VQ_WARN_UNUSED;
 
-/* The next action of the last step; false when there is none left. After VQ_WORK_EXIT there is none, after VQ_NOMEM none but
- * VQ_WORK_SPOOL_ANSWER and VQ_WORK_SPOOL_WRITE. */
+/* The next action of the last step; false when there is none left. After VQ_WORK_EXIT there is
+ * none, after VQ_NOMEM none but VQ_WORK_SPOOL_ANSWER and VQ_WORK_SPOOL_WRITE. */
 bool vq_work_next(struct vq_work *work, struct vq_work_action *ret_action) VQ_WARN_UNUSED;
 
-/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM). Ask after the last action. */
+/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM). Ask after the last
+ * action. */
 enum vq_status vq_work_status(const struct vq_work *work);
 
 /* When it wants a VQ_WORK_TICK at the latest; INT64_MAX: only when something happens. */
@@ -223,7 +233,8 @@ const struct vq_work_spec *vq_work_spec(const struct vq_work *work);
 
 void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
 
-/* What is in force of pool p's slice when it is now_ns: *ret_calls at a time by *ret_rates (0: no limit). False: nothing, or no such pool. */
+/* What is in force of pool p's slice when it is now_ns: *ret_calls at a time by *ret_rates (0: no
+ * limit). False: nothing, or no such pool. */
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
                    struct vq_rates *ret_rates, uint32_t *ret_calls);
 

@@ -1,5 +1,6 @@
-/* Answers that say nothing: which other field has the text, and what a person is told. Servers of reasoning models put all of it beside the
- * content when the tokens run out. Not its job: reading that field (the dialect), verdicts. */
+/* Answers that say nothing: which other field has the text, and what a person is told. Servers of
+ * reasoning models put all of it beside the content when the tokens run out. Not its job: reading
+ * that field (the dialect), verdicts. */
 #include "worker/provider/answer.h"
 
 #include "common/judge/ending.h"

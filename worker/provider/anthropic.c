@@ -1,8 +1,10 @@
-/* The Anthropic messages dialect: POST BASE/messages (BASE is https://api.anthropic.com/v1), no streaming, no tools, no seed.
+/* The Anthropic messages dialect: POST BASE/messages (BASE is https://api.anthropic.com/v1), no
+ * streaming, no tools, no seed.
  *
- * The system text is a member of its own. Where the front of the user's text is shared with other calls, it is a block of its own
- * that ends at a cache breakpoint: the next call with the same system text and front reads them from the provider's cache. In the
- * error table TYPE and MESSAGE are those of the error, CODE is `details.error_code`.
+ * The system text is a member of its own. Where the front of the user's text is shared with other
+ * calls, it is a block of its own that ends at a cache breakpoint: the next call with the same
+ * system text and front reads them from the provider's cache. In the error table TYPE and MESSAGE
+ * are those of the error, CODE is `details.error_code`.
  * Not its job: what is the same in all dialects (read.c, usage.c). */
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"

@@ -18,7 +18,8 @@
  * JSON is mended and tried once more: lone surrogates and bytes that are not UTF-8 become U+FFFD,
  * bare control characters in strings are escaped, as is a backslash that begins no escape, NaN and
  * Infinity become null. What was paid for is not lost to a slip of the server's encoder.
- * VQ_INVALID, VQ_LIMIT (depth, values), VQ_NOMEM. The caller owns *ret_root (json_decref), for no longer than the room. */
+ * VQ_INVALID, VQ_LIMIT (depth, values), VQ_NOMEM. The caller owns *ret_root (json_decref), for no
+ * longer than the room. */
 enum vq_status vq_body_load(struct vq_span body, size_t values_max, struct vq_json_room *room,
                             json_t **ret_root) VQ_WARN_UNUSED;
 

@@ -1,6 +1,7 @@
-/* Batches of embeddings, as all dialects have them: texts in, vectors out. The vectors are packed in the order of the texts, all or
- * none: a batch with a vector missing, twice, of another length or with a number that is none is a bad response.
- * Not its job: what a dialect puts around them, errors, usage. */
+/* Batches of embeddings, as all dialects have them: texts in, vectors out. The vectors are packed
+ * in the order of the texts, all or none: a batch with a vector missing, twice, of another length
+ * or with a number that is none is a bad response. Not its job: what a dialect puts around them,
+ * errors, usage. */
 #include "worker/provider/embed.h"
 
 #include "common/base/alloc.h"

@@ -1,14 +1,16 @@
-/* Private to this folder: what embeddings are in every dialect. Includes jansson: for .c files only. */
+/* Private to this folder: what embeddings are in every dialect. Includes jansson: for .c files
+ * only. */
 #ifndef VQ_WORKER_PROVIDER_EMBED_H
 #define VQ_WORKER_PROVIDER_EMBED_H
 
 #include "worker/provider/read.h"
 
-/* The texts of a batch: a list of 1 to VQ_EMBED_BATCH_MAX strings, else VQ_INVALID; VQ_NOMEM. The caller owns *ret_texts. */
+/* The texts of a batch: a list of 1 to VQ_EMBED_BATCH_MAX strings, else VQ_INVALID; VQ_NOMEM. The
+ * caller owns *ret_texts. */
 enum vq_status vq_embed_texts(struct vq_span texts, json_t **ret_texts) VQ_WARN_UNUSED;
 
-/* Content and class from a list of objects whose member `key` is a vector; `index` says which text it is of, else its place does.
- * VQ_NOMEM only. */
+/* Content and class from a list of objects whose member `key` is a vector; `index` says which text
+ * it is of, else its place does. VQ_NOMEM only. */
 enum vq_status vq_embed_take(const json_t *list, const char *key, uint32_t count,
                              struct vq_reply *reply) VQ_WARN_UNUSED;
 

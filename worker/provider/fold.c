@@ -1,4 +1,5 @@
-/* The system part as the beginning of the first message. Not its job: which judges want that (the configuration says). */
+/* The system part as the beginning of the first message. Not its job: which judges want that (the
+ * configuration says). */
 #include "worker/provider/fold.h"
 
 static const char gap[] = "\n\n";

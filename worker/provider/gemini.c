@@ -1,11 +1,13 @@
-/* The Gemini dialect: POST BASE/models/MODEL:generateContent (BASE is https://generativelanguage.googleapis.com/v1beta), no
- * streaming, no tools.
+/* The Gemini dialect: POST BASE/models/MODEL:generateContent (BASE is
+ * https://generativelanguage.googleapis.com/v1beta), no streaming, no tools.
  *
- * A prompt that is blocked is an answer that refuses: it was read, and would be blocked again. In the error table TYPE is the
- * error's `status` ("RESOURCE_EXHAUSTED"); CODE is, of its `details`, the limits that were hit as QUOTA_ID=VALUE with spaces
- * between, or else the reason that is given, or else the numeric code. A RetryInfo says how long to wait where no header does.
- * Thoughts are not part of the answer, but of what is paid for. Embeddings: BASE/models/MODEL:batchEmbedContents, at most 100 texts there.
- * Not its job: what is the same in all dialects (read.c). */
+ * A prompt that is blocked is an answer that refuses: it was read, and would be blocked again. In
+ * the error table TYPE is the error's `status` ("RESOURCE_EXHAUSTED"); CODE is, of its `details`,
+ * the limits that were hit as QUOTA_ID=VALUE with spaces between, or else the reason that is given,
+ * or else the numeric code. A RetryInfo says how long to wait where no header does. Thoughts are
+ * not part of the answer, but of what is paid for. Embeddings:
+ * BASE/models/MODEL:batchEmbedContents, at most 100 texts there. Not its job: what is the same in
+ * all dialects (read.c). */
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/embed.h"

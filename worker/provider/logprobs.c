@@ -1,5 +1,6 @@
-/* Where in an answer its label stands, and how sure the model was of it. Tokens may be any bytes and need not make up the answer;
- * numbers may be anything. Nothing of it counts in scores, so what is odd is left out.
+/* Where in an answer its label stands, and how sure the model was of it. Tokens may be any bytes
+ * and need not make up the answer; numbers may be anything. Nothing of it counts in scores, so what
+ * is odd is left out.
  * Not its job: the verdict (common/judge/verdict.c). */
 #include "worker/provider/logprobs.h"
 

@@ -1,4 +1,5 @@
-/* Private to this folder: log-probabilities of a verdict's label. Includes jansson: for .c files only. */
+/* Private to this folder: log-probabilities of a verdict's label. Includes jansson: for .c files
+ * only. */
 #ifndef VQ_WORKER_PROVIDER_LOGPROBS_H
 #define VQ_WORKER_PROVIDER_LOGPROBS_H
 
@@ -6,16 +7,17 @@
 
 #define VQ_LOGPROBS_TOP 5 /* alternatives that are asked for: as many as there are labels */
 
-/* How a dialect writes them: a list of the tokens of the answer, and for each one its alternatives. */
+/* How a dialect writes them: a list of the tokens of the answer, and for each one its
+ * alternatives. */
 struct vq_logprobs_shape {
     const char *token, *logprob; /* members of a token and of an alternative */
     /* The alternatives at token `at`. NULL: none. */
     const json_t *(*top)(const json_t *all, size_t at);
 };
 
-/* Finds the token at which the last label after a keyword stands, and writes what its alternatives say of the labels into
- * reply->label_logprobs: "A=-0.105 B=-2.3", natural logarithms; alternatives that are the same label are added. Nothing is written
- * where nothing is found. VQ_NOMEM only. */
+/* Finds the token at which the last label after a keyword stands, and writes what its alternatives
+ * say of the labels into reply->label_logprobs: "A=-0.105 B=-2.3", natural logarithms; alternatives
+ * that are the same label are added. Nothing is written where nothing is found. VQ_NOMEM only. */
 enum vq_status vq_logprobs_take(const json_t *tokens, const json_t *all,
                                 const struct vq_logprobs_shape *shape,
                                 struct vq_reply *reply) VQ_WARN_UNUSED;

@@ -4,7 +4,8 @@
  * Reading is in this order: an error object decides whatever the status says; then the status; then
  * the first choice. A response that was paid for is an answer whenever its text can be found, even
  * if the text is empty.
- * Not its job: what is the same in all dialects (read.c), embeddings (openai_embed.c), retries, waiting, verdicts. */
+ * Not its job: what is the same in all dialects (read.c), embeddings (openai_embed.c), retries,
+ * waiting, verdicts. */
 #include "worker/provider/openai.h"
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
@@ -146,7 +147,8 @@ static void take_parts(const json_t *parts, struct vq_reply *reply)
     }
 }
 
-/* The text in a field of a message: a string, null, or a list of parts of which those of type "text" count. False: neither. */
+/* The text in a field of a message: a string, null, or a list of parts of which those of type
+ * "text" count. False: neither. */
 static bool take_content(const json_t *message, const char *field, struct vq_reply *reply)
 {
     const json_t *content = vq_body_get(message, field);

@@ -1,6 +1,7 @@
-/* Embeddings in the OpenAI dialect: POST BASE/embeddings with a list of texts; the vectors come in any order, each with its
- * index.
- * Not its job: errors and usage (openai.c), what makes a batch good (embed.c), what is near to what. */
+/* Embeddings in the OpenAI dialect: POST BASE/embeddings with a list of texts; the vectors come in
+ * any order, each with its index.
+ * Not its job: errors and usage (openai.c), what makes a batch good (embed.c), what is near to
+ * what. */
 #include "common/text/json.h"
 #include "worker/provider/embed.h"
 #include "worker/provider/openai.h"

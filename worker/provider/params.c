@@ -1,6 +1,7 @@
-/* Reads a refusal of a parameter out of an error: the error says that something is refused as such, and names what. Invariant: a message about a
- * value ("max_tokens is too large: at most 4096") names a parameter and refuses none. All knowledge is in params.def.
- * Not its job: whether the request carried it (the caller knows). */
+/* Reads a refusal of a parameter out of an error: the error says that something is refused as such,
+ * and names what. Invariant: a message about a value ("max_tokens is too large: at most 4096")
+ * names a parameter and refuses none. All knowledge is in params.def. Not its job: whether the
+ * request carried it (the caller knows). */
 #include "worker/provider/params.h"
 
 #include "worker/provider/errors.h"

@@ -15,7 +15,8 @@ struct vq_param_name {
 const struct vq_param_name *vq_param_names(size_t *ret_count);
 const char *const *vq_param_refusals(size_t *ret_count);
 
-/* The bits of what the error refuses; 0: nothing that is known. `param` is the error's member of that name. */
+/* The bits of what the error refuses; 0: nothing that is known. `param` is the error's member of
+ * that name. */
 uint32_t vq_params_refused(const char *dialect, const char *param, const char *code,
                            const char *message);
 

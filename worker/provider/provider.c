@@ -10,7 +10,8 @@
 
 #define KEY_PART_BYTES_MIN                                                                         \
     8 /* of a key that was cut off; shorter parts would blot out ordinary words */
-#define KEY_SHORT_BYTES   12 /* shorter keys are hidden as whole words only: they may be words, too */
+/* shorter keys are hidden as whole words only: they may be words, too */
+#define KEY_SHORT_BYTES   12
 #define KEY_CONTENT_BYTES 4 /* shorter ones are left in answers: they may be a label */
 
 static const struct vq_provider *const providers[] = {&vq_provider_openai, &vq_provider_azure,

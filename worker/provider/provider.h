@@ -11,9 +11,10 @@
 
 #define VQ_REQUEST_BODY_BYTES_MAX  (64u << 20) /* a sample may grow sixfold by JSON escapes */
 #define VQ_RESPONSE_BODY_BYTES_MAX (4u << 20)
-#define VQ_EMBED_BODY_BYTES_MAX    (8u << 20)       /* of a response with vectors */
-#define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000) /* longer waits are cut to this: ask again then */
-#define VQ_REPLY_NAME_BYTES_MAX    128              /* model, finish reason, ... */
+#define VQ_EMBED_BODY_BYTES_MAX    (8u << 20) /* of a response with vectors */
+/* longer waits are cut to this: ask again then */
+#define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000)
+#define VQ_REPLY_NAME_BYTES_MAX    128 /* model, finish reason, ... */
 #define VQ_REPLY_MESSAGE_BYTES_MAX 512
 #define VQ_REPLY_COST_USD_MAX      1e6 /* of one call; more is no price */
 
@@ -98,7 +99,8 @@ struct vq_reply {
     char error_param[VQ_REPLY_NAME_BYTES_MAX]; /* which parameter the error is about */
     uint32_t params_refused; /* enum vq_param: what the error refuses, if the request had it */
     char error_code[VQ_REPLY_MESSAGE_BYTES_MAX]; /* some providers name several */
-    /* What to tell a person. Of an answer: why it is none for a reader of verdicts; empty: it may be one. */
+    /* What to tell a person. Of an answer: why it is none for a reader of verdicts; empty: it may
+     * be one. */
     char error_message[VQ_REPLY_MESSAGE_BYTES_MAX];
 };
 void vq_reply_init(struct vq_reply *reply);
@@ -129,7 +131,8 @@ struct vq_provider_header {
     const char *value;
 };
 
-/* What is asked for: by it a judge with `structured` sends a schema, and one with `logprobs` asks for these. */
+/* What is asked for: by it a judge with `structured` sends a schema, and one with `logprobs` asks
+ * for these. */
 enum vq_prompt_asks {
     VQ_PROMPT_ASKS_TEXT = 0,
     VQ_PROMPT_ASKS_VERDICT,
@@ -143,9 +146,10 @@ enum vq_prompt_front {
     VQ_PROMPT_FRONT_ALL      /* the next turn begins with all of it */
 };
 
-/* The texts of one call: a system part, of a dialogue what was said (the user's and the assistant's messages in turn, the user's
- * first), and what the user says now. `shared_bytes`: so many at the front of `user` are the same, after the same `system`, in other calls
- * of the run; 0: none worth speaking of. Dialects that mark what may be cached use it; the texts are the same for all. */
+/* The texts of one call: a system part, of a dialogue what was said (the user's and the assistant's
+ * messages in turn, the user's first), and what the user says now. `shared_bytes`: so many at the
+ * front of `user` are the same, after the same `system`, in other calls of the run; 0: none worth
+ * speaking of. Dialects that mark what may be cached use it; the texts are the same for all. */
 struct vq_prompt {
     struct vq_span system;
     struct vq_span user;
@@ -173,16 +177,17 @@ struct vq_provider {
     enum vq_status (*url)(const struct vq_judge *judge, const char *base_url,
                           struct vq_buf *url) VQ_WARN_UNUSED;
     /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no
-     * system message; the judge says under which role it goes, where the dialect has two (fold.h: where it has
-     * none); bytes that are not UTF-8 are sent as U+FFFD. */
+     * system message; the judge says under which role it goes, where the dialect has two (fold.h:
+     * where it has none); bytes that are not UTF-8 are sent as U+FFFD. */
     enum vq_status (*body)(const struct vq_judge *judge, const struct vq_prompt *prompt,
                            struct vq_buf *body) VQ_WARN_UNUSED;
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */
     enum vq_status (*read)(const struct vq_response *response,
                            struct vq_reply *reply) VQ_WARN_UNUSED;
 
-    /* The same three for a batch of texts to be embedded; NULL in a dialect that has no embeddings. `texts` is a JSON array of strings, at most VQ_EMBED_BATCH_MAX:
-     * VQ_INVALID when it is not. The reply's content are the packed vectors (common/judge/vectors.h) of `count` texts, in
+    /* The same three for a batch of texts to be embedded; NULL in a dialect that has no embeddings.
+     * `texts` is a JSON array of strings, at most VQ_EMBED_BATCH_MAX: VQ_INVALID when it is not.
+     * The reply's content are the packed vectors (common/judge/vectors.h) of `count` texts, in
      * their order; anything else that a server sends is a bad response. */
     enum vq_status (*embed_url)(const struct vq_judge *judge, const char *base_url,
                                 struct vq_buf *url) VQ_WARN_UNUSED;

@@ -1,6 +1,6 @@
-/* Reading a response, as far as it is the same everywhere: headers, the body within bounds, an error object or status by the
- * table, and what is no response at all. A dialect says where its errors and its answers stand.
- * Not its job: the shapes of one provider. */
+/* Reading a response, as far as it is the same everywhere: headers, the body within bounds, an
+ * error object or status by the table, and what is no response at all. A dialect says where its
+ * errors and its answers stand. Not its job: the shapes of one provider. */
 #include "worker/provider/read.h"
 
 #include "common/base/calendar.h"

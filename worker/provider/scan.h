@@ -1,4 +1,5 @@
-/* Private to this folder: numbers, durations and dates as providers write them. What cannot be read is -1. No clock. */
+/* Private to this folder: numbers, durations and dates as providers write them. What cannot be read
+ * is -1. No clock. */
 #ifndef VQ_WORKER_PROVIDER_SCAN_H
 #define VQ_WORKER_PROVIDER_SCAN_H
 
@@ -20,20 +21,24 @@ static inline struct vq_span vq_scan_skip(struct vq_span s, size_t n)
 }
 
 bool vq_scan_is(struct vq_span text, const char *word); /* in any case of letters */
-/* Digits with or without a fraction at the front of *text, which is moved behind them, in thousandths. */
+/* Digits with or without a fraction at the front of *text, which is moved behind them, in
+ * thousandths. */
 int64_t vq_scan_thousandths(struct vq_span *text);
 int64_t vq_scan_number(struct vq_span text); /* a whole number that fills the text */
-/* A number that fills the text but for blanks around it: "12", "0.5", "1.2e-05". Negative: there is none, or it is not finite. */
+/* A number that fills the text but for blanks around it: "12", "0.5", "1.2e-05". Negative: there is
+ * none, or it is not finite. */
 double vq_scan_real(struct vq_span text);
 /* "12ms", "1.5s", "6m0s", "1h2m", "1d", or a plain number of seconds. */
 int64_t vq_scan_duration_ms(struct vq_span text);
 
-/* The N of "limit of N" in a sentence that speaks of calls at a time; 0: there is none, or a large one. */
+/* The N of "limit of N" in a sentence that speaks of calls at a time; 0: there is none, or a large
+ * one. */
 uint32_t vq_scan_cap(const char *text);
 
 /* A date in any of the three forms of HTTP (RFC 9110, 5.6.7), in seconds since 1970. */
 int64_t vq_scan_http_date_unix_s(struct vq_span text);
-/* "2026-03-01T08:49:37Z", with or without a fraction (cut off), with "+01:00" instead of Z (RFC 3339). */
+/* "2026-03-01T08:49:37Z", with or without a fraction (cut off), with "+01:00" instead of Z (RFC
+ * 3339). */
 int64_t vq_scan_rfc3339_unix_s(struct vq_span text);
 
 #endif

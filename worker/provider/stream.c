@@ -1,6 +1,7 @@
-/* Reads server-sent events. Invariant: the result has the shape of an unstreamed response of the same dialect, so that everything behind it reads one shape.
- * The texts of all events are put together in their order; of usage, model and finish reason the last one that was sent counts. An unfinished
- * stream is never taken for a whole answer. Not its job: what the answer means. */
+/* Reads server-sent events. Invariant: the result has the shape of an unstreamed response of the
+ * same dialect, so that everything behind it reads one shape. The texts of all events are put
+ * together in their order; of usage, model and finish reason the last one that was sent counts. An
+ * unfinished stream is never taken for a whole answer. Not its job: what the answer means. */
 #include "worker/provider/stream.h"
 
 #include <string.h>
@@ -216,7 +217,8 @@ static const char *finish_of(const struct stream *s, const char *cut)
     return s->over ? s->finish : cut;
 }
 
-/* {"model", "system_fingerprint", "choices": [{"message": {"content"}, "finish_reason", "logprobs"}], "usage"} */
+/* {"model", "system_fingerprint", "choices": [{"message": {"content"}, "finish_reason",
+ * "logprobs"}], "usage"} */
 static json_t *completion(const struct stream *s)
 {
     json_t *root = json_object(), *choices = json_array(), *choice = json_object();

@@ -1,4 +1,5 @@
-/* URLs of calls. The base is taken as it is; only what is put in is escaped. Not its job: which hosts are safe. */
+/* URLs of calls. The base is taken as it is; only what is put in is escaped. Not its job: which
+ * hosts are safe. */
 #include "worker/provider/url.h"
 
 struct vq_span vq_url_base(const char *base_url)

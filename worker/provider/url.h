@@ -4,7 +4,8 @@
 
 #include "common/base/buf.h"
 
-/* `base_url` without slashes at its end, `path`, and the query of `base_url`. `url` is cleared first. VQ_LIMIT, VQ_NOMEM. */
+/* `base_url` without slashes at its end, `path`, and the query of `base_url`. `url` is cleared
+ * first. VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_url_join(const char *base_url, const char *path,
                            struct vq_buf *url) VQ_WARN_UNUSED;
 /* Without query and fragment, and without slashes at the end. */

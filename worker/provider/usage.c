@@ -1,8 +1,10 @@
-/* Usage, by a table of fields (usage_fields.def). Providers and gateways put the same numbers under many names, and do not agree on
- * what counts in what: cached tokens are a part of the input or stand beside it, reasoning is a part of the output or stands beside it.
- * What always holds: the parts are never larger than their whole, and of two readings the one with the larger bill is taken, so that a
- * budget never sees less than what is charged.
- * Not its job: prices (worker/core/reserve.c), what happens where nothing is said (worker/core/pool.c). */
+/* Usage, by a table of fields (usage_fields.def). Providers and gateways put the same numbers under
+ * many names, and do not agree on what counts in what: cached tokens are a part of the input or
+ * stand beside it, reasoning is a part of the output or stands beside it. What always holds: the
+ * parts are never larger than their whole, and of two readings the one with the larger bill is
+ * taken, so that a budget never sees less than what is charged.
+ * Not its job: prices (worker/core/reserve.c), what happens where nothing is said
+ * (worker/core/pool.c). */
 #include "worker/provider/usage.h"
 
 #include "worker/provider/scan.h"
@@ -83,7 +85,8 @@ static double number_of(const json_t *value)
 
 /* ---- all of them ---- */
 
-/* Of each kind the largest that is said; but of INPUT, INPUT_REST and OUTPUT the first above 0. -1: none. */
+/* Of each kind the largest that is said; but of INPUT, INPUT_REST and OUTPUT the first above 0. -1:
+ * none. */
 struct usage {
     double of[KINDS];
 };
@@ -132,8 +135,8 @@ static double written_of(const struct usage *u)
     return parts > 0 ? larger(whole, parts) : whole;
 }
 
-/* Cached and written tokens stand beside the input where the field's name says so, or where they would not fit into it, or where
- * the total has room for exactly them. */
+/* Cached and written tokens stand beside the input where the field's name says so, or where they
+ * would not fit into it, or where the total has room for exactly them. */
 static bool are_beside(const struct usage *u, double input, double parts)
 {
     bool named = u->of[INPUT] <= 0 && u->of[INPUT_REST] >= 0 &&

@@ -1,13 +1,16 @@
 /* Carries out what the worker's core decides.
  *
- * Everything happens on the loop's one thread: a frame, the end of a call, a timer or a signal becomes one event; then the
- * core's actions are taken in their order, each at once. Only the calls that end in one turn of the loop are told first and
- * acted upon together at its end, so that one write notes them all, and one what follows. Before the loop sleeps its timer
- * is set to what the core asks for.
- * A record of the spool that cannot be written stops new calls (the core drains); results still go to the coordinator.
+ * Everything happens on the loop's one thread: a frame, the end of a call, a timer or a signal
+ * becomes one event; then the core's actions are taken in their order, each at once. Only the calls
+ * that end in one turn of the loop are told first and acted upon together at its end, so that one
+ * write notes them all, and one what follows. Before the loop sleeps its timer is set to what the
+ * core asks for.
+ * A record of the spool that cannot be written stops new calls (the core drains); results still go
+ * to the coordinator.
  *
- * Invariants: a step is never taken inside another one (calls and frames reach the core from the loop only); what
- * the HTTP client holds of a pool outlives its calls; no key leaves the keyring but into the HTTP client. */
+ * Invariants: a step is never taken inside another one (calls and frames reach the core from the
+ * loop only); what the HTTP client holds of a pool outlives its calls; no key leaves the keyring
+ * but into the HTTP client. */
 #include "worker/shell/agent.h"
 
 #include "common/base/alloc.h"
@@ -81,8 +84,9 @@ static void frame_send(struct agent *a, struct vq_span frame)
     }
 }
 
-/* A coordinator that was killed may have come back at another port, since its own was taken meanwhile; it has the same key, and
- * the join file says so. A file that is gone or is another run's says nothing. */
+/* A coordinator that was killed may have come back at another port, since its own was taken
+ * meanwhile; it has the same key, and the join file says so. A file that is gone or is another
+ * run's says nothing. */
 static void find_coordinator(struct agent *a)
 {
     struct vq_cert cert = {0};
@@ -325,7 +329,8 @@ static void on_timer(void *ctx)
     step(a, (struct vq_work_event){.type = VQ_WORK_TICK});
 }
 
-/* Before the loop sleeps: what the replies of this turn lead to, and the timer to when the core wants to be woken. */
+/* Before the loop sleeps: what the replies of this turn lead to, and the timer to when the core
+ * wants to be woken. */
 static void on_turn(void *ctx)
 {
     struct agent *a = ctx;
@@ -396,7 +401,8 @@ static void name_it(struct agent *a)
     }
 }
 
-/* What is in the spool already is handed over. No folder named: a worker of another machine has one in its user's home. */
+/* What is in the spool already is handed over. No folder named: a worker of another machine has one
+ * in its user's home. */
 static enum vq_status spool_open(struct agent *a, const struct vq_work_options *options,
                                  struct vq_spool_held **ret_held, struct vq_error *err)
 {

@@ -1,16 +1,18 @@
 /* Calls on the wire.
  *
- * A slot lives from vq_caller_start to its reply and owns the request's body; slots are used again, with their buffers. The
- * HTTP client ends every exchange exactly once; an exchange that could not begin is ended by a deferred function, so that a
- * reply never comes from inside a start. The key reaches the HTTP client as a vq_secret and is looked for in what comes back:
- * some servers repeat it in their errors. A pool's keys take turns; one that is refused is left out from then on, and as long as
- * another is left the core hears of it as such: the call is asked again, the pool stays open.
+ * A slot lives from vq_caller_start to its reply and owns the request's body; slots are used again,
+ * with their buffers. The HTTP client ends every exchange exactly once; an exchange that could not
+ * begin is ended by a deferred function, so that a reply never comes from inside a start. The key
+ * reaches the HTTP client as a vq_secret and is looked for in what comes back: some servers repeat
+ * it in their errors. A pool's keys take turns; one that is refused is left out from then on, and
+ * as long as another is left the core hears of it as such: the call is asked again, the pool stays
+ * open.
  *
- * Before a call is sent there is memory to read a response: one that has wholly come is not lost for want of it. What cannot be received
- * for want of it ends as lost, and says so.
+ * Before a call is sent there is memory to read a response: one that has wholly come is not lost
+ * for want of it. What cannot be received for want of it ends as lost, and says so.
  *
- * A request is the judge's, sent as the pool wants it: its dialect, its address, its name for the model, without what it refuses.
- * Not its job: when to call, retries, what an answer says. */
+ * A request is the judge's, sent as the pool wants it: its dialect, its address, its name for the
+ * model, without what it refuses. Not its job: when to call, retries, what an answer says. */
 #include "worker/shell/caller.h"
 
 #include "common/base/alloc.h"
@@ -79,8 +81,8 @@ struct vq_caller {
     struct slot *refused, **refused_end;
     struct vq_deferred deferred, keys_deferred;
     struct vq_render rendering;
-    void *
-        spare; /* memory for reading a response, should there be no other; got before a call is sent */
+    /* memory for reading a response, should there be no other; got before a call is sent */
+    void *spare;
     struct vq_reply reply;
     bool closing;
 };
@@ -475,7 +477,8 @@ static enum vq_status hide(void *ctx, struct vq_span key)
     return VQ_OK;
 }
 
-/* What is known besides: why a certificate is not trusted, which address did not answer. Nothing of the request is in it. */
+/* What is known besides: why a certificate is not trusted, which address did not answer. Nothing of
+ * the request is in it. */
 static void explain(struct vq_reply *reply, const char *why)
 {
     size_t said = strlen(reply->error_message);

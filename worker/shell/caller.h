@@ -1,4 +1,5 @@
-/* Makes the calls: from what the core wants asked to an HTTP exchange, and from its end to a reply. */
+/* Makes the calls: from what the core wants asked to an HTTP exchange, and from its end to a
+ * reply. */
 #ifndef VQ_WORKER_CALLER_H
 #define VQ_WORKER_CALLER_H
 
@@ -11,8 +12,9 @@
 
 struct vq_caller;
 
-/* `reply` is called once for each started call, from the loop, never from inside vq_caller_start; what it is given is
- * borrowed. `key` is called from the loop when a key was refused and the pool goes on with others; and from vq_caller_pools. */
+/* `reply` is called once for each started call, from the loop, never from inside vq_caller_start;
+ * what it is given is borrowed. `key` is called from the loop when a key was refused and the pool
+ * goes on with others; and from vq_caller_pools. */
 struct vq_caller_options {
     struct vq_loop *loop;
     struct vq_keyring *keys;
@@ -29,16 +31,17 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
 /* Calls in flight are dropped without a reply. */
 void vq_caller_destroy(struct vq_caller **caller);
 
-/* Makes ready for the pools of a SPEC (borrowed until the next one): dialect, URL, keys. Tells `key` of each. A key that was refused
- * before stays so. VQ_NOMEM. */
+/* Makes ready for the pools of a SPEC (borrowed until the next one): dialect, URL, keys. Tells
+ * `key` of each. A key that was refused before stays so. VQ_NOMEM. */
 enum vq_status vq_caller_pools(struct vq_caller *caller,
                                const struct vq_work_spec *spec) VQ_WARN_UNUSED;
 
-/* Starts a call. A call that cannot be rendered or sent gets its reply all the same, in a later step. VQ_NOMEM: it gets
- * none. */
+/* Starts a call. A call that cannot be rendered or sent gets its reply all the same, in a later
+ * step. VQ_NOMEM: it gets none. */
 enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_call *call,
                                int64_t started_unix_ms) VQ_WARN_UNUSED;
-/* A reply without a call: it was not sent, `why` says why not; late: as vq_work_reply has it. VQ_NOMEM. */
+/* A reply without a call: it was not sent, `why` says why not; late: as vq_work_reply has it.
+ * VQ_NOMEM. */
 enum vq_status vq_caller_refuse(struct vq_caller *caller, const struct vq_work_call *call,
                                 int64_t started_unix_ms, const char *why, bool late) VQ_WARN_UNUSED;
 

@@ -1,6 +1,7 @@
-/* Reads SPEC, SAMPLE and LEASEs from a file, makes each LEASE's ask as one call, prints what came of it. Invariant: one line a
- * LEASE, also when its call could not be sent. Owns everything it makes, for the length of vq_worker_check. Not its job: the call
- * (caller.c), verdicts (the reader of the lines has the answer), retries, limits, the spool. */
+/* Reads SPEC, SAMPLE and LEASEs from a file, makes each LEASE's ask as one call, prints what came
+ * of it. Invariant: one line a LEASE, also when its call could not be sent. Owns everything it
+ * makes, for the length of vq_worker_check. Not its job: the call (caller.c), verdicts (the reader
+ * of the lines has the answer), retries, limits, the spool. */
 #include "worker/shell/check.h"
 
 #include "common/base/alloc.h"

@@ -1,10 +1,11 @@
 /* Which keys are used for which pool, and where they come from.
  *
- * A reference is loaded once; two pools with one reference share the secret. The variables of the environment are removed
- * when they were read, so that nothing this process may start inherits them. What the run's SPEC hints at is followed by a
- * local worker, and elsewhere only for variables that --allow-env names: a coordinator elsewhere also chooses where a key is
- * sent, so it must not choose which variables and files of this machine are read. Errors name the reference, never what is
- * in it. */
+ * A reference is loaded once; two pools with one reference share the secret. The variables of the
+ * environment are removed when they were read, so that nothing this process may start inherits
+ * them. What the run's SPEC hints at is followed by a local worker, and elsewhere only for
+ * variables that --allow-env names: a coordinator elsewhere also chooses where a key is sent, so it
+ * must not choose which variables and files of this machine are read. Errors name the reference,
+ * never what is in it. */
 #include "worker/shell/keyring.h"
 
 #include "common/base/alloc.h"
@@ -147,7 +148,8 @@ static bool is_allowed(const struct vq_keyring *ring, const char *variable)
     return ring->options->local >= 0;
 }
 
-/* Also what is loaded already is asked for by name: another pool's --key does not open it to this one. */
+/* Also what is loaded already is asked for by name: another pool's --key does not open it to this
+ * one. */
 static enum vq_status load_hint(struct vq_keyring *ring, const char *pool, const char *hint,
                                 const struct vq_secret **ret_secret, struct vq_error *err)
 {

@@ -31,8 +31,8 @@ struct vq_worker_options {
     uint32_t allowed_count;
 };
 
-/* Reads the arguments; strings are borrowed from them. VQ_INVALID with a sentence. With --help or --version nothing else
- * is checked. */
+/* Reads the arguments; strings are borrowed from them. VQ_INVALID with a sentence. With --help or
+ * --version nothing else is checked. */
 enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_options *ret_options,
                                       struct vq_error *err) VQ_WARN_UNUSED;
 const char *vq_worker_options_help(void);

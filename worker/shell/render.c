@@ -1,6 +1,6 @@
-/* Renders what is sent: the judge as its pool is asked, without what the model refuses, and the messages of the call, into the
- * dialect's body. Owns its buffers between calls, so that a call allocates nothing once they have grown. Not its job: where it is
- * sent, and with which key. */
+/* Renders what is sent: the judge as its pool is asked, without what the model refuses, and the
+ * messages of the call, into the dialect's body. Owns its buffers between calls, so that a call
+ * allocates nothing once they have grown. Not its job: where it is sent, and with which key. */
 #include "worker/shell/render.h"
 
 #include "common/base/alloc.h"
@@ -83,7 +83,8 @@ static enum vq_prompt_asks asks_of(const struct vq_work_call *call)
                                                             : VQ_PROMPT_ASKS_TEXT;
 }
 
-/* What was said so far: of a chain queries and answers in turn, of a probe the packed messages; then what is asked. No text is copied. */
+/* What was said so far: of a chain queries and answers in turn, of a probe the packed messages;
+ * then what is asked. No text is copied. */
 static enum vq_status render_talk(struct vq_render *room, const struct vq_work_call *call,
                                   struct vq_prompt *prompt)
 {

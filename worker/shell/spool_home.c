@@ -1,8 +1,8 @@
-/* The default spool. K is a number, the lowest that is free; what a killed process of this run left un-ACKed goes before that, so
- * that a worker that is started again hands it in.
+/* The default spool. K is a number, the lowest that is free; what a killed process of this run left
+ * un-ACKed goes before that, so that a worker that is started again hands it in.
  *
- * A lock file is removed only under its own lock, and a lock that was removed meanwhile is no lock (vq_spool_lock): two
- * processes never own one folder. Not its job: what is in a spool. */
+ * A lock file is removed only under its own lock, and a lock that was removed meanwhile is no lock
+ * (vq_spool_lock): two processes never own one folder. Not its job: what is in a spool. */
 #include "worker/shell/spool_home.h"
 
 #include <errno.h>

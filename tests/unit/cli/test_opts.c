@@ -1,4 +1,5 @@
-/* Options by table: every kind, every mistake, words among options; verbs and words that are mistyped. */
+/* Options by table: every kind, every mistake, words among options; verbs and words that are
+ * mistyped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

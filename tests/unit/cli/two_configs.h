@@ -1,4 +1,5 @@
-/* A configuration as a run began with it, and as it would go on: with one override. Brings cmocka's headers with it. */
+/* A configuration as a run began with it, and as it would go on: with one override. Brings cmocka's
+ * headers with it. */
 #ifndef VQ_TEST_TWO_CONFIGS_H
 #define VQ_TEST_TWO_CONFIGS_H
 

@@ -1,4 +1,5 @@
-/* A small rubric run in memory for the tests of its parts: a table of CSV, a configuration, and answers by a function. */
+/* A small rubric run in memory for the tests of its parts: a table of CSV, a configuration, and
+ * answers by a function. */
 #ifndef VQ_TESTS_RUBRICS_H
 #define VQ_TESTS_RUBRICS_H
 

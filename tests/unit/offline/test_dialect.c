@@ -1,4 +1,5 @@
-/* Shapes of other providers' chats: paths and keys, the same answer in each shape, errors and limits in their words. */
+/* Shapes of other providers' chats: paths and keys, the same answer in each shape, errors and
+ * limits in their words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,7 +201,8 @@ static json_int_t usage(const struct vq_offline_reply *reply, const char *member
     return n;
 }
 
-/* What stands before a breakpoint is written once and read from then on, whatever comes after it. */
+/* What stands before a breakpoint is written once and read from then on, whatever comes after
+ * it. */
 static void test_cache(void **state)
 {
     (void)state;

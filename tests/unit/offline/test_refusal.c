@@ -1,4 +1,5 @@
-/* What a limit looks like from outside in each dialect: headers with every answer, the bodies of refusals, and their lines in the log. */
+/* What a limit looks like from outside in each dialect: headers with every answer, the bodies of
+ * refusals, and their lines in the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -376,7 +377,8 @@ static void test_hints_can_be_absent_or_wrong(void **state)
     }
 }
 
-/* Which output tokens count, as the log tells it: those of the answer, or the most that were allowed. */
+/* Which output tokens count, as the log tells it: those of the answer, or the most that were
+ * allowed. */
 static void test_ways_of_counting(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Hints: the table is that of docs/use/hints.md, each row is met by what it describes, and errors as servers write them lead to the key that helps. */
+/* Hints: the table is that of docs/use/hints.md, each row is met by what it describes, and errors
+ * as servers write them lead to the key that helps. */
 #include "proto/hint.h"
 
 #include "common/text/file.h"

@@ -1,5 +1,5 @@
-/* Frames and spools with every allocation failing in turn, msgpack-c's too: a status comes back, what was asked for is untouched,
- * and the same decoder, buffer or spool goes on. */
+/* Frames and spools with every allocation failing in turn, msgpack-c's too: a status comes back,
+ * what was asked for is untouched, and the same decoder, buffer or spool goes on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* What an ended call counts for: by its end and its usage, at the bounds of the numbers; and rates by their dimension. */
+/* What an ended call counts for: by its end and its usage, at the bounds of the numbers; and rates
+ * by their dimension. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

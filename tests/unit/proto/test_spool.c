@@ -1,4 +1,5 @@
-/* The spool: what is written is read, torn at every byte, damaged at every byte, full, locked, made smaller. */
+/* The spool: what is written is read, torn at every byte, damaged at every byte, full, locked, made
+ * smaller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* A system in which any call fails under a spool: each that it makes in turn, with each error that matters, once or from then on. A status
- * comes back and names the folder; what was said to be written can be read; what can be repeated or done without is. */
+/* A system in which any call fails under a spool: each that it makes in turn, with each error that
+ * matters, once or from then on. A status comes back and names the folder; what was said to be
+ * written can be read; what can be repeated or done without is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -422,7 +423,8 @@ static void a_file_that_shrinks(void **state)
     vq_spool_held_destroy(&held);
 }
 
-/* A large file of which much is ACKed is made anew. While that fails, it is used on; each fault costs one attempt. */
+/* A large file of which much is ACKed is made anew. While that fails, it is used on; each fault
+ * costs one attempt. */
 static void a_file_that_cannot_be_made_anew(void **state)
 {
     (void)state;
@@ -475,7 +477,8 @@ static void a_file_that_cannot_be_made_anew(void **state)
     vq_spool_close(&spool);
 }
 
-/* A disk that takes nothing for long: notes wait up to a bound, those above it are refused, and what waited is whole when there is room. */
+/* A disk that takes nothing for long: notes wait up to a bound, those above it are refused, and
+ * what waited is whole when there is room. */
 static void notes_that_pile_up(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* A disk that fails under a spool: each write and each booking of space in turn, once or from then on, wholly or half-way. What a
- * vq_spool_write said to have written is in the file, whatever fails later; what failed waits; no call is to be made without its
- * SENT and the room for its answer. */
+/* A disk that fails under a spool: each write and each booking of space in turn, once or from then
+ * on, wholly or half-way. What a vq_spool_write said to have written is in the file, whatever fails
+ * later; what failed waits; no call is to be made without its SENT and the room for its answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,8 @@ static enum vq_status note(struct vq_spool *spool, unsigned n, bool answer, stru
     return vq_spool_write(spool, err);
 }
 
-/* As the agent does: no SENT in the file, no call; an answer that cannot be written waits for a later write. */
+/* As the agent does: no SENT in the file, no call; an answer that cannot be written waits for a
+ * later write. */
 static unsigned live(struct vq_spool *spool, struct promised *p)
 {
     unsigned failures = 0;

@@ -1,5 +1,6 @@
-/* Files that no worker of this version left behind: another version, records that are whole and mean nothing, too much of everything,
- * things that are no files, paths that are too long. Each is refused by name, and nothing of it is used. */
+/* Files that no worker of this version left behind: another version, records that are whole and
+ * mean nothing, too much of everything, things that are no files, paths that are too long. Each is
+ * refused by name, and nothing of it is used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +58,8 @@ static void store(void)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Reading says so, with the file and these words, whoever asks for the sentence; and so does a worker that starts. */
+/* Reading says so, with the file and these words, whoever asks for the sentence; and so does a
+ * worker that starts. */
 static void is_refused(enum vq_status wanted, const char *words)
 {
     struct vq_spool_held *held = NULL;
@@ -112,7 +114,8 @@ static void another_version(void **state)
     is_refused(VQ_VERSION, "has version 4; this program reads version 3");
 }
 
-/* Types that are none and lengths that cannot be are not whole records, however right their check is. */
+/* Types that are none and lengths that cannot be are not whole records, however right their check
+ * is. */
 static void records_that_are_none(void **state)
 {
     (void)state;
@@ -180,7 +183,8 @@ static void whole_records_without_a_meaning(void **state)
     vq_spool_held_destroy(&held);
 }
 
-/* An ACK that is found before what it belongs to, an answer without its SENT, each twice: the call counts once. */
+/* An ACK that is found before what it belongs to, an answer without its SENT, each twice: the call
+ * counts once. */
 static void records_in_any_order(void **state)
 {
     (void)state;

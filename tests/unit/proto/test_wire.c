@@ -400,7 +400,8 @@ static void try_wrong(const struct vq_wire_message *m, const msgpack_object *obj
     }
 }
 
-/* Every field of a record, and of the records in it; of lists the first item. Its values are in `at`, from `first` on. */
+/* Every field of a record, and of the records in it; of lists the first item. Its values are in
+ * `at`, from `first` on. */
 static void try_record(const struct vq_wire_message *m, const msgpack_object *frame_of,
                        const struct vq_wire_record *record, const msgpack_object *at,
                        uint32_t first, uint32_t *path, size_t depth)

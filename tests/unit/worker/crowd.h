@@ -1,5 +1,5 @@
-/* For tests in which every allocation of reading a response fails in turn: a body that no room holds (VQ_JSON_ROOM_BYTES), so that what
- * matters of it lies on the heap. */
+/* For tests in which every allocation of reading a response fails in turn: a body that no room
+ * holds (VQ_JSON_ROOM_BYTES), so that what matters of it lies on the heap. */
 #ifndef VQ_TESTS_CROWD_H
 #define VQ_TESTS_CROWD_H
 

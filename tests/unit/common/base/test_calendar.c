@@ -1,4 +1,5 @@
-/* When days and months of quotas end: fixed cases, and every hour of six years against the C library. */
+/* When days and months of quotas end: fixed cases, and every hour of six years against the C
+ * library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

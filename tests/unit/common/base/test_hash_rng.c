@@ -1,5 +1,6 @@
-/* Hashes against values computed by an independent BLAKE2b, and the random sequence against one written from the published
- * algorithm in another language: neither may ever change, stored answers and seeded splits depend on them. */
+/* Hashes against values computed by an independent BLAKE2b, and the random sequence against one
+ * written from the published algorithm in another language: neither may ever change, stored answers
+ * and seeded splits depend on them. */
 #include "common/base/hash.h"
 #include "common/base/rng.h"
 

@@ -1,4 +1,5 @@
-/* Lists of axes as files: what is read, what is refused and where, and that what is written is read back. */
+/* Lists of axes as files: what is read, what is refused and where, and that what is written is read
+ * back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Configurations: defaults, shorthand, overrides, every kind of refusal with its place, and the way out and in again. */
+/* Configurations: defaults, shorthand, overrides, every kind of refusal with its place, and the way
+ * out and in again. */
 #include "common/base/alloc.h"
 #include "common/text/file.h"
 #include "tests/unit/common/conf/parsing.h"

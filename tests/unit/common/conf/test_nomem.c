@@ -1,5 +1,5 @@
-/* A configuration, a list of axes and overrides, read and written with every allocation failing in turn: ours and
- * libyaml's. */
+/* A configuration, a list of axes and overrides, read and written with every allocation failing in
+ * turn: ours and libyaml's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

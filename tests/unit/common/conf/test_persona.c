@@ -1,4 +1,5 @@
-/* Configurations of method: persona: what may be left out, what is filled in, and every refusal with its place and what to do. */
+/* Configurations of method: persona: what may be left out, what is filled in, and every refusal
+ * with its place and what to do. */
 #include "common/base/alloc.h"
 #include "common/conf/pools.h"
 #include "tests/unit/common/conf/parsing.h"

@@ -1,4 +1,5 @@
-/* The examples of the persona evaluation are read by the readers of users' files, and hold what their page says. */
+/* The examples of the persona evaluation are read by the readers of users' files, and hold what
+ * their page says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The files of a persona evaluation: personas and their labels, lists of queries, items. What is read in which form, and what is refused
- * where. */
+/* The files of a persona evaluation: personas and their labels, lists of queries, items. What is
+ * read in which form, and what is refused where. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

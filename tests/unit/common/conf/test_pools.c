@@ -1,4 +1,5 @@
-/* Pools of a configuration: accounts, endpoints of their own, who serves whom, what their requests count as. */
+/* Pools of a configuration: accounts, endpoints of their own, who serves whom, what their requests
+ * count as. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Configurations of method: judge: what may be left out, and every refusal with its place and what to do. */
+/* Configurations of method: judge: what may be left out, and every refusal with its place and what
+ * to do. */
 #include "common/base/alloc.h"
 #include "tests/unit/common/conf/parsing.h"
 

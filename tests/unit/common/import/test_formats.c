@@ -1,4 +1,5 @@
-/* Every format's sample, read and paired; shapes that are another format's are named with what was expected and what was found. */
+/* Every format's sample, read and paired; shapes that are another format's are named with what was
+ * expected and what was found. */
 #include "common/base/alloc.h"
 #include "common/import/import.h"
 #include "common/pack/data_file.h"

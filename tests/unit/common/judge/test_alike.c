@@ -1,4 +1,5 @@
-/* Which chains begin alike: every turn has one chain that asks it, the first of those that have the turn in common. */
+/* Which chains begin alike: every turn has one chain that asks it, the first of those that have the
+ * turn in common. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* One test for each form of a list of axes that is understood, for each fault that is not copied, and for what names, lines and
- * matches are read from. */
+/* One test for each form of a list of axes that is understood, for each fault that is not copied,
+ * and for what names, lines and matches are read from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

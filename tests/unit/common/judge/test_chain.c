@@ -1,4 +1,5 @@
-/* Dialogues as chains: packing, and that a request is all that was said before it and nothing else. */
+/* Dialogues as chains: packing, and that a request is all that was said before it and nothing
+ * else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

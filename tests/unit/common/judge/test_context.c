@@ -1,4 +1,5 @@
-/* Which counts of tokens say that a server did not read a whole prompt: by characters, so that no script is accused. */
+/* Which counts of tokens say that a server did not read a whole prompt: by characters, so that no
+ * script is accused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

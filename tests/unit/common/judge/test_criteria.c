@@ -1,4 +1,5 @@
-/* Criteria: the built-in ones are their files, what they must hold, and what is refused of users' files, with file and line. */
+/* Criteria: the built-in ones are their files, what they must hold, and what is refused of users'
+ * files, with file and line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +69,8 @@ static size_t lines_with(const char *text, const char *front)
     return n;
 }
 
-/* What makes them usable by a judge: a meaning for every value; the traits by their six sides and one ladder. */
+/* What makes them usable by a judge: a meaning for every value; the traits by their six sides and
+ * one ladder. */
 static void test_built_in_rubrics_say_what_each_value_means(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The words for how an answer ended: each row of endings.def, other spellings, and the table of docs/use/providers.md. */
+/* The words for how an answer ended: each row of endings.def, other spellings, and the table of
+ * docs/use/providers.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* What models and users wrote, read with every allocation failing in turn: verdicts, lists of axes, templates, vectors. */
+/* What models and users wrote, read with every allocation failing in turn: verdicts, lists of axes,
+ * templates, vectors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,8 @@ static enum vq_status one_verdict(void *ctx)
     return outcome == VQ_OUTCOME_NONE ? VQ_NOMEM : VQ_OK;
 }
 
-/* Without memory nothing is said of an answer: above all not that it cannot be read, or what its text would say otherwise. */
+/* Without memory nothing is said of an answer: above all not that it cannot be read, or what its
+ * text would say otherwise. */
 static void a_verdict(void **state)
 {
     (void)state;

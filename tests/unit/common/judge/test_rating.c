@@ -157,7 +157,8 @@ static void as_the_paper_read_it(void **state)
     assert_true(read_as(VQ_RATING_LIKERT, VQ_RATING_PAPER, "**Result:** 45", "stop").has_value);
 }
 
-/* The paper drew what it could not read: about half and half, and the same again for the same seed. */
+/* The paper drew what it could not read: about half and half, and the same again for the same
+ * seed. */
 static void a_draw_is_fair_and_repeats(void **state)
 {
     (void)state;

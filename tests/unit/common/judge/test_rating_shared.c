@@ -1,6 +1,6 @@
-/* Real replies of rubric judges say what their description states. They are other people's texts and not part of this repository:
- * without the folder (VQ_SHARED, else ../shared beside the checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1
- * that is a failure. */
+/* Real replies of rubric judges say what their description states. They are other people's texts
+ * and not part of this repository: without the folder (VQ_SHARED, else ../shared beside the
+ * checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1 that is a failure. */
 #include "common/judge/rating.h"
 
 #include <setjmp.h>
@@ -96,7 +96,8 @@ static void trait_ratings(void **state)
     vq_table_destroy(&table);
 }
 
-/* Rows in turn show the reference first (even) and second: B, A, B, A ... is the persona each time. */
+/* Rows in turn show the reference first (even) and second: B, A, B, A ... is the persona each
+ * time. */
 static void role_specific_pairs(void **state)
 {
     (void)state;

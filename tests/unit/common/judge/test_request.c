@@ -278,7 +278,8 @@ static void test_rendering_follows_the_order(void **state)
     vq_buf_free(&user);
 }
 
-/* The front that all vibes share is what the rendered messages have in common, up to whole lines. */
+/* The front that all vibes share is what the rendered messages have in common, up to whole
+ * lines. */
 static void test_shared_front(void **state)
 {
     struct fixture *f = *state;

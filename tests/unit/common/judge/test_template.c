@@ -89,7 +89,8 @@ static void test_built_in_prompts_ask_for_what_the_paper_asks(void **state)
     }
 }
 
-/* The earlier text of the judge's prompt: answers that were bought with it are found under judging.form: clear. */
+/* The earlier text of the judge's prompt: answers that were bought with it are found under
+ * judging.form: clear. */
 static void test_the_clear_form_is_the_earlier_text(void **state)
 {
     (void)state;

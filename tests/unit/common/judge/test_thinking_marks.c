@@ -1,4 +1,5 @@
-/* The marks of thinking: each row of thinking_marks.def opens and closes, a mention does not, and docs/method/verdicts.md has the same rows. */
+/* The marks of thinking: each row of thinking_marks.def opens and closes, a mention does not, and
+ * docs/method/verdicts.md has the same rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -263,7 +263,8 @@ static void test_by_the_kind_of_stage(void **state)
     assert_string_equal(vq_outcome_name(VQ_OUTCOME_TEXT), "text");
 }
 
-/* One JSON object decides by its member alone; what else looks like one is text, and is read as before. */
+/* One JSON object decides by its member alone; what else looks like one is text, and is read as
+ * before. */
 static void test_one_object_decides_alone(void **state)
 {
     (void)state;

@@ -265,7 +265,7 @@ static void test_connections_are_kept(void **state)
     assert_int_equal(f->server.connections, 1);
 }
 
-/* What happens on a connection that nobody waits for is seen once, not in every turn from then on. */
+/* An event on an idle connection is reported once, not in every later turn. */
 static void test_an_idle_connection_that_is_closed_wakes_once(void **state)
 {
     struct fixture *f = *state;

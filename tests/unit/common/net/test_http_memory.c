@@ -1,4 +1,5 @@
-/* A response for which there is no memory: the call ends once, as one that was sent, and says why. */
+/* A response for which there is no memory: the call ends once, as one that was sent, and says
+ * why. */
 #include "net_test.h"
 
 #include "common/base/alloc.h"

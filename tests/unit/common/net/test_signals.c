@@ -1,4 +1,5 @@
-/* Signals reach the loop; and one that comes again at the very end does not change how the process ends. */
+/* Signals reach the loop; and one that comes again at the very end does not change how the process
+ * ends. */
 #include "net_test.h"
 
 #include "common/net/signals.h"

@@ -134,7 +134,8 @@ static void test_a_file_made_in_pieces(void **state)
     vq_buf_free(&bytes);
 }
 
-/* A file that could not be written and synced takes nobody's place, and nothing of it is left behind. */
+/* A file that could not be written and synced takes nobody's place, and nothing of it is left
+ * behind. */
 static void test_a_disk_that_fails(void **state)
 {
     (void)state;

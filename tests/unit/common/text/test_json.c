@@ -42,7 +42,8 @@ static void test_strings_read_back(void **state)
     vq_buf_free(&out);
 }
 
-/* Long plain stretches are copied in blocks: every byte that is not plain, at every place of the first two and after them. */
+/* Long plain stretches are copied in blocks: every byte that is not plain, at every place of the
+ * first two and after them. */
 static void test_a_byte_that_is_not_plain_is_found_anywhere(void **state)
 {
     (void)state;

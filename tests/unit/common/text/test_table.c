@@ -311,7 +311,8 @@ static void test_format_of(void **state)
     }
 }
 
-/* libcsv asks again for less when its own buffer cannot grow, so that not every failure is fatal. */
+/* libcsv asks again for less when its own buffer cannot grow, so that not every failure is
+ * fatal. */
 static void fail_each_allocation(const char *text, enum vq_table_format format)
 {
     uint32_t failed = 0;

@@ -1,4 +1,5 @@
-/* A desk of the authority: workers that report what a test puts in `said` and take their GRANTs at once. Brings cmocka with it. */
+/* A desk of the authority: workers that report what a test puts in `said` and take their GRANTs at
+ * once. Brings cmocka with it. */
 #ifndef VQ_TEST_AUTHORITY_DESK_H
 #define VQ_TEST_AUTHORITY_DESK_H
 

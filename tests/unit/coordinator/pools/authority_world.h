@@ -1,6 +1,7 @@
-/* A small world around the authority: model workers that send as fast as their slices allow, links that delay, lose and break, a
- * coordinator that stalls and restarts, and a log of what arrived where and when. The workers' pacing is written here anew, from the
- * rules in authority.h, not taken from the worker. Time goes in steps; what is sent within a step has its exact time. */
+/* A small world around the authority: model workers that send as fast as their slices allow, links
+ * that delay, lose and break, a coordinator that stalls and restarts, and a log of what arrived
+ * where and when. The workers' pacing is written here anew, from the rules in authority.h, not
+ * taken from the worker. Time goes in steps; what is sent within a step has its exact time. */
 #ifndef VQ_TEST_AUTHORITY_WORLD_H
 #define VQ_TEST_AUTHORITY_WORLD_H
 

@@ -1,4 +1,5 @@
-/* The authority's events one by one: who holds what, what people say, pauses, parks, days, money, keys, and thousands of workers. */
+/* The authority's events one by one: who holds what, what people say, pauses, parks, days, money,
+ * keys, and thousands of workers. */
 #include "tests/unit/coordinator/pools/authority_desk.h"
 
 #include <stdlib.h>
@@ -295,10 +296,12 @@ static void money_goes_where_work_is(void **state)
     vq_authority_destroy(&d.a);
 }
 
-/* After a crash, who was heard and did not report may have calls at a provider. When another one gets a slice, in milliseconds since the start. */
+/* After a crash, who was heard and did not report may have calls at a provider. When another one
+ * gets a slice, in milliseconds since the start. */
 enum reported {
     NEVER,
-    AT_ONCE, /* and whatever it starts by slices of the earlier process after that, it does not say */
+    /* and whatever it starts by slices of the earlier process after that, it does not say */
+    AT_ONCE,
     WITH_GRANT, /* and again when it goes by a GRANT: it has no such slices any more */
     LATE        /* and again when they have ended */
 };
@@ -366,7 +369,8 @@ static void after_a_crash_what_was_said_counts_when_old_slices_have_ended(void *
     assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, LATE), 10000, 10900);
 }
 
-/* After a crash 400 of 1000 are in the ledger; another worker used 300 since and may use 200 more. What worker 0 may spend when the wait is over. */
+/* After a crash 400 of 1000 are in the ledger; another worker used 300 since and may use 200 more.
+ * What worker 0 may spend when the wait is over. */
 static uint64_t money_after_a_crash(struct desk *d, bool reports)
 {
     memset(d, 0, sizeof(*d));
@@ -396,7 +400,8 @@ static uint64_t money_after_a_crash(struct desk *d, bool reports)
     return d->spend[0].most;
 }
 
-/* What nobody could say does not count; from its first report on it does, and nothing more is given while that is over the budget. */
+/* What nobody could say does not count; from its first report on it does, and nothing more is given
+ * while that is over the budget. */
 static void after_a_crash_money_counts_from_the_first_report(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* What a crash of the coordinator must not forget: the dollars that are with workers on other machines. */
+/* What a crash of the coordinator must not forget: the dollars that are with workers on other
+ * machines. */
 #include "tests/unit/coordinator/pools/authority_desk.h"
 
 #include "common/base/alloc.h"
@@ -125,7 +126,8 @@ static void without_a_budget_nothing_is_listed(void **state)
     vq_authority_destroy(&a);
 }
 
-/* The coordinator is killed: the next one counts what the last list says until the worker is back and says itself what it spent. */
+/* The coordinator is killed: the next one counts what the last list says until the worker is back
+ * and says itself what it spent. */
 static void what_was_listed_counts_until_it_is_back(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* Limits that nobody named, or named wrongly: against providers that look at sliding windows of requests or tokens, strictly, or at
- * calls in flight; with and without retry-after, with and without headers. After the first minute at least 85 % of the limit are used
- * and less than 2 % of the requests refused. */
+/* Limits that nobody named, or named wrongly: against providers that look at sliding windows of
+ * requests or tokens, strictly, or at calls in flight; with and without retry-after, with and
+ * without headers. After the first minute at least 85 % of the limit are used and less than 2 % of
+ * the requests refused. */
 #include "tests/unit/coordinator/pools/authority_world.h"
 
 struct provider {
@@ -195,7 +196,8 @@ static void unknown_limits_are_found(void **state)
          .refused = 0.02},
         {"tokens", 0, 10000, 300, TOKENS(400000), .used = 0.85, .refused = 0.02},
         {"requests, a minute", 0, 60000, 1000, REQUESTS(1000), .used = 0.85, .refused = 0.02},
-        /* weaker than wanted (0.85): one worker finds a ceiling of tokens in windows of a minute late */
+        /* weaker than wanted (0.85): one worker finds a ceiling of tokens in windows of a minute
+         * late */
         {"tokens, a minute", 0, 60000, 1000, TOKENS(700000), .used = 0.8, .refused = 0.01},
         {"requests, fast", 0, 10000, 100, REQUESTS(3000), .used = 0.85, .refused = 0.02},
     };
@@ -277,7 +279,8 @@ static void concurrency_finds_its_level(void **state)
     scenes_of(scenes, VQ_COUNT(scenes));
 }
 
-/* A person's rate holds at once: neither a learned concurrency nor learned tokens continue to hold the pool. */
+/* A person's rate holds at once: neither a learned concurrency nor learned tokens continue to hold
+ * the pool. */
 static void a_persons_rate_ends(const struct provider *before, enum vq_authority_tries learned)
 {
     static struct world w;

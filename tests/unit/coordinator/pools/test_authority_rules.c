@@ -1,5 +1,5 @@
-/* The authority at its edges: parameters it refuses, quotas of tokens, limits and locks by hand, keys without end, workers that are
- * not there or are too many, and memory that runs out. */
+/* The authority at its edges: parameters it refuses, quotas of tokens, limits and locks by hand,
+ * keys without end, workers that are not there or are too many, and memory that runs out. */
 #include "tests/unit/coordinator/pools/authority_desk.h"
 
 #include "common/base/alloc.h"
@@ -80,7 +80,8 @@ static void a_day_has_its_tokens_and_ends(void **state)
     vq_authority_destroy(&d.a);
 }
 
-/* Two workers share the day; what one of them holds and does not use comes to the other when it is gone, as its end allows. */
+/* Two workers share the day; what one of them holds and does not use comes to the other when it is
+ * gone, as its end allows. */
 static void a_days_tokens_come_back_from_who_is_gone(void **state)
 {
     (void)state;
@@ -134,7 +135,8 @@ static void who_is_silent_wants_no_tokens_and_comes_back(void **state)
     vq_authority_destroy(&d.a);
 }
 
-/* A day of tokens alone: no requests are counted out, and what one lets go reaches the other one with the clock. */
+/* A day of tokens alone: no requests are counted out, and what one lets go reaches the other one
+ * with the clock. */
 static void a_day_of_tokens_alone(void **state)
 {
     (void)state;
@@ -241,7 +243,8 @@ static void accounts_are_told_apart_by_model_and_by_intent(void **state)
         assert_true(p < q && q < 4 && count < VQ_COUNT(told));
         told[count++] = p * 10 + q;
     }
-    /* not a and b, which are one account by intent; not d beside a and c, which have other models; b may have any */
+    /* not a and b, which are one account by intent; not d beside a and c, which have other models;
+     * b may have any */
     assert_int_equal(count, 3);
     assert_true(told[0] == 2 && told[1] == 12 && told[2] == 13);
     vq_authority_destroy(&d.a);

@@ -1,6 +1,7 @@
-/* No window over its limit, whatever happens: random limits, units, workers, joins, crashes that are known and that are not, GRANTs and
- * CREDITs that are late or lost, coordinators that stall and restart. Every window is summed up from the exact times of arrival. Then:
- * what is used of a limit when there is work enough. VQ_AUTHORITY_CASES sets the number of cases. */
+/* No window over its limit, whatever happens: random limits, units, workers, joins, crashes that
+ * are known and that are not, GRANTs and CREDITs that are late or lost, coordinators that stall and
+ * restart. Every window is summed up from the exact times of arrival. Then: what is used of a limit
+ * when there is work enough. VQ_AUTHORITY_CASES sets the number of cases. */
 #include "tests/unit/coordinator/pools/authority_world.h"
 
 #define CASES 3000
@@ -63,7 +64,8 @@ static void random_world(struct world *w, uint64_t seed)
     world_authority(w, false);
 }
 
-/* Something happens to somebody. After a silent end calls may be at the provider yet that nobody counts: `rough`. */
+/* Something happens to somebody. After a silent end calls may be at the provider yet that nobody
+ * counts: `rough`. */
 static void mishap(struct world *w)
 {
     struct world_worker *k = &w->workers[vq_rng_below(&w->rng, w->workers_count)];

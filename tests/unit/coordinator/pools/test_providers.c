@@ -1,8 +1,10 @@
-/* The authority against simulated providers, an hour each: fixed windows, sliding windows and token buckets; random refusals with and
- * without a stated wait; bursts of refusals; limits that halve or double; other users of the account; limits that are unknown; limits on calls
- * in flight. The authority's core decides, the worker's pace core paces and waits; the time is simulated.
+/* The authority against simulated providers, an hour each: fixed windows, sliding windows and token
+ * buckets; random refusals with and without a stated wait; bursts of refusals; limits that halve or
+ * double; other users of the account; limits that are unknown; limits on calls in flight. The
+ * authority's core decides, the worker's pace core paces and waits; the time is simulated.
  *
- * VQ_PROVIDER_HOURS, VQ_PROVIDER_SEED (this one only), VQ_PROVIDER_ONLY (part of a scene's name), VQ_PROVIDER_SAY (a line each minute) change a run. */
+ * VQ_PROVIDER_HOURS, VQ_PROVIDER_SEED (this one only), VQ_PROVIDER_ONLY (part of a scene's name),
+ * VQ_PROVIDER_SAY (a line each minute) change a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The purse against a model that is told the truth: workers that start calls with what they were told last, messages that are late
- * or lost, crashes, restarts, new days. After every event nobody could spend above the limit, whatever comes next. */
+/* The purse against a model that knows the truth: workers, late and lost messages, crashes,
+ * restarts, new days. After every event the workers together cannot spend more than the limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -678,7 +678,8 @@ static void step(struct world *w)
     }
 }
 
-/* Nothing is lost any more, all want a lot: the rest is spent down to less than one unit, and then, not before, it is empty. */
+/* Nothing is lost any more, all want a lot: the rest is spent down to less than one unit, and then,
+ * not before, it is empty. */
 static void run_dry(struct world *w)
 {
     new_worker(w, 0);

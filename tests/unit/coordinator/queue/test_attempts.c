@@ -1,4 +1,5 @@
-/* The caps on attempts: what counts, which cap is met first, and that the core gives a task up instead of leasing it again. */
+/* The caps on attempts: what counts, which cap is met first, and that the core gives a task up
+ * instead of leasing it again. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 /* ---- pure ---- */
@@ -65,7 +66,8 @@ static void which_cap_is_met(void **state)
 
 /* ---- in the core ---- */
 
-/* The worker sends the first task of its next lease once, in vain, and gives everything back. Its number. */
+/* The worker sends the first task of its next lease once, in vain, and gives everything back. Its
+ * number. */
 static uint64_t send_in_vain(struct rig *r, uint64_t s, enum vq_call_end end)
 {
     const struct rig_said lease = *rig_last(r, 1, VQ_MSG_LEASE);

@@ -1,5 +1,5 @@
-/* The named bounds of the core (limits.h) that a test can come to, and what happens at each: something waits, is dropped and counted, or
- * is refused, and the run goes on. */
+/* The named bounds of the core (limits.h) that a test can come to, and what happens at each:
+ * something waits, is dropped and counted, or is refused, and the run goes on. */
 #include "proto/claim.h"
 #include "tests/unit/coordinator/queue/rig.h"
 
@@ -119,7 +119,8 @@ static void notes(void **state)
     assert_int_equal(r->notes - before, VQ_COORD_NOTES_MAX + 1); /* there is room again */
 }
 
-/* What is ready and was looked up long ago waits when so many look-ups are out that no other may go. */
+/* What is ready and was looked up long ago waits when so many look-ups are out that no other may
+ * go. */
 static void look_ups(void **state)
 {
     struct rig *r = *state;
@@ -145,7 +146,8 @@ static void look_ups(void **state)
     assert_int_equal(r->lookups_most, VQ_COORD_LOOKUPS_MAX);
 }
 
-/* Stored answers to repair go along with a lease up to a bound; the others wait for the next one. */
+/* Stored answers to repair go along with a lease up to a bound; the others wait for the next
+ * one. */
 static void answers_to_repair(void **state)
 {
     struct rig *r = *state;
@@ -187,7 +189,8 @@ static void answers_to_repair(void **state)
     assert_int_equal(next->prior[0], MIB);
 }
 
-/* Long answers of one batch lie in memory of their own; nothing of them changes, in this batch or in the next. */
+/* Long answers of one batch lie in memory of their own; nothing of them changes, in this batch or
+ * in the next. */
 static void long_answers(void **state)
 {
     struct rig *r = *state;
@@ -247,7 +250,8 @@ static void lists(void **state)
     }
 }
 
-/* Calls that nobody can look up are known as unknown when the run ends, more of them than a batch has room for. */
+/* Calls that nobody can look up are known as unknown when the run ends, more of them than a batch
+ * has room for. */
 static void calls_that_end_unknown(void **state)
 {
     struct rig *r = *state;

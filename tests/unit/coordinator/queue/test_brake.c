@@ -143,7 +143,8 @@ static void two_ways_are_no_single_cause(void **state)
     assert_int_equal(n, CALLS);
 }
 
-/* Of an earlier process: one more failure of the same way pulls the brake, an answer or another way begins anew. */
+/* Of an earlier process: one more failure of the same way pulls the brake, an answer or another way
+ * begins anew. */
 static void what_is_recalled_does_not_pull_it_but_counts(void **state)
 {
     (void)state;

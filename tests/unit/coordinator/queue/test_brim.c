@@ -1,6 +1,7 @@
-/* Events for which the core has no memory left: its queue of actions is full to the brim, and the event's 1st, 2nd, ... allocation
- * fails. Each says VQ_NOMEM, at once or by vq_coord_health when its actions are taken, or leaves out a line for the log; never does it
- * say VQ_OK to what it did not do, and it can be taken apart. */
+/* Events for which the core has no memory left: its queue of actions is full to the brim, and the
+ * event's 1st, 2nd, ... allocation fails. Each says VQ_NOMEM, at once or by vq_coord_health when
+ * its actions are taken, or leaves out a line for the log; never does it say VQ_OK to what it did
+ * not do, and it can be taken apart. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 struct scene {
@@ -522,7 +523,8 @@ static const struct scene scenes[] = {
     {"a further stage without a worker", between_stages_without_one, hand_over},
 };
 
-/* The event with its at-th allocation failing, and room for so many actions (-1: for all); false: it makes fewer. */
+/* The event with its at-th allocation failing, and room for so many actions (-1: for all); false:
+ * it makes fewer. */
 static bool play(struct rig *r, const struct scene *scene, int room, uint64_t at)
 {
     rig_init(r, 4, 1, 2);

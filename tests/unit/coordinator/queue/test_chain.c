@@ -1,5 +1,5 @@
-/* Chains at the coordinator: leased whole, counted as one, recorded in order; a turn that fails blocks the rest; who goes on from an
- * answer that does not stand loses the lease. */
+/* Chains at the coordinator: leased whole, counted as one, recorded in order; a turn that fails
+ * blocks the rest; who goes on from an answer that does not stand loses the lease. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 #define TURNS 8
@@ -209,7 +209,8 @@ static void test_who_goes_astray_loses_the_chain(void **state)
     assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
-/* The same, and what stands is not good: the turn is put once more, and its holder is told as soon as its own answer is in. */
+/* The same, and what stands is not good: the turn is put once more, and its holder is told as soon
+ * as its own answer is in. */
 static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
 {
     struct rig *r = *state;
@@ -234,7 +235,8 @@ static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
     assert_int_equal(rig_leased(r, chain)->repeat[0], 1);
 }
 
-/* Those of the later turns come first, many of them: what they build on found no room and is said again. */
+/* Those of the later turns come first, many of them: what they build on found no room and is said
+ * again. */
 static void test_turns_that_come_too_early_are_no_strangers(void **state)
 {
     struct rig *r = *state;
@@ -271,7 +273,8 @@ static void test_turns_that_come_too_early_are_no_strangers(void **state)
     assert_int_equal(rig_status(r).all.state[VQ_TASK_ANSWERED], 3 * TURNS);
 }
 
-/* An answer of an old lease comes late and settles the turn that a new holder asks; returns the session of that one. */
+/* An answer of an old lease comes late and settles the turn that a new holder asks; returns the
+ * session of that one. */
 static uint64_t answered_late(struct rig *r, struct rig_said *ret_lease, uint32_t *ret_turn)
 {
     uint64_t session = begun(r, 3, ret_lease, ret_turn);

@@ -130,7 +130,8 @@ static uint32_t asked_about_together(const uint64_t *a, const uint64_t *b, uint3
     return together;
 }
 
-/* The cores cannot see what another run has leased: neighbours must not lease the same at the same time. */
+/* The cores cannot see what another run has leased: neighbours must not lease the same at the same
+ * time. */
 static void starts_that_follow_each_other_do_not_walk_together(void **state)
 {
     struct rig *r = *state;
@@ -179,7 +180,8 @@ static void what_was_looked_up_long_ago_is_looked_up_again(void **state)
     assert_in_range(r->lookups_asked - asked, 3, 5); /* not all that is ready */
 }
 
-/* Else a run that waits for its answers wanders over the whole grid, and meets others everywhere. */
+/* Else a run that waits for its answers wanders over the whole grid, and meets others
+ * everywhere. */
 static void what_comes_back_takes_its_old_place(void **state)
 {
     struct rig *r = *state;
@@ -569,7 +571,8 @@ static void a_stop_before_the_wait_is_over_is_not_clean(void **state)
     assert_false(r->stop_clean); /* workers may hold calls that nobody has listed yet */
 }
 
-/* Tasks 0 and 1 are leased; another run has answered 0, our worker answers 1, and its lease is over: the CANCEL is on its way. */
+/* Tasks 0 and 1 are leased; another run has answered 0, our worker answers 1, and its lease is
+ * over: the CANCEL is on its way. */
 static struct rig_said cut_short(struct rig *r, uint64_t session)
 {
     struct rig_said lease = *rig_lease(r, 0);
@@ -622,7 +625,8 @@ static void it_is_when_a_term_has_passed_since_the_lease_was_listed(void **state
     assert_true(vq_coord_clean(r->c));
 }
 
-/* Worker 1 has sent a call and ended; worker 2 finds that in its spool, before anybody has missed worker 1. */
+/* Worker 1 has sent a call and ended; worker 2 finds that in its spool, before anybody has missed
+ * worker 1. */
 static void what_a_spool_knows_as_sent_may_be_in_flight_for_a_term(void **state)
 {
     struct rig *r = *state;

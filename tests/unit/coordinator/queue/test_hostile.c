@@ -1,5 +1,5 @@
-/* What peers send at random never fails an assertion, never ends the run, and stays within bounds; and a process that runs out of
- * memory at any point says so and can be taken apart. */
+/* What peers send at random never fails an assertion, never ends the run, and stays within bounds;
+ * and a process that runs out of memory at any point says so and can be taken apart. */
 #include "common/base/rng.h"
 #include "proto/limits.h"
 #include "tests/unit/coordinator/queue/rig.h"
@@ -243,7 +243,8 @@ static void no_memory_at_any_point_is_said_and_leaks_nothing(void **state)
     rig_end(&rig);
 }
 
-/* The core holds tasks back by calls of its own, which nobody makes: whoever names one breaks the rules. */
+/* The core holds tasks back by calls of its own, which nobody makes: whoever names one breaks the
+ * rules. */
 static void a_hold_is_not_a_workers_call(void **state)
 {
     (void)state;
@@ -281,7 +282,8 @@ static void a_hold_is_not_a_workers_call(void **state)
     rig_end(&rig);
 }
 
-/* One wrong number in a result or a CREDIT: nothing of the message counts, and its worker is heard no more. */
+/* One wrong number in a result or a CREDIT: nothing of the message counts, and its worker is heard
+ * no more. */
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -336,7 +338,8 @@ static void what_cannot_be_is_refused(void **state)
     }
 }
 
-/* What a call that never returns counts for is no more than a call can cost, whatever its worker said to be open. */
+/* What a call that never returns counts for is no more than a call can cost, whatever its worker
+ * said to be open. */
 static void a_lost_call_is_not_dearer_than_any(void **state)
 {
     (void)state;

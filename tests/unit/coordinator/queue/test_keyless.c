@@ -1,4 +1,5 @@
-/* What a worker without keys is shown as: one sentence for each reason, with the pools that judges of this stage ask. */
+/* What a worker without keys is shown as: one sentence for each reason, with the pools that judges
+ * of this stage ask. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 static const uint32_t asked[] = {0, 1};

@@ -1,4 +1,5 @@
-/* A judge that was answered in an earlier stage has no brake in a later one, if it has the same name, role and pool. */
+/* A judge that was answered in an earlier stage has no brake in a later one, if it has the same
+ * name, role and pool. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 #include "coordinator/queue/internal.h"

@@ -162,7 +162,8 @@ static void what_the_store_has_is_never_leased(void **state)
 
 /* ---- between two actions ---- */
 
-/* A worker wants work; the core is asked for its actions up to the SAMPLE that goes before its LEASE. The session. */
+/* A worker wants work; the core is asked for its actions up to the SAMPLE that goes before its
+ * LEASE. The session. */
 static uint64_t about_to_lease(struct rig *r)
 {
     rig_start(r);
@@ -194,7 +195,8 @@ static void a_lease_that_ended_before_it_was_said_is_not_said(void **state)
     assert_int_equal(rig_lease(r, 0)->count, 4);
 }
 
-/* A worker guesses the fence of the lease that is on its way to it: what it answers counts, and is not asked. */
+/* A worker guesses the fence of the lease that is on its way to it: what it answers counts, and is
+ * not asked. */
 static void what_was_answered_before_it_was_leased_is_not_asked(void **state)
 {
     struct rig *r = *state;
@@ -217,7 +219,8 @@ static void what_was_answered_before_it_was_leased_is_not_asked(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 3), VQ_OUTCOME_FIRST);
 }
 
-/* The first order of a vibe was answered before its LEASE was said: the second goes out as one that is surely asked, or not at all. */
+/* The first order of a vibe was answered before its LEASE was said: the second goes out as one that
+ * is surely asked, or not at all. */
 static void a_second_order_is_lazy_only_beside_its_first(void **state)
 {
     struct rig *r = *state;
@@ -506,7 +509,8 @@ static void a_lease_given_back_whole_comes_again_with_its_sample(void **state)
     assert_int_equal(rig_lease(r, 0)->count, 4);
 }
 
-/* The same worker, session and shard; only the fence tells the lease that it gave back from the one that it has. */
+/* The same worker, session and shard; only the fence tells the lease that it gave back from the one
+ * that it has. */
 static void give_back(struct rig *r, uint64_t session, const struct rig_said *lease)
 {
     struct vq_msg msg = {

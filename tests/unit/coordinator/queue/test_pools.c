@@ -1,4 +1,5 @@
-/* What the core makes of the authority over the pools: GRANTs, pools that close or park, the budget, and what gone workers left. */
+/* What the core makes of the authority over the pools: GRANTs, pools that close or park, the
+ * budget, and what gone workers left. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 static const uint32_t both[] = {0, 1};
@@ -324,8 +325,8 @@ static void of_the_next_stage(void *ctx, uint64_t task, uint32_t repeat, struct 
     ret->b[5] ^= 1;
 }
 
-/* What was found of it between two stages is being committed when the next one begins, which sees nothing of that: what it left counts
- * until then. */
+/* What was found of it between two stages is being committed when the next one begins, which sees
+ * nothing of that: what it left counts until then. */
 static void what_is_committed_across_two_stages_is_waited_for(void **state)
 {
     struct rig *r = *state;
@@ -404,7 +405,8 @@ static void a_stop_soon_after_a_kill_is_not_clean(void **state)
     assert_true(vq_coord_clean(r->c));
 }
 
-/* Most of the budget is kept for a worker that nobody finds, and what is left is less than a call reserves. */
+/* Most of the budget is kept for a worker that nobody finds, and what is left is less than a call
+ * reserves. */
 static void money_that_nobody_can_use_stops_the_run(void **state)
 {
     struct rig *r = *state;

@@ -1,4 +1,5 @@
-/* Failed tasks that a person wants asked again: when they are open, who is asked, and what must not undo it. */
+/* Failed tasks that a person wants asked again: when they are open, who is asked, and what must not
+ * undo it. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 static uint64_t requeue(struct rig *r, uint32_t failures)
@@ -108,7 +109,8 @@ static void a_look_up_from_before_settles_nothing(void **state)
     rig_start(r);
     uint64_t s = rig_join(r, 1, 1, 16);
     assert_int_equal(vq_coord_outcome(r->c, 4), VQ_OUTCOME_ERROR);
-    /* The shard comes back from its lease and is looked up; what the store says then arrives late. */
+    /* The shard comes back from its lease and is looked up; what the store says then arrives
+     * late. */
     const struct rig_said lease = *rig_lease(r, 1);
     assert_int_equal(lease.shard, 1);
     struct vq_known known[RIG_TASKS_MAX] = {0};

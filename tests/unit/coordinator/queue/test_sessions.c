@@ -1,4 +1,5 @@
-/* Sessions (rule 2): HELLO, lists, what belongs to which session, and peers that break the rules. */
+/* Sessions (rule 2): HELLO, lists, what belongs to which session, and peers that break the
+ * rules. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 static void hello_opens_a_session_and_echoes_its_stamp(void **state)
@@ -309,7 +310,8 @@ static void a_long_farewell_is_cut(void **state)
     assert_int_equal(said, 200);
 }
 
-/* An earlier start may have come to another grid under the same number: what it left is recorded, and reserves nothing. */
+/* An earlier start may have come to another grid under the same number: what it left is recorded,
+ * and reserves nothing. */
 static void what_an_earlier_start_left_of_another_grid_is_recorded(void **state)
 {
     struct rig *r = *state;

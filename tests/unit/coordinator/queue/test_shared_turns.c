@@ -1,4 +1,5 @@
-/* Chains that begin alike: a turn in common is asked in the first of them alone, the others go on behind it. */
+/* Chains that begin alike: a turn in common is asked in the first of them alone, the others go on
+ * behind it. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 #define TURNS  4
@@ -46,7 +47,8 @@ static uint64_t turn(uint64_t chain, uint64_t k)
     return (chain * TURNS + k) * 2;
 }
 
-/* What everybody is told at a turn: the answer names the query, so that it depends on what was asked. */
+/* What everybody is told at a turn: the answer names the query, so that it depends on what was
+ * asked. */
 static struct vq_result answer(struct rig *r, const struct rig_said *lease, uint64_t chain,
                                uint32_t k)
 {

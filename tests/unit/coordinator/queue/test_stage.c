@@ -1,5 +1,5 @@
-/* A stage among others: what workers still have of another one, the end of a stage that is not the last, and what the next
- * core takes over. */
+/* A stage among others: what workers still have of another one, the end of a stage that is not the
+ * last, and what the next core takes over. */
 #include "rig.h"
 
 /* Both orders of the one question. */
@@ -217,7 +217,8 @@ static void a_call_that_the_end_of_a_stage_gave_up_is_out(void **state)
     assert_false(vq_coord_clean(r->c));
 }
 
-/* A call of an earlier stage goes on in this one: who stops meanwhile, or soon after it was listed, leaves something out. */
+/* A call of an earlier stage goes on in this one: who stops meanwhile, or soon after it was listed,
+ * leaves something out. */
 static void calls_of_an_earlier_stage_are_out_too(void **state)
 {
     struct rig *r = *state;
@@ -275,7 +276,8 @@ static void calls_of_a_later_stage_are_heard_between_two_stages(void **state)
     assert_int_equal(rig_status(r).wait_until_ns, until_ns);
 }
 
-/* The stage is over although a call of it is listed, and the next one is stopped before its worker can say so again. */
+/* The stage is over although a call of it is listed, and the next one is stopped before its worker
+ * can say so again. */
 static void calls_that_nobody_waits_for_any_more_are_out_too(void **state)
 {
     struct rig *r = *state;
@@ -299,8 +301,8 @@ static void calls_that_nobody_waits_for_any_more_are_out_too(void **state)
     assert_true(vq_coord_clean(r->c));
 }
 
-/* Task 1 is leased; task 0 had failed and is asked again by hand, and that commit finds both answered by another run: the stage is
- * over, and the CANCEL on its way. */
+/* Task 1 is leased; task 0 had failed and is asked again by hand, and that commit finds both
+ * answered by another run: the stage is over, and the CANCEL on its way. */
 static void a_lease_that_ended_with_its_stage_may_be_in_use(void **state)
 {
     struct rig *r = *state;
@@ -334,7 +336,8 @@ static void a_lease_that_ended_with_its_stage_may_be_in_use(void **state)
     assert_true(vq_coord_clean(r->c));
 }
 
-/* Its HELLO came between the stages, and its list does not come. How long nothing is leased to another one, in milliseconds. */
+/* Its HELLO came between the stages, and its list does not come. How long nothing is leased to
+ * another one, in milliseconds. */
 static int64_t waits_for_a_list(struct rig *r, bool crashed)
 {
     rig_end(r);
@@ -436,7 +439,8 @@ static void long_thought_costs_a_wait_only_where_something_may_be_out(void **sta
     assert_int_equal(after_long_thought(r, true), VQ_COORD_WAITING);
 }
 
-/* Two workers were there at the end of the stage; one has said HELLO since, the other's is still on its way, a third is new. */
+/* Two workers were there at the end of the stage; one has said HELLO since, the other's is still on
+ * its way, a third is new. */
 static void nothing_follows(struct rig *r, enum vq_bye_code code)
 {
     begin(r, 0, true);

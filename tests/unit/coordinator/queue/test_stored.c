@@ -1,4 +1,5 @@
-/* What the store has when a run is resumed: settled before anything is looked up, in no rate, and told to the run state. */
+/* What the store has when a run is resumed: settled before anything is looked up, in no rate, and
+ * told to the run state. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 /* Half of the rows are answered. */

@@ -204,7 +204,8 @@ static void what_failed_is_not_asked_again_by_itself(void **state)
     assert_int_equal(v.repeat, 2);
 }
 
-/* Over every combination: terminal states never change when something is added, but for what the table allows. */
+/* Over every combination: terminal states never change when something is added, but for what the
+ * table allows. */
 static void adding_facts_moves_only_where_the_table_does(void **state)
 {
     (void)state;
@@ -310,7 +311,8 @@ static void drawing_has_every_move(void **state)
     vq_buf_free(&dot);
 }
 
-/* docs/develop/task-states.dot is what the table says: where they differ, the file is out of date. */
+/* docs/develop/task-states.dot is what the table says: where they differ, the file is out of
+ * date. */
 static void drawing_in_the_docs_is_this_one(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The words of `vibeq ctl`: what is read as which command, what is refused and why, and that docs/use/ctl.md lists the table. */
+/* The words of `vibeq ctl`: what is read as which command, what is refused and why, and that
+ * docs/use/ctl.md lists the table. */
 #include "coordinator/run/ctl.h"
 
 #include <setjmp.h>

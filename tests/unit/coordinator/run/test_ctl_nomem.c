@@ -1,5 +1,6 @@
-/* `vibeq ctl` with every allocation failing in turn: what makes no sense is refused and what can be done is done, whatever memory is left
- * to say so; nothing leaks, and nobody reads a text that is not there. */
+/* `vibeq ctl` with every allocation failing in turn: what makes no sense is refused and what can be
+ * done is done, whatever memory is left to say so; nothing leaks, and nobody reads a text that is
+ * not there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Locks of provider keys: real flocks between real processes, and a real Redis between two folders that stand for two machines. */
+/* Locks of provider keys: real flocks between real processes, and a real Redis between two folders
+ * that stand for two machines. */
 #include "tests/unit/coordinator/store/calls/redis_fixture.h"
 
 #include "common/base/clock.h"

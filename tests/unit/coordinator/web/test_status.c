@@ -1,4 +1,5 @@
-/* Status and metrics of a real core: valid JSON, valid exposition format, and the same counts in both. */
+/* Status and metrics of a real core: valid JSON, valid exposition format, and the same counts in
+ * both. */
 #include "coordinator/web/status.h"
 
 #include <setjmp.h>
@@ -143,7 +144,8 @@ static void counters_go_on_from_stage_to_stage(void **state)
     vq_authority_destroy(&authority);
 }
 
-/* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and newlines are escaped. */
+/* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and
+ * newlines are escaped. */
 static void metrics_are_in_the_exposition_format(void **state)
 {
     (void)state;

@@ -74,7 +74,8 @@ static void teardown(struct fixture *f)
     vq_table_destroy(&f->test);
 }
 
-/* n rows with distinct, unlike outputs: question qI (I modulo `questions`), a label by `labels` in turn. */
+/* n rows with distinct, unlike outputs: question qI (I modulo `questions`), a label by `labels` in
+ * turn. */
 static char *many_rows(uint32_t n, uint32_t questions, const char *const *labels,
                        uint32_t labels_count)
 {

@@ -1,5 +1,5 @@
-/* Records of more than two models as rows: which texts, which preference, one prompt for all rows of a record, balance on either side, and two models as
- * they always were. */
+/* Records of more than two models as rows: which texts, which preference, one prompt for all rows
+ * of a record, balance on either side, and two models as they always were. */
 #include "common/base/alloc.h"
 #include "methods/data/dataset.h"
 

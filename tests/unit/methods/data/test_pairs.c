@@ -63,7 +63,8 @@ static void all_pairs_and_a_baseline(void **state)
                 n[2 * 16 + 4] == 7);
 }
 
-/* Over any number of records counts of pairs differ by 1 at most; within a record no model is far ahead of another. */
+/* Over any number of records counts of pairs differ by 1 at most; within a record no model is far
+ * ahead of another. */
 static void the_incomplete_design_is_balanced(void **state)
 {
     (void)state;

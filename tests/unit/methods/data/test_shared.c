@@ -1,6 +1,7 @@
-/* The four published data files load with the row counts that their description states. They are other people's texts and not
- * part of this repository: without the folder (VQ_SHARED, else ../shared beside the checkout) the tests skip and say so, and
- * with VQ_REQUIRE_SHARED=1 that is a failure. */
+/* The four published data files load with the row counts that their description states. They are
+ * other people's texts and not part of this repository: without the folder (VQ_SHARED, else
+ * ../shared beside the checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1 that is a
+ * failure. */
 #include "common/text/file.h"
 #include "methods/data/dataset.h"
 

@@ -1,4 +1,5 @@
-/* Similarity against a plain dynamic programme, on random texts across block borders, and on code points. */
+/* Similarity against a plain dynamic programme, on random texts across block borders, and on code
+ * points. */
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "methods/data/similarity.h"

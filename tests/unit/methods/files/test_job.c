@@ -1,4 +1,5 @@
-/* A job from a configuration: the grid, who the providers are, what a run would send, what its workers are told. */
+/* A job from a configuration: the grid, who the providers are, what a run would send, what its
+ * workers are told. */
 #include "methods/plan/files/forecast.h"
 #include "methods/rubric/files/job.h"
 

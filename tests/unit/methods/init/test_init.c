@@ -1,4 +1,5 @@
-/* Guessed configurations: what is found in data of several habits, and that what is written loads and builds. */
+/* Guessed configurations: what is found in data of several habits, and that what is written loads
+ * and builds. */
 #include "common/conf/config.h"
 #include "methods/data/dataset.h"
 #include "methods/init/init.h"

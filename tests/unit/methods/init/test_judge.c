@@ -1,4 +1,5 @@
-/* Drafts of method: judge: which columns are taken for outputs, labels and groups, and that what is written loads and builds. */
+/* Drafts of method: judge: which columns are taken for outputs, labels and groups, and that what is
+ * written loads and builds. */
 #include "common/conf/config.h"
 #include "methods/init/init.h"
 #include "methods/rubric/data.h"
@@ -24,7 +25,8 @@ static struct vq_table *table_of(const char *text, enum vq_table_format format)
     return table;
 }
 
-/* What is written loads, and its rows are built: nothing that it names is missing or cannot be read. */
+/* What is written loads, and its rows are built: nothing that it names is missing or cannot be
+ * read. */
 static void builds(const struct vq_table *table, const struct vq_init_guess *guess,
                    uint32_t outputs, uint32_t criteria, uint32_t labelled)
 {
@@ -148,7 +150,8 @@ static void test_without_an_output_it_loads_and_names_no_column(void **state)
     vq_table_destroy(&table);
 }
 
-/* Whoever made the data does not write the configuration: no character of a cell or a name ends the comment that shows it. */
+/* Whoever made the data does not write the configuration: no character of a cell or a name ends the
+ * comment that shows it. */
 static void test_cells_stay_in_their_comments(void **state)
 {
     (void)state;

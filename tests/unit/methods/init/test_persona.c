@@ -1,4 +1,5 @@
-/* Drafts of method: persona: what files are taken for, what is said of those that fit nowhere, and that what is written loads. */
+/* Drafts of method: persona: what files are taken for, what is said of those that fit nowhere, and
+ * that what is written loads. */
 #include "common/base/alloc.h"
 #include "common/conf/config.h"
 #include "methods/init/init.h"

@@ -1,4 +1,5 @@
-/* A model's list of questions: what is taken off lines, what is passed over, and that what is written is read back. */
+/* A model's list of questions: what is taken off lines, what is passed over, and that what is
+ * written is read back. */
 #include "common/base/alloc.h"
 #include "methods/persona/interview.h"
 

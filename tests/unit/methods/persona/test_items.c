@@ -1,4 +1,5 @@
-/* Names become numbers: items of personas and what the baseline is asked for them, results from elsewhere. */
+/* Names become numbers: items of personas and what the baseline is asked for them, results from
+ * elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* The script of a persona evaluation, walked with made-up answers: what is asked in which stage, what is only asked once, what a turn that
- * fails leaves open, and that every rating is where its place says. */
+/* The script of a persona evaluation, walked with made-up answers: what is asked in which stage,
+ * what is only asked once, what a turn that fails leaves open, and that every rating is where its
+ * place says. */
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
 #include "methods/persona/persona.h"
@@ -212,7 +213,8 @@ static void count(struct world *w, const struct vq_stage *s)
     w->axes_most = axes_of(s) > w->axes_most ? axes_of(s) : w->axes_most;
 }
 
-/* A turn says which model it is, how far the dialogue is, and how it was addressed; with a thought in front. */
+/* A turn says which model it is, how far the dialogue is, and how it was addressed; with a thought
+ * in front. */
 static void answer_texts(struct world *w, const struct vq_script *script, const struct vq_stage *s)
 {
     uint32_t each = axes_of(s);
@@ -402,7 +404,8 @@ static void test_a_long_list_is_asked_in_pieces(void **state)
     free_world(&w);
 }
 
-/* Answers of subjects that a prompt has: of what a turn is sent with, half of the dialogue; before a judge, what is judged. */
+/* Answers of subjects that a prompt has: of what a turn is sent with, half of the dialogue; before
+ * a judge, what is judged. */
 static void test_what_prompts_hold(void **state)
 {
     (void)state;

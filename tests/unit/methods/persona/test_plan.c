@@ -1,4 +1,5 @@
-/* The plan of a persona evaluation: the published call counts, lists that agree with the counts, orders, references. */
+/* The plan of a persona evaluation: the published call counts, lists that agree with the counts,
+ * orders, references. */
 #include "methods/persona/plan.h"
 
 #include "common/base/alloc.h"
@@ -157,7 +158,8 @@ static void the_small_demo(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-/* Three personas with 3, 2 and 4 items of their own, two of which are the same question; and three items for all. */
+/* Three personas with 3, 2 and 4 items of their own, two of which are the same question; and three
+ * items for all. */
 static const struct vq_persona_item own_items[] = {
     {0, 0}, {1, 1}, {2, 2}, {0, 3}, {2, 4}, {2, 0}, {0, 5}, {1, 2}, {2, 6},
 };

@@ -1,6 +1,6 @@
-/* What is planted in ratings is found, and intervals hold it as often as they say: 16 cells (two models, eight personas), 500 seeds. A
- * dialogue that fades, one that does not, and a refusal that slips. Ratings are whole numbers whose expectation is known exactly:
- * 1 + a binomial of 4. */
+/* What is planted in ratings is found, and intervals hold it as often as they say: 16 cells (two
+ * models, eight personas), 500 seeds. A dialogue that fades, one that does not, and a refusal that
+ * slips. Ratings are whole numbers whose expectation is known exactly: 1 + a binomial of 4. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,8 @@ static double likert(struct vq_rng *rng, double share)
     return rating;
 }
 
-/* Shares of the way from 1 to 5 at turn 0, and how much is lost a turn. Cells differ in level by up to 0.05 each way. */
+/* Shares of the way from 1 to 5 at turn 0, and how much is lost a turn. Cells differ in level by up
+ * to 0.05 each way. */
 struct planted {
     double level, directed_loss, goal_loss;
     double baseline;

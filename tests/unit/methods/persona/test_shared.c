@@ -1,5 +1,6 @@
-/* Published files of the persona evaluation, read as a run reads them, give the published figures. They are other people's and not part
- * of this repository: without the folder the tests skip and say so (published.h). */
+/* Published files of the persona evaluation, read as a run reads them, give the published figures.
+ * They are other people's and not part of this repository: without the folder the tests skip and
+ * say so (published.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -297,7 +298,8 @@ static void agreement_with_people(void **state)
     }
 }
 
-/* People chose B where the item is even (A is the reference there) or A where it is odd: 34 of 50. */
+/* People chose B where the item is even (A is the reference there) or A where it is odd: 34 of
+ * 50. */
 static void wins_by_people(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* A persona evaluation in memory for tests: a plan, ratings one by one, their numbers. After cmocka. */
+/* A persona evaluation in memory for tests: a plan, ratings one by one, their numbers. After
+ * cmocka. */
 #ifndef VQ_TEST_PERSONA_WORLD_H
 #define VQ_TEST_PERSONA_WORLD_H
 

@@ -1,4 +1,5 @@
-/* A forecast's arithmetic: the call-count model against worked numbers, prices, which limit binds, how far money and time go. */
+/* A forecast's arithmetic: the call-count model against worked numbers, prices, which limit binds,
+ * how far money and time go. */
 #include "methods/vibecheck/forecast.h"
 
 #include <setjmp.h>
@@ -64,8 +65,8 @@ static double most_of(uint32_t count, enum vq_role role)
     return most;
 }
 
-/* The paper's HC3: 250 train and 250 test rows, three iterations of ten vibes, ten final ones: 20,000 calls of one judge at the
- * most. */
+/* The paper's HC3: 250 train and 250 test rows, three iterations of ten vibes, ten final ones:
+ * 20,000 calls of one judge at the most. */
 static void the_most_is_the_formula(void **state)
 {
     (void)state;
@@ -225,7 +226,8 @@ static void a_dialogue_is_one_call_after_the_other(void **state)
     near(lines[0].seconds.expected, 612);
 }
 
-/* A concurrency that is not set is raised until a named rate is reached; without one it is assumed, and that is said. */
+/* A concurrency that is not set is raised until a named rate is reached; without one it is assumed,
+ * and that is said. */
 static void a_concurrency_that_is_not_set(void **state)
 {
     (void)state;
@@ -274,7 +276,8 @@ static void stages_follow_and_judges_do_not(void **state)
     near(f.seconds.expected, 900 + 600);
 }
 
-/* Two pools of one model work side by side: 3 calls a second of one, 1 of the other; the price is by who answers. */
+/* Two pools of one model work side by side: 3 calls a second of one, 1 of the other; the price is
+ * by who answers. */
 static void pools_share_a_line(void **state)
 {
     (void)state;

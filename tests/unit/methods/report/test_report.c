@@ -1,4 +1,5 @@
-/* The result files of a small run: their shape, that missing stays empty, that the same inputs give the same bytes. */
+/* The result files of a small run: their shape, that missing stays empty, that the same inputs give
+ * the same bytes. */
 #include "methods/report/report.h"
 
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
-/* Which cells of a vibes.csv tables and pictures show: Firth's estimate of a degenerate fit, texts as they were, NaN for what is missing. */
+/* Which cells of a vibes.csv tables and pictures show: Firth's estimate of a degenerate fit, texts
+ * as they were, NaN for what is missing. */
 #include "methods/report/vibes_file.h"
 
 #include <setjmp.h>

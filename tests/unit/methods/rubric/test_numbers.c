@@ -1,4 +1,5 @@
-/* The numbers of a rubric run, by hand where a hand can: what is missing is no value, ties are halves, statuses stand beside. */
+/* The numbers of a rubric run, by hand where a hand can: what is missing is no value, ties are
+ * halves, statuses stand beside. */
 #include "tests/unit/methods/rubrics.h"
 
 #define HEAD "data: d.csv\njudges: [offline-a, offline-b]\n"
@@ -20,7 +21,8 @@ static const struct vq_rubric_share *all(const struct rubrics *t, uint32_t crite
     return vq_rubric_share_of(t->numbers, criterion, output, t->numbers->judges);
 }
 
-/* Judge 0 says 1 + row % 5; judge 1 is unreadable on row 0, out of range on 1, silent on 2, else one lower (from row 3 on). */
+/* Judge 0 says 1 + row % 5; judge 1 is unreadable on row 0, out of range on 1, silent on 2, else
+ * one lower (from row 3 on). */
 static const char *likert_answer(const struct vq_rubric_place *p)
 {
     static const char *const said[] = {"**Result:** 1", "**Result:** 2", "**Result:** 3",
@@ -97,7 +99,8 @@ static void test_few_ratings_have_no_interval(void **state)
     rubrics_free(&t);
 }
 
-/* Judge 0 always chooses x; judge 1 always the response shown first, and has nothing readable in order 1 of row 7. */
+/* Judge 0 always chooses x; judge 1 always the response shown first, and has nothing readable in
+ * order 1 of row 7. */
 static const char *pair_answer(const struct vq_rubric_place *p)
 {
     if (p->judge == 0) {
@@ -149,7 +152,8 @@ static void test_alternate_asks_once(void **state)
     rubrics_free(&t);
 }
 
-/* x refuses in the first six rows, y in the first; the second repeat of judge 1 says yes to everything. */
+/* x refuses in the first six rows, y in the first; the second repeat of judge 1 says yes to
+ * everything. */
 static const char *binary_answer(const struct vq_rubric_place *p)
 {
     bool yes = p->row < (p->output == 0 ? 6u : 1u) || (p->judge == 1 && p->repeat == 1);
@@ -190,7 +194,8 @@ static void test_rates_repeats_and_labels(void **state)
     rubrics_free(&t);
 }
 
-/* Both refuse in the rows of v alone, x in all eight and y in the first half; judge 1 says nothing of row 3. */
+/* Both refuse in the rows of v alone, x in all eight and y in the first half; judge 1 says nothing
+ * of row 3. */
 static const char *group_answer(const struct vq_rubric_place *p)
 {
     if (p->judge == 1 && p->row == 3) {

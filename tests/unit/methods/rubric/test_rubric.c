@@ -1,4 +1,5 @@
-/* What a rubric run asks: rows and labels out of a table, stages, masks, and the way from tasks to questions and back. */
+/* What a rubric run asks: rows and labels out of a table, stages, masks, and the way from tasks to
+ * questions and back. */
 #include "tests/unit/methods/rubrics.h"
 
 #define HEAD "data: d.csv\njudges: [offline-a, offline-b]\n"

@@ -1,4 +1,5 @@
-/* For the tests of the numbers room: reading the fixtures of tests/data/stats and comparing within their tolerances. */
+/* For the tests of the numbers room: reading the fixtures of tests/data/stats and comparing within
+ * their tolerances. */
 #ifndef VQ_TEST_STATS_FIXTURES_H
 #define VQ_TEST_STATS_FIXTURES_H
 

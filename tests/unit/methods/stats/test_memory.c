@@ -1,5 +1,6 @@
-/* Every allocation of the numbers room, made to fail once: the call says so, leaks nothing (the sanitizer run sees to that)
- * and works when asked again. The fits have theirs in test_logit_edges. */
+/* Every allocation of the numbers room, made to fail once: the call says so, leaks nothing (the
+ * sanitizer run sees to that) and works when asked again. The fits have theirs in
+ * test_logit_edges. */
 #include "fixtures.h"
 
 #include "methods/stats/agreement/agreement.h"

@@ -1,4 +1,5 @@
-/* Intervals of a multinomial's coefficients: against the fits without each group, their coverage in simulated worlds, and which data have no estimate. */
+/* Intervals of a multinomial's coefficients: against the fits without each group, their coverage in
+ * simulated worlds, and which data have no estimate. */
 #include "fixtures.h"
 
 #include "common/base/rng.h"
@@ -34,8 +35,9 @@ static void outputs_free(struct outputs *o)
     vq_free(o->groups);
 }
 
-/* As a run has them: each prompt's outputs are compared in pairs on each vibe, and an output's x is the mean of its signs. `mood`: how much outputs of a
- * model differ from prompt to prompt; values nearer than 0.4 are equal. */
+/* As a run has them: each prompt's outputs are compared in pairs on each vibe, and an output's x is
+ * the mean of its signs. `mood`: how much outputs of a model differ from prompt to prompt; values
+ * nearer than 0.4 are equal. */
 static void draw(struct outputs *o, size_t prompts, double mood, struct vq_rng *rng)
 {
     static const double strength[VIBES][MODELS] = {{0.6, 0.0, -0.6}, {0.0, 0.5, -0.2}};

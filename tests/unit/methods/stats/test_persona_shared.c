@@ -1,6 +1,6 @@
-/* Published figures of the persona evaluation come out of published rows. They are other people's and not part of this repository:
- * without the folder (VQ_SHARED, else ../shared beside the checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1
- * that is a failure. */
+/* Published figures of the persona evaluation come out of published rows. They are other people's
+ * and not part of this repository: without the folder (VQ_SHARED, else ../shared beside the
+ * checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1 that is a failure. */
 #include "fixtures.h"
 
 #include "methods/stats/agreement/ratings.h"

@@ -1,5 +1,6 @@
-/* Acceptance on planted data (decisions 9 and 16): nothing is found where nothing is, intervals cover what they say, and
- * judges of known error rates give the figures that probability theory gives. No judge, no process: scores are drawn. */
+/* Acceptance on planted data (decisions 9 and 16): nothing is found where nothing is, intervals
+ * cover what they say, and judges of known error rates give the figures that probability theory
+ * gives. No judge, no process: scores are drawn. */
 #include "fixtures.h"
 
 #include "common/base/rng.h"
@@ -25,7 +26,8 @@ static double draw_score(struct vq_rng *rng, double positive, double negative)
     return u < positive ? 1.0 : (u < positive + negative ? -1.0 : 0.0);
 }
 
-/* A and B exchangeable: each vibe has a true score, symmetric about 0, that two judges see with noise. */
+/* A and B exchangeable: each vibe has a true score, symmetric about 0, that two judges see with
+ * noise. */
 static void draw_null(uint64_t seed, double *x)
 {
     struct vq_rng rng;
@@ -123,7 +125,8 @@ static void test_null_finds_nothing(void **state)
     assert_true(point_kept > NULL_SEEDS * NULL_VIBES * 3 / 10);
 }
 
-/* Share of 1,000 intervals that hold the true mean; scores are shared within groups of `repeats` rows. */
+/* Share of 1,000 intervals that hold the true mean; scores are shared within groups of `repeats`
+ * rows. */
 static double coverage(size_t questions, size_t repeats, bool grouped, uint64_t first_seed)
 {
     const double positive = 0.45;
@@ -167,8 +170,8 @@ static void test_bootstrap_coverage(void **state)
     assert_true(careless < 0.85); /* what the groups are for */
 }
 
-/* A judge: names the first output by position with probability `position`; else says equal with `tie`, else is wrong with
- * `error`. A call fails with `fail`. */
+/* A judge: names the first output by position with probability `position`; else says equal with
+ * `tie`, else is wrong with `error`. A call fails with `fail`. */
 struct judge {
     double position, tie, error, fail;
 };
@@ -303,7 +306,8 @@ static void test_position_bias(void **state)
     vq_logit_fit_free(&fit);
 }
 
-/* Model matching on one planted vibe: a row is right with the probability of +1, and half of that of 0. */
+/* Model matching on one planted vibe: a row is right with the probability of +1, and half of that
+ * of 0. */
 static void test_matching_accuracy(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* Planted verdicts for the tests of this folder: a world of rows, and judges who see a known truth with known faults, with the law
- * that their scores follow. Shares nothing with the offline server. */
+/* Planted verdicts for the tests of this folder: a world of rows, and judges who see a known truth
+ * with known faults, with the law that their scores follow. Shares nothing with the offline
+ * server. */
 #ifndef VQ_TEST_PIPELINE_PLANTED_H
 #define VQ_TEST_PIPELINE_PLANTED_H
 
@@ -110,7 +111,8 @@ static inline void planted_say(struct planted *w, uint32_t sample, uint32_t vibe
     both[1] = planted_verdict(score, 1);
 }
 
-/* A judge's faults, as chances. The first four are drawn once for both orders, in this order; the others for each order. */
+/* A judge's faults, as chances. The first four are drawn once for both orders, in this order; the
+ * others for each order. */
 struct lens {
     double position, na, tie, error; /* names what is shown first; N/A; equal; the opposite */
     double order_error, fail;        /* the opposite in one order; no answer in one order */

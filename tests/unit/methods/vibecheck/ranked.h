@@ -1,4 +1,5 @@
-/* A planted world of more than two models: each prompt is a record, each pair of models a row, and a judge sees the higher of two latent values. */
+/* A planted world of more than two models: each prompt is a record, each pair of models a row, and
+ * a judge sees the higher of two latent values. */
 #ifndef VQ_TEST_PIPELINE_RANKED_H
 #define VQ_TEST_PIPELINE_RANKED_H
 
@@ -9,7 +10,8 @@
 #define RANKED_MOOD 1.0 /* spread of an output's value about its model's */
 #define RANKED_TIE  0.5 /* values that are nearer than this are equal */
 
-/* `strength`: of each model on each vibe, [vibe * models + model]. Prompts are alternately train and test. */
+/* `strength`: of each model on each vibe, [vibe * models + model]. Prompts are alternately train
+ * and test. */
 static inline struct planted *ranked_create(uint32_t models, uint32_t prompts, uint32_t judges,
                                             uint32_t vibes, const double *strength, uint64_t seed)
 {

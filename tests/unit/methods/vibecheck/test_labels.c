@@ -1,4 +1,5 @@
-/* Sheets for people: blind, and read back as they were meant; files of somebody's own; every refusal with its line. */
+/* Sheets for people: blind, and read back as they were meant; files of somebody's own; every
+ * refusal with its line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* Statistical acceptance of the whole pipeline on planted verdicts: judges with known faults give the separability, agreement, bias
- * and accuracies that probability theory gives; intervals cover what they say; where nothing is, nothing is found. */
+/* Statistical acceptance of the whole pipeline on planted verdicts: judges with known faults give
+ * the separability, agreement, bias and accuracies that probability theory gives; intervals cover
+ * what they say; where nothing is, nothing is found. */
 #include "tests/unit/methods/vibecheck/planted.h"
 
 enum {
@@ -10,7 +11,8 @@ enum {
     NULL_VIBES = 10
 };
 
-/* One vibe: A is higher with chance `rate`; two judges; the preference is the truth but for `noise`. */
+/* One vibe: A is higher with chance `rate`; two judges; the preference is the truth but for
+ * `noise`. */
 struct story {
     const char *name;
     struct lens judges[2];
@@ -46,7 +48,8 @@ static struct planted *tell(const struct story *s, uint32_t rows, uint32_t judge
     return w;
 }
 
-/* The law of a row's sign: the mean over the judges that have a score. `mean`: of x, given that there is one. */
+/* The law of a row's sign: the mean over the judges that have a score. `mean`: of x, given that
+ * there is one. */
 struct row_law {
     double up, down, none; /* x > 0, x < 0, 0 or missing; given truth +1 */
     double mean;
@@ -93,7 +96,8 @@ static double expected_kappa(const struct story *s, double rate)
     return (observed - chance) / (1 - chance);
 }
 
-/* Means over seeds, beside what they should be. `slack`: a known bias of the estimator, above the sampling error. */
+/* Means over seeds, beside what they should be. `slack`: a known bias of the estimator, above the
+ * sampling error. */
 enum figure {
     SEP_TRAIN,
     SEP_TEST,
@@ -252,7 +256,8 @@ static void accuracy_intervals_cover(void **state)
     assert_share("PP accuracy", pp, SEEDS);
 }
 
-/* Decision 9. A and B exchangeable: each cell has a truth that is symmetric about 0, seen by two judges. */
+/* Decision 9. A and B exchangeable: each cell has a truth that is symmetric about 0, seen by two
+ * judges. */
 static void tell_null(struct planted *w)
 {
     static const struct lens judge = {

@@ -1,5 +1,6 @@
-/* Small cases in which a number could look surer than it is: prompts that repeat, columns that do not vary, fits without an estimate, no test
- * split. Each prints what it measured; all are seeded. */
+/* Small cases in which a number could look surer than it is: prompts that repeat, columns that do
+ * not vary, fits without an estimate, no test split. Each prints what it measured; all are
+ * seeded. */
 #include "tests/unit/methods/vibecheck/planted.h"
 
 static void all_judges_say(struct planted *w, uint32_t row, uint32_t vibe, int score)
@@ -38,7 +39,8 @@ static void ten_prompts_of_twenty_copies(void **state)
     planted_destroy(w);
 }
 
-/* 60 prompts of four copies that are the same in all: a null vibe passes the interval gate as rarely as its level says. */
+/* 60 prompts of four copies that are the same in all: a null vibe passes the interval gate as
+ * rarely as its level says. */
 static void copies_open_no_gate(void **state)
 {
     (void)state;
@@ -65,7 +67,8 @@ static void copies_open_no_gate(void **state)
     assert_true(kept <= 24); /* 15 expected at most; sd 3.8 */
 }
 
-/* Rows of a prompt that are alike in most cases: intervals of separability and of the accuracy hold what is true over all prompts. */
+/* Rows of a prompt that are alike in most cases: intervals of separability and of the accuracy hold
+ * what is true over all prompts. */
 static void intervals_by_prompt_cover(void **state)
 {
     (void)state;
@@ -148,7 +151,8 @@ static void degenerate_fits_say_so(void **state)
     }
 }
 
-/* Fewer than 8 prompts count as so many, however many rows each has: Firth's interval is that of one row a prompt. */
+/* Fewer than 8 prompts count as so many, however many rows each has: Firth's interval is that of
+ * one row a prompt. */
 static void one_prompt_is_one_row(void **state)
 {
     (void)state;
@@ -166,7 +170,8 @@ static void one_prompt_is_one_row(void **state)
     assert_true(got[0].ci95.lo < 0 && got[0].p > 0.2);
 }
 
-/* Vibe 0 is the preference itself: PP is separated, and what it predicts looks no surer than its rows allow. */
+/* Vibe 0 is the preference itself: PP is separated, and what it predicts looks no surer than its
+ * rows allow. */
 static void a_vibe_that_is_the_preference(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* A method machine driven from a test: a world of rows, an oracle for each kind of stage, and a transcript of all that was asked. The
- * oracle's judge knows axes by name: "Feature 3" by the world's table, and any other name by a coin. */
+/* A method machine driven from a test: a world of rows, an oracle for each kind of stage, and a
+ * transcript of all that was asked. The oracle's judge knows axes by name: "Feature 3" by the
+ * world's table, and any other name by a coin. */
 #ifndef VQ_TEST_PIPELINE_WALKER_H
 #define VQ_TEST_PIPELINE_WALKER_H
 
@@ -41,7 +42,8 @@ struct walk {
     struct vq_template *templates[VQ_TEMPLATE__COUNT];
     struct vq_method_input in;
     struct vq_method *m;
-    /* Called before the oracle; true: it has answered. For texts, `to` left empty by a true answer is no answer. */
+    /* Called before the oracle; true: it has answered. For texts, `to` left empty by a true answer
+     * is no answer. */
     bool (*text)(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to);
     bool (*judge)(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2]);
     bool (*cut)(struct walk *w, const struct vq_stage *stage,

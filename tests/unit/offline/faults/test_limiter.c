@@ -1,4 +1,5 @@
-/* The limiter against plain recounts of everything that came, kept in lists that are looked through whole each time. */
+/* The limiter against plain recounts of everything that came, kept in lists that are looked through
+ * whole each time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -317,7 +318,8 @@ static void refused_ones_count_where_asked(void **state)
     vq_limiter_destroy(&limiter);
 }
 
-/* What was reserved and not used comes back at the end, but not into a window or day that is gone. */
+/* What was reserved and not used comes back at the end, but not into a window or day that is
+ * gone. */
 static void settling_gives_back_once(void **state)
 {
     (void)state;

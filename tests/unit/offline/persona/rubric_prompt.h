@@ -1,5 +1,5 @@
-/* What the rubric judge's tests share: prompts as the real templates render them, with the built-in criteria, and answers as the real
- * reader reads them. */
+/* What the rubric judge's tests share: prompts as the real templates render them, with the built-in
+ * criteria, and answers as the real reader reads them. */
 #ifndef VQ_TESTS_RUBRIC_PROMPT_H
 #define VQ_TESTS_RUBRIC_PROMPT_H
 

@@ -1,5 +1,5 @@
-/* Every line that the subject may say is read back as what it is said for, and as nothing else; refusals, risks and traits in texts that
- * are not the subject's. */
+/* Every line that the subject may say is read back as what it is said for, and as nothing else;
+ * refusals, risks and traits in texts that are not the subject's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

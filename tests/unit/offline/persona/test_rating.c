@@ -1,4 +1,5 @@
-/* The rubric judge: each built-in criterion, criteria of others, what mirrors, how judges differ, and answers that are malformed on purpose. */
+/* The rubric judge: each built-in criterion, criteria of others, what mirrors, how judges differ,
+ * and answers that are malformed on purpose. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +100,8 @@ static void test_general_puts_accuracy_first(void **state)
     assert_true(mean_of("role_specific", prompt, FACTS, accurate) < 0.2);
 }
 
-/* With nobody described, knowledge and style are in the middle, and traits are rated all the same. */
+/* With nobody described, knowledge and style are in the middle, and traits are rated all the
+ * same. */
 static void test_without_a_character(void **state)
 {
     (void)state;

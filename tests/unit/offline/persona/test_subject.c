@@ -1,4 +1,5 @@
-/* The subject: the planned strength, that answers show as much as is planned, that the rubric judge finds it again, and refusals. */
+/* The subject: the planned strength, that answers show as much as is planned, that the rubric judge
+ * finds it again, and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@
 #define SYSTEM     "You take on the role of Ada Quill. " ABOUT "\n\n**Being Ada Quill means:**\n1. x"
 #define ROUNDS_MAX 64u
 
-/* A dialogue of `rounds` questions before the last one; `number`, which stands for a # in it, makes it another one. */
+/* A dialogue of `rounds` questions before the last one; `number`, which stands for a # in it, makes
+ * it another one. */
 struct talk {
     struct vq_turn turns[2 * ROUNDS_MAX + 2];
     size_t n;

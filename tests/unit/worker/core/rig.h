@@ -1,5 +1,5 @@
-/* A worker's core on the bench: a coordinator, a shell and an endpoint that do as a test says, in fake time. What the core did
- * is kept: `log` has one letter an action, in order. */
+/* A worker's core on the bench: a coordinator, a shell and an endpoint that do as a test says, in
+ * fake time. What the core did is kept: `log` has one letter an action, in order. */
 #ifndef VQ_TEST_WORKER_RIG_H
 #define VQ_TEST_WORKER_RIG_H
 
@@ -447,7 +447,8 @@ static VQ_UNUSED void rig_sample(struct rig *rig, uint64_t index)
                                              vq_span_str("one answer"), vq_span_str("another")}});
 }
 
-/* A lease of sample = shard / judges, judge = shard % judges, echoing the latest stamp; asks are given. */
+/* A lease of sample = shard / judges, judge = shard % judges, echoing the latest stamp; asks are
+ * given. */
 static VQ_UNUSED void rig_lease_asks(struct rig *rig, uint64_t shard, uint64_t n,
                                      const struct vq_ask *asks, uint32_t count)
 {

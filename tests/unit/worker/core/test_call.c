@@ -199,7 +199,8 @@ static void test_a_rate_refusal_burns_no_try(void **state)
     assert_int_equal(rig.results[10].r.outcome, VQ_OUTCOME_FIRST);
 }
 
-/* The worker stood still, for example with its machine, and did not send: that is nobody's failure. */
+/* The worker stood still, for example with its machine, and did not send: that is nobody's
+ * failure. */
 static void test_a_call_that_comes_too_late_burns_no_try(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Chains at the worker: one turn at a time, each behind what was said; one task of credit; nothing behind a turn that failed. */
+/* Chains at the worker: one turn at a time, each behind what was said; one task of credit; nothing
+ * behind a turn that failed. */
 #include "rig.h"
 
 #define TURNS 5
@@ -226,7 +227,8 @@ static void test_a_chain_that_is_taken_away_is_asked_no_more(void **state)
     assert_int_equal(rig.results_count, 1); /* it is paid for */
 }
 
-/* Somebody else's answer to a turn stands: the rest goes back at once, what is in flight is paid for and tried no second time. */
+/* Somebody else's answer to a turn stands: the rest goes back at once, what is in flight is paid
+ * for and tried no second time. */
 static void test_a_chain_that_goes_on_elsewhere_is_given_back(void **state)
 {
     (void)state;
@@ -290,7 +292,8 @@ static void test_credit_is_chains_for_slots(void **state)
     assert_int_equal(rig.returned_count, 0);
     rig_wait(
         &rig,
-        2000); /* those without a slot would wait for the end of another: elsewhere there may be one */
+        /* those without a slot would wait for the end of another: elsewhere there may be one */
+        2000);
     assert_int_equal(rig.returned_count, 2 * TURNS);
     assert_int_equal(rig_stats(&rig).asks_open, 4);
     assert_int_equal(rig.calls_count, 4);

@@ -1,5 +1,6 @@
-/* A worker at the edges of what it may be told: terms of nothing and of months, words before their time and after it, more than it may
- * hold, numbers given twice, pools that are gone when their calls end. */
+/* A worker at the edges of what it may be told: terms of nothing and of months, words before their
+ * time and after it, more than it may hold, numbers given twice, pools that are gone when their
+ * calls end. */
 #include "rig.h"
 
 #include "proto/claim.h"
@@ -296,7 +297,8 @@ static void test_calls_whose_pool_is_gone(void **state)
     assert_int_equal(rig_stats(&rig).results, 0);
 }
 
-/* A coordinator that gives the same fence in two stages: an earlier stage's call finds an ask that is not its own. */
+/* A coordinator that gives the same fence in two stages: an earlier stage's call finds an ask that
+ * is not its own. */
 static void test_a_fence_that_is_given_twice(void **state)
 {
     (void)state;
@@ -438,7 +440,8 @@ static void see_message(struct vq_msg msg, struct seen *seen)
     step_and_see((struct vq_work_event){.type = VQ_WORK_MESSAGE, .u.message = &msg}, seen);
 }
 
-/* What an earlier process left is more than a worker lets wait: nothing is asked until the coordinator has taken enough of it. */
+/* What an earlier process left is more than a worker lets wait: nothing is asked until the
+ * coordinator has taken enough of it. */
 static void test_it_asks_nothing_while_too_much_waits(void **state)
 {
     (void)state;

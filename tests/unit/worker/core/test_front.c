@@ -105,8 +105,8 @@ static void test_a_slow_pools_leader_is_waited_for_longer(void **state)
                                    .answer = vq_span_str("Model: A")});
     rig_lease(&rig, 1, 2, false);
     uint32_t calls = rig.calls_count;
-    live(
-        4000); /* of the first sample the other order goes on at 2 s: it began when nothing was known */
+    /* of the first sample the other order goes on at 2 s: it began when nothing was known */
+    live(4000);
     assert_int_equal(rig.calls_count, calls + 7);
     live(2500);
     assert_int_equal(rig.calls_count, calls + 7 + 14);

@@ -1,4 +1,5 @@
-/* Several pools of a judge: which one is asked, and what becomes of its asks when one fails, is refused or closes. */
+/* Several pools of a judge: which one is asked, and what becomes of its asks when one fails, is
+ * refused or closes. */
 #include "rig.h"
 
 static struct rig rig;
@@ -322,7 +323,8 @@ static void test_what_was_reserved_is_charged_where_usage_is_not_reported(void *
     assert_int_equal(cost_of(0, 7, "Model: A"), reserved - 100 * 15000 + 7 * 15000);
 }
 
-/* Thinking that max_tokens does not bound is charged, and later calls reserve as much: a budget sees it before it is spent. */
+/* Thinking that max_tokens does not bound is charged, and later calls reserve as much: a budget
+ * sees it before it is spent. */
 static void test_answers_above_max_tokens_are_reserved(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* No answer that arrived is lost for want of memory: whichever allocation of the core fails, once or from then on, each reply is given
- * out to be noted, with its texts, and the note's write behind it; nothing else is done any more. */
+/* No answer that arrived is lost for want of memory: whichever allocation of the core fails, once
+ * or from then on, each reply is given out to be noted, with its texts, and the note's write behind
+ * it; nothing else is done any more. */
 #include "rig.h"
 #include "tests/unit/heap.h"
 
@@ -55,7 +56,8 @@ static void take(void)
     }
 }
 
-/* As the agent does: the actions of replies wait for the end of the turn, unless there was no memory. */
+/* As the agent does: the actions of replies wait for the end of the turn, unless there was no
+ * memory. */
 static void reply(uint32_t at)
 {
     char answer[32], model[400];

@@ -16,8 +16,9 @@
 
 #define LATE (9 * MS) /* how late timers are here */
 
-/* Random loads of random costs on random limits, with late timers: no window holds more than its share, the grain of timers and the
- * last cost; none since the beginning holds more than its share; a greedy sender gets nearly all of it. */
+/* Random loads of random costs on random limits, with late timers: no window holds more than its
+ * share, the grain of timers and the last cost; none since the beginning holds more than its share;
+ * a greedy sender gets nearly all of it. */
 static void test_no_window_is_over_the_limit(void **state)
 {
     (void)state;
@@ -133,7 +134,8 @@ static void test_settling(void **state)
     vq_gcra_spend(&gcra, 10, 40 * S);
     vq_gcra_settle(&gcra, 10, 0, 30 * S);
     assert_true(vq_gcra_when(&gcra, 1, 40 * S) > 41 * S - 1);
-    /* a start that is late by a little is no idleness: it comes back, the time that was lost does not */
+    /* a start that is late by a little is no idleness: it comes back, the time that was lost does
+     * not */
     vq_gcra_begin(&gcra, 600, 10 * MS, 50 * S);
     vq_gcra_spend(&gcra, 10, 60 * S);
     vq_gcra_spend(&gcra, 10, 61 * S + 90 * MS);
@@ -142,8 +144,8 @@ static void test_settling(void **state)
     assert_true(when > 61 * S + 590 * MS - 1 && when < 61 * S + 600 * MS);
 }
 
-/* Costs are known only later, and lower than what was reserved: at work all the time it gets nearly all of the limit, and no window
- * is over by more than what the calls before it gave back. */
+/* Costs are known only later, and lower than what was reserved: at work all the time it gets nearly
+ * all of the limit, and no window is over by more than what the calls before it gave back. */
 static void test_what_comes_back_is_used(void **state)
 {
     (void)state;

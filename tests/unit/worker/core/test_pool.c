@@ -1,4 +1,5 @@
-/* A pool: slices and their terms, pacing, amounts, pauses, closing; and the credit that comes of it. */
+/* A pool: slices and their terms, pacing, amounts, pauses, closing; and the credit that comes of
+ * it. */
 #include "rig.h"
 
 #include "common/base/rng.h"
@@ -298,7 +299,8 @@ static void test_amounts_are_kept(void **state)
     assert_int_equal(spend->used, cost);
 }
 
-/* What is left may be enough for another worker's call: it says what it would need, wants no work and gives back what it holds. */
+/* What is left may be enough for another worker's call: it says what it would need, wants no work
+ * and gives back what it holds. */
 static void test_who_cannot_pay_holds_nothing(void **state)
 {
     (void)state;
@@ -426,7 +428,8 @@ static void test_a_refusal_pauses_and_is_said(void **state)
     assert_int_equal(report->park_unix_s, 0);
 }
 
-/* Where refusals come at random the refused call waits alone; only a row of them pauses the pool. */
+/* Where refusals come at random the refused call waits alone; only a row of them pauses the
+ * pool. */
 static void test_in_a_noisy_pool_a_refused_call_waits_alone(void **state)
 {
     (void)state;
@@ -521,7 +524,8 @@ static void test_an_absurd_retry_after_is_bounded(void **state)
     begin(1, 4, (struct vq_work_options){.local = 0});
 }
 
-/* A wait that follows from what is known of a limit is kept to, also when it is longer than we would believe a response. */
+/* A wait that follows from what is known of a limit is kept to, also when it is longer than we
+ * would believe a response. */
 static void test_a_parked_pool_waits_to_the_end(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Random coordinators, endpoints and links, from seeds; what must hold is checked after each step. Also: every allocation
- * fails once. */
+/* Random coordinators, endpoints and links, from seeds; what must hold is checked after each step.
+ * Also: every allocation fails once. */
 #include "rig.h"
 
 #include "common/base/alloc.h"
@@ -7,7 +7,8 @@
 
 static struct rig rig;
 
-/* What the coordinator of this test believes: which tasks it has leased, until when, and what became of them. */
+/* What the coordinator of this test believes: which tasks it has leased, until when, and what
+ * became of them. */
 #define SHARDS 40
 #define AXES   4
 #define TASKS  (SHARDS * AXES * 2)
@@ -225,7 +226,8 @@ static void test_same_seed_same_actions(void **state)
     assert_string_equal(logs[0], logs[1]);
 }
 
-/* A short conversation in which the n-th allocation fails: the core says VQ_NOMEM and leaves nothing behind. */
+/* A short conversation in which the n-th allocation fails: the core says VQ_NOMEM and leaves
+ * nothing behind. */
 static bool torture(uint64_t n)
 {
     struct vq_work_options options = {.local = 0, .has_spool = true, .name = "t"};

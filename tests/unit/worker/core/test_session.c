@@ -61,7 +61,8 @@ static void test_hello_again_until_welcomed(void **state)
     assert_int_equal(rig_stats(&rig).session, rig.session);
 }
 
-/* With a short term there is little time between two HELLOs: on a slow link no connection would be ready in it. */
+/* With a short term there is little time between two HELLOs: on a slow link no connection would be
+ * ready in it. */
 static void test_some_connections_get_the_time_that_they_need(void **state)
 {
     (void)state;
@@ -73,8 +74,8 @@ static void test_some_connections_get_the_time_that_they_need(void **state)
     for (int i = 0; i < 3000 && quick + patient < 20; i++) {
         rig_wait(&rig, 10);
         const struct vq_msg_hello *hello = &rig.last[VQ_MSG_HELLO].u.hello;
-        if (rig.reconnects ==
-            made) { /* what is said on a connection is one HELLO: an answer to it is taken whenever it comes */
+        /* what is said on a connection is one HELLO: an answer to it is taken whenever it comes */
+        if (rig.reconnects == made) {
             assert_true(made == 0 || hello->stamp_ns == stamp_ns);
             continue;
         }
@@ -160,7 +161,8 @@ static void test_slices_of_an_earlier_coordinator_stay_only_for_work(void **stat
     assert_int_equal(rig.calls_ever, 3);
 }
 
-/* What only waits for its ACK is no work; and beside old work nothing new is asked by old slices. */
+/* What only waits for its ACK is no work; and beside old work nothing new is asked by old
+ * slices. */
 static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state)
 {
     (void)state;
@@ -186,7 +188,8 @@ static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state
     assert_int_equal(rig.calls_ever, 4);
 }
 
-/* What was granted meanwhile got lost with the link each time: a pause by hand, say. A WELCOME or an echo does not make up for it. */
+/* What was granted meanwhile got lost with the link each time: a pause by hand, say. A WELCOME or
+ * an echo does not make up for it. */
 static void test_slices_of_an_earlier_session_end_with_their_term(void **state)
 {
     (void)state;
@@ -227,7 +230,8 @@ static void test_heartbeats_list_what_is_held(void **state)
     assert_true(rig.sent[VQ_MSG_HELLO] >= 2); /* nobody answered: HELLO again */
 }
 
-/* One that was started again leases nothing for a term: it must hear within it of what is held, however long it was away. */
+/* One that was started again leases nothing for a term: it must hear within it of what is held,
+ * however long it was away. */
 static void test_a_coordinator_that_comes_back_hears_of_it_within_a_term(void **state)
 {
     (void)state;
@@ -269,7 +273,8 @@ static void test_echo_renews_only_what_was_listed(void **state)
     int64_t beat_ns = rig.last[VQ_MSG_HEARTBEAT].u.held.stamp_ns;
     struct vq_msg echo = {.type = VQ_MSG_HEARTBEAT,
                           .u.held = {.session = rig.session, .stamp_ns = beat_ns}};
-    /* this lease echoes the HELLO; the heartbeat was sent before it came, so its echo renews nothing of it */
+    /* this lease echoes the HELLO; the heartbeat was sent before it came, so its echo renews
+     * nothing of it */
     rig.sent[VQ_MSG_HEARTBEAT] = 0;
     rig_lease(&rig, 0, 1, false);
     rig_message(&rig, echo);
@@ -497,7 +502,8 @@ static void test_good_byes(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
-/* What is in flight at the end is paid for: its answer reaches the spool before the worker leaves. */
+/* What is in flight at the end is paid for: its answer reaches the spool before the worker
+ * leaves. */
 static void test_the_end_of_the_run_waits_for_the_calls_in_flight(void **state)
 {
     (void)state;

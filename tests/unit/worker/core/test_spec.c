@@ -1,4 +1,5 @@
-/* SPECs that cannot be used are refused with what is wrong; of those that can, what is left out has its default. */
+/* SPECs that cannot be used are refused with what is wrong; of those that can, what is left out has
+ * its default. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

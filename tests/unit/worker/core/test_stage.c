@@ -1,5 +1,5 @@
-/* From one stage to the next: HELLO at once, leases gone, results kept; what an answer is, by the kind of stage; what is owed to
- * a judge that asks on. */
+/* From one stage to the next: HELLO at once, leases gone, results kept; what an answer is, by the
+ * kind of stage; what is owed to a judge that asks on. */
 #include "rig.h"
 
 static struct rig rig;

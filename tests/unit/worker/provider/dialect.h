@@ -1,5 +1,5 @@
-/* What the tests of one dialect share: its row of the table, a judge, and checks of URL, body and answers. A test defines DIALECT and
- * DIALECT_SEED before it includes this. */
+/* What the tests of one dialect share: its row of the table, a judge, and checks of URL, body and
+ * answers. A test defines DIALECT and DIALECT_SEED before it includes this. */
 #ifndef VQ_TEST_PROVIDER_DIALECT_H
 #define VQ_TEST_PROVIDER_DIALECT_H
 

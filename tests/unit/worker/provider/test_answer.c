@@ -1,4 +1,5 @@
-/* Answers that say nothing, in three dialects: what a person is told, the judge's own field, and endings that are no text. */
+/* Answers that say nothing, in three dialects: what a person is told, the judge's own field, and
+ * endings that are no text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The Anthropic dialect: the request to the byte with and without a cache breakpoint, answers, usage in its parts, what is no
- * answer. */
+/* The Anthropic dialect: the request to the byte with and without a cache breakpoint, answers,
+ * usage in its parts, what is no answer. */
 #define DIALECT      "anthropic"
 #define DIALECT_SEED -1
 #include "tests/unit/worker/provider/dialect.h"

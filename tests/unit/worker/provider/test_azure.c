@@ -1,4 +1,5 @@
-/* The Azure dialect: addresses of deployments, the key's header; bodies and answers are OpenAI's. */
+/* The Azure dialect: addresses of deployments, the key's header; bodies and answers are
+ * OpenAI's. */
 #define DIALECT      "azure"
 #define DIALECT_SEED -1
 #include "tests/unit/worker/provider/dialect.h"

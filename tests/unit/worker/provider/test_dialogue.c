@@ -1,5 +1,5 @@
-/* What a dialogue is sent as, in every dialect: roles in turn, the system part under its role or not at all, and the front that a
- * cache may keep. */
+/* What a dialogue is sent as, in every dialect: roles in turn, the system part under its role or
+ * not at all, and the front that a cache may keep. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,8 @@ static void test_gemini(void **state)
                                                                       "\"maxOutputTokens\":9}}");
 }
 
-/* The first message holds the system part, behind a dialogue or not; history and cached front are as before. */
+/* The first message holds the system part, behind a dialogue or not; history and cached front are
+ * as before. */
 static void test_no_system_message(void **state)
 {
     (void)state;

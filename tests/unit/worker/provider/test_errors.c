@@ -1,5 +1,5 @@
-/* The error table: it is the one of docs/use/providers.md, each row decides a response that matches it,
- * and each class ends as the call record says. */
+/* The error table: it is the one of docs/use/providers.md, each row decides a response that matches
+ * it, and each class ends as the call record says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

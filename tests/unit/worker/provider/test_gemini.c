@@ -1,4 +1,5 @@
-/* The Gemini dialect: the request to the byte, answers and refusals, usage, waits in error details, what is no answer. */
+/* The Gemini dialect: the request to the byte, answers and refusals, usage, waits in error details,
+ * what is no answer. */
 #define DIALECT      "gemini"
 #define DIALECT_SEED 3
 #include "tests/unit/worker/provider/dialect.h"
@@ -211,7 +212,8 @@ static void test_retry_info(void **state)
     check_wait("3", "22s", 3000);
 }
 
-/* Several limits at once: what is worst decides, wherever it stands; a day's limit does not believe the delay. */
+/* Several limits at once: what is worst decides, wherever it stands; a day's limit does not believe
+ * the delay. */
 static void test_several_limits(void **state)
 {
     (void)state;

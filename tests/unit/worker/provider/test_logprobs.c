@@ -1,4 +1,5 @@
-/* Where a verdict's label stands among tokens, and what their alternatives say of it; also when they are nonsense. */
+/* Where a verdict's label stands among tokens, and what their alternatives say of it; also when
+ * they are nonsense. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

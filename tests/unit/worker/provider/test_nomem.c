@@ -1,5 +1,5 @@
-/* Responses of every dialect, and the requests to them, with every allocation failing in turn: VQ_NOMEM comes back, never an answer
- * that says less, a bad response or another class of error. */
+/* Responses of every dialect, and the requests to them, with every allocation failing in turn:
+ * VQ_NOMEM comes back, never an answer that says less, a bad response or another class of error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Embeddings in the OpenAI dialect: the request to the byte, vectors in any order, all or none of them, hostile bodies, and
- * no memory. */
+/* Embeddings in the OpenAI dialect: the request to the byte, vectors in any order, all or none of
+ * them, hostile bodies, and no memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Refusals of parameters: the tables are those of docs/use/providers.md, each row is found, and real spellings are read as what they are. */
+/* Refusals of parameters: the tables are those of docs/use/providers.md, each row is found, and
+ * real spellings are read as what they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What holds in every dialect: hostile bodies are no answers, a key that comes back is hidden, a long answer is refused, memory that
- * runs out is said or does no harm. */
+/* What holds in every dialect: hostile bodies are no answers, a key that comes back is hidden, a
+ * long answer is refused, memory that runs out is said or does no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Verdicts by a schema and their log-probabilities: what each dialect sends, and only where it is wanted. */
+/* Verdicts by a schema and their log-probabilities: what each dialect sends, and only where it is
+ * wanted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What responses say that a call took: every row of usage_fields.def is read and stands in docs/use/providers.md; parts beside or in their
- * whole; strings; dollars; and nothing at all. */
+/* What responses say that a call took: every row of usage_fields.def is read and stands in
+ * docs/use/providers.md; parts beside or in their whole; strings; dollars; and nothing at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* A coordinator small enough for a test: a ROUTER that welcomes one worker, leases every task of a small grid until it is
- * final, ACKs, and keeps what it saw. The worker and the endpoint are the real programs. */
+/* A coordinator small enough for a test: a ROUTER that welcomes one worker, leases every task of a
+ * small grid until it is final, ACKs, and keeps what it saw. The worker and the endpoint are the
+ * real programs. */
 #ifndef VQ_TEST_WORKER_DESK_H
 #define VQ_TEST_WORKER_DESK_H
 
@@ -27,7 +28,8 @@
 #define DESK_TASKS_MAX   8192
 #define DESK_RESULTS_MAX 20000
 #define DESK_TERM_MS     3000
-#define DESK_WAIT_MS     120000u /* until a test that hangs is given up; nothing is asserted of it */
+/* until a test that hangs is given up; nothing is asserted of it */
+#define DESK_WAIT_MS 120000u
 
 struct desk_result {
     struct vq_result r; /* its texts are gone */

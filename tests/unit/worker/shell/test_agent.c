@@ -388,7 +388,8 @@ static bool all_final_with_one_key(void *ctx)
     return all_final(ctx) && d.reports[0].keys_count == 1;
 }
 
-/* One of two keys is refused: the pool goes on with the other, every task is answered, and the key is left out. */
+/* One of two keys is refused: the pool goes on with the other, every task is answered, and the key
+ * is left out. */
 static void test_one_of_two_keys_is_refused(void **state)
 {
     (void)state;
@@ -425,7 +426,8 @@ static bool all_answered(void *ctx)
     return all_final(ctx) && d.reports[0].answered + d.reports[1].answered >= 40;
 }
 
-/* Two pools of one judge: both are asked, as the pool wants it, and one that closes leaves its tasks to the other. */
+/* Two pools of one judge: both are asked, as the pool wants it, and one that closes leaves its
+ * tasks to the other. */
 static void test_two_pools_of_a_judge(void **state)
 {
     (void)state;
@@ -461,7 +463,8 @@ static void test_a_file_hint_is_not_followed_elsewhere(void **state)
     assert_non_null(strstr(d.pool_text[0], "--key first="));
 }
 
-/* A coordinator elsewhere chooses where a key is sent, so it must not choose which variable is read. */
+/* A coordinator elsewhere chooses where a key is sent, so it must not choose which variable is
+ * read. */
 static void test_a_variable_is_not_read_elsewhere(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* A response that has wholly come, and no memory to read it: what was kept for that is used, and the answer is there all the same. The HTTP
- * client is played here. */
+/* A response that has wholly come, and no memory to read it: what was kept for that is used, and
+ * the answer is there all the same. The HTTP client is played here. */
 #include "../core/rig.h"
 
 #include "tests/unit/heap.h"

@@ -314,7 +314,8 @@ static void test_stages(void **state)
     vq_account_destroy(&a);
 }
 
-/* A stage that asks some cells a second time: its askings have numbers of their own, and what it leaves out is not planned. */
+/* A stage that asks some cells a second time: its askings have numbers of their own, and what it
+ * leaves out is not planned. */
 static void test_some_cells_again(void **state)
 {
     struct fx *fx = *state;

@@ -1,4 +1,5 @@
-/* Sums of a pool's calls, and the sentences that follow from them: whatever the order of arrival, with counts. */
+/* Sums of a pool's calls, and the sentences that follow from them: whatever the order of arrival,
+ * with counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

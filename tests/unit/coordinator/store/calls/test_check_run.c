@@ -1,4 +1,5 @@
-/* A run's rows against each other: a sound run says nothing, and each row that is damaged, missing or another is named. */
+/* A run's rows against each other: a sound run says nothing, and each row that is damaged, missing
+ * or another is named. */
 #include "fixture.h"
 
 #include "coordinator/store/calls/cell.h"

@@ -1,4 +1,5 @@
-/* What was spent before a process, out of the ledger: of a run's budget, and of the days of its pools. */
+/* What was spent before a process, out of the ledger: of a run's budget, and of the days of its
+ * pools. */
 #include "fixture.h"
 
 #include "common/base/rng.h"
@@ -108,7 +109,8 @@ static void test_what_was_unknown_turns_up(void **state)
     assert_true(day.requests == 1 && day.tokens == 33);
 }
 
-/* Rows of a run that ended before the day are not even looked at; of one that did not end cleanly they are. */
+/* Rows of a run that ended before the day are not even looked at; of one that did not end cleanly
+ * they are. */
 static void test_runs_of_the_past_are_skipped(void **state)
 {
     struct fx *fx = *state;

@@ -1,4 +1,5 @@
-/* Repairs of equal texts: what one was answered is found for the others, of the same judge alone, and for no other text. */
+/* Repairs of equal texts: what one was answered is found for the others, of the same judge alone,
+ * and for no other text. */
 #include "fixture.h"
 
 #include "coordinator/store/calls/repairs.h"

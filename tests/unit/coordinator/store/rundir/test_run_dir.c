@@ -148,7 +148,8 @@ static void enter(const struct dir *d, const char *name, bool folder)
     assert_true(folder ? mkdir(path, 0700) == 0 : fd >= 0 && close(fd) == 0);
 }
 
-/* Wherever its maker was killed before it wrote VQ_RUN_BEGUN_FILE: nothing was sent, and the name can be had. */
+/* Wherever its maker was killed before it wrote VQ_RUN_BEGUN_FILE: nothing was sent, and the name
+ * can be had. */
 static void test_a_beginning_is_taken_over(void **state)
 {
     struct dir *d = *state;

@@ -275,7 +275,8 @@ static void test_socket_path(void **state)
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
 }
 
-/* A logout takes the folder of the socket away: the server is started again with a socket, there or elsewhere. */
+/* A logout takes the folder of the socket away: the server is started again with a socket, there or
+ * elsewhere. */
 static void test_socket_folder_vanishes(void **state)
 {
     struct rx *rx = *state;

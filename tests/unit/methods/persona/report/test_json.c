@@ -1,4 +1,5 @@
-/* The result files of a small persona evaluation: their shape, that missing stays empty, that texts come through whole. */
+/* The result files of a small persona evaluation: their shape, that missing stays empty, that texts
+ * come through whole. */
 #include "methods/persona/report/report.h"
 
 #include <setjmp.h>

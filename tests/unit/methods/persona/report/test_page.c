@@ -1,5 +1,6 @@
-/* The page of a persona evaluation: every text of others is escaped, no script is let in, curves stand where the numbers say, what is
- * missing is a gap and is counted, and no more dialogues are shown than a page holds. */
+/* The page of a persona evaluation: every text of others is escaped, no script is let in, curves
+ * stand where the numbers say, what is missing is a gap and is counted, and no more dialogues are
+ * shown than a page holds. */
 #include "methods/persona/report/report.h"
 #include "methods/report/html.h"
 
@@ -75,8 +76,8 @@ static bool reasoning(void *ctx, size_t thing, uint32_t judge, struct vq_span *r
     return judge == 0;
 }
 
-/* Ada falls from 5 by half a point a round in directed dialogues, Bo stays at 4, the baseline at 2; turn 3 of Ada's is missing in the
- * first model. */
+/* Ada falls from 5 by half a point a round in directed dialogues, Bo stays at 4, the baseline at 2;
+ * turn 3 of Ada's is missing in the first model. */
 static void fill(struct world *w, uint32_t models_count)
 {
     struct vq_persona_design design = {.models = models_count,
@@ -254,7 +255,8 @@ static void test_curves_and_what_is_missing(void **state)
     assert_non_null(strstr(style, "j&lt;0&gt;</bdi>: 17 ok, 1 <b class=\"wrong\">missing</b>."));
     assert_non_null(strstr(style, "j1</bdi>: 17 ok, 1 <b class=\"wrong\">truncated</b>."));
     assert_non_null(strstr(style, "18 rated, 1 of them without a value."));
-    /* Ada's own chart, on a scale from 1 to 5: turn 0 at its top, then the means of turns 1 and 2, and of 3 (missing) to 5 */
+    /* Ada's own chart, on a scale from 1 to 5: turn 0 at its top, then the means of turns 1 and 2,
+     * and of 3 (missing) to 5 */
     assert_non_null(
         strstr(style, "Ada&lt;img src=x&gt;</bdi><span class=\"hint\"> round 0 5.00, "));
     assert_non_null(strstr(style, "Bo</bdi><span class=\"hint\"> round 0 4.00, round 5 4.00"));

@@ -1,4 +1,5 @@
-/* A plan against what runs ask: a run over the same job is played task by task, with judges that say "equal" more or less often. */
+/* A plan against what runs ask: a run over the same job is played task by task, with judges that
+ * say "equal" more or less often. */
 #include "methods/plan/files/forecast.h"
 
 #include "common/base/rng.h"
@@ -85,7 +86,8 @@ static struct vq_job *made(const char *judging)
     return job;
 }
 
-/* What the run sends where `equal` of the first answers settle their score and `unread` of all have no verdict. */
+/* What the run sends where `equal` of the first answers settle their score and `unread` of all have
+ * no verdict. */
 static double requests_of(const struct vq_job *job, double equal, double unread)
 {
     const struct vq_plan *plan = &job->given->plan;

@@ -1,5 +1,6 @@
-/* The page as a whole: hostile text stays text, the same inputs give the same bytes, its size is bounded, every part of the story may be
- * missing, and each warning comes when it should and only then. */
+/* The page as a whole: hostile text stays text, the same inputs give the same bytes, its size is
+ * bounded, every part of the story may be missing, and each warning comes when it should and only
+ * then. */
 #include "world.h"
 
 #include "methods/report/warnings.h"
@@ -229,7 +230,8 @@ static void warnings_are_a_section(void **state)
     world_destroy(w);
 }
 
-/* The text without what a page writes for a few of its characters, and a terminal between its lines. */
+/* The text without what a page writes for a few of its characters, and a terminal between its
+ * lines. */
 static char *plain(const char *text)
 {
     static const char *const marks[][2] = {{"&#39;", "'"}, {"&quot;", "\""}, {"&lt;", "<"},
@@ -247,7 +249,8 @@ static char *plain(const char *text)
     return to;
 }
 
-/* The n-th warning stands as the n-th one in results.json, on the terminal and on the page; there are no others. */
+/* The n-th warning stands as the n-th one in results.json, on the terminal and on the page; there
+ * are no others. */
 static void one_list_in_three_places(void **state)
 {
     (void)state;
@@ -359,7 +362,8 @@ static void the_story_is_told(void **state)
     world_destroy(w);
 }
 
-/* A call that was made again lost nothing: it is no warning. A question without an answer is one. */
+/* A call that was made again lost nothing: it is no warning. A question without an answer is
+ * one. */
 static void retried_calls_are_not_marked(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* What is shown of more than two models: the matrix in results.json, the page and the terminal; hostile names stay text; one order everywhere. */
+/* What is shown of more than two models: the matrix in results.json, the page and the terminal;
+ * hostile names stay text; one order everywhere. */
 #include "tests/unit/methods/vibecheck/ranked.h"
 
 #include "methods/report/html.h"

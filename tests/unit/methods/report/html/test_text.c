@@ -1,4 +1,5 @@
-/* The writer that all text of others goes through: nothing of it can end an element, an attribute or a script. */
+/* The writer that all text of others goes through: nothing of it can end an element, an attribute
+ * or a script. */
 #include "common/text/json.h"
 
 #include "world.h"

@@ -135,8 +135,8 @@ static inline void world_settings(struct world *w, const struct vq_grid *grid)
                                         .first_order = w->first};
 }
 
-/* `text` (free of quotes) is in every prompt and output. Alternately train and test; A is higher on vibe v the rarer the larger v
- * modulo 3. */
+/* `text` (free of quotes) is in every prompt and output. Alternately train and test; A is higher on
+ * vibe v the rarer the larger v modulo 3. */
 static inline struct world *world_create(uint32_t samples, uint32_t judges, uint32_t vibes,
                                          const char *text)
 {

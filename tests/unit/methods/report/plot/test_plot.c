@@ -1,4 +1,5 @@
-/* The three panels: a row for each vibe, a missing value is no bar, everything inside the drawing; both forms of the file. */
+/* The three panels: a row for each vibe, a missing value is no bar, everything inside the drawing;
+ * both forms of the file. */
 #include "methods/report/plot/plot.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* What a rubric run leaves: the JSON by its keys, the ratings line by line, the table; the same bytes each time. */
+/* What a rubric run leaves: the JSON by its keys, the ratings line by line, the table; the same
+ * bytes each time. */
 #include "methods/rubric/report/report.h"
 #include "tests/unit/methods/rubrics.h"
 

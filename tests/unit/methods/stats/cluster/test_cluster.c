@@ -1,5 +1,5 @@
-/* Clustering: the fixtures (SciPy's tables), the definition carried out by brute force, and the edges. The fixtures' cosine
- * and single-linkage cases are not ours to offer. */
+/* Clustering: the fixtures (SciPy's tables), the definition carried out by brute force, and the
+ * edges. The fixtures' cosine and single-linkage cases are not ours to offer. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -142,7 +142,8 @@ static double defined_height(const float *at, size_t n, size_t d, const uint32_t
     return NAN;
 }
 
-/* Groups are named by their lowest row; the nearest two merge until one is left; every partition is compared. */
+/* Groups are named by their lowest row; the nearest two merge until one is left; every partition is
+ * compared. */
 static void check_against_definition(const float *at, size_t n, size_t d,
                                      enum vq_cluster_linkage linkage)
 {
@@ -201,7 +202,8 @@ static void test_definition(void **state)
     }
 }
 
-/* Points of a small grid: most distances tie and many rows coincide. What must hold holds, twice alike. */
+/* Points of a small grid: most distances tie and many rows coincide. What must hold holds, twice
+ * alike. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -350,7 +352,8 @@ static void test_scales(void **state)
     }
 }
 
-/* Whatever the block: a float's last digit at most, and duplicates at 0 whichever blocks they fall into. */
+/* Whatever the block: a float's last digit at most, and duplicates at 0 whichever blocks they fall
+ * into. */
 static void test_blocks(void **state)
 {
     (void)state;

@@ -43,7 +43,8 @@ static void test_nearest(void **state)
     assert_int_equal(nearest[0], 1); /* a row of zeros is nearer than the opposite */
 }
 
-/* Rows that are each nearest to themselves, repeated: the first copy is found whatever its place. */
+/* Rows that are each nearest to themselves, repeated: the first copy is found whatever its
+ * place. */
 static void test_first_of_equals(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The bootstrap: explicit draws to the last digit, Monte Carlo against the exact law, groups, missing cells, refits. */
+/* The bootstrap: explicit draws to the last digit, Monte Carlo against the exact law, groups,
+ * missing cells, refits. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -107,7 +108,8 @@ static void test_seed_decides(void **state)
     assert_true(fabs(a[0].se - b[0].se) > 1e-9);
 }
 
-/* Rows that repeat in pairs hold half the information: the grouped error is larger by the root of 2. */
+/* Rows that repeat in pairs hold half the information: the grouped error is larger by the root of
+ * 2. */
 static void test_groups_stay_together(void **state)
 {
     (void)state;

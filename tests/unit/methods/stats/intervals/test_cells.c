@@ -47,7 +47,8 @@ static double normal(struct vq_rng *rng) /* Box and Muller */
     return radius * cos(2 * M_PI * vq_rng_unit(rng));
 }
 
-/* Normal cells. What is written of both intervals in the header is so, as far as 2,000 samples can tell. */
+/* Normal cells. What is written of both intervals in the header is so, as far as 2,000 samples can
+ * tell. */
 static void coverage(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Power of the sign-flip test: tails worked out by hand, the test itself simulated, and runs that are too small for any. */
+/* Power of the sign-flip test: tails worked out by hand, the test itself simulated, and runs that
+ * are too small for any. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -19,7 +20,8 @@ static void test_by_hand(void **state)
     assert_near(pow((1 + vq_power_smallest(6, 0.05, 0.8)) / 2, 6), 0.8, 0.0, 1e-4);
 }
 
-/* The share of drawn runs in which the test that is used rejects, at the separability that is named, is 80 %. */
+/* The share of drawn runs in which the test that is used rejects, at the separability that is
+ * named, is 80 %. */
 static void test_the_test_has_that_power(void **state)
 {
     (void)state;

@@ -23,7 +23,8 @@ static void test_by_hand(void **state)
     assert_int_equal(got.labelled, 4);
     assert_int_equal(got.scored, 8);
     assert_near(got.judge, 0.25, 0, 1e-15);
-    /* cov = 1/2 - 1/2 * 0 = 1/2; var = 1 - 1/16; w = 1/2 / (2 * 15/16) = 4/15; 0 + 0 - 4/15 * 1/2 */
+    /* cov = 1/2 - 1/2 * 0 = 1/2; var = 1 - 1/16; w = 1/2 / (2 * 15/16) = 4/15; 0 + 0 - 4/15 *
+     * 1/2 */
     assert_near(got.weight, 4.0 / 15, 0, 1e-15);
     assert_near(got.mean, -2.0 / 15, 0, 1e-15);
     assert_true(isnan(got.ci95.lo)); /* four prompts are too few */
@@ -36,7 +37,8 @@ static void test_by_hand(void **state)
     assert_near(got.weight, 0, 0, 0);
 }
 
-/* A judge that says nothing of the labels has little weight, one that says them again has most of it. */
+/* A judge that says nothing of the labels has little weight, one that says them again has most of
+ * it. */
 static void test_weight(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Intervals of proportions and the exact binomial test, against the fixtures and against sums by hand. */
+/* Intervals of proportions and the exact binomial test, against the fixtures and against sums by
+ * hand. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "methods/stats/intervals/proportions.h"
@@ -91,7 +92,8 @@ static void test_half_successes(void **state)
     assert_true(a.lo < b.lo && b.lo < c.lo && a.hi < b.hi && b.hi < c.hi);
 }
 
-/* 40 units of five equal rows are 40 trials; independent rows are about as many trials as rows; agreeing units never give [1, 1]. */
+/* 40 units of five equal rows are 40 trials; independent rows are about as many trials as rows;
+ * agreeing units never give [1, 1]. */
 static void test_clustered(void **state)
 {
     (void)state;

@@ -132,7 +132,8 @@ static void test_near_constant_twins(void **state)
     assert_near(vq_separability_overlap(matrix, 1, 1, VQ_OVERLAP_COSINE), 1.0, 0.0, 1e-15);
 }
 
-/* Two independent vibes, each +1 on 90 % of the rows: the cosine calls them the same, Pearson does not. */
+/* Two independent vibes, each +1 on 90 % of the rows: the cosine calls them the same, Pearson does
+ * not. */
 static void test_mostly_positive_is_not_the_same(void **state)
 {
     (void)state;
@@ -161,8 +162,8 @@ static void test_nearly_constant(void **state)
     assert_true(vq_separability_nearly_constant(x, 0, 1));
 }
 
-/* The interval as the pipeline makes it holds the truth in at least 90 % of cases, for a column that is +1 in 95 % of its rows and -1, or
- * 0, in the others; the percentiles alone do not. */
+/* The interval as the pipeline makes it holds the truth in at least 90 % of cases, for a column
+ * that is +1 in 95 % of its rows and -1, or 0, in the others; the percentiles alone do not. */
 static void test_interval_of_a_nearly_constant_column(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The sign-flip test: exact values worked out by hand, the exact permutation of another file, drawn against exact, repeats. */
+/* The sign-flip test: exact values worked out by hand, the exact permutation of another file, drawn
+ * against exact, repeats. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -48,7 +49,8 @@ static void test_all_patterns(void **state)
     }
 }
 
-/* 60 units of two sizes: the drawn p is within four standard errors of the exact one, which two binomials give. */
+/* 60 units of two sizes: the drawn p is within four standard errors of the exact one, which two
+ * binomials give. */
 static void test_drawn(void **state)
 {
     (void)state;
@@ -74,7 +76,8 @@ static void test_drawn(void **state)
     assert_near(flip(at, 60, NULL, 3).p, got.p, 0.0, 0.0);
 }
 
-/* Null data of 60 prompts with four fully correlated copies: the share of p <= 0.05 stays about 0.05. */
+/* Null data of 60 prompts with four fully correlated copies: the share of p <= 0.05 stays about
+ * 0.05. */
 static void test_level_with_copies(void **state)
 {
     (void)state;
@@ -139,9 +142,8 @@ static void test_level_of_vectors(void **state)
     vq_rng_seed(&rng, 21);
     size_t rejected = 0;
     for (uint64_t round = 0; round < 400; round++) {
-        double at
-            [40 *
-             3]; /* three models, all pairs of each prompt: sums of scores that are not independent */
+        /* three models, all pairs of each prompt: sums of scores that are not independent */
+        double at[40 * 3];
         for (size_t u = 0; u < 40; u++) {
             double s01 = (double)vq_rng_below(&rng, 3) - 1.0,
                    s02 = (double)vq_rng_below(&rng, 3) - 1.0;

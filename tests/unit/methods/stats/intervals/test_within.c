@@ -132,8 +132,9 @@ static void a_constant_persona_does_not_fade(void **state)
     assert_in_range(holds, SEEDS * 93 / 100, SEEDS * 98 / 100);
 }
 
-/* A refusal rate that falls by 10 points in the last round, over cells of 50 prompts each: the paired contrast of cells (round t
- * minus round 0), its interval by the percentile bootstrap of their mean. */
+/* A refusal rate that falls by 10 points in the last round, over cells of 50 prompts each: the
+ * paired contrast of cells (round t minus round 0), its interval by the percentile bootstrap of
+ * their mean. */
 static void a_safety_slip_is_found_and_covered(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The choice of C: given folds against the fixture, the shuffled folds of groups, and the published rule. */
+/* The choice of C: given folds against the fixture, the shuffled folds of groups, and the published
+ * rule. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -144,7 +145,8 @@ static void test_choice_by_hand(void **state)
     assert_near(cv.c, cv.grid[best], 0.0, 0.0);
 }
 
-/* Decisions 10: on separable data accuracy ties everywhere and takes the smallest C; log-loss does not. */
+/* Decisions 10: on separable data accuracy ties everywhere and takes the smallest C; log-loss does
+ * not. */
 static void test_separable_data(void **state)
 {
     (void)state;
@@ -161,8 +163,9 @@ static void test_separable_data(void **state)
     assert_true(isnan(cv.log_loss[0]));
 }
 
-/* The published folds written out: 7 rows, preferences + - + + - + -, mirrored to 14; 7 rows of each class, in order;
- * with the first class at places 0 .. 6 and the second at 7 .. 13 the folds take 2 2 1 1 1 and 1 1 2 2 1 of them. */
+/* The published folds written out: 7 rows, preferences + - + + - + -, mirrored to 14; 7 rows of
+ * each class, in order; with the first class at places 0 .. 6 and the second at 7 .. 13 the folds
+ * take 2 2 1 1 1 and 1 1 2 2 1 of them. */
 static void test_published_folds(void **state)
 {
     (void)state;
@@ -257,8 +260,9 @@ static void test_weightless_rows(void **state)
     assert_memory_equal(with.log_loss, without.log_loss, sizeof(with.log_loss));
 }
 
-/* Swapping the models negates every score and flips every preference: the model matching coefficients are negated, those of
- * preference prediction, C and the accuracies stay, all to the last bit. */
+/* Swapping the models negates every score and flips every preference: the model matching
+ * coefficients are negated, those of preference prediction, C and the accuracies stay, all to the
+ * last bit. */
 static void test_swapped_models(void **state)
 {
     (void)state;

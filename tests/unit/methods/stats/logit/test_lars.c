@@ -1,4 +1,5 @@
-/* The lasso order: hand-made cases, and random data against coordinate descent over a grid of penalties. */
+/* The lasso order: hand-made cases, and random data against coordinate descent over a grid of
+ * penalties. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -19,7 +20,8 @@ static void test_one_perfect_vibe(void **state)
     assert_near(coef[1], 0.0, 0.0, 0.0);
 }
 
-/* Orthogonal columns: the path is the soft threshold. Four of six rows high: rms 1, correlation 1/3 and 1/3. */
+/* Orthogonal columns: the path is the soft threshold. Four of six rows high: rms 1, correlation 1/3
+ * and 1/3. */
 static void test_ties_by_separability(void **state)
 {
     (void)state;
@@ -150,8 +152,8 @@ static void descend(const struct scaled *s, double penalty, double *coef)
     }
 }
 
-/* The coefficients are a lasso solution, and no penalty gives a lower AIC: inside of a segment of the path the AIC falls
- * towards its end, so that the least one is at a knot. */
+/* The coefficients are a lasso solution, and no penalty gives a lower AIC: inside of a segment of
+ * the path the AIC falls towards its end, so that the least one is at a knot. */
 static void check_random(uint64_t seed, bool preference)
 {
     static double x[ROWS * COLS];

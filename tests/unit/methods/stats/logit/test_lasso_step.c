@@ -1,4 +1,5 @@
-/* The lasso step: a minimum of its model by the conditions of optimality, on well and badly conditioned models. */
+/* The lasso step: a minimum of its model by the conditions of optimality, on well and badly
+ * conditioned models. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -15,7 +16,8 @@ struct random_model {
     struct vq_lasso_model model;
 };
 
-/* Hessian F'F with `rows` random rows, each weaker than the last by `decay`; the gradient lies in its range. */
+/* Hessian F'F with `rows` random rows, each weaker than the last by `decay`; the gradient lies in
+ * its range. */
 static void draw(struct random_model *m, uint64_t seed, size_t rows, double decay)
 {
     struct vq_rng rng;

@@ -1,4 +1,5 @@
-/* The legacy bootstrap against itself written out: the drawn rows are copied out one by one and fitted as plain data. */
+/* The legacy bootstrap against itself written out: the drawn rows are copied out one by one and
+ * fitted as plain data. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"

@@ -1,4 +1,5 @@
-/* The win rate at equal length: numbers that plain Python computed, ends where no estimate exists, and coverage over simulated worlds. */
+/* The win rate at equal length: numbers that plain Python computed, ends where no estimate exists,
+ * and coverage over simulated worlds. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -165,7 +166,8 @@ static void test_coverage(void **state)
     }
 }
 
-/* Judges that look at length alone: the plain win rate favours the longer output, the controlled one does not. */
+/* Judges that look at length alone: the plain win rate favours the longer output, the controlled
+ * one does not. */
 static void test_length_alone(void **state)
 {
     (void)state;

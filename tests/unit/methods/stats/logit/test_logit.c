@@ -252,7 +252,8 @@ static void test_all_cases(void **state)
     json_decref(index);
 }
 
-/* Case 14: the half with y = 1 and no intercept is the mirrored form; its errors are the honest ones. */
+/* Case 14: the half with y = 1 and no intercept is the mirrored form; its errors are the honest
+ * ones. */
 static void test_mirrored_half(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* Logistic regression beside the fixtures: the reference numbers of the mirrored form, missing cells, weights, every kind
- * of separation against an exhaustive search, and inputs that must be refused. */
+/* Logistic regression beside the fixtures: the reference numbers of the mirrored form, missing
+ * cells, weights, every kind of separation against an exhaustive search, and inputs that must be
+ * refused. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -188,7 +189,8 @@ static void test_perfect_vibe(void **state)
     vq_logit_fit_free(&fit);
 }
 
-/* Rows of zeros stay undecided: separation of the others is not complete, the supremum keeps their coin tosses. */
+/* Rows of zeros stay undecided: separation of the others is not complete, the supremum keeps their
+ * coin tosses. */
 static void test_zero_rows_stay(void **state)
 {
     (void)state;
@@ -202,7 +204,8 @@ static void test_zero_rows_stay(void **state)
     vq_logit_fit_free(&fit);
 }
 
-/* Two columns diverge together while their difference stays finite: neither has a limit, the third has. */
+/* Two columns diverge together while their difference stays finite: neither has a limit, the third
+ * has. */
 static void test_joint_divergence(void **state)
 {
     (void)state;
@@ -223,8 +226,9 @@ static double dot3(const double *a, const double *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Independent of the code under test: in three dimensions an extreme ray of {b : a_i.b >= 0} lies on two of the planes,
- * so the cross products of all pairs of rows, both ways, are all there is to try (full rank). */
+/* Independent of the code under test: in three dimensions an extreme ray of {b : a_i.b >= 0} lies
+ * on two of the planes, so the cross products of all pairs of rows, both ways, are all there is to
+ * try (full rank). */
 static bool separable_by_search(double a[][3], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -318,8 +322,8 @@ static void test_thin_overlap(void **state)
     vq_logit_fit_free(&fit);
 }
 
-/* How far a penalised fit is from its optimality conditions: the gradient of what is smooth, against what the l1 part
- * allows. Relative to the size of the terms. */
+/* How far a penalised fit is from its optimality conditions: the gradient of what is smooth,
+ * against what the l1 part allows. Relative to the size of the terms. */
 static double optimality_gap(const struct vq_logit_data *data, const struct vq_logit_fit *fit,
                              double c, double l1_ratio)
 {
@@ -349,7 +353,8 @@ static double optimality_gap(const struct vq_logit_data *data, const struct vq_l
     return gap / (1.0 + whole);
 }
 
-/* Random problems, separable ones among them, over the whole grid of C: every penalised fit is a minimum. */
+/* Random problems, separable ones among them, over the whole grid of C: every penalised fit is a
+ * minimum. */
 static void test_penalised_fits_are_minima(void **state)
 {
     (void)state;
@@ -499,7 +504,8 @@ static void test_out_of_memory(void **state)
     }
 }
 
-/* The intercept of a lasso is free, its other coefficients reach exactly 0 under a strong penalty. */
+/* The intercept of a lasso is free, its other coefficients reach exactly 0 under a strong
+ * penalty. */
 static void test_lasso_to_zero(void **state)
 {
     (void)state;

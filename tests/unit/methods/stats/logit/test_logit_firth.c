@@ -1,4 +1,5 @@
-/* Firth's estimate with profile intervals, held to the penalised likelihood written out by hand and searched without derivatives. */
+/* Firth's estimate with profile intervals, held to the penalised likelihood written out by hand and
+ * searched without derivatives. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "methods/stats/logit/logit.h"
@@ -115,7 +116,8 @@ static void test_copies_at_part_of_the_weight(void **state)
     vq_logit_fit_free(&b);
 }
 
-/* One row, or many that count as one: the penalty is as strong as the likelihood. log s(b) + log(s(b) s(-b)) / 2 has its top at log 3. */
+/* One row, or many that count as one: the penalty is as strong as the likelihood. log s(b) +
+ * log(s(b) s(-b)) / 2 has its top at log 3. */
 static void test_one_row(void **state)
 {
     (void)state;
@@ -139,7 +141,8 @@ static void test_one_row(void **state)
     vq_logit_fit_free(&b);
 }
 
-/* One column of +1 and -1, as a vibe's scores are: the profile interval's coverage over all outcomes, weighted by their chances. No simulation. */
+/* One column of +1 and -1, as a vibe's scores are: the profile interval's coverage over all
+ * outcomes, weighted by their chances. No simulation. */
 static void test_coverage_of_small_samples(void **state)
 {
     (void)state;

@@ -21,7 +21,8 @@ static void plant(double *x, double *y, size_t cols)
     }
 }
 
-/* One column of ones and minus ones: the information at w is n s (1 - s) with s = 1 / (1 + exp(-w)). */
+/* One column of ones and minus ones: the information at w is n s (1 - s) with s = 1 / (1 +
+ * exp(-w)). */
 static void test_closed_form(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The multinomial logit: reference numbers made by another way, two classes against the mirrored logit, C by held-out groups, ties, refusals. */
+/* The multinomial logit: reference numbers made by another way, two classes against the mirrored
+ * logit, C by held-out groups, ties, refusals. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"

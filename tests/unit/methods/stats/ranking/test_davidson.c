@@ -1,5 +1,5 @@
-/* Davidson's model: reference numbers from another implementation, how often intervals and sets of ranks hold planted strengths, and the
- * status where no estimate exists. */
+/* Davidson's model: reference numbers from another implementation, how often intervals and sets of
+ * ranks hold planted strengths, and the status where no estimate exists. */
 #include "tests/unit/methods/stats/fixtures.h"
 
 #include "common/base/rng.h"
@@ -68,7 +68,8 @@ static double normal(struct vq_rng *rng)
     return sqrt(-2.0 * log(1.0 - vq_rng_unit(rng))) * cos(6.283185307179586 * vq_rng_unit(rng));
 }
 
-/* Each prompt shifts the models by its own `mood`: comparisons of one prompt are not independent. */
+/* Each prompt shifts the models by its own `mood`: comparisons of one prompt are not
+ * independent. */
 static size_t world(struct vq_rng *rng, const double *strength, uint32_t items, uint32_t prompts,
                     double mood, double log_tie, struct vq_davidson_row *rows)
 {

@@ -1,11 +1,13 @@
-/* Calls that fail at random pull the strict estimate toward 0 and leave this one where it was; nothing is given where nothing failed. */
+/* Calls that fail at random pull the strict estimate toward 0 and leave this one where it was;
+ * nothing is given where nothing failed. */
 #include "../planted.h"
 
 enum {
     ROWS = 4000
 };
 
-/* A is higher with 0.7, B with 0.1, both alike in the rest, which a third of the judges' calls calls equal. */
+/* A is higher with 0.7, B with 0.1, both alike in the rest, which a third of the judges' calls
+ * calls equal. */
 static struct planted *world(uint64_t seed, double failing, bool lazy, double truth[2])
 {
     truth[0] = truth[1] = 0;

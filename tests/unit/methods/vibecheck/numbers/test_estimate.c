@@ -1,5 +1,5 @@
-/* The ways to estimate the coefficients: each setting's figures from a whole run against the same numbers made by hand from
- * the row scores that the run reports. */
+/* The ways to estimate the coefficients: each setting's figures from a whole run against the same
+ * numbers made by hand from the row scores that the run reports. */
 #include "tests/unit/methods/vibecheck/planted.h"
 
 #include "methods/stats/intervals/bootstrap.h"

@@ -1,5 +1,6 @@
-/* The overlap gate over planted vibes: an independent one is never dropped, a mirror image always is, and two that are nearly constant are
- * kept and marked. The other gates are held in test_vibecheck.c and ../method/test_method.c. */
+/* The overlap gate over planted vibes: an independent one is never dropped, a mirror image always
+ * is, and two that are nearly constant are kept and marked. The other gates are held in
+ * test_vibecheck.c and ../method/test_method.c. */
 #include "../planted.h"
 
 enum {
@@ -7,7 +8,8 @@ enum {
     SEEDS = 20
 };
 
-/* Vibes 0 and 1: +1 in 90 % of the rows, independent. Vibe 2: 0 the other way round, with the judges' own errors. Vibe 3: 0 again. */
+/* Vibes 0 and 1: +1 in 90 % of the rows, independent. Vibe 2: 0 the other way round, with the
+ * judges' own errors. Vibe 3: 0 again. */
 static struct planted *world(uint64_t seed)
 {
     struct planted *w = planted_create(ROWS, 2, 4, seed);

@@ -1,5 +1,6 @@
-/* The fits with length beside the vibes: a vibe that is length in disguise is marked and one that is not is not; numbers agree with a
- * reference of their own; swapped models, separated fits, and no lengths. */
+/* The fits with length beside the vibes: a vibe that is length in disguise is marked and one that
+ * is not is not; numbers agree with a reference of their own; swapped models, separated fits, and
+ * no lengths. */
 #include "../planted.h"
 
 #include <stdio.h>
@@ -10,7 +11,8 @@ enum {
 
 static double lengths[ROWS];
 
-/* Vibe 0 follows the length in `like` of the rows, and else the model; vibe 1 is model A's in `own` of the rows whatever the length. */
+/* Vibe 0 follows the length in `like` of the rows, and else the model; vibe 1 is model A's in `own`
+ * of the rows whatever the length. */
 static struct planted *world(double like, double own)
 {
     struct planted *w = planted_create(ROWS, 1, 2, 17);

@@ -1,5 +1,5 @@
-/* Model matching of more than two models: planted models are named, models that do not differ are not; margins point to the models as they are;
- * preferences and their baseline. */
+/* Model matching of more than two models: planted models are named, models that do not differ are
+ * not; margins point to the models as they are; preferences and their baseline. */
 #include "../ranked.h"
 
 static void planted_models_are_named(void **state)
@@ -86,7 +86,8 @@ static void equal_models_are_guessed(void **state)
     planted_destroy(w);
 }
 
-/* The preference is for the higher one on the vibe, whoever wrote it; and model 0 wins all, by name. */
+/* The preference is for the higher one on the vibe, whoever wrote it; and model 0 wins all, by
+ * name. */
 static void preferences(void **state)
 {
     (void)state;

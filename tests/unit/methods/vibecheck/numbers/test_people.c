@@ -6,7 +6,8 @@ enum {
     LABELLED = 300
 };
 
-/* People: A is higher in 60 % of rows. The judge says so too, but calls a fifth of the rest A as well. */
+/* People: A is higher in 60 % of rows. The judge says so too, but calls a fifth of the rest A as
+ * well. */
 static struct planted *world(int8_t *people, double *ret_truth)
 {
     struct planted *w = planted_create(ROWS, 1, 1, 5);

@@ -1,5 +1,5 @@
-/* Rankings of planted models: the order comes back, null vibes are no difference as often as they should be, prompts are the unit, missing answers are
- * missing, and two models have no ranking. */
+/* Rankings of planted models: the order comes back, null vibes are no difference as often as they
+ * should be, prompts are the unit, missing answers are missing, and two models have no ranking. */
 #include "../ranked.h"
 
 static void the_planted_order_comes_back(void **state)

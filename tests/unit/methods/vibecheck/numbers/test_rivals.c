@@ -1,12 +1,13 @@
-/* Preference prediction against chance and against the model's name: vibes that predict without adding, vibes that add, labels of one
- * class; and what is said of fits that are degenerate. */
+/* Preference prediction against chance and against the model's name: vibes that predict without
+ * adding, vibes that add, labels of one class; and what is said of fits that are degenerate. */
 #include "../planted.h"
 
 enum {
     ROWS = 600
 };
 
-/* One vibe that follows the model with `follows`; people prefer model A with `name`, and beyond that what the vibe says. */
+/* One vibe that follows the model with `follows`; people prefer model A with `name`, and beyond
+ * that what the vibe says. */
 static struct planted *world(double follows, double name, double vibe)
 {
     struct planted *w = planted_create(ROWS, 2, 1, 31);
@@ -62,7 +63,8 @@ static void labels_of_one_class(void **state)
     vq_vibecheck_destroy(&r);
 }
 
-/* All scores +1: no maximum-likelihood estimate, no percentile interval, no p; Firth's is log(2n + 1). */
+/* All scores +1: no maximum-likelihood estimate, no percentile interval, no p; Firth's is log(2n +
+ * 1). */
 static void separated(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The parts of a result: the whole is the result, a judge alone is the same world without the others, signs that turn are flagged, and
- * what is missing or in no part counts nowhere. */
+/* The parts of a result: the whole is the result, a judge alone is the same world without the
+ * others, signs that turn are flagged, and what is missing or in no part counts nowhere. */
 #include "methods/vibecheck/numbers/slices.h"
 
 #include "tests/unit/methods/vibecheck/planted.h"
@@ -9,7 +9,8 @@
 
 static const struct lens plain = {.tie = 0.1, .error = 0.15, .fail = 0.05};
 
-/* A is higher on vibe 0 with 0.8, on vibe 1 with 0.3; vibe 2 turns: A is higher in the first half of the rows only. */
+/* A is higher on vibe 0 with 0.8, on vibe 1 with 0.3; vibe 2 turns: A is higher in the first half
+ * of the rows only. */
 static struct planted *world(uint32_t judges)
 {
     struct planted *w = planted_create(SAMPLES, judges, VIBES, 11);

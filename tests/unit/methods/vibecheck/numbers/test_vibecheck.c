@@ -1,5 +1,6 @@
-/* The numbers of a run on planted verdicts: the model-independent properties of the method, the gates, what happens to missing
- * answers, and what lazy swap may and may not change. The planted judges share no code with the offline server. */
+/* The numbers of a run on planted verdicts: the model-independent properties of the method, the
+ * gates, what happens to missing answers, and what lazy swap may and may not change. The planted
+ * judges share no code with the offline server. */
 #include "methods/vibecheck/numbers/vibecheck.h"
 
 #include "common/base/alloc.h"
@@ -77,7 +78,8 @@ static void say(struct world *w, uint32_t sample, uint32_t vibe, uint32_t judge,
     both[1] = score > 0 ? VQ_OUTCOME_SECOND : score < 0 ? VQ_OUTCOME_FIRST : VQ_OUTCOME_EQUAL;
 }
 
-/* vibe 0: A higher with p 0.8; vibe 1: B higher with p 0.7; vibe 2: coin; vibe 3: 0.6. Each judge errs with p 0.05. */
+/* vibe 0: A higher with p 0.8; vibe 1: B higher with p 0.7; vibe 2: coin; vibe 3: 0.6. Each judge
+ * errs with p 0.05. */
 static void plant(struct world *w, uint64_t seed)
 {
     static const double p[VIBES] = {0.8, 0.3, 0.5, 0.6};
@@ -328,7 +330,8 @@ static void lazy_swap_changes_no_score(void **state)
     vq_free(w);
 }
 
-/* Plain kappa is 0 when one judge says +1 on every row and the other on all but one; mirrored kappa is not. */
+/* Plain kappa is 0 when one judge says +1 on every row and the other on all but one; mirrored kappa
+ * is not. */
 static void nearly_constant_judges_agree(void **state)
 {
     (void)state;
@@ -454,7 +457,8 @@ static void no_labels_no_test_rows_no_fit(void **state)
     vq_free(w);
 }
 
-/* judging.invalid: drop_row. The rows that lack a score are as good as never there; a vibe that was stopped early drops none. */
+/* judging.invalid: drop_row. The rows that lack a score are as good as never there; a vibe that was
+ * stopped early drops none. */
 static void rows_with_a_missing_score_are_dropped(void **state)
 {
     (void)state;
@@ -506,7 +510,8 @@ static void rows_with_a_missing_score_are_dropped(void **state)
     vq_free(without);
 }
 
-/* Every allocation fails in turn: a status comes back, nothing leaks (the sanitizer round sees to that). */
+/* Every allocation fails in turn: a status comes back, nothing leaks (the sanitizer round sees to
+ * that). */
 static void survives_every_failed_allocation(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Discovery with answers that are missing, odd, said in other forms or in scraps, with vectors that are none, and without memory: what
- * each changes, and what none may change. */
+/* Discovery with answers that are missing, odd, said in other forms or in scraps, with vectors that
+ * are none, and without memory: what each changes, and what none may change. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 struct silence {
@@ -20,7 +20,8 @@ static bool silent(struct walk *w, const struct vq_stage *stage, uint32_t prompt
     return true;
 }
 
-/* Whatever text call is missing or unreadable, the run ends with vibes: those of the answers it has. */
+/* Whatever text call is missing or unreadable, the run ends with vibes: those of the answers it
+ * has. */
 static void no_text_call_is_needed_but_some_proposal(void **state)
 {
     (void)state;
@@ -231,7 +232,8 @@ static void forms_of_answers_change_nothing(void **state)
     vq_buf_free(&first);
 }
 
-/* Scraps of answers and any bytes in any order: the run ends, and says why where it cannot go on. */
+/* Scraps of answers and any bytes in any order: the run ends, and says why where it cannot go
+ * on. */
 static bool scraps(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to)
 {
     static const char *const pieces[] = {"- Feature 1: Low: a; High: b\n",

@@ -1,5 +1,5 @@
-/* Discovery walked by an oracle: the number of calls, every reason to stop, what is shown to whom, what dedup keeps, and that one seed is
- * one walk. */
+/* Discovery walked by an oracle: the number of calls, every reason to stop, what is shown to whom,
+ * what dedup keeps, and that one seed is one walk. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 /* ---- section 11 ---- */

@@ -1,5 +1,5 @@
-/* The method over vibes that are given: what is asked of whom, early stopping, preference labels by judges, what goes beside, and how
- * the machine takes answers that are not what it asked for. */
+/* The method over vibes that are given: what is asked of whom, early stopping, preference labels by
+ * judges, what goes beside, and how the machine takes answers that are not what it asked for. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 static struct vq_conf_axis vibes[4] = {{(char *)"Feature 0", (char *)"low", (char *)"high"},

@@ -1,5 +1,5 @@
-/* Joint calls: whatever the walk, several vibes in a call end in the results of one a call; what a joint answer lacks is asked alone,
- * and nothing else is. */
+/* Joint calls: whatever the walk, several vibes in a call end in the results of one a call; what a
+ * joint answer lacks is asked alone, and nothing else is. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 /* How the judge of a test writes its joint answers. */

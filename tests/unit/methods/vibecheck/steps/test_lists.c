@@ -1,5 +1,5 @@
-/* Texts of the proposer and the reducer that end at the token limit: asked again with more room, and if they stay cut, the reducer's is
- * no answer and the proposer's loses its last line. */
+/* Texts of the proposer and the reducer that end at the token limit: asked again with more room,
+ * and if they stay cut, the reducer's is no answer and the proposer's loses its last line. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 struct cutting {

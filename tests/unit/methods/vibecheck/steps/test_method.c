@@ -1,6 +1,7 @@
-/* Decisions on method where they show in the numbers of a whole run: what missing answers do to a fit, how audited cells stand for
- * the others, what unlabelled rows are for, questions as the unit, agreement among several judges, overlap, the choice of C, and
- * what is said when there is nothing to say. */
+/* Decisions on method where they show in the numbers of a whole run: what missing answers do to a
+ * fit, how audited cells stand for the others, what unlabelled rows are for, questions as the unit,
+ * agreement among several judges, overlap, the choice of C, and what is said when there is nothing
+ * to say. */
 #include "tests/unit/methods/vibecheck/planted.h"
 
 static const struct lens good = {.error = 0.05};
@@ -28,7 +29,8 @@ static void assert_same(double a, double b)
     }
 }
 
-/* Decision 1. A missing cell weighs nothing in the fit, is counted, and the complete rows are looked at by themselves. */
+/* Decision 1. A missing cell weighs nothing in the fit, is counted, and the complete rows are
+ * looked at by themselves. */
 static void missing_cells_are_imputed_counted_and_warned_of(void **state)
 {
     (void)state;
@@ -66,7 +68,8 @@ static void missing_cells_are_imputed_counted_and_warned_of(void **state)
     planted_destroy(w);
 }
 
-/* Decision 1. One judge's failure leaves the row to the other judge; kappa takes the rows that both judged. */
+/* Decision 1. One judge's failure leaves the row to the other judge; kappa takes the rows that both
+ * judged. */
 static void a_row_keeps_the_judges_it_has(void **state)
 {
     (void)state;
@@ -102,8 +105,9 @@ static void a_row_keeps_the_judges_it_has(void **state)
     planted_destroy(w);
 }
 
-/* Decision 3. Of the settled cells a tenth is swapped all the same; each stands for ten, so that estimates which need both orders
- * agree with those of asking everything. The n beside them are the cells that were really asked. */
+/* Decision 3. Of the settled cells a tenth is swapped all the same; each stands for ten, so that
+ * estimates which need both orders agree with those of asking everything. The n beside them are the
+ * cells that were really asked. */
 static void audited_cells_stand_for_ten(void **state)
 {
     (void)state;
@@ -111,7 +115,8 @@ static void audited_cells_stand_for_ten(void **state)
         ROWS = 20000
     };
     struct planted *w = planted_create(ROWS, 2, 1, 7);
-    /* a judge drawn to equal, and otherwise to what is shown first: order effects that only both orders show */
+    /* a judge drawn to equal, and otherwise to what is shown first: order effects that only both
+     * orders show */
     for (uint32_t i = 0; i < ROWS; i++) {
         for (uint32_t j = 0; j < 2; j++) {
             uint8_t *both = planted_cell(w, i, 0, j);
@@ -190,7 +195,8 @@ static double width(struct vq_interval ci)
     return ci.hi - ci.lo;
 }
 
-/* Decision 6. Repeats of a question are no new evidence: intervals are as wide as without them, and folds keep them together. */
+/* Decision 6. Repeats of a question are no new evidence: intervals are as wide as without them, and
+ * folds keep them together. */
 static void repeated_questions_narrow_no_interval(void **state)
 {
     (void)state;
@@ -235,7 +241,8 @@ static void repeated_questions_narrow_no_interval(void **state)
     planted_destroy(often);
 }
 
-/* Decision 7. Three judges: the mean over the pairs; one judge: no agreement, and the gate lets pass. */
+/* Decision 7. Three judges: the mean over the pairs; one judge: no agreement, and the gate lets
+ * pass. */
 static void agreement_of_three_judges_and_of_one(void **state)
 {
     (void)state;
@@ -300,8 +307,9 @@ static void near_constant_twins_overlap(void **state)
     planted_destroy(w);
 }
 
-/* Decision 10. On data that one vibe separates, held-out loss asks for a coefficient that says so; accuracy with the smallest C on
- * ties gives one near nothing. The unregularised estimate does not exist there, and none is given. */
+/* Decision 10. On data that one vibe separates, held-out loss asks for a coefficient that says so;
+ * accuracy with the smallest C on ties gives one near nothing. The unregularised estimate does not
+ * exist there, and none is given. */
 static void separable_data_get_a_coefficient_that_says_so(void **state)
 {
     (void)state;
@@ -326,8 +334,8 @@ static void separable_data_get_a_coefficient_that_says_so(void **state)
     planted_destroy(w);
 }
 
-/* Decision 11, 12 and 13. Vibes are chosen on train, so that test is another number; the baseline is that of train's majority; nothing
- * kept is one half and a status, not an error. */
+/* Decision 11, 12 and 13. Vibes are chosen on train, so that test is another number; the baseline
+ * is that of train's majority; nothing kept is one half and a status, not an error. */
 static void train_chooses_and_test_tells(void **state)
 {
     (void)state;

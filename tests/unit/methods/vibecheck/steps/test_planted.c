@@ -1,6 +1,7 @@
-/* Planted truth and null data through the whole method. The generator is this folder's own: tables of signs by hash, no words, nothing
- * of the offline server. Three of ten features differ between the models; the proposer names all ten and some vibes that no judge
- * can tell; judges err in one case of ten. */
+/* Planted truth and null data through the whole method. The generator is this folder's own: tables
+ * of signs by hash, no words, nothing of the offline server. Three of ten features differ between
+ * the models; the proposer names all ten and some vibes that no judge can tell; judges err in one
+ * case of ten. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 #define ROWS   500u
@@ -62,7 +63,8 @@ static void three_of_ten_are_found_kept_and_first(void **state)
     }
 }
 
-/* The cap takes the first of the order, whichever order that is, and the test rows of those alone are asked. */
+/* The cap takes the first of the order, whichever order that is, and the test rows of those alone
+ * are asked. */
 static void the_strongest_are_final(void **state)
 {
     (void)state;
@@ -174,7 +176,8 @@ static void preference_may_say_what_is_wrong(void **state)
     assert_true(wrong[1] > wrong[0]);
 }
 
-/* Decision 9. A and B exchangeable, judges who agree: with the interval gate at most one run in twenty keeps a vibe. */
+/* Decision 9. A and B exchangeable, judges who agree: with the interval gate at most one run in
+ * twenty keeps a vibe. */
 static void null_data_keep_nothing(void **state)
 {
     (void)state;
@@ -201,7 +204,8 @@ static void null_data_keep_nothing(void **state)
 
 #define SHOWN_BEST 5u
 
-/* A proposer that names what differs most in the rows that it is shown, whatever is true of all rows. */
+/* A proposer that names what differs most in the rows that it is shown, whatever is true of all
+ * rows. */
 static bool names_what_it_sees(struct walk *w, const struct vq_stage *stage, uint32_t prompt,
                                struct vq_buf *to)
 {
@@ -228,8 +232,9 @@ static bool names_what_it_sees(struct walk *w, const struct vq_stage *stage, uin
     return true;
 }
 
-/* The share of null runs with any q of at most 0.05 on test. The point gate keeps what looks different on train, and a batch is all 40 rows that are
- * shown, so that the proposer selects as hard as it can. */
+/* The share of null runs with any q of at most 0.05 on test. The point gate keeps what looks
+ * different on train, and a batch is all 40 rows that are shown, so that the proposer selects as
+ * hard as it can. */
 static void null_data_are_null_on_test(void **state)
 {
     (void)state;
@@ -274,7 +279,8 @@ static bool mirrors(struct walk *w, const char *axis, uint32_t row, uint32_t jud
     return true;
 }
 
-/* Two features that are +1 in nine rows of ten, planted independently, and two that say the opposite of the first. */
+/* Two features that are +1 in nine rows of ten, planted independently, and two that say the
+ * opposite of the first. */
 static void independent_vibes_stay_and_mirror_images_go(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The retest: which cells are asked again, what counts as a changed answer, and that nothing else changes. */
+/* The retest: which cells are asked again, what counts as a changed answer, and that nothing else
+ * changes. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
 #define ROWS   200
@@ -19,7 +20,8 @@ static bool is_retest(const struct walk *w)
     return strcmp(w->stages[w->stages_count - 1].name, "retest") == 0;
 }
 
-/* The first time all say A but for a few failures; the second time by the record: the same, the other, or nothing. */
+/* The first time all say A but for a few failures; the second time by the record: the same, the
+ * other, or nothing. */
 static bool judge(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2])
 {
     struct retest_world *world = w->world;

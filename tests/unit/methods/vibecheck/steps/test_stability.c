@@ -1,4 +1,5 @@
-/* Discovery done again: other rows are shown, what is found again is counted, what cannot go on has found nothing, and the vibes stay what they were. */
+/* Discovery done again: other rows are shown, what is found again is counted, what cannot go on has
+ * found nothing, and the vibes stay what they were. */
 #include "methods/vibecheck/recall.h"
 #include "tests/unit/methods/vibecheck/walker.h"
 
@@ -97,7 +98,8 @@ static void the_vibes_stay_what_they_were(void **state)
     walk_destroy(some);
 }
 
-/* With two proposers of the repeats the third repeat asks the first of them again; the discovery itself asks its own. */
+/* With two proposers of the repeats the third repeat asks the first of them again; the discovery
+ * itself asks its own. */
 static void proposers_take_turns(void **state)
 {
     (void)state;
