@@ -41,8 +41,8 @@ struct vq_stage {
     enum vq_role role;
     const uint32_t *rows; /* RANK, PREFER: which samples, ascending */
     uint32_t rows_count;
-    const struct vq_axis
-        *axes; /* RANK: vibes. LIKERT, BINARY, PAIRWISE: criteria, with the rubric as `low` */
+    /* RANK: vibes. LIKERT, BINARY, PAIRWISE: criteria, with the rubric as `low` */
+    const struct vq_axis *axes;
     uint32_t axes_count;
     /* RANK: enum vq_cell_asks, [(row * judges + judge) * axes + axis]; what is not asked stays not
      * needed. NULL: all are asked */
@@ -56,8 +56,8 @@ struct vq_stage {
     uint32_t proposer;           /* of that role: which of its models is asked, it alone */
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
     uint32_t texts_count;
-    const struct vq_sample
-        *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
+    /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
+    const struct vq_sample *items;
     uint32_t items_count;
     /* Rating and PROBE stages: the identities of the items, where the items themselves are missing
      * because they were asked before. They live as long as the script. NULL: the items are there */

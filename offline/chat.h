@@ -28,8 +28,8 @@ struct vq_chat_request {
     enum vq_dialect dialect;
     void *tree;                      /* the parsed JSON; owns the texts below */
     char model[VQ_CHAT_MODEL_BYTES]; /* may be another than any that exists */
-    struct vq_span
-        question_text;    /* the user message that asks for something known, else the last one */
+    /* the user message that asks for something known, else the last one */
+    struct vq_span question_text;
     struct vq_buf joined; /* holds question_text when it came in parts */
     enum vq_wanted wanted;
     struct vq_sections question; /* of JUDGEMENT, PREFERENCE and VERDICTS, whose axes it lacks */

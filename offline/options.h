@@ -5,8 +5,8 @@
 #include "offline/service.h"
 
 struct vq_options {
-    struct vq_service_config
-        service; /* borrows from argv; rules and pools are owned until the service takes them */
+    /* borrows from argv; rules and pools are owned until the service takes them */
+    struct vq_service_config service;
     const char *address;
     uint16_t port;
     const char *port_file;

@@ -141,8 +141,8 @@ struct vq_pool_report {
     uint64_t input_tokens, cached_tokens, output_tokens; /* settled; cached ones are input too */
     struct vq_rates unit;                                /* the most that one request reserved */
     struct vq_rates said; /* limits as the headers of answers gave them */
-    uint32_t
-        cap; /* calls in flight that a refusal since the last report named as the most; 0: none */
+    /* calls in flight that a refusal since the last report named as the most; 0: none */
+    uint32_t cap;
     uint32_t pause_ms; /* a refusal asks to wait so long yet */
     /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
     int64_t park_unix_s;
@@ -188,8 +188,8 @@ struct vq_msg_lease {
     uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
-    int64_t
-        stamp_ns; /* the latest HELLO or HEARTBEAT of this session that the coordinator has read */
+    /* the latest HELLO or HEARTBEAT of this session that the coordinator has read */
+    int64_t stamp_ns;
     uint64_t sample;
     uint32_t judge;
     uint32_t answer_tokens; /* the longest answer of the judge in this stage so far; 0: none yet */

@@ -51,8 +51,8 @@ struct vq_rating {
 struct vq_rating_reader {
     enum vq_rating_kind kind;
     enum vq_rating_policy policy;
-    bool
-        score_of; /* paper, Likert: `score of N` is a fallback (the three criteria of a dialogue) */
+    /* paper, Likert: `score of N` is a fallback (the three criteria of a dialogue) */
+    bool score_of;
     uint64_t seed; /* paper, pairwise: of the draw for an answer without a result */
 };
 

@@ -9,8 +9,8 @@
 
 enum vq_stage_kind {
     VQ_STAGE_RANK = 0, /* sample x judge x vibe x order: a verdict (judge.txt) */
-    VQ_STAGE_PREFER =
-        1,              /* sample x judge x order: a verdict on the whole output (preference.txt) */
+    /* sample x judge x order: a verdict on the whole output (preference.txt) */
+    VQ_STAGE_PREFER = 1,
     VQ_STAGE_TEXT = 2,  /* a prompt: any text */
     VQ_STAGE_EMBED = 3, /* a batch of texts: a vector each */
     /* A rubric judge's (likert.txt, binary.txt, pairwise.txt); a criterion stands where a vibe

@@ -21,8 +21,8 @@ struct vq_thinking {
     uint64_t unclosed;      /* kinds that are not closed in the rest of the text */
     uint64_t line_unclosed; /* the same for the line that ends at line_searched */
     size_t line_searched;
-    size_t
-        fences_unclosed[2]; /* the least length of a fence of ` and ~ that is not closed; 0: none */
+    /* the least length of a fence of ` and ~ that is not closed; 0: none */
+    size_t fences_unclosed[2];
 };
 
 /* What of the text may hold an answer: what follows the last closing mark that closes nothing, and

@@ -34,8 +34,8 @@ enum vq_outcome {
     VQ_OUTCOME_NOT_NEEDED = 32,
     VQ_OUTCOME_BLOCKED = 33,
     /* failed, with a reason */
-    VQ_OUTCOME_ERROR =
-        48, /* the provider answered with an error that a retry does not help (400) */
+    /* the provider answered with an error that a retry does not help (400) */
+    VQ_OUTCOME_ERROR = 48,
     VQ_OUTCOME_TOO_LONG = 49,     /* too long for the model */
     VQ_OUTCOME_UNAVAILABLE = 50,  /* tries used up on 5xx, timeouts, resets */
     VQ_OUTCOME_BAD_RESPONSE = 51, /* tries used up on bodies that are no answer */

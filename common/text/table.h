@@ -37,8 +37,8 @@ struct vq_table {
     uint32_t columns_count;
     uint32_t rows_count;
     const struct vq_span *columns; /* names, distinct */
-    const struct vq_span
-        *cells; /* rows_count x columns_count, by row; a missing JSON key or null is empty */
+    /* rows_count x columns_count, by row; a missing JSON key or null is empty */
+    const struct vq_span *cells;
     const uint64_t *lines; /* by row: the physical line where the record begins, from 1 */
     struct vq_table_mended mended;
 };

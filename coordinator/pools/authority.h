@@ -57,9 +57,9 @@ struct vq_authority;
 struct vq_authority_pool {
     const char *name;  /* copied */
     const char *model; /* copied: as its provider calls it; NULL: may be any. For same_account */
-    const void
-        *account; /* pools of one account have keys in common by intent; NULL: one of its own */
-    double share; /* of what headers say, for this run; 0: all of it */
+    /* pools of one account have keys in common by intent; NULL: one of its own */
+    const void *account;
+    double share;          /* of what headers say, for this run; 0: all of it */
     struct vq_rates rates; /* a minute, the share taken off already; 0: unknown */
     uint32_t concurrency;  /* 0: unknown, it finds its level */
     uint64_t day_requests; /* 0: no quota */
@@ -83,8 +83,8 @@ struct vq_authority_params {
     const struct vq_authority_pool *pools;
     uint32_t pools_count;
     int64_t term_ns;
-    int64_t
-        jitter_ns; /* how late a request may come to its provider; 0: 1 % of the pool's window */
+    /* how late a request may come to its provider; 0: 1 % of the pool's window */
+    int64_t jitter_ns;
     uint64_t budget_nano; /* nano-dollars; VQ_AMOUNT_ANY: none */
     uint64_t spent_nano;  /* by the ledger, what is unknown counts */
     /* as they were kept last (vq_authority_advances); count as spent until the worker says itself
@@ -294,8 +294,8 @@ bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret
 
 struct vq_authority_money {
     uint64_t budget_nano, spent_nano, out_nano;
-    bool
-        empty; /* the budget allows nothing more, and nothing is out that could change that: stop */
+    /* the budget allows nothing more, and nothing is out that could change that: stop */
+    bool empty;
 };
 void vq_authority_money(const struct vq_authority *a, struct vq_authority_money *ret_money);
 

@@ -110,8 +110,8 @@ struct vq_auth_doubt {         /* authority_doubt.c */
     double noise;              /* share of calls that are refused at any rate; 0: none is known */
     int64_t noise_ns, fell_ns; /* since when; looked at last */
     bool again;                /* it is to be tried anew */
-    int64_t
-        since_ns;  /* noise has not explained the refusals of the last window since; 0: it does */
+    /* noise has not explained the refusals of the last window since; 0: it does */
+    int64_t since_ns;
     uint32_t lone; /* groups of refusals that accepted calls followed soon, less twice the others */
     bool open;     /* such a group is under way: */
     int64_t first_ns;
@@ -170,8 +170,8 @@ struct vq_auth_pool {
     double input_nano, output_nano; /* nano-dollars a token */
     int64_t pause_ns, park_ns;      /* until */
     int64_t park_unix_s;            /* the same of a park: what was said. 0: never */
-    int64_t
-        word_ns; /* what a worker said that has left counts until then; 0: nothing of that kind */
+    /* what a worker said that has left counts until then; 0: nothing of that kind */
+    int64_t word_ns;
     uint32_t params_refused; /* enum vq_param: by its model */
     int64_t day_ends_ns;
     struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
@@ -224,8 +224,8 @@ struct vq_auth_pool {
     uint32_t keys_count, keys_told;
     char *closed_why, *key_why; /* as the worker said last; of a key: of one among several */
     uint32_t keys_refused;
-    uint64_t
-        keys_lost; /* bit k: keys[k] was refused; so with a seat's keys_had: it is good there */
+    /* bit k: keys[k] was refused; so with a seat's keys_had: it is good there */
+    uint64_t keys_lost;
     uint64_t organisation;
     enum vq_authority_state state;
     int64_t since_ns, until_ns;

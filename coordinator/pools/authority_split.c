@@ -436,8 +436,8 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
     }
     give_way(a, p, keen, hungry, now_ns);
     if (keen != 0 && crowd.most != VQ_AUTH_NOBODY && now_ns - p->moved_ns >= HOLDER_MOVE_NS) {
-        uint32_t next =
-            candidate(a, p, NEED_KEEN, false); /* who holds much gives to who holds little */
+        /* who holds much gives to who holds little */
+        uint32_t next = candidate(a, p, NEED_KEEN, false);
         if (next != VQ_AUTH_NOBODY &&
             a->workers[crowd.most]->holds >= a->workers[next]->holds + 2) {
             choose(p, a->workers[crowd.most], false);

@@ -34,8 +34,8 @@ struct vq_coord;
 
 struct vq_coord_judge {
     const char *name; /* for people; copied */
-    const uint32_t
-        *pools; /* any of them may answer for it: the authority's indices, as in the SPEC; copied */
+    /* any of them may answer for it: the authority's indices, as in the SPEC; copied */
+    const uint32_t *pools;
     uint32_t pools_count; /* at least one */
 };
 
@@ -57,8 +57,8 @@ struct vq_coord_params {
      * the first of them */
     const struct vq_chain_alike *alike;
     const struct vq_coord_judge *judges; /* grid.judges of them; copied */
-    struct vq_authority
-        *authority;      /* over the pools; borrowed. The same for all stages of the process */
+    /* over the pools; borrowed. The same for all stages of the process */
+    struct vq_authority *authority;
     struct vq_hash spec; /* of the SPEC body that the shell holds */
     bool repairs;        /* an answer without a verdict gets one repair call */
     /* a question without a readable answer is put so many times more, as it is: as in the plan of
@@ -71,13 +71,13 @@ struct vq_coord_params {
     /* for so long nothing unanswered is leased (rule 4): what is left of one term since workers can
      * be heard; 0: a first start, or one after a clean stop */
     int64_t wait_ns;
-    bool
-        remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    bool remote;
     /* all settled, but a worker from elsewhere went silent with a spool that may hold answers:
      * FINISHED waits so long for it; 0: not */
     int64_t missed_ns;
-    int64_t
-        finish_from_ns; /* FINISHED is not said before: workers may join to bring what came late */
+    /* FINISHED is not said before: workers may join to bring what came late */
+    int64_t finish_from_ns;
     /* in which order samples are looked up: the number of this start among those on the store, from
      * 1 on; neighbours walk against each other. 0: as they are */
     uint64_t scout_no;
@@ -88,8 +88,8 @@ struct vq_coord_params {
     size_t request_bytes_max;
     uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
     uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
-    uint32_t
-        role; /* of its judges: an answer of a judge in another role says nothing of this one */
+    /* of its judges: an answer of a judge in another role says nothing of this one */
+    uint32_t role;
     /* a judge's first calls on a pool: if this number of them all failed the same way, the pool is
      * parked for it; 0: never */
     uint32_t brake_calls;
@@ -318,13 +318,13 @@ struct vq_coord_status {
     uint64_t batches;        /* committed */
     uint64_t received;       /* results gathered or in the commit in flight */
     uint64_t scouted_shards; /* looked up at least once */
-    uint64_t
-        known_shards; /* of which it is known what is stored: these, or those of vq_coord_stored */
+    /* of which it is known what is stored: these, or those of vq_coord_stored */
+    uint64_t known_shards;
     uint64_t shards;
     uint64_t ready_shards, leased_shards;
     uint64_t leases_lost; /* with their worker */
-    uint64_t
-        calls_reserved; /* listed by workers as sent and not ACKed, or received and not committed */
+    /* listed by workers as sent and not ACKed, or received and not committed */
+    uint64_t calls_reserved;
     uint64_t held_back; /* of them no calls: tasks that a worker with an old lease may be asking */
     uint64_t tokens_in, tokens_out;
     uint32_t sessions;

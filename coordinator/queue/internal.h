@@ -71,8 +71,8 @@ struct vq_coord_slot {
     bool wait;      /* no room for its prior: another time */
     bool ahead;     /* of a chain: an answer to it is stored, and what it builds on is open */
     bool cancelled; /* somebody else's answer settled it under the present lease */
-    struct vq_attempts
-        attempts; /* committed; a shard with open tasks stays in memory once it was scouted */
+    /* committed; a shard with open tasks stays in memory once it was scouted */
+    struct vq_attempts attempts;
 };
 
 enum shard_state {
@@ -159,8 +159,8 @@ struct vq_coord_session {
     bool stale; /* silent for some heartbeats: nothing new is leased to it */
     /* leases up to this one that it lists and that are not current are of the time before it */
     uint64_t fence_from;
-    uint64_t
-        cut_n; /* the last one of this session's that ended before its worker could know; 0: none */
+    /* the last one of this session's that ended before its worker could know; 0: none */
+    uint64_t cut_n;
     struct vq_link leases; /* shards, by their stamps */
     uint32_t leases_count;
     struct vq_link calls; /* listed */
@@ -208,8 +208,8 @@ struct vq_coord_lane { /* a judge */
     bool braked;             /* all of them are pulled */
     uint32_t probes_failed;
     uint32_t unsettled; /* final results in a row that settled nothing */
-    uint64_t
-        put_again; /* unreadable answers and failures after which the question is put once more */
+    /* unreadable answers and failures after which the question is put once more */
+    uint64_t put_again;
     uint32_t offers_open, offers_closed,
         offers_no_key; /* sessions that said so; no_key is not in closed */
     bool closed;
@@ -376,8 +376,8 @@ struct vq_coord {
     struct vq_coord_waiting *waiting; /* since FINISHED; one a peer */
     size_t waiting_count, waiting_cap;
 
-    struct vq_coord_status
-        tally; /* the plain counters of the status; filled up by vq_coord_status_fill */
+    /* the plain counters of the status; filled up by vq_coord_status_fill */
+    struct vq_coord_status tally;
 };
 
 static inline uint64_t vq_coord_shard_of(const struct vq_coord *c, uint64_t task)

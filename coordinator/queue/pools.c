@@ -151,8 +151,8 @@ void vq_coord_left_give_up(struct vq_coord *c)
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
     to->left_lost |= from->left_lost;
-    bool out =
-        from->listed_count > from->holds_count; /* and nobody here reserves anything for it */
+    /* and nobody here reserves anything for it */
+    bool out = from->listed_count > from->holds_count;
     to->gone_until_ns = out ? to->now_ns + to->params.term_ns : from->gone_until_ns;
     to->left_any |= from->left_any;
     int64_t from_ns = to->now_ns + to->params.term_ns;

@@ -33,8 +33,8 @@ struct vq_task_plan {
 struct vq_attempt {
     enum vq_outcome failure; /* of this run's failure row of that request; NONE: there is none */
     enum vq_outcome answer;  /* vq_verdict_of the standing answer; NONE: there is none */
-    enum vq_outcome
-        repaired; /* the same of the standing answer to its repair; NONE: there is none */
+    /* the same of the standing answer to its repair; NONE: there is none */
+    enum vq_outcome repaired;
 };
 
 struct vq_task_view {

@@ -99,8 +99,8 @@ struct vq_committer {
     struct vq_settled *merged; /* commit.standing, and what look-ups found */
     size_t merged_count;
     bool lock_warned;
-    struct vq_hash
-        odd[VQ_ODD_TOLD_MAX]; /* reported: pools and kinds of answers that are no votes */
+    /* reported: pools and kinds of answers that are no votes */
+    struct vq_hash odd[VQ_ODD_TOLD_MAX];
     uint32_t odd_count;
 };
 

@@ -22,8 +22,8 @@ struct vq_pool_locks_options {
     struct vq_id run;
     struct vq_id nonce; /* of this start of the coordinator */
     uint32_t term_ms;   /* of this run's slices */
-    struct vq_redis
-        *redis; /* NULL: no shared one. Borrowed: it outlives the last tick and release */
+    /* NULL: no shared one. Borrowed: it outlives the last tick and release */
+    struct vq_redis *redis;
     /* From tick alone: whether the pool is ours has changed, or who has it. sentence: who, and what
      * happens next; NULL when it is ours. Good for vq_authority_lock. */
     void (*changed)(void *ctx, uint32_t pool, bool ours, const char *sentence);

@@ -33,9 +33,9 @@ struct vq_status_facts {
     int64_t held_since_unix_ms;  /* paused by hand; 0: not */
     int64_t alarm_since_unix_ms; /* nothing was answered since; 0: no alarm */
     uint32_t alarm_idle_s;       /* what raises it; 0: off */
-    int64_t
-        brake_since_unix_ms; /* a judge's first calls all failed the same way; 0: no such alarm */
-    const char *brake_text;  /* which one, and how */
+    /* a judge's first calls all failed the same way; 0: no such alarm */
+    int64_t brake_since_unix_ms;
+    const char *brake_text;     /* which one, and how */
     const struct vq_slow *slow; /* of each pool; NULL: unknown */
     int64_t started_unix_ms;
     int64_t now_unix_ms;

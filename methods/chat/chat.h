@@ -8,8 +8,8 @@
 #define VQ_CHAT_CHAINS_MAX 100000u
 
 struct vq_chat_input { /* borrowed while the script lives */
-    const struct vq_sample
-        *chains; /* a: system part, may be empty; prompt: packed queries (common/judge/chain.h) */
+    /* a: system part, may be empty; prompt: packed queries (common/judge/chain.h) */
+    const struct vq_sample *chains;
     uint32_t count;
     uint32_t models; /* the run's judges */
 };

@@ -41,8 +41,8 @@ struct vq_data_row {
     struct vq_span prompt; /* all three borrowed from the table */
     struct vq_span a;      /* of model[0] */
     struct vq_span b;
-    struct vq_span
-        image;       /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    struct vq_span image;
     uint32_t record; /* number in its file, from 1 */
     /* equal prompts (with the same image) share a number, dense over both files: the unit of
      * resampling and folds */
@@ -72,8 +72,8 @@ struct vq_dataset_step {
 };
 
 struct vq_dataset {
-    struct vq_data_row
-        *samples; /* train rows first, in seeded random order, then test rows likewise */
+    /* train rows first, in seeded random order, then test rows likewise */
+    struct vq_data_row *samples;
     uint32_t train_count;
     uint32_t test_count; /* 0 with test_share 0: results are in-sample, and say so */
     uint32_t questions_count;

@@ -39,8 +39,8 @@ struct vq_stage_grid {
     const struct vq_template *template; /* of the question */
     const struct vq_template *repair;   /* NULL: none */
     struct vq_asker *askers;            /* one a judge */
-    struct vq_sample
-        *samples; /* grid.samples; texts borrowed from job and stage. NULL once retired */
+    /* grid.samples; texts borrowed from job and stage. NULL once retired */
+    struct vq_sample *samples;
     struct vq_sample_id *ids;
     bool ids_lent; /* they are the stage's */
     /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's

@@ -193,16 +193,16 @@ struct vq_persona_measure {
     /* turns are joined: the first turn alone, then the mean of the turns up to each checkpoint */
     struct vq_persona_panel panel;
     struct vq_cells_mean *curves; /* [(curve * scripts + script) * points + point] */
-    struct vq_persona_panel
-        turns; /* OF_TURNS: turn by turn, both orders averaged by position; else no points */
+    /* OF_TURNS: turn by turn, both orders averaged by position; else no points */
+    struct vq_persona_panel turns;
     struct vq_cells_mean *turn_curves; /* PERSONA and BASELINE of `turns` */
     struct vq_persona_slopes *slopes;  /* [model * scripts + script]; behind the models: pooled */
     struct vq_persona_bars *bars;      /* [model * scripts + script] */
     struct vq_persona_sizes *sizes;    /* [script]; NULL without sizes */
     uint64_t (*statuses)[VQ_PERSONA_STATUSES]; /* one row a judge: of its ratings */
     uint64_t things, things_missing;           /* rated; of them without a value by any judge */
-    uint64_t
-        one_order; /* OF_TURNS: positions with a value in one of two orders; it stands for both */
+    /* OF_TURNS: positions with a value in one of two orders; it stands for both */
+    uint64_t one_order;
     uint64_t ties; /* two orders that disagree, by judge and comparison */
     /* OF_PAIRS: how often the response shown first [0] and second [1] was chosen, by what was shown
      * first: [0] the reference */

@@ -83,8 +83,8 @@ struct vq_persona_talk {
     struct vq_span system; /* no bytes: none */
     const struct vq_span *queries, *answers;
     uint32_t turns; /* answered */
-    enum vq_outcome
-        why; /* NONE: it came to its end; else what the first turn without an answer ended as */
+    /* NONE: it came to its end; else what the first turn without an answer ended as */
+    enum vq_outcome why;
 };
 void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
                      struct vq_persona_talk *ret_talk);

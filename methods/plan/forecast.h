@@ -103,8 +103,8 @@ struct vq_forecast_line {
     uint32_t model;     /* of the role */
     const char *judge;  /* its name; borrowed, as all texts here */
     const char *called; /* as its provider calls it */
-    const uint32_t
-        *pools; /* that may answer, by index into limits; pools_count of them, one at least */
+    /* that may answer, by index into limits; pools_count of them, one at least */
+    const uint32_t *pools;
     uint32_t pools_count;
     bool known; /* its questions are, and each was looked up */
     struct vq_range planned, calls, repairs;
@@ -113,8 +113,8 @@ struct vq_forecast_line {
     struct vq_range in_each, out_each, repair_in_each, repair_out_each; /* tokens a call */
     double cached_share;                                                /* of input tokens */
     struct vq_range latency_s;
-    uint32_t
-        turns; /* of dialogues: what is asked of the longest one, one after the other; else 0 */
+    /* of dialogues: what is asked of the longest one, one after the other; else 0 */
+    uint32_t turns;
     /* From here on filled in by vq_forecast_figure. */
     struct vq_range tokens_in, tokens_out;
     /* at the cheapest pool, as the calls are shared out, at the dearest; 0 without a price */
@@ -170,8 +170,8 @@ struct vq_forecast {
     struct vq_forecast_pool *pools;
     uint32_t limits_count;
     unsigned assumed; /* enum vq_forecast_assumed */
-    struct vq_power
-        power; /* of the test rows, or of all without a test split; .units 0: no vibes are ranked */
+    /* of the test rows, or of all without a test split; .units 0: no vibes are ranked */
+    struct vq_power power;
     /* Filled in by vq_forecast_figure. */
     struct vq_forecast_sums all;
     struct vq_range seconds; /* stages one after the other, pools of a stage side by side */

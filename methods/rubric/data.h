@@ -14,8 +14,8 @@
 struct vq_rubric_row {
     struct vq_span prompt;
     struct vq_span outputs[VQ_RUBRIC_OUTPUTS_MAX]; /* as in the file; no bytes: there is none */
-    struct vq_span
-        image;         /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    struct vq_span image;
     uint32_t record;   /* of the file, from 1 */
     uint32_t question; /* rows of one prompt share it: the unit of resampling */
     uint32_t group;    /* of data.group; 0 without one */

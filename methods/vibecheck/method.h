@@ -44,8 +44,8 @@ struct vq_method_input {
     const struct vq_row *rows; /* train rows in the seeded order come in the order of `train` */
     uint32_t rows_count;
     const uint32_t *topics; /* one a row, of data.group; NULL: none. Batches never mix topics */
-    const uint32_t
-        *train; /* train samples in seeded random order (early stopping takes the first of them) */
+    /* train samples in seeded random order (early stopping takes the first of them) */
+    const uint32_t *train;
     uint32_t train_count;
     bool has_preferences;  /* the data has a preference column with at least one label */
     uint32_t judges_count; /* ranking */
@@ -137,10 +137,10 @@ struct vq_stability { /* discovery done again (vibecheck.repeats) */
     struct vq_axis **axes; /* one list a repeat, of axes_count[repeat] */
     uint32_t *axes_count;
     bool matched; /* false: no embedder is configured; the two below are not set */
-    uint32_t
-        *found; /* one a final vibe: in how many repeats an axis says the same, or the opposite */
-    double *
-        nearest; /* [vibe * repeats + repeat]: similarity of the nearest axis; NaN: there is none */
+    /* one a final vibe: in how many repeats an axis says the same, or the opposite */
+    uint32_t *found;
+    /* [vibe * repeats + repeat]: similarity of the nearest axis; NaN: there is none */
+    double *nearest;
 };
 
 struct vq_method_result {       /* all borrowed from the method */

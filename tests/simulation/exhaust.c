@@ -244,8 +244,8 @@ static bool is_worker_event(const struct sim_event *e)
 static void remember_event(struct search *search, const struct sim *s, const struct sim_event *e)
 {
     uint64_t bytes = 1;
-    bool pointers =
-        e->kind == EV_LOOKED_UP; /* what it says follows from the coordinator's history */
+    /* what it says follows from the coordinator's history */
+    bool pointers = e->kind == EV_LOOKED_UP;
     for (size_t i = 0; i < e->count && !pointers; i++) {
         bytes = bytes * 31 + (unsigned char)e->bytes[i];
     }

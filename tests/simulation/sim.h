@@ -193,9 +193,9 @@ struct sim_worker {
     int64_t paused_until_ns;
     int64_t wake_ns;
     bool bad_key[SIM_POOLS_MAX];
-    int64_t
-        revoked_ns[SIM_POOLS_MAX]; /* from then on the endpoint refuses its key; INT64_MAX: never */
-    bool spool_lost;               /* its machine is gone: nobody will ever see its spool */
+    /* from then on the endpoint refuses its key; INT64_MAX: never */
+    int64_t revoked_ns[SIM_POOLS_MAX];
+    bool spool_lost; /* its machine is gone: nobody will ever see its spool */
     bool killed, exited;
     int64_t die_in; /* killed when so many more actions are carried out; -1: no */
     /* link */

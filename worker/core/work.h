@@ -27,11 +27,11 @@ struct vq_work_options {
     uint64_t pid;
     int64_t local; /* k of a local worker; -1: remote */
     bool has_spool;
-    struct vq_id
-        before; /* whose spool that was, when something of it is taken over; all zero: nobody's */
-    uint32_t
-        concurrency_max; /* calls in flight of all pools together; 0: VQ_WORK_CONCURRENCY_MAX */
-    uint32_t orphan_s;   /* not 0: stands over the WELCOME's */
+    /* whose spool that was, when something of it is taken over; all zero: nobody's */
+    struct vq_id before;
+    /* calls in flight of all pools together; 0: VQ_WORK_CONCURRENCY_MAX */
+    uint32_t concurrency_max;
+    uint32_t orphan_s;           /* not 0: stands over the WELCOME's */
     uint32_t retry_after_ms_max; /* 0: VQ_WORK_RETRY_AFTER_MS_MAX */
     uint32_t backoff_ms;         /* 0: VQ_WORK_BACKOFF_MS; likewise its bound */
     uint32_t backoff_ms_max;
@@ -57,8 +57,8 @@ enum vq_work_event_type {
 struct vq_work_reply {
     struct vq_id call;
     enum vq_call_end end; /* never VQ_END_UNKNOWN */
-    enum vq_pool_state
-        pool; /* end is CLOSED: which way; OPEN: the key only, and the pool has others */
+    /* end is CLOSED: which way; OPEN: the key only, and the pool has others */
+    enum vq_pool_state pool;
     int64_t retry_after_ms; /* as the provider asked; -1: it did not */
     /* that is known of the limit, not only asked: the pool waits so long, however long it is */
     bool parks;
@@ -125,8 +125,8 @@ enum vq_work_action_type {
 
 enum vq_work_exit {
     VQ_WORK_EXIT_DONE = 0, /* the run is finished, or this worker left with nothing un-ACKed */
-    VQ_WORK_EXIT_FATAL =
-        1, /* no memory, no room for the spool, a coordinator that says we break the protocol */
+    /* no memory, no room for the spool, a coordinator that says we break the protocol */
+    VQ_WORK_EXIT_FATAL = 1,
     VQ_WORK_EXIT_USAGE = 2,  /* refused: other version, other run */
     VQ_WORK_EXIT_STOPPED = 4 /* stopped or orphaned: the spool may hold answers */
 };
@@ -134,8 +134,8 @@ enum vq_work_exit {
 /* A call to make. Everything it points to belongs to the core. */
 struct vq_work_call {
     struct vq_id id;
-    enum vq_stage_kind
-        stage_kind; /* EMBED: the user part is a JSON array of texts, the answer packed vectors */
+    /* EMBED: the user part is a JSON array of texts, the answer packed vectors */
+    enum vq_stage_kind stage_kind;
     uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
@@ -159,8 +159,8 @@ struct vq_work_call {
     const struct vq_sample *sample; /* ... kind ask */
     const struct vq_axis *axis;
     struct vq_span answer; /* kind repair: for vq_repair_render */
-    const struct vq_span
-        *turns; /* of a chain: the answers before it; `sample` has system part and queries */
+    /* of a chain: the answers before it; `sample` has system part and queries */
+    const struct vq_span *turns;
     uint32_t turns_count;
 };
 

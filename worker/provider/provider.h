@@ -158,8 +158,8 @@ struct vq_prompt {
     const struct vq_span *history;
     size_t history_count; /* even */
     enum vq_prompt_front front;
-    struct vq_span
-        image; /* common/judge/image.h; sent before `user`, in the same message. Empty: none */
+    /* common/judge/image.h; sent before `user`, in the same message. Empty: none */
+    struct vq_span image;
 };
 
 /* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit,

@@ -59,8 +59,8 @@ struct vq_run_meta {
     struct vq_id nonce;  /* of the start that raised the epoch */
     int64_t created_unix_ms;
     int64_t started_unix_ms; /* of this epoch */
-    int64_t
-        ended_unix_ms; /* of the last clean stop, no later call before `clean` goes; 0: unknown */
+    /* of the last clean stop, no later call before `clean` goes; 0: unknown */
+    int64_t ended_unix_ms;
 };
 
 struct vq_run_begun {

@@ -65,8 +65,8 @@ struct commit_ctx {
     uint64_t *cells; /* first tasks of touched cells, ascending */
     size_t cells_count;
     size_t shards_count;
-    struct vq_hash
-        *requests; /* of both orders of each cell, at the plan's first repeat; not of chains */
+    /* of both orders of each cell, at the plan's first repeat; not of chains */
+    struct vq_hash *requests;
     struct vq_chain_state *states; /* of chains: of each cell that is reached */
     bool *reached;
     struct came *came; /* of each touched chain, how far it is */

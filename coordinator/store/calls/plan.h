@@ -21,12 +21,12 @@ struct vq_plan {
     struct vq_grid grid;
     const struct vq_sample_id *samples; /* grid.samples */
     const struct vq_sample *chains;     /* CHAT: their texts, grid.samples; else NULL */
-    struct vq_chain_memo
-        *memo; /* CHAT: how far they are; the one thing here that changes. NULL: none */
+    /* CHAT: how far they are; the one thing here that changes. NULL: none */
+    struct vq_chain_memo *memo;
     const struct vq_asker *askers; /* grid.judges; `repair` NULL: no repair */
     const struct vq_axis *axes;    /* grid.vibes */
-    const uint8_t
-        *first_order; /* by shard: vq_first_order, known already; NULL: worked out each time */
+    /* by shard: vq_first_order, known already; NULL: worked out each time */
+    const uint8_t *first_order;
     double audit_share;
     enum vq_swap swap;
     uint32_t repeat; /* of the first asking: 0, or a multiple of VQ_REPEAT_RETEST */

@@ -17,8 +17,8 @@ struct vq_report_persona {
     const char *policy;                   /* "strict" or "paper": how answers were read */
     const char *const *sets;              /* names of the plan's data sets */
     size_t human_labels, human_unplaced;  /* of people; of them, of nothing that was rated */
-    const struct vq_report_calls
-        *calls; /* NULL: not known. Of the table alone: files are the same whatever was sent */
+    /* NULL: not known. Of the table alone: files are the same whatever was sent */
+    const struct vq_report_calls *calls;
 };
 
 /* Appends; failures stick in out->status. */

@@ -56,8 +56,8 @@ enum vq_status vq_agreement_pairs(struct vq_matrix ratings,
 
 /* counts: a row an item, a column a category; the same number (>= 2) of ratings in every row. */
 struct vq_fleiss {
-    enum vq_agreement_status
-        status; /* of fleiss; Randolph's is always defined when there are items */
+    /* of fleiss; Randolph's is always defined when there are items */
+    enum vq_agreement_status status;
     double fleiss, randolph;
 };
 

@@ -12,8 +12,8 @@ struct vq_ranking_model {
     double strength;      /* Davidson's log strength; sum 0 over the models */
     struct vq_davidson_place place;
     double mm_coef; /* multinomial coefficient; NaN unless the vibe is kept and fitted */
-    struct vq_interval
-        mm_ci95; /* by prompt; NaN ends if the fit is degenerate, or nothing is drawn */
+    /* by prompt; NaN ends if the fit is degenerate, or nothing is drawn */
+    struct vq_interval mm_ci95;
 };
 
 struct vq_ranking_vibe {

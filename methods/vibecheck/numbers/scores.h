@@ -33,8 +33,8 @@ const char *vq_score_reason_name(enum vq_score_reason reason);
 struct vq_scores {
     struct vq_grid grid;
     int8_t *cells; /* [(sample * vibes + vibe) * judges + judge], VQ_SCORE_MISSING where missing */
-    double *
-        x; /* [sample * vibes + vibe]: mean over the judges that have a score; NaN where none has */
+    /* [sample * vibes + vibe]: mean over the judges that have a score; NaN where none has */
+    double *x;
 };
 
 /* `outcomes` holds one byte a task in grid order. VQ_NOMEM. */

@@ -40,8 +40,8 @@ struct vq_vibecheck_input {
     /* [sample * vibes + vibe]: a person's label: +1 A is higher, -1 B, 0 equal, or VQ_LABEL_NONE.
      * NULL: there are no labels */
     const int8_t *people;
-    const double
-        *lengths; /* one a sample: log of output A's length over output B's; NULL: no fit has it */
+    /* one a sample: log of output A's length over output B's; NULL: no fit has it */
+    const double *lengths;
     /* Between iterations of the method: */
     bool no_intervals; /* nothing is drawn */
     bool no_final_cap; /* num_final_vibes is not applied */
@@ -181,8 +181,8 @@ struct vq_pp_rivals {
     /* A fit with an intercept knows which output is whose. Beside it: always the model that train
      * prefers. */
     double identity_accuracy, identity_baseline;
-    double
-        difference; /* the first less the second: what the vibes add to knowing the model's name */
+    /* the first less the second: what the vibes add to knowing the model's name */
+    double difference;
     struct vq_interval difference_ci95;
     double difference_p; /* sign flips by prompt */
     /* all labels name one model: PP is MM, and an intercept leaves nothing to explain */
@@ -217,10 +217,10 @@ struct vq_fit_metrics {
 struct vq_audit_judge {
     uint64_t cells_both;    /* cells where both orders have a vote */
     uint64_t cells_audited; /* of those, settled ones that were swapped all the same */
-    double
-        order_effect; /* weighted mean of (s0 + s1) / 2: the pull toward the output shown first */
-    double
-        lenient_changed; /* weighted share of cells that the lenient rule would score otherwise */
+    /* weighted mean of (s0 + s1) / 2: the pull toward the output shown first */
+    double order_effect;
+    /* weighted share of cells that the lenient rule would score otherwise */
+    double lenient_changed;
 };
 
 struct vq_audit {

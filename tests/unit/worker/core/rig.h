@@ -57,8 +57,8 @@ struct rig {
     size_t log_bytes;
     struct vq_msg last[16]; /* by type, without their lists */
     uint32_t sent[16];
-    struct vq_work_call
-        calls[RIG_MAX]; /* in flight, in the order of starting; pointers are stale */
+    /* in flight, in the order of starting; pointers are stale */
+    struct vq_work_call calls[RIG_MAX];
     uint32_t calls_count;
     uint32_t calls_ever;
     struct rig_result results[RIG_MAX]; /* sent, in order; resent ones again */
