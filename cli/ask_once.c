@@ -169,7 +169,7 @@ static enum vq_status run_worker(struct asking *a, struct vq_error *err)
     const char *argv[] = {"vibeq-worker", "--check", file, NULL};
     struct vq_child_options options = {.path = path,
                                        .argv = argv,
-                                       .env_all = true, /* keys and proxies stand there */
+                                       .env_all = true, /* it holds keys and proxies */
                                        .stdout_fd = a->out_fd,
                                        .stderr_fd = STDERR_FILENO,
                                        .keep_fds = &a->in_fd,
@@ -236,7 +236,7 @@ static enum vq_status take_lines(struct asking *a, struct vq_span text, struct v
         status = status == VQ_OK ? take_line(a, line) : status == VQ_NOMEM ? status : VQ_CORRUPT;
         json_decref(line);
         if (status != VQ_OK) {
-            return vq_fail(err, status, "what the worker said cannot be read: %s",
+            return vq_fail(err, status, "the reply of the worker cannot be read: %s",
                            vq_status_text(status));
         }
         at += bytes + 1;
@@ -261,7 +261,7 @@ static enum vq_status read_lines(struct asking *a, struct vq_error *err)
         text.bytes += got > 0 ? (size_t)got : 0;
     }
     status = status == VQ_OK ? take_lines(a, vq_buf_span(&text), err)
-                             : vq_fail(err, status, "what the worker said cannot be read: %s",
+                             : vq_fail(err, status, "the reply of the worker cannot be read: %s",
                                        vq_status_text(status));
     vq_buf_free(&text);
     return status;

@@ -55,7 +55,7 @@ static enum vq_status check_place(const struct vq_run_words *w, const struct vq_
     if (status == VQ_OK && name != NULL &&
         vq_run_info_read(runs_dir, name, &info, &ignored) == VQ_OK) {
         status = vq_fail(err, VQ_EXISTS,
-                         "run %s exists; `vibeq resume %s` goes on with it, another --name begins "
+                         "run %s exists; `vibeq resume %s` continues it, another --name starts "
                          "a new one",
                          name, name);
     }

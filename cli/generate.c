@@ -18,7 +18,7 @@
 int vq_generate_check(const char *verb, const struct vq_generate_words *w)
 {
     if ((w->model == NULL) == (w->config == NULL)) {
-        return vq_cli_usage(verb, "name who is asked: --model MODEL, or --config FILE");
+        return vq_cli_usage(verb, "name the model: --model MODEL, or --config FILE");
     }
     if (w->config != NULL && (w->base_url != NULL || w->key != NULL)) {
         return vq_cli_usage(verb, "--base-url and --key go with --model; a configuration has "

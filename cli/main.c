@@ -18,8 +18,9 @@ static const struct vq_opt no_opts[] = {{0}};
 const struct vq_verb vq_verbs[] = {
     {"init", "Writes a first, commented configuration with its columns guessed from the data",
      "FILE... [options]", "FILE", vq_init_opts,
-     "One data file; with --method persona all files of the evaluation, each recognised by what it "
-     "holds. An existing file is left alone without --force.",
+     "Give one data file; with --method persona, give all files of the evaluation: vibeq "
+     "recognises "
+     "each one by its columns. Without --force an existing file is not overwritten.",
      vq_verb_init},
     {"import", "Makes a data file out of answers in the files of other programs",
      "FORMAT FILE... [options]",
@@ -32,21 +33,23 @@ const struct vq_verb vq_verbs[] = {
 #include "common/import/formats.def"
 #undef VQ_IMPORT_FORMAT
      "  join: two CSV or JSON lines files with a column in common (--key)\n"
-     "Two models are put side by side by the key of their answers; what is left out is counted on\n"
-     "standard error. docs/use/import.md has each format's fields.",
+     "vibeq pairs the answers of two models by their key, and prints the number of answers "
+     "without\n"
+     "a partner on standard error. docs/use/import.md lists the fields of each format.",
      vq_verb_import},
-    {"check", "Sends one real call a judge, and shows what was asked, answered and understood",
+    {"check", "Sends one real call per judge, and shows prompt, answer and verdict",
      "[CONFIG.yaml] [options]", "FILE", vq_check_opts,
-     "Nothing of it is stored: a run asks again. Without --judge every judge is asked.\n"
-     "Exit codes: 0 every judge gave a verdict, 2 usage or input error, 4 one did not.",
+     "The answers are not stored: a run sends these calls again. Without --judge, vibeq calls "
+     "every\n"
+     "judge.\n"
+     "Exit codes: 0 every judge gave a verdict, 2 usage or input error, 4 a judge gave no verdict.",
      vq_verb_check},
-    {"plan", "Tells what a run would cost and how long it would take, and sends nothing",
+    {"plan", "Estimates the price and the duration of a run without sending a call",
      "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [options]", "FILE", vq_plan_opts,
-     "Looks up what the store has already, renders some prompts, and reckons with the limits and\n"
-     "prices of the configuration. What depends on answers is given with its least and its most.\n"
-     "Exit codes: 0 budget and deadline hold as expected, 2 usage or input error, 3 one of them "
-     "does\n"
-     "not, or a price is not known.",
+     "Looks up the answers that the store has already, renders some prompts, and uses the limits\n"
+     "and prices of the configuration. A number that depends on answers is given as a range.\n"
+     "Exit codes: 0 the estimate is within budget and deadline, 2 usage or input error, 3 it is\n"
+     "not, or a price is unknown.",
      vq_verb_plan},
     {"run", "Carries out a run: judges, scores, fits, and writes the results",
      "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [--discover] [options]", "FILE",
@@ -56,100 +59,95 @@ const struct vq_verb vq_verbs[] = {
      "with\n"
      "missing answers, 4 stopped and resumable.",
      vq_verb_run},
-    {"resume", "Goes on with a run that was stopped or killed", "RUN [options]", "RUN",
-     vq_resume_opts,
-     "Data and templates must be those the run began with; workers, limits, pools and keys may\n"
-     "change (--set). Of a finished run it collects what came late, or with --retry-failed asks\n"
-     "again what is missing.",
+    {"resume", "Continues a run that was stopped or killed", "RUN [options]", "RUN", vq_resume_opts,
+     "Data and templates must be the same as at the start of the run. Workers, limits, pools and\n"
+     "keys can change (--set). For a finished run, resume collects late answers; with\n"
+     "--retry-failed it retries the failed tasks.",
      vq_verb_resume},
-    {"status", "Shows what a run is doing, or did last", "[RUN] [options]", "RUN", vq_status_opts,
-     "Without a name: the newest run, a running one first.\n"
-     "Exit codes: 0, 2 usage or input error, 5 it runs and nothing was answered for alarm.idle_s, "
-     "or a judge's first calls all failed the same way.",
+    {"status", "Shows the state and the progress of a run", "[RUN] [options]", "RUN",
+     vq_status_opts,
+     "Without a name: the newest active run, or the newest run if none is active.\n"
+     "Exit codes: 0, 2 usage or input error, 5 the run is active, but no answer arrived for\n"
+     "alarm.idle_s, or the first calls of a judge all failed the same way.",
      vq_verb_status},
-    {"ctl", "Tells a run that goes on something, and prints what it says to that",
-     "RUN COMMAND [options]", "RUN", vq_ctl_opts,
-     "Each command is noted in the run's log.\n"
-     "Exit codes: 0 it was carried out, 2 it makes no sense or cannot be done now, 4 the run does "
-     "not\n"
-     "run.",
+    {"ctl", "Sends a command to an active run and prints its reply", "RUN COMMAND [options]", "RUN",
+     vq_ctl_opts,
+     "The run logs each command.\n"
+     "Exit codes: 0 the run carried the command out, 2 the command is invalid or not possible\n"
+     "now, 4 the run is not active.",
      vq_verb_ctl, vq_ctl_rows},
-    {"dead", "Lists what failed for good in a run and why, counts first", "RUN [options]", "RUN",
-     vq_dead_opts,
-     "Out of the call store, so also of a run that goes on or is over. Refused, cut and "
-     "unreadable\n"
-     "answers are answers, and are not listed.",
+    {"dead", "Lists the tasks of a run that failed for good, with reasons and counts",
+     "RUN [options]", "RUN", vq_dead_opts,
+     "Reads the call store, so it works for active and for ended runs. Refused, truncated and\n"
+     "unparseable answers are answers, and are not listed.",
      vq_verb_dead},
-    {"verify", "Compares a run's own records with each other, all of them derived again",
-     "RUN [options]", "RUN", vq_verify_opts,
-     "Store, spools, states of tasks, results, accounting, Redis while it lives. Asks nothing and\n"
-     "changes nothing. Of a run that goes on: what is committed.\n"
-     "Exit codes: 0 they agree, 1 something is wrong and was named, 2 usage or input error.",
+    {"verify", "Checks that the records of a run agree with each other", "RUN [options]", "RUN",
+     vq_verify_opts,
+     "Compares store, spools, task states, results, accounting, and Redis while it runs. Sends no\n"
+     "call and changes nothing. For an active run it checks the committed part.\n"
+     "Exit codes: 0 they agree, 1 they differ (each difference is printed), 2 usage or input "
+     "error.",
      vq_verb_verify},
     {"list", "Lists the runs of a runs folder", "[options]", NULL, vq_list_opts, NULL,
      vq_verb_list},
     {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",
      vq_rm_opts, NULL, vq_verb_rm},
-    {"report", "Writes a run's results and report again, out of the stored answers",
-     "RUN [options]", "RUN", vq_report_opts, "Asks nothing.", vq_verb_report},
-    {"replay", "Parses every stored answer of a run anew and computes everything again",
+    {"report", "Writes the results and the report of a run again, from the stored answers",
+     "RUN [options]", "RUN", vq_report_opts, "Sends no call.", vq_verb_report},
+    {"replay", "Parses every stored answer of a run again and recomputes the results",
      "RUN [options]", "RUN", vq_replay_opts,
-     "Results go to the folder replay/ of the run. With other settings the stored answers may not\n"
-     "decide every score: those are named, and --buy asks them.\n"
+     "Results go to the folder replay/ of the run. With other settings, some scores may need\n"
+     "answers that are not stored: replay lists these scores, and --buy sends the calls.\n"
      "Exit codes: 0 done, 1 --verify found a difference, 2 usage or input error, 3 some scores "
      "are\n"
-     "missing or not decided.",
+     "missing or undecided.",
      vq_verb_replay},
     {"export", "Prints a run's calls, scores, vibes, rows, ratings or items for other programs",
      "RUN calls|scores|vibes|rows|ratings|items [options]", "RUN", vq_export_opts,
-     "calls are the ledger of the run, each with the raw answer that it bought (but embeddings).\n"
-     "With --format latex or md: a table for a paper or a page; without a second word that of the\n"
-     "vibes (of criteria: items or ratings).",
+     "calls prints the ledger of the run: each call with its raw answer (except embeddings).\n"
+     "With --format latex or md: a table for a paper or a web page; without a second word, the\n"
+     "table of vibes (for criteria: items or ratings).",
      vq_verb_export},
     {"plot", "Draws a run's vibes: separability, PP coefficient and kappa, as SVG or PNG",
      "RUN [options]", "RUN", vq_plot_opts,
-     "The vibes that were kept, with 95 % intervals; where none was kept, all.", vq_verb_plot},
+     "Shows the kept vibes with 95 % intervals; if no vibe was kept, all vibes.", vq_verb_plot},
     {"label", "Writes a sheet on which people judge a run's vibes, and reads it back",
      "RUN [--rows N] [--output FILE] | RUN --read FILE", "RUN", vq_label_opts,
-     "The sheet is a CSV in random order that names no model: for each line write 1, 2 or equal "
-     "into\n"
-     "the column label. --read keeps the labels in labels.csv of the run and writes its results\n"
-     "anew: how far the judges agree with people, and what people would say of all rows.",
+     "The sheet is a CSV in random order, without model names. For each line write 1, 2 or equal\n"
+     "into the column label. --read stores the labels in labels.csv of the run and writes the\n"
+     "results again: they then show how far the judges agree with people, and an estimate of\n"
+     "people's verdicts on all rows.",
      vq_verb_label},
-    {"compare", "Tells how much of a reference list of vibes a run has found",
+    {"compare", "Measures how much of a reference list of vibes a run has found",
      "RUN --gold FILE|hc3 [options]", "RUN", vq_compare_opts,
-     "Matches every vibe that the run ranked, kept ones first, with the list; an axis with its "
-     "ends\n"
-     "exchanged matches too. Calls go through the run's store and are bought once; what comes of "
-     "it\n"
-     "is in compare/compare.json of the run, whose results stay as they are. The built-in "
-     "embedder\n"
-     "knows letters and few words: name a real one with --set embedder.model, or ask --by judge.\n"
+     "Matches every ranked vibe of the run with the list, kept vibes first. An axis whose low and\n"
+     "high ends are exchanged matches too. Each call is paid once: its answer is in the run's\n"
+     "store. The result is compare/compare.json of the run; the results of the run do not\n"
+     "change. The built-in embedder compares letters and few words: name a real embedder with\n"
+     "--set embedder.model, or use --by judge.\n"
      "Exit codes: 0 done, 2 usage or input error, 3 some answers are missing, 4 stopped.",
      vq_verb_compare},
     {"chat", "Leads a run's judges through dialogues", "RUN --chains FILE [options]", "RUN",
      vq_chat_opts,
-     "Each query is asked behind all that was said before it; the dialogues are in\n"
-     "chat/dialogues.jsonl of the run, whose results stay as they are. Calls go through the run's\n"
-     "store and are bought once: what was killed or stopped goes on where it was.\n"
+     "Each query is sent after all earlier turns of its dialogue. The dialogues are written to\n"
+     "chat/dialogues.jsonl of the run; the results of the run do not change. Each call is paid\n"
+     "once: a stopped or killed chat continues from the stored answers.\n"
      "Exit codes: 0 done, 2 usage or input error, 3 a dialogue ended early, 4 stopped.",
      vq_verb_chat},
     {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
      vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
     {"vibes", "Prints lists of vibes for a configuration: generated, of a run, or the presets",
      "generate | show RUN | presets [options]", "generate show presets", vq_vibes_opts,
-     "generate asks a model, once, for axes on which answers differ whatever the prompt; nothing "
-     "of it\n"
-     "is stored. show prints what a run has kept, to be ranked on other data. All print YAML that "
-     "can\n"
-     "stand in a configuration, or be the --gold of vibeq compare.\n"
+     "generate sends one call that asks a model for axes on which answers differ for any prompt;\n"
+     "the answer is not stored. show prints the kept vibes of a run, to rank them on other data.\n"
+     "All print YAML for a configuration, or for --gold of vibeq compare.\n"
      "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
      vq_verb_vibes},
     {"personas", "Writes an interview for dialogues with personas, by a model", "queries [options]",
      "queries", vq_personas_opts,
-     "queries asks a model, once, for questions that can be put to anybody, with an opening and a\n"
-     "closing remark; nothing of it is stored. What it prints can be dialogues.directed of a\n"
-     "configuration.\n"
+     "queries sends one call that asks a model for interview questions for any persona, with an\n"
+     "opening and a closing remark; the answer is not stored. The output is a file for\n"
+     "dialogues.directed of a configuration.\n"
      "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
      vq_verb_personas},
     {"prompts", "Writes the templates to a folder, or shows a prompt as a model gets it",
@@ -179,7 +177,7 @@ static int unknown_verb(const char *name)
 static int verb_version(int argc, char **argv)
 {
     if (argc > 0) {
-        return vq_cli_usage("", "'%.60s' says nothing to version", argv[0]);
+        return vq_cli_usage("", "version takes no argument such as '%.60s'", argv[0]);
     }
     printf("vibeq %s\n", VIBEQ_VERSION);
     return VQ_EXIT_DONE;
@@ -194,7 +192,8 @@ static void overview(FILE *out)
     }
     fprintf(
         out,
-        "\nvibeq help VERB tells more. Exit codes: 0 done, 1 internal error, 2 usage or input "
+        "\nvibeq help VERB prints the help of a verb. Exit codes: 0 done, 1 internal error, 2 "
+        "usage or input "
         "error,\n3 done with missing answers, 4 stopped and resumable, 5 (status) no progress.\n");
 }
 

@@ -1,4 +1,4 @@
-/* Opens what a finished run left behind. Changes nothing of it. */
+/* Opens the files of a finished run for reading. Changes none of them. */
 #include "cli/open_run.h"
 
 #include "cli/copied_inputs.h"

@@ -25,7 +25,7 @@ struct vq_open_run {
  * *ret_kept. */
 enum vq_status vq_open_run_begin(const struct vq_open_run_words *words, const char *name,
                                  struct vq_open_run *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
-/* The same without the run's lock, so also of a run that goes on: for reading only. */
+/* The same without the run's lock: for reading only, and possible while the run is active. */
 enum vq_status vq_open_run_look(const struct vq_open_run_words *words, const char *name,
                                 struct vq_open_run *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_open_run_close(struct vq_open_run *kept);

@@ -239,7 +239,7 @@ int vq_cli_fail(enum vq_status status, const struct vq_error *err)
     const char *text = err != NULL && err->text[0] != '\0' ? err->text : vq_status_text(status);
     fprintf(stderr, "vibeq: %s\n", text);
     if (status == VQ_FULL) {
-        return VQ_EXIT_STOPPED; /* with room again it goes on */
+        return VQ_EXIT_STOPPED; /* `vibeq resume` continues it once there is room */
     }
     switch (vq_status_class(status)) {
     case VQ_CLASS_OK: return VQ_EXIT_DONE;

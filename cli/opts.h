@@ -46,7 +46,8 @@ struct vq_verb {
     const struct vq_opt *opts;
     const char *more; /* a paragraph for the help, or NULL */
     int (*run)(int argc, char **argv);
-    void (*rows)(vq_verb_row_fn row, void *ctx); /* what may stand after its first word; or NULL */
+    void (*rows)(vq_verb_row_fn row,
+                 void *ctx); /* lists the words allowed after the first one; or NULL */
 };
 
 /* Reads options (anywhere among the words) into *fields. Words that are no options are moved to the
@@ -54,7 +55,7 @@ struct vq_verb {
 enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
                              int *ret_words, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Before it, of a verb with --output: -o, which everybody types, becomes --output. */
+/* Call before it, for a verb with --output: replaces the usual -o by --output. */
 void vq_opts_output(int argc, char **argv);
 
 /* Every verb, in the order of the help; the last has a NULL name. */
@@ -88,7 +89,8 @@ enum vq_status vq_cli_write_file(const char *path, bool force, struct vq_span te
                                  struct vq_error *err) VQ_WARN_UNUSED;
 /* The same for a text that was made, which it frees; else the status of making it. */
 enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;
-/* The last of a verb: its code, unless what it printed cannot be written, which is said then. */
+/* The last call of a verb. Returns `code`. If standard output failed and `code` reports no failure,
+ * prints the failure and returns its code. */
 int vq_cli_end(int code);
 /* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL):
  * names them all, and the nearest. */

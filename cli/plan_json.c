@@ -96,7 +96,7 @@ static void stages(struct vq_json *j, const struct vq_forecast *f)
     vq_json_array_end(j);
 }
 
-/* 0 and less stand for "not set". */
+/* 0 or less means "not set". */
 static void limit(struct vq_json *j, const char *key, double value)
 {
     real(j, key, value > 0 ? value : NAN);

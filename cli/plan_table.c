@@ -153,7 +153,7 @@ static void bounded(const char *what, const char *there_is, const struct vq_fore
                                        [VQ_HOLDS_LIKELY] = "holds as expected, not at the most",
                                        [VQ_HOLDS_NOT] = "does not hold",
                                        [VQ_HOLDS_UNKNOWN] =
-                                           "cannot be told: not every price is known"};
+                                           "unknown: some prices are not configured"};
     vq_buf_printf(out, "%s %s %s", what, there_is, says[b->verdict]);
     if (b->verdict == VQ_HOLDS_NOT) {
         vq_buf_printf(out, ": about %.0f %% of the calls, into stage \"%s\"; %s", b->reached * 100,

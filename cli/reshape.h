@@ -1,4 +1,4 @@
-/* A run that has no answer yet goes on with other questions to its judges. */
+/* Changes the questions of a run that has no answer yet. */
 #ifndef VQ_CLI_RESHAPE_H
 #define VQ_CLI_RESHAPE_H
 

@@ -57,7 +57,8 @@ enum vq_status vq_results_reader_read(const char *runs_dir, const char *run,
     enum vq_status status = vq_run_file_read(runs_dir, run, "results/results.json", &text, err);
     if (status == VQ_NOT_FOUND) {
         vq_buf_free(&text);
-        return vq_fail(err, status, "%s has no results yet; vibeq resume %s goes on", run, run);
+        return vq_fail(err, status, "%s has no results yet; vibeq resume %s continues it", run,
+                       run);
     }
     json_t *root = NULL;
     if (status == VQ_OK) {

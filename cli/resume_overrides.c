@@ -34,7 +34,7 @@ static const char *const may_change[] = {
     "pools",
 };
 
-/* Models, wherever they stand; "[]" stands for any index. */
+/* The keys that name models; "[]" matches any index. */
 static const char *const models[] = {"judges[].",   "preference_judges[].",
                                      "subjects[].", "repeat_proposers[].",
                                      "proposer.",   "reducer.",
@@ -137,7 +137,7 @@ enum vq_status vq_resume_overrides_keys_check(const struct vq_opt_list *set, str
         if (plain_key(set->items[i], key) && !changes_freely(key) && !changes_before_answers(key)) {
             return vq_fail(
                 err, VQ_INVALID,
-                "--set %.*s: a run goes on with what it began with; workers, pools, limits, keys, "
+                "--set %.*s: a resumed run keeps its settings; only workers, pools, limits, keys, "
                 "endpoints, prices, the budget and time limits may change. For anything else begin "
                 "a new run: answers that are stored are not bought again",
                 (int)strcspn(set->items[i], "="), set->items[i]);

@@ -1,4 +1,4 @@
-/* What may be otherwise when a run goes on: what its answers do not depend on. */
+/* The keys that may change when a run is resumed: its answers do not depend on them. */
 #ifndef VQ_CLI_RESUME_OVERRIDES_H
 #define VQ_CLI_RESUME_OVERRIDES_H
 

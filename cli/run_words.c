@@ -30,7 +30,8 @@ const struct vq_opt vq_run_opts[] = {
     {"criteria", VQ_OPT_SPLIT, AT(criteria), "NAME[,..]",
      "rate the outputs by built-in criteria (method: judge)"},
     {"discover", VQ_OPT_FLAG, AT(discover), NULL, "find the vibes in the data (method: discover)"},
-    {"proposer", VQ_OPT_TEXT, AT(proposer), "MODEL", "who proposes vibes; default the first judge"},
+    {"proposer", VQ_OPT_TEXT, AT(proposer), "MODEL",
+     "the model that proposes vibes; default the first judge"},
     {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
      "OpenAI-compatible endpoint; default OPENAI_BASE_URL"},
     {"key", VQ_OPT_TEXT, AT(key), "env:NAME", "or file:PATH; default env:OPENAI_API_KEY"},
@@ -70,7 +71,7 @@ static enum vq_status add_setting(struct vq_run_words *w, const char *setting, s
     return VQ_OK;
 }
 
-/* Options that stand for a key are overrides like any other: range and kind are checked in one
+/* Options that name a key are overrides like any other: range and kind are checked in one
  * place. */
 static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
 {

@@ -40,8 +40,8 @@ static enum vq_outcome verdict_of(const struct vq_job *job, const struct vq_once
 /* Why there is no text. */
 static void put_why(const struct vq_once *o)
 {
-    bool told = o->error != NULL && o->error[0] != '\0';
-    vq_cli_put_plain(vq_span_str(told ? o->error : "the answer is nothing but thinking"));
+    bool has_error = o->error != NULL && o->error[0] != '\0';
+    vq_cli_put_plain(vq_span_str(has_error ? o->error : "the answer is nothing but thinking"));
     printf("\n");
 }
 

@@ -267,7 +267,7 @@ static enum vq_status carry_out(struct comparison *c, int *ret_code, struct vq_e
     VQ_TRY(vq_open_run_ask(&c->kept, &script, COMPARE_FOLDER, c->words->quiet, &end, err));
     *ret_code = vq_cli_exit_of(end);
     if (end != VQ_RUN_DONE) {
-        return VQ_OK; /* it was said why */
+        return VQ_OK; /* the reason was printed */
     }
     const struct vq_recall_result *r = vq_recall_result(c->recall);
     if (!r->answered) {

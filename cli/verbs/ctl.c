@@ -1,4 +1,4 @@
-/* `vibeq ctl RUN COMMAND`: tells a run that goes on something, over its loopback address, and
+/* `vibeq ctl RUN COMMAND`: sends a command to an active run, over its loopback address, and
  * prints what it says to that. What there is to say is the table in coordinator/run/ctl.h. Not its
  * job: a run that does not go on; the way on is named. */
 #include "coordinator/run/ctl.h"
@@ -80,10 +80,10 @@ static enum vq_status compose(char **words, int count, struct vq_buf *body, stru
     return body->status;
 }
 
-/* What to do with a run that nobody can tell anything. Returns the exit code. */
+/* Prints how to act on a run that is not active. Returns the exit code. */
 static int not_running(const struct vq_ctl_command *command, const char *run)
 {
-    fprintf(stderr, "vibeq: %s does not run, so nothing can be told to it. Try: vibeq ", run);
+    fprintf(stderr, "vibeq: %s is not active, so it takes no command. Try: vibeq ", run);
     for (const char *at = command->otherwise; *at != '\0';) {
         if (strncmp(at, "RUN", 3) == 0) {
             fputs(run, stderr);
@@ -130,8 +130,8 @@ static int print_answer(const char *run, int http, const struct vq_buf *answer)
     return code;
 }
 
-static int tell(const char *runs_dir, const char *run, const struct vq_ctl_command *command,
-                struct vq_span body)
+static int send_command(const char *runs_dir, const char *run, const struct vq_ctl_command *command,
+                        struct vq_span body)
 {
     struct vq_run_info info;
     struct vq_endpoint endpoint;
@@ -192,7 +192,7 @@ int vq_verb_ctl(int argc, char **argv)
     if (status == VQ_OK) {
         status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     }
-    int code = status == VQ_OK ? tell(runs_dir, argv[0], asked.command, vq_buf_span(&body))
+    int code = status == VQ_OK ? send_command(runs_dir, argv[0], asked.command, vq_buf_span(&body))
                                : vq_cli_fail(status, &err);
     vq_buf_free(&body);
     vq_free(runs_dir);

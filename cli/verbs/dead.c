@@ -116,7 +116,7 @@ static const char *output_of(const struct dead *d, const struct vq_dead_letter *
     return vq_job_output(d->kept->job, d->replay->stages[letter->stage], cell_of(d, letter).sample);
 }
 
-/* "" for what has no vibe of its own. */
+/* "" for a task without a vibe. */
 static const char *vibe_of(const struct dead *d, const struct vq_dead_letter *letter)
 {
     const struct vq_stage_grid *a = d->replay->stages[letter->stage];
@@ -180,7 +180,7 @@ static void print_people(const struct dead *d, const char *run, bool all)
         printf("  and %s more; --all lists them\n", vq_fmt_count(d->list.count - shown, n));
     }
     printf(
-        "\nAsked again by: vibeq ctl %s requeue, while their stage goes on; else vibeq resume %s "
+        "\nTo retry them: vibeq ctl %s requeue while their stage is active; else vibeq resume %s "
         "--retry-failed\n",
         run, run);
 }

@@ -323,7 +323,7 @@ static enum vq_status export_file(const struct vq_open_run *kept, const char *wh
     vq_buf_init(&text, FILE_BYTES_MAX);
     enum vq_status status = vq_run_dir_read(kept->run, file, &text, err);
     if (status == VQ_NOT_FOUND) {
-        (void)vq_fail(err, status, "%s has no results yet; vibeq resume %s goes on",
+        (void)vq_fail(err, status, "%s has no results yet; vibeq resume %s continues it",
                       vq_run_dir_name(kept->run), vq_run_dir_name(kept->run));
     }
     if (status == VQ_OK && form == FORM_CSV && !raw) {

@@ -186,7 +186,7 @@ int vq_verb_import(int argc, char **argv)
         return unknown_format(words > 0 ? argv[0] : NULL);
     }
     if (words < 2) {
-        return vq_cli_usage("import", "name the files behind the format");
+        return vq_cli_usage("import", "name the files after the format");
     }
     if (join && (words != 3 || w.key == NULL)) {
         return vq_cli_usage("import", "join takes two files and --key COLUMN");

@@ -103,7 +103,7 @@ static void say_rated(const struct vq_table *table, const struct vq_init_guess *
     say_column(table, "output", g->model[0], "not found: name it under models:");
     if (g->model[1] != VQ_INIT_NONE) {
         say_column(table, "output", g->model[1], "");
-        say_column(table, "human", g->preference, "none: nobody's choice between the two is known");
+        say_column(table, "human", g->preference, "none: the data has no column of preferences");
     }
     if (g->group != VQ_INIT_NONE) {
         say_column(table, "group", g->group, "");

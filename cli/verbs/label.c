@@ -1,5 +1,5 @@
 /* `vibeq label RUN`: a sheet for people, and their verdicts back. The sheet is blind: it names no
- * model. Not its job: the numbers, which the results are written anew with. */
+ * model. Not its job: the numbers, with which the results are written again. */
 #include "cli/open_run.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"
@@ -26,14 +26,14 @@ struct label_words {
 
 const struct vq_opt vq_label_opts[] = {
     {"rows", VQ_OPT_COUNT, AT(rows), "N",
-     "so many rows, drawn at random, each for every vibe; default 50"},
+     "the number of rows, drawn at random, each for every vibe; default 50"},
     {"all", VQ_OPT_FLAG, AT(all), NULL, "also the vibes that were dropped"},
     {"output", VQ_OPT_TEXT, AT(output), "FILE",
      "where the sheet goes, also as -o FILE; default: standard output"},
     {"force", VQ_OPT_FLAG, AT(force), NULL, "replaces the file of --output"},
     {"read", VQ_OPT_TEXT, AT(read), "FILE",
      "reads a sheet that was filled in, or a CSV with the columns record, vibe and label (A, B, "
-     "equal), and writes the results anew"},
+     "equal), and writes the results again"},
     {"runs", VQ_OPT_TEXT, AT(kept.runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {0},
 };

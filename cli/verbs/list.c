@@ -24,7 +24,7 @@ const struct vq_opt vq_list_opts[] = {
 const struct vq_opt vq_rm_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"force", VQ_OPT_FLAG, AT(force), NULL,
-     "also a run whose workers left answers that are not in the store yet: they are lost"},
+     "also a run whose workers have answers that are not in the store yet: these are lost"},
     {0},
 };
 
@@ -91,7 +91,7 @@ int vq_verb_list(int argc, char **argv)
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
 
-/* A copy of a run's folder is the same run to the ledger. Where that cannot be told, rows stay;
+/* A copy of a run's folder is the same run to the ledger. If that is unknown, rows stay;
  * `vibeq store gc` finds them. */
 static bool is_of_another(const char *runs_dir, const struct vq_id *uid)
 {

@@ -61,7 +61,7 @@ static enum vq_status put(const struct personas_words *w, const struct vq_job *j
     return status;
 }
 
-/* Room for so many questions. */
+/* Raises max_tokens so that the answer has room for `count` questions. */
 static void widen(struct vq_job *job, uint32_t count)
 {
     uint32_t tokens = TOKENS_LEAST + TOKENS_EACH * count;

@@ -34,7 +34,7 @@ const struct vq_opt vq_plan_opts[] = {
     {"criteria", VQ_OPT_SPLIT, RUN(criteria), "NAME[,..]",
      "rate the outputs by built-in criteria (method: judge)"},
     {"discover", VQ_OPT_FLAG, RUN(discover), NULL, "find the vibes in the data (method: discover)"},
-    {"proposer", VQ_OPT_TEXT, RUN(proposer), "MODEL", "who proposes vibes"},
+    {"proposer", VQ_OPT_TEXT, RUN(proposer), "MODEL", "the model that proposes vibes"},
     {"base-url", VQ_OPT_TEXT, RUN(base_url), "URL",
      "OpenAI-compatible endpoint; default OPENAI_BASE_URL"},
     {"key", VQ_OPT_TEXT, RUN(key), "env:NAME", "or file:PATH; as of vibeq run, and not read"},

@@ -143,7 +143,7 @@ class Refused(Ctl):
         self.config()
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
         got = self.ctl("pause", code=STOPPED)
-        self.assertIn("does not run", got.stderr)
+        self.assertIn("is not active", got.stderr)
         self.assertIn("vibeq resume r", got.stderr)
         self.assertIn("no run", self.ctl("pause", run="x", code=USAGE).stderr)
 

@@ -169,7 +169,7 @@ class Persona(Case):
         self.config(server.url, probes="[five.csv]")
         dry = self.vibeq("run", "config.yaml", "--dry-run").stderr
         self.assertIn("72 calls: 6 dialogues of 12 turns", dry)
-        self.assertIn("792 calls: behind their beginnings", dry)
+        self.assertIn("792 calls: after the recorded first turns", dry)
         plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
         self.assertEqual((plan["calls"]["least"], plan["calls"]["most"]), (72, 72 + 288 + 660 + 660))
         self.assertEqual([s["name"] for s in plan["stages"]], ["dialogues", "turns rated", "five", "five rated"])
@@ -456,7 +456,7 @@ class Persona(Case):
         self.vibeq(*words, "few.yaml")
         self.assertEqual(len(asked.requests()), 1)
         self.vibeq("personas", "queries", "--count", 0, "--model", "offline-a", code=USAGE)
-        self.assertIn("name who is asked", self.vibeq("personas", "queries", code=USAGE).stderr)
+        self.assertIn("name the model", self.vibeq("personas", "queries", code=USAGE).stderr)
         self.assertIn("queries", self.vibeq("personas", "list", code=USAGE).stderr)
 
     def test_the_verbs(self):
