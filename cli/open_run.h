@@ -31,7 +31,7 @@ enum vq_status vq_open_run_look(const struct vq_open_run_words *words, const cha
 void vq_open_run_close(struct vq_open_run *kept);
 
 /* Asks what is missing with the settings that `kept` was opened with, like `vibeq resume`, and
- * writes the results into `folder` of the run. The exit code; everything worth saying was said.
+ * writes the results into `folder` of the run. The exit code; every message was printed.
  * Closes the store. */
 int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bool json);
 

@@ -1,19 +1,19 @@
-/* What one call, one pool and one worker can have taken or heard at most. A worker cuts what a
- * provider says to these bounds; the coordinator refuses a worker that says more. They are generous
- * on purpose: an honest worker never exceeds them. */
+/* Upper bounds of the amounts that a worker can report for one call, one pool and one process. A
+ * worker cuts the numbers of a provider to these bounds; the coordinator refuses a message that
+ * exceeds one. They are generous on purpose: an honest worker never exceeds them. */
 #ifndef VQ_PROTO_CLAIM_H
 #define VQ_PROTO_CLAIM_H
 
 #include <stdint.h>
 
-/* A byte of a request is never two tokens; chat formats, schemas and providers' own instructions
- * add some thousands. */
+/* A byte of a request never has more than two tokens; chat formats, schemas and the provider's own
+ * instructions add some thousands. */
 #define VQ_CLAIM_TOKENS_A_BYTE 2u
 #define VQ_CLAIM_INPUT_EXTRA   65536u
-/* No model reads a longer request, whatever was sent. */
+/* No model reads a longer request, so further bytes do not count. */
 #define VQ_CLAIM_REQUEST_BYTES_MAX ((double)(4u << 20))
-/* Some providers count hidden reasoning beside max_tokens: the longest answer that any model gives
- * is allowed. */
+/* Some providers do not count hidden reasoning against max_tokens, so the longest answer of any
+ * model is allowed. */
 #define VQ_CLAIM_OUTPUT_FACTOR 4u
 #define VQ_CLAIM_OUTPUT_LEAST  262144u
 /* Tokens that are written to a provider's cache cost up to twice the price of input. */
@@ -26,8 +26,8 @@
 #define VQ_CLAIM_RATE_MAX    1e12                         /* a minute */
 #define VQ_CLAIM_FLIGHTS_MAX 65536u                       /* calls in flight of one worker */
 #define VQ_CLAIM_WAITING_MAX (1u << 20) /* asks of one worker that wait for one pool */
-/* A quota of a month begins anew within that; a worker's pause is up to a tenth longer, and clocks
- * differ. */
+/* A monthly quota is renewed within VQ_CLAIM_WAIT_S. A worker's pause is up to a tenth longer, and
+ * clocks differ. */
 #define VQ_CLAIM_WAIT_S       (INT64_C(32) * 24 * 3600)
 #define VQ_CLAIM_PAUSE_MS_MAX (40u * 24u * 3600u * 1000u)
 #define VQ_CLAIM_PARK_S_MAX   (INT64_C(400) * 24 * 3600)
@@ -45,8 +45,8 @@ static inline double vq_claim_output_most(double max_tokens)
     return most > VQ_CLAIM_OUTPUT_LEAST ? most : VQ_CLAIM_OUTPUT_LEAST;
 }
 
-/* The request of a repair is its template and an answer, which has no more tokens than an answer
- * can have. */
+/* The most input tokens of a repair: its request is the template and one answer, so it also has no
+ * more tokens than the template and the longest answer. */
 static inline double vq_claim_repair_most(double request_bytes, double template_bytes,
                                           double max_tokens)
 {

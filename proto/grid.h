@@ -1,7 +1,7 @@
 /* The dense grid of a stage: task = ((sample * judges + judge) * vibes + vibe) * 2 + order, and
- * shard = sample * judges + judge: a shard's tasks are neighbours. A task is this number and
- * nothing else. Stages of texts and of vectors have one vibe and ask the order 0 alone: a sample is
- * a prompt, or a batch of texts. */
+ * shard = sample * judges + judge, so the tasks of a shard are neighbours. A task is only this
+ * number. A stage of texts or vectors has one vibe and uses order 0 only: there a sample is a
+ * prompt, or a batch of texts. */
 #ifndef VQ_PROTO_GRID_H
 #define VQ_PROTO_GRID_H
 
@@ -13,8 +13,9 @@ struct vq_grid {
     uint32_t vibes;
 };
 
-#define VQ_TASK_NONE UINT64_MAX /* none of this stage */
-/* Of a stage of this number that had another grid: an earlier start came there by other answers */
+#define VQ_TASK_NONE UINT64_MAX /* not a task of this stage */
+/* Stands in for the number of a stage whose grid differs: an earlier start, with other answers,
+ * gave that number to another grid */
 #define VQ_STAGE_ELSEWHERE UINT32_MAX
 
 struct vq_cell {

@@ -1,4 +1,4 @@
-/* What to do about a call that failed (hints.def): the key of the configuration to set. */
+/* Advice about failed calls (hints.def): the key of the configuration to set. */
 #ifndef VQ_PROTO_HINT_H
 #define VQ_PROTO_HINT_H
 
@@ -14,8 +14,8 @@ struct vq_hint {
 /* The table, in its order. */
 const struct vq_hint *vq_hints(size_t *ret_count);
 
-/* The advice of the first row that matches; NULL: none. `error` as it stands in the call's record;
- * of an answer, what was read in it ("truncated"). */
+/* The advice of the first row that matches; NULL: none. `error` is the error text of the call
+ * record; for an answer without a verdict, the name of its outcome ("truncated"). */
 const char *vq_hint_of(enum vq_call_end end, uint32_t http_status, struct vq_span error);
 
 #endif

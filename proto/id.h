@@ -1,4 +1,4 @@
-/* The few small values that cross the wire, stand in the spool and in the ledger. */
+/* Small values that the wire, the spool and the ledger share: ids and fences. */
 #ifndef VQ_PROTO_ID_H
 #define VQ_PROTO_ID_H
 
@@ -23,8 +23,8 @@ static inline uint64_t vq_id_hash(const struct vq_id *id) /* for a vq_index */
     return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
 }
 
-/* Decides who may start calls of a shard: the coordinator's epoch, then a counter. Never mixed with
- * a task's tries. */
+/* A fence decides which lease of a shard may start calls: the coordinator's epoch, then a counter.
+ * It is independent of the tries of a task. */
 struct vq_fence {
     uint64_t epoch;
     uint64_t n;

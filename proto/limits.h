@@ -1,4 +1,4 @@
-/* Bounds of what one message may carry. messages.def uses them; who fills a message cuts to
+/* Bounds of the fields of a message, for messages.def. The sender cuts its texts and lists to
  * them. */
 #ifndef VQ_PROTO_LIMITS_H
 #define VQ_PROTO_LIMITS_H

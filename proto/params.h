@@ -1,5 +1,5 @@
-/* Parameters that a pool's model refuses (params.def): what one refusal teaches, as a set of bits,
- * and what to call each. */
+/* Parameters of a request that the model of a pool refuses (params.def), as a set of bits, and
+ * their names. */
 #ifndef VQ_PROTO_PARAMS_H
 #define VQ_PROTO_PARAMS_H
 
@@ -11,10 +11,11 @@ enum vq_param {
 #undef VQ_PARAM
 };
 
-/* All that there are; a peer's other bits mean nothing here. */
+/* All known bits; other bits of a peer are ignored. */
 #define VQ_PARAMS_ALL 0xffu
 
-/* Of one bit: "max_tokens", and what is sent instead, for people. NULL: no such bit. */
+/* The name of one bit, such as "max_tokens", and a text for people that says what is sent instead.
+ * NULL: no such bit. */
 const char *vq_param_word(uint32_t param);
 const char *vq_param_instead(uint32_t param);
 

@@ -1,5 +1,5 @@
-/* What both sides mean by a pool's limits. A pool is what a provider's limit belongs to: an account
- * (or deployment) and a model. */
+/* The limits of a pool, as the coordinator and the workers count them. A provider's limit belongs
+ * to a pool: an account (or deployment) and a model. */
 #ifndef VQ_PROTO_POOL_H
 #define VQ_PROTO_POOL_H
 
@@ -37,7 +37,7 @@ static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, doubl
     }
 }
 
-/* The larger one of each. */
+/* The larger value in each dimension. */
 static inline struct vq_rates vq_rates_larger(const struct vq_rates *a, const struct vq_rates *b)
 {
     struct vq_rates rates = *a;
@@ -50,17 +50,17 @@ static inline struct vq_rates vq_rates_larger(const struct vq_rates *a, const st
     return rates;
 }
 
-/* ---- what a call that ended counts for; workers, the authority and the ledger count alike ---- */
+/* ---- the amounts of an ended call, as workers, the authority and the ledger count them ---- */
 
-/* No usage came, and yet it may have been carried out. Refusals and errors that the provider names
- * are not billed. */
+/* The provider may have carried the call out and may bill it, even if no usage came. Providers do
+ * not bill refusals and the errors that they report. */
 static inline bool vq_result_may_be_billed(const struct vq_result *result)
 {
     return result->end == VQ_END_ANSWER || result->end == VQ_END_LOST ||
            result->end == VQ_END_BAD_RESPONSE || result->end == VQ_END_UNKNOWN;
 }
 
-/* Of a day's quota of requests: what was sent. */
+/* Requests that count against a daily quota: 1 if the call was sent. */
 static inline uint64_t vq_result_requests(const struct vq_result *result)
 {
     bool unsent = result->end == VQ_END_NETWORK ||
@@ -69,7 +69,8 @@ static inline uint64_t vq_result_requests(const struct vq_result *result)
     return unsent ? 0 : 1;
 }
 
-/* Of a day's quota of tokens: its usage, else what was reserved where nobody can know. */
+/* Tokens that count against a daily quota: the reported usage; if it is unknown, the reserved
+ * tokens. */
 static inline uint64_t vq_result_tokens(const struct vq_result *result)
 {
     bool silent =

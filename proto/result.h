@@ -1,4 +1,4 @@
-/* The texts of a call record: whoever keeps one keeps its texts too, and all of them. */
+/* The texts of a call record. A copy of a record must copy all of them. */
 #ifndef VQ_PROTO_RESULT_H
 #define VQ_PROTO_RESULT_H
 
@@ -8,7 +8,7 @@
 
 #define VQ_RESULT_TEXTS 7
 
-/* Places inside `result`. */
+/* *ret_texts point into `result`. */
 static inline void vq_result_texts(struct vq_result *result,
                                    struct vq_span *ret_texts[VQ_RESULT_TEXTS])
 {
@@ -25,8 +25,8 @@ static inline size_t vq_result_texts_bytes(const struct vq_result *result)
            result->label_logprobs.bytes;
 }
 
-/* Copies all texts to `at`, which has room for vq_result_texts_bytes and stays the caller's, and
- * lets `result` name the copies. */
+/* Copies all texts to `at` and points `result` to the copies. `at` has room for
+ * vq_result_texts_bytes; the caller owns it. */
 static inline void vq_result_texts_move(struct vq_result *result, char *at)
 {
     struct vq_span *texts[VQ_RESULT_TEXTS];

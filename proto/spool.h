@@ -1,5 +1,6 @@
-/* A worker's spool: an append-only file of what it sent and what came back, until the coordinator
- * has committed it. The worker writes it, the coordinator reads what a dead one left behind.
+/* A worker's spool: an append-only file of the calls that it sent and the answers that it received,
+ * until the coordinator has committed them. The worker writes it; after the worker's death the
+ * coordinator, or another worker, reads it.
  *
  * A spool is a folder (0700) with two files: `lock`, held by flock by its one owner, and `spool`
  * (0600):
@@ -8,7 +9,7 @@
  *           bytes call id, body
  * Numbers are little-endian; a check is the beginning of a BLAKE2b hash. The body of SENT and
  * ANSWER is an encoded struct vq_result (wire.h): of SENT with VQ_END_UNKNOWN, of ANSWER as it
- * ended, not yet read. ACKED has none.
+ * ended, without a verdict yet. ACKED has no body.
  *
  * Records are written by vq_spool_write without fsync: they outlive the process, not the machine. A
  * record that was cut short at the end of the file is dropped and counted; damage with whole
@@ -53,19 +54,18 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd,
 
 struct vq_spool_held; /* what a spool holds without an ACK */
 
-/* Reads the whole file; whoever calls holds the lock. No file, or an empty one: VQ_OK and nothing
- * in it. VQ_INVALID: another run's (`run` may be NULL: any); VQ_VERSION; VQ_CORRUPT: damaged in the
- * middle, with file and place; VQ_LIMIT; VQ_IO; VQ_NOMEM. The caller owns *ret_held. */
+/* Reads the whole file; the caller holds the lock. No file, or an empty one: VQ_OK and no calls.
+ * VQ_INVALID: the spool of another run (`run` NULL: any run); VQ_VERSION; VQ_CORRUPT: damaged in
+ * the middle, with file and place; VQ_LIMIT; VQ_IO; VQ_NOMEM. The caller owns *ret_held. */
 enum vq_status vq_spool_read(const char *dir, const struct vq_id *run,
                              struct vq_spool_held **ret_held, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_spool_held_destroy(struct vq_spool_held **held);
 
-/* Calls without an ACK in the order in which they were sent: how they ended, or VQ_END_UNKNOWN
- * where nothing came. Answers have not been read: outcome is NONE, final is false. Borrowed from
- * `held`. */
+/* Calls without an ACK in the order of sending: with their end, or VQ_END_UNKNOWN if no answer was
+ * noted. Answers are not parsed yet: outcome is NONE, final is false. Borrowed from `held`. */
 size_t vq_spool_held_count(const struct vq_spool_held *held);
 const struct vq_result *vq_spool_held_at(const struct vq_spool_held *held, size_t i);
-/* Who kept it last; all zero: there was no file. */
+/* The worker process that wrote it last; all zero: there was no file. */
 struct vq_id vq_spool_held_worker(const struct vq_spool_held *held);
 size_t vq_spool_held_unknown(const struct vq_spool_held *held); /* of them VQ_END_UNKNOWN */
 uint64_t
@@ -76,30 +76,31 @@ uint64_t vq_spool_held_bytes(const struct vq_spool_held *held); /* of the file, 
 
 struct vq_spool;
 
-/* Makes the folder if need be, takes its lock, reads what is there (as above; handed over in
- * *ret_held) and goes on in a file that holds just that. VQ_LOCKED and what vq_spool_read says. */
+/* Makes the folder if it is missing, takes its lock, reads the spool (as vq_spool_read; the caller
+ * owns *ret_held) and continues in a file that holds only these calls. VQ_LOCKED, and the errors of
+ * vq_spool_read. */
 enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const struct vq_id *worker,
                              struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
                              struct vq_error *err) VQ_WARN_UNUSED;
-/* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes
- * the call part of `result` only, with its pool and what is reserved for it: that is what an
- * unknown call counts for; and it books room on the disk for itself and its answer: VQ_FULL: there
- * is none, nothing was noted and the call is not to be made. Else VQ_FULL, VQ_IO: could not be
- * written now, as below. VQ_LIMIT: was not noted. What a note needs of memory was got by
- * vq_spool_open. */
+/* Notes a record. It is in the file after vq_spool_write, or earlier if many records wait.
+ * vq_spool_sent takes the call part of `result` only, with its pool and its reservation (an unknown
+ * call counts as its reservation). It also books disk space for the record and its answer; VQ_FULL
+ * then means: there is no space, nothing was noted, and the call must not be sent. vq_spool_answer:
+ * VQ_FULL, VQ_IO: could not be written now, see vq_spool_write. VQ_LIMIT: was not noted. Neither
+ * allocates: vq_spool_open did. */
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,
                                struct vq_error *err) VQ_WARN_UNUSED;
-/* Writes what was noted. VQ_FULL, VQ_IO: the file is whole and as it was; the records wait for the
- * next write. */
+/* Writes the noted records. VQ_FULL, VQ_IO: the file is whole and unchanged, and the records wait
+ * for the next write. */
 enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err) VQ_WARN_UNUSED;
-/* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is
- * ACKed: VQ_NOMEM. */
+/* Notes an ACK, which may wait in memory for a later write. If much of the file is ACKed, cuts or
+ * rewrites it: VQ_NOMEM. */
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err) VQ_WARN_UNUSED;
 uint64_t vq_spool_bytes(const struct vq_spool *spool);
-/* Gives up the lock. A spool without anything in it leaves no file. NULL is fine. */
+/* Releases the lock, and removes the file of an empty spool. NULL is fine. */
 void vq_spool_close(struct vq_spool **spool);
 
 /* Removes the spool file in a folder whose lock the caller holds: everything in it is committed.

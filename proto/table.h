@@ -55,7 +55,7 @@ extern const uint32_t vq_wire_messages_count;
 const struct vq_wire_message *vq_wire_message(uint64_t type);       /* NULL: no such type */
 const struct vq_wire_message *vq_wire_standalone(const char *name); /* there is one */
 
-/* Walks a frame's headers, allocating nothing: one array, no bytes behind it, nothing longer
+/* Walks a frame's headers, allocating nothing: one array, no bytes after it, nothing longer
  * than the frame, no maps and no extension types, within VQ_FRAME_DEPTH_MAX and
  * VQ_FRAME_ITEMS_MAX. VQ_INVALID, VQ_LIMIT. */
 enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err) VQ_WARN_UNUSED;

@@ -114,7 +114,7 @@ enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err)
         }
     } while (depth > 0);
     if (at != frame.bytes) {
-        return vq_fail(err, VQ_INVALID, "%zu bytes behind the end of the frame", frame.bytes - at);
+        return vq_fail(err, VQ_INVALID, "%zu bytes after the end of the frame", frame.bytes - at);
     }
     return VQ_OK;
 }

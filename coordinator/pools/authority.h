@@ -105,7 +105,7 @@ enum vq_status vq_authority_create(const struct vq_authority_params *params, int
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_authority_destroy(struct vq_authority **authority);
 
-/* ---- what workers report. A worker is a process (vq_msg_hello.worker); one session a stage ---- */
+/* ---- reports of workers. A worker is a process (vq_msg_hello.worker) ---- */
 
 /* HELLO. The same worker again goes on with what it has. noted: it has a spool, so that all it ever
  * starts will be known. remote: this machine cannot read that spool, so that what it is granted is

@@ -1,4 +1,4 @@
-/* What a call will take, before it is known: tokens per byte of a prompt, tokens of an answer,
+/* Estimates for a call before it is sent: tokens per byte of a prompt, tokens of an answer,
  * dollars. Pure numbers, learned from the usage that answers report. */
 #ifndef VQ_WORKER_RESERVE_H
 #define VQ_WORKER_RESERVE_H
@@ -14,30 +14,30 @@ struct vq_ratio {
     uint32_t count;
 };
 
-/* Input tokens to reserve of a rate: a little more than is likely. Nothing known: a quarter of the
- * bytes. At least 1. */
+/* Input tokens to reserve of a rate: a little more than is likely. Without any answer: a quarter of
+ * the bytes. At least 1. */
 double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes);
-/* Input tokens to reserve of money: an upper bound, by all that was seen. Little known: at least a
- * third of the bytes. */
+/* Input tokens to reserve of money: an upper bound by all answers so far. With few answers: at
+ * least a third of the bytes. */
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes);
-/* Input tokens, about, whether limits count them or not: neither too many nor too few. */
+/* The expected input tokens, including those that limits do not count. */
 double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes);
-/* `counted`: of the tokens, what rate limits count. */
+/* `counted`: the part of the tokens that rate limits count. */
 void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, double bytes);
 
-/* Tokens of answers, as a histogram by powers of 2^(1/4) in which the old counts less and less.
+/* Tokens of answers, as a histogram by powers of 2^(1/4) in which old answers count less and less.
  * Zeroed: nothing is known. */
 #define VQ_ANSWER_BUCKETS 96
 
 struct vq_answers {
     float weight[VQ_ANSWER_BUCKETS];
     double total, longest;
-    double prior; /* the longest that other workers had; 0: nobody said */
+    double prior; /* the longest answer of other workers; 0: unknown */
     uint32_t count;
 };
 
-/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens.
- * Little known: the longest that anybody had, or twice the longest of its own; nothing known:
+/* Output tokens to reserve of a rate: few answers have more; never above max_tokens. With few
+ * answers seen: the longest answer of any worker, or twice the longest of this one. With none seen:
  * max_tokens. */
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);

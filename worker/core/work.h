@@ -1,16 +1,16 @@
 /* The worker as a state machine: sessions, leases, samples, calls, pacing, retries, results without
- * an ACK, credit, the end. Pure: (state, event, now) -> actions. It reads no clock, draws from a
- * seed, does no I/O; the shell (or the simulation) carries out its actions and tells it what
- * happened.
+ * an ACK, credit, the end. Pure: (state, event, now) -> actions. It reads no clock, draws random
+ * numbers from a seed and does no I/O: the shell (or the simulation) carries out its actions and
+ * passes events to it.
  *
  *     vq_work_step(w, now, &event);
  *     while (vq_work_next(w, &action)) { carry it out, now, in this order }
  *     sleep until vq_work_wake_ns(w), at the latest, then step with VQ_WORK_TICK
  *
- * All actions of a step are taken before the next step; only VQ_WORK_REPLY steps may follow each
- * other first, so that the notes of what ended at once share one write. What an action points to
- * lives until the next call of vq_work_next or vq_work_step. now_ns is monotonic and positive; a
- * step with an earlier one counts as the last one. */
+ * The caller takes all actions of a step before the next step. Only VQ_WORK_REPLY steps may follow
+ * each other directly, so that the notes of calls that end together share one write. Pointers of an
+ * action are valid until the next call of vq_work_next or vq_work_step. now_ns is monotonic and
+ * positive; a smaller value than the last one counts as the last one. */
 #ifndef VQ_WORKER_WORK_H
 #define VQ_WORKER_WORK_H
 
@@ -21,29 +21,29 @@ struct vq_work;
 
 struct vq_work_options {
     struct vq_id worker; /* random per process; its first 8 bytes begin every call id */
-    struct vq_id run;    /* all zero: whichever run the coordinator has */
+    struct vq_id run;    /* all zero: any run of the coordinator */
     uint64_t seed;       /* of the jitter */
     const char *name, *host, *software; /* for people; copied; NULL: empty */
     uint64_t pid;
     int64_t local; /* k of a local worker; -1: remote */
     bool has_spool;
-    /* whose spool that was, when something of it is taken over; all zero: nobody's */
+    /* the process whose spool this worker took over; all zero: none */
     struct vq_id before;
     /* calls in flight of all pools together; 0: VQ_WORK_CONCURRENCY_MAX */
     uint32_t concurrency_max;
-    uint32_t orphan_s;           /* not 0: stands over the WELCOME's */
+    uint32_t orphan_s;           /* not 0: used instead of the value in WELCOME */
     uint32_t retry_after_ms_max; /* 0: VQ_WORK_RETRY_AFTER_MS_MAX */
     uint32_t backoff_ms;         /* 0: VQ_WORK_BACKOFF_MS; likewise its bound */
     uint32_t backoff_ms_max;
 };
 
 enum vq_work_event_type {
-    /* Before the first other event: `result`, found without an ACK in this worker's earlier
-     * spool. */
+    /* `result`: found without an ACK in the spool of an earlier process. Comes before all other
+     * events. */
     VQ_WORK_SPOOLED,
-    VQ_WORK_CONNECTED, /* the link is there, also: again. The first one starts the conversation */
+    VQ_WORK_CONNECTED, /* connected or reconnected; the first one starts the conversation */
     VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
-    /* `key`: answers VQ_WORK_KEYS, one for each pool; later: a pool's keys are others now */
+    /* `key`: answers VQ_WORK_KEYS, one per pool; later: the keys of a pool have changed */
     VQ_WORK_KEY,
     VQ_WORK_REPLY,        /* `reply`: a call ended; exactly once a VQ_WORK_CALL */
     VQ_WORK_TICK,         /* time has passed */
@@ -52,24 +52,24 @@ enum vq_work_event_type {
     VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain, exit with VQ_WORK_EXIT_FATAL */
 };
 
-/* How a call ended, in words that do not depend on the HTTP library. The shell fills it with
- * worker/provider's table. */
+/* The end of a call, independent of the HTTP library. The shell fills it with the error table of
+ * worker/provider. */
 struct vq_work_reply {
     struct vq_id call;
     enum vq_call_end end; /* never VQ_END_UNKNOWN */
-    /* end is CLOSED: which way; OPEN: the key only, and the pool has others */
+    /* if end is CLOSED: the new state; OPEN: only this key is bad, and the pool has others */
     enum vq_pool_state pool;
-    int64_t retry_after_ms; /* as the provider asked; -1: it did not */
-    /* that is known of the limit, not only asked: the pool waits so long, however long it is */
+    int64_t retry_after_ms; /* the wait that the provider asked for; -1: none */
+    /* the wait is known from the limit itself: the pool waits for all of it, without a bound */
     bool parks;
-    /* end is NETWORK: this process stood still till the call was not to be sent any more; that
-     * burns no try and says nothing of the pool */
+    /* if end is NETWORK: this process was suspended until the call must not be sent any more; this
+     * uses up no try and is no failure of the pool */
     bool late;
-    bool slowed;             /* end is RATE: for growing too fast */
-    int64_t park_unix_s;     /* when a quota of a day or a month begins anew; 0: no such thing */
-    struct vq_rates said;    /* limits as the headers gave them; 0: not said */
-    uint32_t cap;            /* calls in flight that a refusal named as the most; 0: none */
-    uint64_t organisation;   /* hash of the one that answered; 0: not named */
+    bool slowed;             /* if end is RATE: refused because the rate grew too fast */
+    int64_t park_unix_s;     /* when a daily or monthly quota is renewed; 0: no such refusal */
+    struct vq_rates said;    /* limits in the response headers; 0: not given */
+    uint32_t cap;            /* the concurrency limit that a refusal names; 0: none */
+    uint64_t organisation;   /* hash of the organisation in the response; 0: none */
     uint32_t params_refused; /* enum vq_param: end is CLOSED, and it may be asked again without */
     bool refusal;
     uint32_t http_status; /* 0: none */
@@ -77,7 +77,7 @@ struct vq_work_reply {
     int64_t started_unix_ms;
     uint64_t tokens_in, tokens_cached, tokens_cache_written, tokens_cache_written_long,
         tokens_out;            /* 0: not reported */
-    uint64_t provider_nano;    /* what the provider itself says that it charges; 0: nothing */
+    uint64_t provider_nano;    /* the price that the provider reports; 0: none */
     uint64_t prompt_chars;     /* of the prompt that was sent */
     uint64_t tokens_uncounted; /* of tokens_in: the provider's rate limits do not count them */
     struct vq_span answer, finish_reason, model, fingerprint, label_logprobs,
@@ -104,20 +104,19 @@ struct vq_work_event {
 
 enum vq_work_action_type {
     VQ_WORK_SEND, /* `message` */
-    /* Drop the link's unsent frames and connect anew; a HELLO follows. */
+    /* Drop the unsent frames and reconnect; a HELLO follows. */
     VQ_WORK_RECONNECT,
     /* A new SPEC is in force: look up each pool's keys, answer with VQ_WORK_KEY events, as the next
      * steps. */
     VQ_WORK_KEYS,
     /* Note `call` as sent; a VQ_WORK_SPOOL_WRITE and its VQ_WORK_CALL follow. */
     VQ_WORK_SPOOL_SENT,
-    /* Note `result`. It has not been read yet, so that outcome and final are not set; that is done
-     * behind the write. */
+    /* Note `result`. Its answer is parsed after the write, so outcome and final are not set yet. */
     VQ_WORK_SPOOL_ANSWER,
-    /* Write what was noted. When that, or a note, fails do not send the calls that follow: reply to
+    /* Write the notes. If the write or a note fails, do not send the calls that follow: reply to
      * them with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
     VQ_WORK_SPOOL_WRITE,
-    VQ_WORK_CALL,        /* render and send `call`, end it with one VQ_WORK_REPLY in a later step */
+    VQ_WORK_CALL,        /* render and send `call`; end it with one VQ_WORK_REPLY in a later step */
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
     VQ_WORK_NOTE,        /* `note`: a line for the log */
     VQ_WORK_EXIT,        /* the last action: end the process with `exit_code` */
@@ -131,7 +130,7 @@ enum vq_work_exit {
     VQ_WORK_EXIT_STOPPED = 4 /* stopped or orphaned: the spool may hold answers */
 };
 
-/* A call to make. Everything it points to belongs to the core. */
+/* A call to send. The core owns all that it points to. */
 struct vq_work_call {
     struct vq_id id;
     /* EMBED: the user part is a JSON array of texts, the answer packed vectors */
@@ -139,7 +138,7 @@ struct vq_work_call {
     uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
-    /* end of its lease's term: a process that stood still till then sends it no more */
+    /* end of the lease's term: the shell must not send the call after it */
     int64_t until_ns;
     uint64_t task;
     struct vq_hash request;
@@ -148,7 +147,7 @@ struct vq_work_call {
     uint32_t pool;           /* which is asked */
     uint32_t params_refused; /* enum vq_param: not to be sent */
     struct vq_span pool_name;
-    uint64_t tokens_reserved, cost_nano; /* what it is thought to take at most */
+    uint64_t tokens_reserved, cost_nano; /* its reservation: an upper estimate */
     uint32_t vibe;
     uint32_t order;
     uint32_t repeat;
@@ -164,8 +163,7 @@ struct vq_work_call {
     uint32_t turns_count;
 };
 
-/* The record of a call as it is sent: all that is known of it before it has ended. Borrows the
- * pool's name. */
+/* The record of a call at the moment of sending, without its end. Borrows the pool's name. */
 struct vq_result vq_work_call_sent(const struct vq_work_call *call);
 
 enum vq_work_note_level {
@@ -201,7 +199,7 @@ struct vq_work_stats {
     uint64_t results_bytes;
     uint64_t calls_started, calls_ended;
     uint64_t notes_dropped;
-    uint64_t leases_refused; /* given back at once: they could not be carried out */
+    uint64_t leases_refused; /* returned at once because they could not be carried out */
     bool draining;
 };
 
@@ -210,31 +208,31 @@ enum vq_status vq_work_create(const struct vq_work_options *options,
                               struct vq_work **ret_work) VQ_WARN_UNUSED;
 void vq_work_destroy(struct vq_work **work);
 
-/* Takes one event. Whatever a peer sends is dealt with here: wrong sessions are dropped, impossible
- * leases given back. VQ_NOMEM ends it: the process must exit with VQ_WORK_EXIT_FATAL (its spool is
- * whole). What was answered is noted all the same: the actions are taken at once, those of a
- * VQ_WORK_REPLY before its step's texts are gone, and replies are stepped as long as any come. */
+/* Takes one event. It handles any message of a peer: it drops messages of wrong sessions and
+ * returns impossible leases. After VQ_NOMEM the process must exit with VQ_WORK_EXIT_FATAL; its
+ * spool is whole. Answers must still be noted: take the actions at once (those of a VQ_WORK_REPLY
+ * while the texts of its step exist), and step all further replies. */
 enum vq_status vq_work_step(struct vq_work *work, int64_t now_ns,
                             const struct vq_work_event *event) VQ_WARN_UNUSED;
 
-/* The next action of the last step; false when there is none left. After VQ_WORK_EXIT there is
+/* The next action of the last step; false: there is none. After VQ_WORK_EXIT there is
  * none, after VQ_NOMEM none but VQ_WORK_SPOOL_ANSWER and VQ_WORK_SPOOL_WRITE. */
 bool vq_work_next(struct vq_work *work, struct vq_work_action *ret_action) VQ_WARN_UNUSED;
 
-/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM). Ask after the last
- * action. */
+/* VQ_OK, or VQ_NOMEM if the core had to give up while its actions were taken. Call it after the
+ * last action. */
 enum vq_status vq_work_status(const struct vq_work *work);
 
-/* When it wants a VQ_WORK_TICK at the latest; INT64_MAX: only when something happens. */
+/* The latest time of the next VQ_WORK_TICK; INT64_MAX: no tick is needed before the next event. */
 int64_t vq_work_wake_ns(const struct vq_work *work);
 
-/* What the SPEC in force says; NULL before the first. Stays until the next VQ_WORK_KEYS action. */
+/* The SPEC in force; NULL before the first. Valid until the next VQ_WORK_KEYS action. */
 const struct vq_work_spec *vq_work_spec(const struct vq_work *work);
 
 void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
 
-/* What is in force of pool p's slice when it is now_ns: *ret_calls at a time by *ret_rates (0: no
- * limit). False: nothing, or no such pool. */
+/* The slice of pool p that is in force at now_ns: *ret_calls in flight, *ret_rates per minute (0:
+ * no limit). False: no slice, or no such pool. */
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
                    struct vq_rates *ret_rates, uint32_t *ret_calls);
 
