@@ -1,7 +1,6 @@
 /* Hands a worker SPEC, SAMPLE and one LEASE a judge, as a coordinator would, and reads its lines.
- * Invariants: what is asked and what is answered pass through memory files only, so that nothing of
- * it stays on a disk; both children end with this process. Not its job: keys (the worker's), what
- * an answer means. */
+ * Invariants: requests and answers pass through memory files only, so that neither stays on a disk;
+ * both children end with this process. Not its job: keys (the worker's), what an answer means. */
 #include "cli/ask_once.h"
 
 #include "common/base/alloc.h"

@@ -79,7 +79,7 @@ enum vq_exit {
 int vq_cli_fail(enum vq_status status, const struct vq_error *err);
 /* A usage error with a pointer to the verb's help; returns VQ_EXIT_USAGE. */
 int vq_cli_usage(const char *verb, const char *fmt, ...) VQ_PRINTF(2, 3);
-/* Somebody else's text on standard output (vq_fmt_plain); for want of memory none of it. */
+/* Prints a foreign text on standard output (vq_fmt_plain); without memory, prints nothing. */
 void vq_cli_put_plain(struct vq_span text);
 /* Puts the bytes on standard output, some of them into its buffer yet. VQ_FULL, VQ_IO with a
  * sentence. A reader that has seen enough is no failure. */

@@ -1,8 +1,8 @@
-/* What judges are asked is part of each request's hash, so it is kept in run.yaml and not applied
- * to one start only: a later start would look for answers under the old hashes. The store is
- * changed first: a process that ends in between leaves a run that begins anew with its old
- * question. Not its job: which keys these are (resumed.c), and what counts as an answer
- * (coordinator/store/calls/unanswered.c). */
+/* The question to the judges is part of each request's hash. Therefore a new question is written to
+ * run.yaml instead of being used for one start only: a later start would look for answers under the
+ * old hashes. The store is changed first: if the process ends in between, the run starts again with
+ * its old question. Not its job: which keys these are (resume_overrides.c), and what counts as an
+ * answer (coordinator/store/calls/unanswered.c). */
 #include "cli/reshape.h"
 
 #include "cli/resume_overrides.h"

@@ -1,6 +1,6 @@
-/* Which overrides `vibeq resume` takes: always, or as long as the run has no answer. Both are lists
- * of what may change, not of what may not: a key that is new in the configuration is refused until
- * somebody has thought about it. Not its job: changed files (the run folder compares their hashes),
+/* Which overrides `vibeq resume` takes: always, or as long as the run has no answer. Both lists
+ * name the keys that may change: a new key of the configuration is refused until it is added to one
+ * of them. Not its job: changed files (the run folder compares their hashes),
  * and whether the run has answers. */
 #include "cli/resume_overrides.h"
 

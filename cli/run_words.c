@@ -183,8 +183,8 @@ static void yaml_judges(struct vq_buf *out, const struct vq_run_words *w)
     }
 }
 
-/* "(command line), line 9, column 5, judges[0].key: ..." is about a file that nobody wrote: the
- * option says it. */
+/* "(command line), line 9, column 5, judges[0].key: ..." names a file that does not exist:
+ * the message names the option instead. */
 static void name_option(struct vq_error *err)
 {
     static const struct {

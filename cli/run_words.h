@@ -17,8 +17,8 @@ struct vq_run_words {
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
 };
 
-/* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after what was
- * said. */
+/* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after a
+ * message. */
 int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, char **argv,
                        struct vq_run_words *ret_words, int *ret_count);
 

@@ -150,7 +150,7 @@ struct vq_pool_report {
     uint32_t params_refused; /* bits of enum vq_param that its model refused */
 };
 
-/* worker -> coordinator: replaces what was said before. */
+/* worker -> coordinator: replaces the previous CREDIT. */
 struct vq_msg_credit {
     uint64_t session;
     uint64_t granted_n;     /* the latest GRANT that it goes by; 0: none in this session */

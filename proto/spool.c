@@ -4,12 +4,12 @@
  * memory until vq_spool_write, which is one write() for all of them; one that is cut short (no
  * space) is taken back, so that the file stays whole, and they wait on. ACKs wait longer, for the
  * next write or for many others: one that is forgotten in a kill costs a repeated result. The file
- * is made anew when it is opened and when much of it is ACKed: what lives is written to
- * `spool.new`, which is renamed. A kill at any point leaves one whole file or the other. Room on
- * the disk is booked before a call is noted as sent, for it and for the answers that are still to
- * come, behind the end of the file: what was paid for has its place. Room in memory for the longest
- * record is got when the spool is opened (untouched, it takes none of the machine's): no note fails
- * for want of it. Not its job: when to write what (the worker's core says so). */
+ * is rewritten when it is opened and when much of it is ACKed: the live records are written to
+ * `spool.new`, which is then renamed. A kill at any point leaves one whole file or the other. Room
+ * on the disk is booked before a call is noted as sent, for it and for the answers that are still
+ * to come, behind the end of the file: what was paid for has its place. Room in memory for the
+ * longest record is got when the spool is opened (untouched, it takes none of the machine's): no
+ * note fails for want of it. Not its job: when to write what (the worker's core says so). */
 #include "proto/spool.h"
 
 #include "common/base/alloc.h"
@@ -32,7 +32,7 @@ struct vq_spool {
     struct vq_id run, worker;
     int lock_fd, fd;
     uint64_t bytes;
-    uint64_t rewrite_bytes; /* above it the file is made anew */
+    uint64_t rewrite_bytes; /* above it the file is rewritten */
     size_t live;
     size_t unanswered;    /* of this process: SENT, and no ANSWER noted yet */
     uint64_t booked;      /* the disk has room up to this end of the file */
@@ -166,7 +166,7 @@ static enum vq_status record_make(struct vq_spool *spool, struct vq_buf *out,
     return out->status;
 }
 
-/* ---- making the file anew ---- */
+/* ---- rewriting the file ---- */
 
 static enum vq_status new_fill(struct vq_spool *spool, const struct vq_spool_held *held, int fd,
                                uint64_t *bytes, struct vq_error *err)

@@ -1,6 +1,6 @@
-/* `vibeq compare RUN --gold FILE|hc3`: how much of a reference list a run has found. What is asked
- * is one stage beside the run, into its own store, so that it is resumable and bought once; the
- * run's results and accounting stay as they are. */
+/* `vibeq compare RUN --gold FILE|hc3`: how much of a reference list a run has found. The calls
+ * form one stage beside the run, and their answers go to its store: so the command is resumable and
+ * each call is paid once. The results and the accounting of the run do not change. */
 #include "cli/open_run.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"

@@ -1,7 +1,7 @@
 /* `vibeq prompts export DIR` and `vibeq prompts show judge|discover|criteria|CRITERION`: the
  * templates and criteria as files, a prompt exactly as a judge, or the proposer, gets it, and what
- * the built-in criteria say. What is asked after the first answers cannot be shown before there are
- * any. */
+ * the built-in criteria say. Later prompts contain answers, so they cannot be shown before a
+ * run. */
 #include "cli/pick_prompt.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

@@ -1,4 +1,4 @@
-/* When days, months and quotas begin anew. Pure; times are seconds since 1970. */
+/* The starts of days, months and quota periods. Pure; times are seconds since 1970. */
 #ifndef VQ_BASE_CALENDAR_H
 #define VQ_BASE_CALENDAR_H
 

@@ -1,6 +1,6 @@
 /* Crash points of test builds. Invariants: a point costs one atomic addition; the environment is
- * read once; who kills itself writes nothing but the name of the point and the mark that one has
- * died. Not its job: starting anew what was killed. */
+ * read once; a process that kills itself writes only the name of the point and the mark of its
+ * death. Not its job: restarting a killed process. */
 #include "common/base/crash.h"
 
 #ifdef VQ_CRASH_POINTS

@@ -30,7 +30,7 @@ int vq_hash_cmp(const struct vq_hash *a, const struct vq_hash *b);
 uint64_t vq_hash_u64(
     const struct vq_hash *h); /* the first eight bytes, big-endian: for draws decided by hash */
 
-/* SHA-256 as lower-case hex: for files, so that anybody's tool gives the same. */
+/* SHA-256 as lower-case hex: for files, so that common tools give the same. */
 void vq_sha256_hex(struct vq_span bytes, char ret_hex[65]);
 
 #define VQ_HEX_BYTES(n) ((n)*2 + 1)

@@ -20,7 +20,7 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes,
                                     struct vq_secret **ret_secret) VQ_WARN_UNUSED;
 void vq_secret_destroy(struct vq_secret **secret);
 
-/* A keyed-by-domain hash that tells two keys apart and reveals neither. */
+/* A domain-separated hash that distinguishes two keys and reveals neither. */
 void vq_secret_fingerprint(const struct vq_secret *secret, uint8_t ret_fp[VQ_FINGERPRINT_BYTES]);
 
 /* Gives `use` the bytes for the length of the call: the only way to them. `use` must not keep

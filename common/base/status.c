@@ -1,4 +1,4 @@
-/* Status names, texts and classes from the one table, and the two ways a failure is said: a
+/* Status names, texts and classes from the one table, and the two ways to report a failure: a
  * sentence for a person, or an abort for a bug of ours. Not its job: logging. */
 #include "common/base/status.h"
 

@@ -168,7 +168,7 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     return VQ_INVALID;
 }
 
-/* What `judging` says of whoever judges. */
+/* Copies the settings of `judging` to each judge. */
 static void share_out(struct vq_config *c)
 {
     for (uint32_t i = 0; i < c->judges_count; i++) {

@@ -126,7 +126,7 @@ struct vq_conf_data {
     char *group;             /* NULL: none */
     char *image;             /* NULL: none */
     bool unwrap_lists;       /* a list of one string is that string */
-    uint32_t limit;          /* 0: all; else a seeded sample of so many records */
+    uint32_t limit;          /* 0: all; else the size of a seeded sample of records */
     double test_share;       /* 0.5; 0: in-sample, flagged */
     uint32_t near_duplicate; /* 80; 0: off */
     enum vq_ties ties;
@@ -153,7 +153,7 @@ struct vq_conf_criterion { /* of method: judge; of method: persona, of turns, or
     char *kind; /* "likert", "binary", "pairwise"; NULL: as the built-in one or the file says */
     char *rubric;
     char *file;   /* absolute once loaded; NULL with a rubric, and of a built-in one */
-    char **human; /* columns with what people say, one an output; none: nobody was asked */
+    char **human; /* columns with people's ratings, one per output; none: no labels */
     uint32_t human_count;
 };
 
@@ -279,7 +279,7 @@ struct vq_conf_vibecheck {
     enum vq_conf_linkage linkage;
     uint32_t discovery_calls; /* 1 or 2 */
     bool dedup;
-    bool list_rejected; /* the proposer is told what was rejected already */
+    bool list_rejected; /* the proposer's prompt lists the rejected axes */
     enum vq_carried carried;
     enum vq_misclassified misclassified;
     uint32_t min_misclassified; /* go on only with more rows than this; 0: d */

@@ -1,7 +1,8 @@
 /* Moves values between a resolved tree and struct vq_config, by the offsets in the table of keys.
  *
- * Invariants: the tree was resolved, so every value has its kind and is in range; each text, list and optional section of the
- * struct is an allocation of its own. Not its job: checking anything. */
+ * Invariants: the tree was resolved, so every value has its kind and is in range; each text, list
+ * and optional section of the struct is an allocation of its own. Not its job: checking
+ * anything. */
 #include "common/conf/fill.h"
 
 #include "common/base/alloc.h"

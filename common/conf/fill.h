@@ -1,11 +1,13 @@
-/* Between a resolved tree and the struct of a configuration, by the table of keys. Private to common/conf. */
+/* Between a resolved tree and the struct of a configuration, by the table of keys. Private to
+ * common/conf. */
 #ifndef VQ_CONF_FILL_H
 #define VQ_CONF_FILL_H
 
 #include "common/conf/schema.h"
 #include "common/conf/yaml_tree.h"
 
-/* Fills `base`, which is zeroed, from a resolved map. VQ_NOMEM: what was filled so far is there, for vq_conf_clear. */
+/* Fills `base`, which is zeroed, from a resolved map. VQ_NOMEM: what was filled so far is there,
+ * for vq_conf_clear. */
 enum vq_status vq_conf_fill(const struct vq_key *keys, const struct vq_node *map,
                             void *base) VQ_WARN_UNUSED;
 /* The other way: adds every key that is set to the empty `map`, in the order of the table. */

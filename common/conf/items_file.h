@@ -18,7 +18,7 @@ enum vq_item_label {
 struct vq_conf_item {
     char *text; /* not blank; without white space around it */
     char *id;
-    char *persona; /* whose item it is; NULL: everybody's */
+    char *persona; /* the persona of the item; NULL: all personas */
     char *reference;
     uint32_t trait; /* of the Big Five; VQ_BIG_FIVE: none */
     enum vq_item_label label;

@@ -24,7 +24,7 @@ struct vq_conf_persona {
 struct vq_personas_file {
     struct vq_conf_persona *personas;
     uint32_t count;
-    bool baseline; /* an entry without a description stands for no persona */
+    bool baseline; /* an entry without a description means: no persona */
 };
 
 /* YAML, or JSON: a list of maps of name, description and, if it is known, big_five (a map of the

@@ -1,7 +1,7 @@
-/* Rules about accounts and about whoever is asked: judges and the other roles. A role has an
- * endpoint of its own, or is the built-in server's, or is answered by any pool that has its model;
- * then its requests count as one provider's and one dialect's whoever answers, so that stored
- * answers do not depend on which pool gave them. Not its job: whether keys exist (they live with
+/* Rules about accounts and about models: judges and the other roles. A role has its own endpoint,
+ * uses the built-in server, or is answered by any pool that has its model. In the last case its
+ * requests count as one provider's and one dialect's for all pools, so that stored answers do not
+ * depend on the pool that gave them. Not its job: whether keys exist (they live with
  * the workers). */
 #include "common/conf/pools.h"
 #include "common/conf/resolve.h"
@@ -269,7 +269,7 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
             j->structured && j->logprobs
                 ? "nor with judging.logprobs: leave them out, or add a pool"
             : j->structured ? "all of them have refuses_schema. Leave it out, or add a pool"
-                            : "the dialect anthropic tells none. Leave it out, or add a pool");
+                            : "the dialect anthropic returns none. Leave it out, or add a pool");
     }
     if (status == VQ_OK && j->dialect == NULL) {
         status = vq_rules_broken(r, path_of(place, "dialect", path),
@@ -297,7 +297,7 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
     if (strcmp(j->dialect, "anthropic") == 0 && j->logprobs) {
         return vq_rules_broken(
             r, path_of(place, "dialect", path),
-            "the dialect anthropic tells no log-probabilities; leave judging.logprobs out");
+            "the dialect anthropic returns no log-probabilities; leave judging.logprobs out");
     }
     if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
         return vq_rules_broken(r, path_of(place, "max_tokens_field", path),

@@ -29,7 +29,7 @@ bool vq_rules_is_blank(const char *text);
 /* Neither blank, nor with control characters, nor longer than a name may be. */
 bool vq_rules_is_name(const char *text);
 
-/* rules_models.c: accounts, and whoever is asked. */
+/* rules_models.c: accounts and models. */
 enum vq_status vq_rules_models(const struct vq_rules *r) VQ_WARN_UNUSED;
 /* rules_rating.c: method: judge, and the criteria of either method that has them. */
 enum vq_status vq_rules_rating(const struct vq_rules *r) VQ_WARN_UNUSED;

@@ -1,6 +1,6 @@
 /* Certificates in the text format of CZMQ's zcert (ZPL: sections, indented name = "value"
  * lines). Read and written here and not through czmq, because czmq leaves secret keys in freed
- * memory, takes a file that everybody can read, and names neither line nor reason when it
+ * memory, accepts a file that other users can read, and names neither line nor reason when it
  * refuses one; the tests hold both readers against each other's files.
  *
  * Invariants: secret key text leaves a vq_secret only into buffers that are wiped before they
@@ -101,8 +101,9 @@ enum vq_status vq_cert_write(const char *path, const struct vq_cert *cert, struc
     if (vq_buf_reserve(&text, VQ_CERT_FILE_BYTES_MAX) == NULL) {
         return vq_fail(err, VQ_NOMEM, "%s: no memory", path);
     }
-    vq_buf_puts(&text, "#   vibeq join certificate, in the format of CZMQ's certificates.\n"
-                       "#   It holds a secret key: who has it may work for this run.\n\n");
+    vq_buf_puts(&text,
+                "#   vibeq join certificate, in the format of CZMQ's certificates.\n"
+                "#   It holds a secret key: a worker that has it may work for this run.\n\n");
     vq_buf_puts(&text, "metadata\n");
     put_value(&text, "endpoint", cert->endpoint);
     put_value(&text, "server-key", cert->server_key);

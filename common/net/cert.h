@@ -20,7 +20,7 @@ void vq_keypair_destroy(struct vq_keypair *keys); /* wipes; a zeroed one is fine
 /* What a worker needs to join a run; or, for the coordinator's own file, its key pair and
  * address. Text is NUL-terminated, one line, no quotes. */
 struct vq_cert {
-    struct vq_keypair keys;                  /* of whoever reads this file */
+    struct vq_keypair keys;                  /* of the reader of this file */
     char server_key[VQ_CURVE_KEY_CHARS + 1]; /* of the ROUTER; "" in the coordinator's own */
     char endpoint[VQ_CERT_VALUE_BYTES_MAX];  /* "tcp://host:port" */
     char run_uid[33];                        /* lower-case hex; "" when not said */

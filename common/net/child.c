@@ -3,7 +3,7 @@
  * async-signal-safe calls are made, with all signals blocked.
  *
  * Invariants: a child that was spawned is reaped exactly once, by SIGCHLD's handler or by
- * destroy; a pipe that exec closes tells whether exec worked before vq_child_spawn returns. The
+ * destroy; a pipe that exec closes reports, before vq_child_spawn returns, whether exec worked. The
  * death signal follows the thread that forked: the loop's. Not its job: what a child prints, and
  * whether to start it again. */
 #include "common/net/child.h"
@@ -157,7 +157,7 @@ _Noreturn static void become(const struct plan *plan)
     if (plan->death_signal != 0) {
         (void)prctl(PR_SET_PDEATHSIG, plan->death_signal);
         if (getppid() != plan->parent) {
-            _exit(127); /* it died before we asked to be told */
+            _exit(127); /* the parent died before the signal was set */
         }
     }
     if (failed == 0) {
@@ -331,7 +331,7 @@ enum vq_status vq_child_kill(struct vq_child *child, int signum, bool group)
 void vq_child_leave(struct vq_child **child)
 {
     if (*child != NULL) {
-        (*child)->pid = 0; /* whoever is our parent's waits for it */
+        (*child)->pid = 0; /* the parent of this process waits for it */
         vq_child_destroy(child);
     }
 }

@@ -2,8 +2,8 @@
  * connection or no room for wait here, in order, so that a caller never has to try again.
  *
  * Invariants: no routing id is set, a new connection is a new peer to the other side; while
- * frames wait, new ones wait behind them. Not its job: to notice that the coordinator is gone
- * (its HEARTBEATs tell). */
+ * frames wait, new ones wait after them. Not its job: to notice that the coordinator is lost
+ * (missing HEARTBEATs show it). */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 

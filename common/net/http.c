@@ -234,8 +234,8 @@ static void use_no_more(int fd)
     (void)shutdown(fd, SHUT_RDWR); /* the rest, if there is more, libcurl finds out */
 }
 
-/* Something happened where nobody waits: a server that closes a connection kept for later, or says
- * something unasked. Left in the set it would happen for ever. */
+/* An event on an idle connection: the server closed it, or sent bytes without a request. A
+ * descriptor that stayed in the set would report the event in every turn. */
 static bool is_unwanted(struct vq_http *http, int fd)
 {
     struct watch *watch = watch_of(http, fd);

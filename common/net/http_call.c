@@ -157,8 +157,8 @@ static int on_close(void *ctx, curl_socket_t fd)
 /* ---- our deadlines ---- */
 
 /* When the next deadline is; 0: there is none. The timer may fire before it: most calls end long
- * before the timer, which is neither stopped nor set anew for them and the calls that follow with
- * the same handle. What it means is decided when it fires. */
+ * before the timer, which is neither stopped nor set again for them and for the next calls of the
+ * same handle. The timer's handler finds out what is due. */
 static int64_t deadline_ns(const struct vq_http_call *call)
 {
     if (call->first_byte_ns == 0) {

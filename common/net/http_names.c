@@ -2,7 +2,7 @@
  * own: a worker that starts two thousand calls at once would start two thousand threads to ask the
  * same question. So the first call to a host whose address is not known leads; the others wait,
  * under their own deadlines, and go when it opens a socket. Its address is then in the cache that
- * all handles share, until nobody answers there: a host may have moved.
+ * all handles share, until the host does not answer there: it may have moved.
  *
  * Invariants: a name has at most one leader; a call that waits is in no multi handle; when the
  * leader goes without an address, those who wait end as it did, or the first of them leads when it
@@ -108,7 +108,7 @@ static void on_release(void *ctx)
     } else if (name->leader == NULL) {
         lead(name, take_first(name));
     }
-    if (name->waiting != NULL && name->leader == NULL) { /* nobody would come for these */
+    if (name->waiting != NULL && name->leader == NULL) { /* otherwise no call would release these */
         vq_loop_defer(vq_http_loop(name->http), &name->release);
     }
 }

@@ -20,7 +20,7 @@ struct vq_http_call;
 struct vq_http_name {
     struct vq_http *http;
     char host[VQ_HTTP_HOST_BYTES_MAX]; /* and its port, as libcurl's cache has it */
-    bool stale;                        /* nobody answered there: the address is looked up anew */
+    bool stale;                        /* no answer from there: the address is looked up again */
     int64_t known_until_ns;            /* libcurl has the address in its cache */
     struct vq_http_call *leader;       /* NULL: none looks */
     struct vq_http_call *waiting;      /* first in, first out */
@@ -97,7 +97,7 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
 /* The address that libcurl remembers of this host and port is not used; it is looked up by this
  * call. */
 void vq_http_call_forget(struct vq_http_call *call, const char *host);
-/* Tells `done` how it ended; afterwards the call is clean for the pool. */
+/* Passes the end of the call to `done`; then the call can be reused. */
 void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport, const char *why);
 enum vq_transport vq_http_call_classify(const struct vq_http_call *call, CURLcode code);
 

@@ -30,11 +30,11 @@ struct seat {
  * every connection is looked at now and then. */
 struct vq_httpd {
     struct vq_loop *loop;
-    struct vq_timer *look; /* while somebody is connected */
+    struct vq_timer *look; /* while a client is connected */
     struct seat seats[VQ_HTTPD_CONNECTIONS_MAX];
     uint32_t seats_count;
-    /* somebody, in this run: a full server has room again, and looks for who waits only in its next
-     * run */
+    /* a client left in this run: a full server has room again, but accepts waiting clients only in
+     * its next run */
     bool left;
     struct vq_httpd_options options;
     struct MHD_Daemon *daemon;
@@ -213,8 +213,8 @@ static void end_seat(struct seat *seat)
     (void)shutdown(seat->fd, SHUT_RDWR); /* fails where there is nothing left to close */
 }
 
-/* Nobody can hold all connections by sending little: when few are left, the one that has been at it
- * for longest without a token gives way. */
+/* A client cannot hold all connections by sending little: when few are free, the oldest connection
+ * without a token is closed. */
 static void make_room(struct vq_httpd *httpd)
 {
     struct seat *oldest = NULL;
@@ -471,7 +471,7 @@ void vq_httpd_destroy(struct vq_httpd **httpd)
     }
     vq_timer_destroy(&h->timer);
     if (h->daemon != NULL) {
-        MHD_stop_daemon(h->daemon); /* tells of the connections that it closes */
+        MHD_stop_daemon(h->daemon); /* reports the connections that it closes */
     }
     vq_timer_destroy(&h->look);
     vq_free(h);

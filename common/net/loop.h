@@ -1,8 +1,8 @@
 /* The event loop: one a process, run by the one thread that owns all state. Everything below is
  * for that thread only, except the `work` function of vq_loop_work.
  *
- * A turn has a fixed order, so that what a peer said is known before a deadline fires, also
- * after this process stood still: 1. sockets, calls, finished work, signals, children; 2. frames
+ * A turn has a fixed order, so that the messages of a peer are read before a deadline fires, also
+ * after this process was suspended: 1. sockets, calls, finished work, signals, children; 2. frames
  * of ZeroMQ sockets; 3. due timers; 4. deferred functions; 5. the turn hook, the place to
  * commit; 6. sleep until something happens. */
 #ifndef VQ_NET_LOOP_H
@@ -21,7 +21,7 @@ void vq_loop_destroy(struct vq_loop **loop);
 enum vq_status vq_loop_run(struct vq_loop *loop) VQ_WARN_UNUSED;
 void vq_loop_stop(struct vq_loop *loop); /* after this turn */
 /* Turns until `done(ctx)` holds (VQ_OK; asked after each turn) or timeout_ms have passed
- * (VQ_TIMEOUT) or somebody stopped the loop (VQ_AGAIN). For starting, stopping and tests. */
+ * (VQ_TIMEOUT) or the loop was stopped (VQ_AGAIN). For starting, stopping and tests. */
 enum vq_status vq_loop_run_until(struct vq_loop *loop, bool (*done)(void *ctx), void *ctx,
                                  uint32_t timeout_ms) VQ_WARN_UNUSED;
 
@@ -36,8 +36,8 @@ void vq_loop_again(struct vq_loop *loop);
 struct vq_timer;
 enum vq_status vq_timer_create(struct vq_loop *loop, void (*fire)(void *ctx), void *ctx,
                                struct vq_timer **ret_timer) VQ_WARN_UNUSED;
-/* Fires once after first_ms, then every repeat_ms (0: once). Starts anew when it runs. A
- * repeating timer that is late fires once and goes on from now: no catching up. */
+/* Fires once after first_ms, then every repeat_ms (0: once). Restarts a running timer. A
+ * repeating timer that is late fires once and continues from now: it does not catch up. */
 void vq_timer_start(struct vq_timer *timer, uint64_t first_ms, uint64_t repeat_ms);
 void vq_timer_stop(struct vq_timer *timer);
 bool vq_timer_is_running(const struct vq_timer *timer);

@@ -50,7 +50,7 @@ struct pending {
  * Outlives a client that goes. A host with several addresses (localhost is often ::1 and 127.0.0.1,
  * and a server may listen on one of them) is tried by each in turn. */
 struct lookup {
-    struct vq_redis *redis; /* NULL: nobody waits any more */
+    struct vq_redis *redis; /* NULL: the result is no longer needed */
     uint32_t turn;
     char host[VQ_REDIS_HOST_BYTES_MAX];
     char address[INET6_ADDRSTRLEN];
@@ -135,7 +135,7 @@ static void on_adapter_closed(uv_handle_t *handle)
     vq_free(handle->data);
 }
 
-/* The one sign that a context is going, however it goes; commands in flight have been told by
+/* Called once when a context ends, for any reason; the callbacks of commands in flight have run by
  * then. */
 static void cleanup(void *data)
 {

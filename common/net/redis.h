@@ -1,6 +1,6 @@
-/* Redis on the loop: pipelined commands, each with a deadline, over a connection that comes back
- * by itself. Nothing is queued while there is none: who asks learns it at once. After a lost or
- * late reply nobody knows whether the command ran. */
+/* Redis on the loop: pipelined commands, each with a deadline, over a connection that is
+ * restored automatically. Without a connection nothing is queued: the caller gets an error at once.
+ * After a lost or late reply it is unknown whether the command ran. */
 #ifndef VQ_NET_REDIS_H
 #define VQ_NET_REDIS_H
 
@@ -78,7 +78,7 @@ bool vq_redis_is_up(const struct vq_redis *redis);
 /* Gives the connection up (commands in flight: VQ_UNAVAILABLE) and makes a new one. */
 void vq_redis_drop(struct vq_redis *redis, const char *why);
 
-/* One command of binary arguments, copied into the output. `fn` (may be NULL: nobody cares) is
+/* One command of binary arguments, copied into the output. `fn` (NULL: the reply is ignored) is
  * called exactly once, never from inside. Replies come in the order of the commands.
  * VQ_UNAVAILABLE: no connection; VQ_LIMIT; VQ_NOMEM: fn is not called. */
 enum vq_status vq_redis_command(struct vq_redis *redis, const struct vq_span *args, uint32_t count,

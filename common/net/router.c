@@ -32,7 +32,8 @@ struct vq_router {
     struct outbox *outboxes; /* of peers that do not keep up */
     size_t outboxes_cap;
     size_t outboxes_count;
-    struct vq_timer *retry; /* while there are outboxes: ZMQ_EVENTS does not tell whose has room */
+    /* while there are outboxes: ZMQ_EVENTS does not name the peers with room */
+    struct vq_timer *retry;
     const char *sender_key; /* inside on_message */
     struct vq_zsock_stats stats;
 };
@@ -328,7 +329,7 @@ void vq_router_destroy(struct vq_router **router)
 enum vq_status vq_router_bind(struct vq_router *r, const char *endpoint,
                               char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX], struct vq_error *err)
 {
-    /* an IPv4 address on an IPv6 socket would be told as ::ffff:... */
+    /* an IPv4 address on an IPv6 socket would be reported as ::ffff:... */
     const struct vq_zoption family = {ZMQ_IPV6, strpbrk(endpoint, "[*") != NULL};
     VQ_TRY(vq_zsock_set(r->z.socket, &family, 1, err));
     if (zmq_bind(r->z.socket, endpoint) != 0) {
@@ -346,7 +347,7 @@ enum vq_status vq_router_bind(struct vq_router *r, const char *endpoint,
     char real[VQ_ZSOCK_ENDPOINT_BYTES_MAX] = "";
     size_t bytes = sizeof(real);
     if (zmq_getsockopt(r->z.socket, ZMQ_LAST_ENDPOINT, real, &bytes) != 0) {
-        return vq_fail(err, VQ_IO, "cannot tell the address of %s: %s", endpoint,
+        return vq_fail(err, VQ_IO, "cannot read the address of %s: %s", endpoint,
                        zmq_strerror(errno));
     }
     memcpy(ret_endpoint, real, sizeof(real));

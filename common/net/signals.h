@@ -1,19 +1,19 @@
 /* Signals that a program watches while its loop runs: one asks it to stop, and it stops in its own
  * time.
  *
- * Who asks once may ask again, also when the loop has ended and all that is left is to close and to
- * exit. The process then must not die of the signal: it would end with another exit code than the
- * one that tells what became of its work. So once any watched signal has come, those that are no
- * longer watched are ignored until the process ends. */
+ * A user may send a signal again after the loop has ended, while the process only closes its files.
+ * That signal must not kill the process: its exit code would no longer report the result of its
+ * work. So after the first watched signal, signals that are no longer watched are ignored until the
+ * process ends. */
 #ifndef VQ_NET_SIGNALS_H
 #define VQ_NET_SIGNALS_H
 
 #include "common/net/loop.h"
 
 struct vq_signal;
-/* `caught` runs on the loop, in step 1; signals that come faster than the loop turns are told as
- * one. VQ_EXISTS: the process watches it already. VQ_INVALID: there is no such signal, or it cannot
- * be caught. VQ_IO, VQ_NOMEM. */
+/* `caught` runs on the loop, in step 1; signals that come faster than the loop turns are reported
+ * as one. VQ_EXISTS: the process watches it already. VQ_INVALID: there is no such signal, or it
+ * cannot be caught. VQ_IO, VQ_NOMEM. */
 enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
                                 void (*caught)(void *ctx, int signum), void *ctx,
                                 struct vq_signal **ret_signal) VQ_WARN_UNUSED;

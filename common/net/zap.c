@@ -1,6 +1,6 @@
 /* Answers libzmq's question of each CURVE handshake, "may this key in?" (ZAP, RFC 27), from a
- * list. It runs on the loop: while it does not answer, nobody gets in. libzmq lets everybody in
- * where no handler answers and the domain is not enforced, so the handler is bound before any
+ * list. It runs on the loop: while it does not answer, no client is admitted. libzmq admits every
+ * client if no handler is bound and the domain is not enforced, so the handler is bound before any
  * other socket of its context, and router.c enforces the domain.
  *
  * Invariant: a request gets exactly one reply, 200 only for a CURVE key on the list, with the
@@ -126,7 +126,7 @@ static void answer(struct vq_zap *zap, const struct part *parts, int count)
         vq_span("", 0),
     };
     for (size_t i = 0; i < VQ_COUNT(reply); i++) {
-        /* a lost reply is a handshake that times out: nobody gets in by it */
+        /* a lost reply makes the handshake time out: it admits no client */
         if (vq_zsock_send_part(zap->z.socket, reply[i],
                                i + 1 < VQ_COUNT(reply) ? ZMQ_SNDMORE : 0) != 0) {
             return;

@@ -18,7 +18,7 @@
 #define VQ_ZSOCK_QUEUE_BYTES_MAX    (256u << 20) /* bytes of them, of one peer */
 #define VQ_ZSOCK_PEERS_MAX          4096         /* peers with waiting frames */
 #define VQ_ZSOCK_ALLOWED_MAX        4096         /* client keys */
-#define VQ_ZSOCK_FRAMES_PER_TURN    1000 /* read at most so many before others have their turn */
+#define VQ_ZSOCK_FRAMES_PER_TURN    1000         /* then other sockets have their turn */
 #define VQ_ZSOCK_HANDSHAKE_MS       3000
 #define VQ_ZSOCK_HEARTBEAT_MS                                                                      \
     5000 /* ZMTP's own ping; a dead connection is dropped after the timeout */
@@ -42,7 +42,7 @@ struct vq_router;
 struct vq_router_options {
     const struct vq_keypair *keys; /* the server's; borrowed for the call */
     const char *const *allowed;    /* client public keys (Z85), copied */
-    uint32_t allowed_count;        /* 0: nobody gets in, until vq_router_allow */
+    uint32_t allowed_count;        /* 0: no client is admitted before vq_router_allow */
     void (*on_message)(void *ctx, uint64_t peer, struct vq_span frame); /* borrowed for the call */
     void *ctx;
 };
@@ -61,7 +61,7 @@ enum vq_status vq_router_send(struct vq_router *router, uint64_t peer,
                               struct vq_span frame) VQ_WARN_UNUSED;
 /* Adds a client key. VQ_EXISTS, VQ_LIMIT, VQ_INVALID. */
 enum vq_status vq_router_allow(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
-/* From now on nobody new gets in, with no key; connections that stand go on. */
+/* From now on no new client is admitted; open connections stay. */
 void vq_router_close_door(struct vq_router *router);
 /* Inside on_message: the client key (Z85) of the peer that sent this frame, as the handshake
  * proved it. */
@@ -82,13 +82,13 @@ struct vq_dealer_options {
     void *ctx;
 };
 
-/* Connects now and again for ever, in the background: that nobody listens is not an error here.
- * Only a ROUTER that refused our key is not asked again, until vq_dealer_reconnect. */
+/* Connects in the background and retries for ever: a missing listener is no error. After a ROUTER
+ * refused our key, it retries only after vq_dealer_reconnect. */
 enum vq_status vq_dealer_create(struct vq_loop *loop, const struct vq_dealer_options *options,
                                 struct vq_dealer **ret_dealer, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_OK: sent, or waiting (also for a connection). VQ_LIMIT: the queue is full. VQ_NOMEM. */
 enum vq_status vq_dealer_send(struct vq_dealer *dealer, struct vq_span frame) VQ_WARN_UNUSED;
-/* Drops what waits unsent and the connection, and connects anew: for a new HELLO after silence.
+/* Drops the unsent frames and the connection, and reconnects: for a new HELLO after silence.
  * On failure (no memory, no descriptors) there is no connection, and it may be tried again. Not
  * from on_message. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *dealer, struct vq_error *err) VQ_WARN_UNUSED;

@@ -284,7 +284,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
 
 /* ---- what follows ---- */
 
-/* Sends the ask again unless nobody may any more; then it goes back. */
+/* Retries the ask if its lease allows it; else returns it to the coordinator. */
 static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
 {
     if (ask->cancelled) {
@@ -325,7 +325,7 @@ static void settle_as(struct vq_work *w, struct vq_work_ask *ask, struct vq_resu
     w->credit.due |=
         !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
     if (ask->cancelled) {
-        vq_work_ask_close(w, ask); /* nobody waits for its ACK */
+        vq_work_ask_close(w, ask); /* it needs no ACK */
     }
 }
 
@@ -355,9 +355,9 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
     }
 }
 
-/* Nothing was ever heard of this pool. It is closed when it had as many calls as a task has tries,
- * of this task or of others: a task that tried several pools says little of the last one. The tries
- * say nothing of the other pools, and begin anew. */
+/* This pool never answered. It is closed after as many calls as a task has tries, of this task or
+ * of others: a task that tried several pools shows little about the last one. The tries show
+ * nothing about the other pools, so they are counted from 0 again. */
 static void never_spoke(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                         const struct vq_result *result, int64_t wait_ms)
 {

@@ -61,7 +61,7 @@ const char *vq_work_chain_refuse(const struct vq_work_samples *samples,
     }
     if (queries == UINT32_MAX || msg->turns_count > queries ||
         msg->asks_count > queries - msg->turns_count) {
-        return "its sample does not have so many queries";
+        return "its sample has fewer queries";
     }
     for (uint32_t i = 0; i < msg->asks_count; i++) {
         if (msg->asks[i].vibe != msg->turns_count + i || msg->asks[i].order != 0) {

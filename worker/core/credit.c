@@ -4,9 +4,9 @@
  * Tasks are wanted of a judge as far as its pools' slices can be expected to carry them: by the
  * speed seen, and where rates are granted by what they allow in VQ_WORK_AHEAD_PACED_S. Without any
  * slice nothing is wanted, since nothing could be done with it, and what is held goes back
- * (pool.c). Then no ask waits here, and nobody would know that this worker could use a slice: so
- * every open pool of a judge counts at least one ask as waiting while the worker takes work at all.
- * `waiting` is demand, not a queue; an ask counts for each pool that may answer it.
+ * (pool.c). Then no ask waits here, and the coordinator would not know that this worker could use a
+ * slice. So every open pool of a judge counts at least one ask as waiting while the worker takes
+ * work at all. `waiting` is demand, not a queue; an ask counts for each pool that may answer it.
  *
  * A worker that cannot afford a call any more (dollars, a day's quota) wants no more, and after a
  * moment gives back what it holds: another one may have what is left. `waiting` says that it could
@@ -138,7 +138,7 @@ static uint64_t higher(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* What waits is said to be wanted, however long it has waited. */
+/* Reports the waiting asks as wanted, however long they have waited. */
 static void expect_ready(struct vq_work *w)
 {
     uint32_t judges = w->spec->judges_count;
@@ -308,9 +308,10 @@ static void look_at_surplus(struct vq_work *w)
     }
 }
 
-/* What a call in flight gives back may be enough for the next one; without any, nothing here
- * changes that. That it wants none is said first, and the work goes back a look later: else it
- * would come here again, past a worker that could pay for it. */
+/* The money that a call in flight returns may be enough for the next call; without calls in flight
+ * the worker cannot get any. It first reports that it wants no tasks, and returns its work one look
+ * later: otherwise the coordinator would lease the work to it again, instead of to a worker that
+ * can pay for it. */
 static void look_at_means(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
@@ -341,8 +342,8 @@ void vq_work_credit_pump(struct vq_work *w)
     }
 }
 
-/* Nothing is being asked here and nothing waits for it: what is answered may be the stage's last,
- * and nobody hears counts after it. */
+/* No call is in flight and none waits: the results may be the last ones of the stage, and the
+ * coordinator reads no counts after the last one. */
 static bool idle(const struct vq_work *w)
 {
     bool none = w->calls.count == 0;

@@ -10,8 +10,8 @@
  *
  * Nothing of this is exact, and nothing depends on it but the price: a follower whose pool cannot
  * take it leaves that queue for the judge's, at once when the pool is closed or pauses for long,
- * after a moment when nothing else waits for the judge, else after a longer one. An ask that
- * follows nobody is in no way different from one of a run without caching.
+ * after a moment when nothing else waits for the judge, else after a longer one. An ask
+ * without a leader is treated as in a run without caching.
  *
  * Not its job: limits of a pool (pool.c), marking the front in a request (the shell and its
  * dialect). */

@@ -265,7 +265,7 @@ struct vq_work_ask *vq_work_ask_find(struct vq_work_leases *leases, uint64_t sha
 
 /* ---- giving back ---- */
 
-/* Room for so many tasks; NULL when there is no memory (sticks). */
+/* A CANCEL with room for `tasks_max` tasks; NULL: no memory (sticks). */
 static struct vq_work_cancel *returned(struct vq_work *w, uint32_t stage, uint64_t shard,
                                        struct vq_fence fence, uint32_t tasks_max)
 {
@@ -597,8 +597,8 @@ static bool ask_cancel(struct vq_work *w, struct vq_work_ask *ask)
     return last;
 }
 
-/* Its dialogue goes on from somebody else's answer: what is not being asked goes back, so that the
- * coordinator knows that nothing of it starts here any more. */
+/* The dialogue continues from another worker's answer. The asks without a call in flight are
+ * returned, so that the coordinator knows that none of them starts here any more. */
 static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
                         const struct vq_msg_cancel *msg)
 {

@@ -6,8 +6,9 @@
 #define MINUTE_NS      60e9
 #define NS_MAX         1e17 /* three years: a bound for what odd limits and counts multiply to */
 #define PER_MINUTE_MAX 1e12 /* above: no limit */
-#define IDLE_LATES                                                                                 \
-    10 /* later than that: nobody wanted to start. Before, the processor was wanted elsewhere */
+/* A start later than that means that the schedule was idle; an earlier one, that the processor was
+ * busy. */
+#define IDLE_LATES 10
 
 static int64_t as_ns(double ns)
 {

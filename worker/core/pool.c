@@ -2,11 +2,11 @@
  * what refusals asked for, its keys.
  *
  * Invariants: a call starts only with a slice in force, on an open pool, and only when every rate
- * has earned it, and every amount has room for what it may take at most. What is not granted is
- * nothing: a GRANT replaces all slices, one that is not in it is zero. Slices stand for a term from
- * what the coordinator that gave them is known to have read, like leases; past it they are gone for
- * good: the coordinator gives them to others. Nor does a GRANT count that is read so late. A rate
- * that begins, begins empty (pace.h).
+ * has earned it, and every amount has room for what it may take at most. A GRANT replaces all
+ * slices: a pool that it does not list has a slice of zero. Like a lease, a slice is in force for
+ * one term, counted from the latest message that its coordinator is known to have read. After the
+ * term it is lost for good, because the coordinator gives it to other workers. A GRANT that is read
+ * after its term does not count either. A rate that begins, begins empty (pace.h).
  *
  * Amounts count up over the process: `used` is reserved when a call starts and settled when it
  * ends; `open` is the part whose result has no ACK. A closed pool stays closed for this process:
@@ -47,8 +47,8 @@ static uint32_t was_pool(const struct vq_work *w, const struct vq_work_spec *old
     return UINT32_MAX;
 }
 
-/* All but what the shell will say anew, and the reason for being closed when it is used for
- * something else now. */
+/* Copies the state of a pool, except the keys, which the shell reports again, and except the reason
+ * for a closed pool if its use has changed. */
 static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was, bool same_use)
 {
     *pool = *was;

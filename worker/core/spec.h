@@ -36,7 +36,7 @@ struct vq_work_spec {
     struct vq_hash hash;
     enum vq_stage_kind kind;
     uint32_t stage;
-    struct vq_template *ranker; /* what is asked: judge, preference, or as it is */
+    struct vq_template *ranker; /* the question: judge, preference, or the text as it is */
     struct vq_template *repair; /* NULL: repair off */
     bool truncate;
     bool lazy_swap;

@@ -1,6 +1,6 @@
-/* Answers that say nothing: which other field has the text, and what a person is told. Servers of
- * reasoning models put all of it beside the content when the tokens run out. Not its job: reading
- * that field (the dialect), verdicts. */
+/* Answers without content: the other field that has the text, and the message for a person. Servers
+ * of reasoning models put the whole text into that field when the tokens run out. Not its job:
+ * reading that field (the dialect), verdicts. */
 #include "worker/provider/answer.h"
 
 #include "common/judge/ending.h"

@@ -1,7 +1,7 @@
-/* JSON bodies within bounds; one that gives a key twice is refused, since nobody knows which is
- * meant. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
- * after a failure another one mends what servers are known to get wrong. Both passes are linear.
- * Not its job: what the members mean. */
+/* JSON bodies within bounds; one that has a key twice is refused, because the right value is
+ * unknown. jansson does the parsing; before it, one pass over the bytes counts depth and values,
+ * and after a failure another one mends what servers are known to get wrong. Both passes are
+ * linear. Not its job: what the members mean. */
 #include "worker/provider/body.h"
 
 #include "common/text/json.h"
@@ -40,8 +40,8 @@ static int code_unit(const char *at, size_t left)
     return unit;
 }
 
-/* Mends one escape at the front of `text`; returns the bytes it took. A backslash that begins none
- * stands for itself. */
+/* Mends one escape at the front of `text`; returns the bytes it took. A backslash without
+ * an escape means a backslash. */
 static size_t mend_escape(struct vq_buf *out, struct vq_span text)
 {
     int unit = code_unit(text.at, text.bytes);

@@ -110,7 +110,7 @@ static bool begins(struct vq_span name, const char *prefix, struct vq_span *ret_
     return true;
 }
 
-/* A hash, so that it tells two apart and names neither. */
+/* A hash: it distinguishes organisations and does not name them. */
 static uint64_t organisation_of(struct vq_span name)
 {
     struct vq_hash hash;

@@ -32,7 +32,7 @@ struct vq_ratelimit {
     int64_t limit;
     int64_t remaining;
     int64_t reset_ms;     /* from now */
-    int64_t reset_unix_s; /* where a date was said; a reply has it as reset_ms too */
+    int64_t reset_unix_s; /* if the header is a date; a reply has it as reset_ms too */
 };
 #define VQ_RATELIMIT_NONE ((struct vq_ratelimit){-1, -1, -1, -1})
 
@@ -83,9 +83,9 @@ struct vq_reply {
     int64_t tokens_out;
     int64_t tokens_reasoning;  /* of tokens_out */
     double cost_usd;           /* as a gateway charges it; 0: not said */
-    int64_t retry_after_ms;    /* -1: not said */
+    int64_t retry_after_ms;    /* -1: not given */
     bool parks;                /* retry_after_ms is what is known of such a limit: it is kept to */
-    int64_t park_until_unix_s; /* when a day's or a month's quota begins anew; -1: no such thing */
+    int64_t park_until_unix_s; /* when a daily or monthly quota is renewed; -1: none */
     uint32_t cap;              /* calls at a time that a refusal named as the most; 0: none */
     uint64_t organisation;     /* as in the headers */
     struct vq_ratelimit requests;
@@ -99,8 +99,8 @@ struct vq_reply {
     char error_param[VQ_REPLY_NAME_BYTES_MAX]; /* which parameter the error is about */
     uint32_t params_refused; /* enum vq_param: what the error refuses, if the request had it */
     char error_code[VQ_REPLY_MESSAGE_BYTES_MAX]; /* some providers name several */
-    /* What to tell a person. Of an answer: why it is none for a reader of verdicts; empty: it may
-     * be one. */
+    /* A message for a person. For an answer: the reason why it cannot have a verdict; empty: it can
+     * have one. */
     char error_message[VQ_REPLY_MESSAGE_BYTES_MAX];
 };
 void vq_reply_init(struct vq_reply *reply);
@@ -131,8 +131,8 @@ struct vq_provider_header {
     const char *value;
 };
 
-/* What is asked for: by it a judge with `structured` sends a schema, and one with `logprobs` asks
- * for these. */
+/* The kind of answer that a prompt asks for. A judge with `structured` sends the schema of this
+ * kind, and one with `logprobs` asks for log-probabilities. */
 enum vq_prompt_asks {
     VQ_PROMPT_ASKS_TEXT = 0,
     VQ_PROMPT_ASKS_VERDICT,
@@ -146,10 +146,10 @@ enum vq_prompt_front {
     VQ_PROMPT_FRONT_ALL      /* the next turn begins with all of it */
 };
 
-/* The texts of one call: a system part, of a dialogue what was said (the user's and the assistant's
- * messages in turn, the user's first), and what the user says now. `shared_bytes`: so many at the
- * front of `user` are the same, after the same `system`, in other calls of the run; 0: none worth
- * speaking of. Dialects that mark what may be cached use it; the texts are the same for all. */
+/* The texts of one call: a system part, the earlier messages of a dialogue (user and assistant in
+ * turn, the user first), and the new user message. `shared_bytes`: the first bytes of `user` that,
+ * after the same `system`, are the same in other calls of the run; 0: too few to matter. Dialects
+ * that mark the part to be cached use it; the texts are the same for all dialects. */
 struct vq_prompt {
     struct vq_span system;
     struct vq_span user;

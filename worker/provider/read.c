@@ -96,7 +96,7 @@ void vq_read_finish(const char *dialect, struct vq_span said, struct vq_reply *r
 
 /* ---- errors ---- */
 
-/* The server's own clock where it tells, so that a wrong one here does no harm. */
+/* The server's clock if the response has it, so that a wrong clock here does no harm. */
 static int64_t now_of(const struct vq_response *response)
 {
     int64_t date = response->headers->date_unix_s;
@@ -136,7 +136,7 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
     const struct vq_error_rule *rule = vq_error_decide(reading->dialect, status, reply->error_code,
                                                        reply->error_type, reply->error_message);
     reply->class = rule->class;
-    if (rule->class == VQ_REPLY_REFUSED) { /* what was said is kept as the answer */
+    if (rule->class == VQ_REPLY_REFUSED) { /* the text of the refusal is kept as the answer */
         reply->refusal = true;
         (void)snprintf(reply->finish_reason, sizeof(reply->finish_reason), "content_filter");
         vq_buf_clear(&reply->content);

@@ -16,8 +16,8 @@ static inline bool vq_logprobs_wanted(const struct vq_judge *judge, const struct
 }
 
 /* A JSON schema as a value: an object with the analysis first, then the label. `ordered`: Gemini's
- * kind, which says the order by a member of its own. What is asked by it is part of request hashes
- * as "structured-1" (common/judge/request.c): whoever changes it changes that. */
+ * kind, which says the order by a member of its own. It is part of request hashes as
+ * "structured-1" (common/judge/request.c): change that name together with the schema. */
 void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered);
 
 #endif

@@ -211,7 +211,7 @@ static json_t *text_json(const struct vq_buf *text)
     return text->bytes == 0 ? json_string("") : json_stringn_nocheck(text->at, text->bytes);
 }
 
-/* The finish reason that is told: a stream that broke off gave a part of an answer. */
+/* The reported finish reason: a stream that broke off gave a part of an answer. */
 static const char *finish_of(const struct stream *s, const char *cut)
 {
     return s->over ? s->finish : cut;

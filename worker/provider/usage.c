@@ -3,7 +3,7 @@
  * stand beside it, reasoning is a part of the output or stands beside it. What always holds: the
  * parts are never larger than their whole, and of two readings the one with the larger bill is
  * taken, so that a budget never sees less than what is charged.
- * Not its job: prices (worker/core/reserve.c), what happens where nothing is said
+ * Not its job: prices (worker/core/reserve.c), missing usage
  * (worker/core/pool.c). */
 #include "worker/provider/usage.h"
 
@@ -85,7 +85,7 @@ static double number_of(const json_t *value)
 
 /* ---- all of them ---- */
 
-/* Of each kind the largest that is said; but of INPUT, INPUT_REST and OUTPUT the first above 0. -1:
+/* Of each kind the largest reported value; of INPUT, INPUT_REST and OUTPUT the first above 0. -1:
  * none. */
 struct usage {
     double of[KINDS];
@@ -121,7 +121,7 @@ static int64_t count_of(double count)
     return count < 0 ? -1 : count < COUNT_MAX ? (int64_t)count : (int64_t)COUNT_MAX;
 }
 
-/* -1 where neither is said. */
+/* -1 if neither is reported. */
 static double larger(double a, double b)
 {
     return a > b ? a : b;

@@ -1,10 +1,10 @@
 /* Carries out what the worker's core decides.
  *
  * Everything happens on the loop's one thread: a frame, the end of a call, a timer or a signal
- * becomes one event; then the core's actions are taken in their order, each at once. Only the calls
- * that end in one turn of the loop are told first and acted upon together at its end, so that one
- * write notes them all, and one what follows. Before the loop sleeps its timer is set to what the
- * core asks for.
+ * becomes one event; then the core's actions are taken in their order, each at once. Only calls
+ * that end in the same turn of the loop are collected first, and their actions are taken together
+ * at its end, so that one write notes all of them, and another one the calls that follow. Before
+ * the loop sleeps, its timer is set to the core's next tick.
  * A record of the spool that cannot be written stops new calls (the core drains); results still go
  * to the coordinator.
  *
@@ -33,7 +33,7 @@
 
 #define FILES_RESERVED     128 /* descriptors for everything but calls */
 #define FRAME_PREFIX_BYTES sizeof(size_t)
-#define SAME_SIGNAL_MS     500 /* timeout(1) tells a group and its leader: one request */
+#define SAME_SIGNAL_MS     500 /* timeout(1) signals a group and its leader: one request */
 
 struct agent {
     const struct vq_worker_options *options;
@@ -51,7 +51,7 @@ struct agent {
     struct vq_deferred reconnect;
     bool in_message; /* the dealer must not be replaced now */
     bool spool_failed, spool_said;
-    bool replies; /* told to the core in this turn, not acted upon yet */
+    bool replies; /* passed to the core in this turn; their actions are not taken yet */
     bool spool_default, run_over;
     bool draining; /* a second signal stops */
     int signum;    /* the last one, and when */
@@ -79,7 +79,7 @@ static void give_up(struct agent *a, const char *what)
 static void frame_send(struct agent *a, struct vq_span frame)
 {
     enum vq_status status = vq_dealer_send(a->dealer, frame);
-    if (status != VQ_OK) { /* results are sent again, the rest is said anew with the next HELLO */
+    if (status != VQ_OK) { /* results are repeated; the next HELLO repeats the rest */
         vq_log(VQ_LOG_WARN, "link.full", "status=%s", vq_status_name(status));
     }
 }
@@ -181,7 +181,7 @@ static void on_key(void *ctx, const struct vq_work_key *key)
     step(ctx, (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = key});
 }
 
-/* After the actions that asked for it: the core is told of each pool's keys. */
+/* After the actions that asked for it: passes each pool's keys to the core. */
 static void keys_look_up(struct agent *a)
 {
     const struct vq_work_spec *spec = vq_work_spec(a->work);
@@ -212,8 +212,9 @@ static void call_start(struct agent *a, const struct vq_work_call *call, int64_t
 {
     bool late = !a->spool_failed && vq_clock_mono_ns() >= call->until_ns;
     const char *why = a->spool_failed ? "the spool cannot be written"
-                      : late ? "this process stood still, and its lease's term is over; not sent"
-                             : NULL;
+                      : late
+                          ? "this process was suspended until the lease's term was over; not sent"
+                          : NULL;
     enum vq_status status = why != NULL
                                 ? vq_caller_refuse(a->caller, call, started_unix_ms, why, late)
                                 : vq_caller_start(a->caller, call, started_unix_ms);
@@ -319,7 +320,7 @@ static void step(struct agent *a, struct vq_work_event event)
     }
     enum vq_status status = vq_work_step(a->work, vq_clock_mono_ns(), &event);
     take_actions(a);
-    VQ_ASSERT(status == VQ_OK || vq_work_status(a->work) != VQ_OK); /* and that was said */
+    VQ_ASSERT(status == VQ_OK || vq_work_status(a->work) != VQ_OK); /* and that was logged */
 }
 
 static void on_timer(void *ctx)

@@ -46,7 +46,7 @@ struct pool {
     const struct vq_provider *provider; /* NULL: closed */
     bool embeds;                        /* its stage is one of vectors */
     bool shares;                        /* its calls come in groups with a common front */
-    bool fewer_keys;                    /* the core was not told yet */
+    bool fewer_keys;                    /* the core does not know yet */
     struct key *keys;
     uint32_t keys_count; /* 0: none is sent */
     uint32_t turn;
@@ -282,7 +282,7 @@ static enum vq_status pool_keys(struct vq_caller *caller, const struct vq_work_s
     return VQ_OK;
 }
 
-/* Tells the core of the pool's good keys. */
+/* Reports the pool's good keys to the core. */
 static void key_say(struct vq_caller *caller, uint32_t p, enum vq_pool_state state)
 {
     struct pool *pool = &caller->pools->list[p];

@@ -31,8 +31,8 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
 /* Calls in flight are dropped without a reply. */
 void vq_caller_destroy(struct vq_caller **caller);
 
-/* Makes ready for the pools of a SPEC (borrowed until the next one): dialect, URL, keys. Tells
- * `key` of each. A key that was refused before stays so. VQ_NOMEM. */
+/* Prepares the pools of a SPEC (borrowed until the next one): dialect, URL, keys. Calls `key` for
+ * each. A key that was refused before stays refused. VQ_NOMEM. */
 enum vq_status vq_caller_pools(struct vq_caller *caller,
                                const struct vq_work_spec *spec) VQ_WARN_UNUSED;
 

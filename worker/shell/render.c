@@ -83,8 +83,8 @@ static enum vq_prompt_asks asks_of(const struct vq_work_call *call)
                                                             : VQ_PROMPT_ASKS_TEXT;
 }
 
-/* What was said so far: of a chain queries and answers in turn, of a probe the packed messages;
- * then what is asked. No text is copied. */
+/* The earlier messages, then the new one: for a chain, queries and answers in turn; for a probe,
+ * the packed messages. No text is copied. */
 static enum vq_status render_talk(struct vq_render *room, const struct vq_work_call *call,
                                   struct vq_prompt *prompt)
 {

@@ -1,4 +1,4 @@
-/* Where a worker keeps its spool when nobody named a folder: $XDG_STATE_HOME or ~/.local/state,
+/* The default folder of a worker's spool: $XDG_STATE_HOME or ~/.local/state,
  * then vibeq/spool/RUNUID/K. */
 #ifndef VQ_WORKER_SPOOL_HOME_H
 #define VQ_WORKER_SPOOL_HOME_H
