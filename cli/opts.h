@@ -84,7 +84,8 @@ void vq_cli_put_plain(struct vq_span text);
 /* Puts the bytes on standard output, some of them into its buffer yet. VQ_FULL, VQ_IO with a
  * sentence. A reader that has seen enough is no failure. */
 enum vq_status vq_cli_write(struct vq_span bytes, struct vq_error *err) VQ_WARN_UNUSED;
-/* The same into a new file, or onto the one that is there with `force`; NULL and "-" are standard output. */
+/* The same into a new file, or onto the one that is there with `force`; NULL and "-" are standard
+ * output. */
 enum vq_status vq_cli_write_file(const char *path, bool force, struct vq_span text,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 /* The same for a text that was made, which it frees; else the status of making it. */

@@ -1,5 +1,6 @@
-/* Readers of the result files of other programs, one function a format: what is the key, the prompt, the output, the model.
- * Not its job: which format a file has (set.c), where a value is not what it should be (shape.c). */
+/* Readers of the result files of other programs, one function a format: what is the key, the
+ * prompt, the output, the model. Not its job: which format a file has (set.c), where a value is not
+ * what it should be (shape.c). */
 #include "common/import/reader.h"
 
 #include "common/text/json.h"
@@ -7,7 +8,8 @@
 
 #include <string.h>
 
-/* AlpacaEval: {"instruction": ..., "input": ..., "output": ..., "generator": ...}. There is no id: the instruction is the key. */
+/* AlpacaEval: {"instruction": ..., "input": ..., "output": ..., "generator": ...}. There is no id:
+ * the instruction is the key. */
 enum vq_status vq_import_alpaca_eval(struct vq_import_item *item)
 {
     const json_t *instruction, *output;
@@ -27,8 +29,9 @@ enum vq_status vq_import_alpaca_eval(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* Chats as OpenAI's files for training have them: messages, the last of the assistant. An id and a model may stand beside them; an id
- * that the server made for its reply is no key, since each reply has another. */
+/* Chats as OpenAI's files for training have them: messages, the last of the assistant. An id and a
+ * model may stand beside them; an id that the server made for its reply is no key, since each reply
+ * has another. */
 enum vq_status vq_import_openai_chat(struct vq_import_item *item)
 {
     static const char *const ids[] = {"custom_id", "id", "question_id"};
@@ -46,8 +49,8 @@ enum vq_status vq_import_openai_chat(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* promptfoo's results: an entry for each test, prompt and provider. The prompt as it was rendered is the key. A test that failed with
- * an error has no output, and its cell stays empty. */
+/* promptfoo's results: an entry for each test, prompt and provider. The prompt as it was rendered
+ * is the key. A test that failed with an error has no output, and its cell stays empty. */
 enum vq_status vq_import_promptfoo(struct vq_import_item *item)
 {
     const json_t *prompt, *provider;
@@ -69,7 +72,8 @@ enum vq_status vq_import_promptfoo(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* Inspect's logs as JSON: samples with id, epoch, input (a text or messages) and output (completion, or the first choice). */
+/* Inspect's logs as JSON: samples with id, epoch, input (a text or messages) and output
+ * (completion, or the first choice). */
 static void put_inspect_key(struct vq_import_item *item, const json_t *id)
 {
     long long epoch = (long long)json_integer_value(json_object_get(item->value, "epoch"));
@@ -106,8 +110,9 @@ enum vq_status vq_import_inspect(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* HELM's scenario_state.json: request_states with instance, request, result. Of several completions the first is taken. An instance is
- * asked again under perturbations and train trials, which are prompts of their own. */
+/* HELM's scenario_state.json: request_states with instance, request, result. Of several completions
+ * the first is taken. An instance is asked again under perturbations and train trials, which are
+ * prompts of their own. */
 static void put_helm_key(struct vq_import_item *item, const json_t *id)
 {
     struct vq_buf *text = &item->set->text;
@@ -145,8 +150,9 @@ enum vq_status vq_import_helm(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* lm-evaluation-harness, one line a document: doc_id, arguments, resps (whole answers), filtered_resps. Answers are those of resps, of
- * a task that generates text; a filter may have cut the others down to a number. The model is not in these files. */
+/* lm-evaluation-harness, one line a document: doc_id, arguments, resps (whole answers),
+ * filtered_resps. Answers are those of resps, of a task that generates text; a filter may have cut
+ * the others down to a number. The model is not in these files. */
 /* With a chat template the prompt is a chat in JSON. */
 static void put_lm_eval_prompt(struct vq_import_item *item, const json_t *prompt)
 {

@@ -1,4 +1,5 @@
-/* Lines of documentation pages that tests make from a table, as the pages have them: list items of at most 120 columns. */
+/* Lines of documentation pages that tests make from a table, as the pages have them: list items of
+ * at most 120 columns. */
 #ifndef VQ_TEST_PAGE_H
 #define VQ_TEST_PAGE_H
 
@@ -8,7 +9,8 @@
 
 #define PAGE_COLUMNS 120
 
-/* Appends the list item "- TEXT". Lines break at spaces outside of `code`; further lines are indented by two columns. */
+/* Appends the list item "- TEXT". Lines break at spaces outside of `code`; further lines are
+ * indented by two columns. */
 static inline void page_item(struct vq_buf *out, const char *text)
 {
     size_t column = 1;

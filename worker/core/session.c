@@ -4,8 +4,9 @@
  * Stamps rise with every HELLO, HELD and HEARTBEAT, so that an echo names one of them. A term
  * counts from the stamp of the message that is echoed, for the leases that this message listed and
  * for the slices of pools: whatever happened since, the coordinator read it not before it was sent.
- * Silence for a few heartbeats: connect anew and HELLO again, holding everything; silence for
- * longer: no new call (terms see to that), keep the results, and leave. */
+ * After a few heartbeats of silence the worker reconnects and sends HELLO again; it keeps all that
+ * it holds. After a longer silence it starts no call (the terms have ended), keeps the results, and
+ * leaves. */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
@@ -28,9 +29,9 @@ static uint64_t hello_ms_max(const struct vq_work_link *link)
     return !known ? VQ_WORK_HELLO_MS_MAX : part_ms < 1 ? 1 : part_ms;
 }
 
-/* A fresh connection is heard of soonest where the last one is lost; but where all is only slow,
- * none would ever be ready in the time that a short term leaves. So, after some, every so-many-th
- * is kept for long enough, and the same HELLO is said on it again. */
+/* If the last connection is lost, a new one is the fastest way to the coordinator. But on a slow
+ * network a connection would never be ready within a short term. So, after the first HELLOs, each
+ * VQ_WORK_HELLO_PATIENT-th connection is kept longer, and the HELLO is repeated on it. */
 static bool keeps_connection(struct vq_work *w)
 {
     if (w->now_ns < w->link.patient_until_ns) {
@@ -42,8 +43,8 @@ static bool keeps_connection(struct vq_work *w)
     return false;
 }
 
-/* Whoever started it here sees whether it waits for a coordinator that is stopped, or at an address
- * that leads nowhere. */
+/* Logs the silence, so that the person who started the worker sees whether the coordinator is
+ * stopped or its address is wrong. */
 static void tell_silence(struct vq_work *w)
 {
     int64_t silent_ns = w->now_ns - w->link.heard_ns;
@@ -268,7 +269,7 @@ static void on_over(struct vq_work *w, const char *why)
         vq_work_stop(w);
     } else {
         w->end.over_ns = w->now_ns + VQ_WORK_S(VQ_WORK_OVER_S);
-        w->link.state = VQ_WORK_LINK_NEW; /* nothing is said or heard any more */
+        w->link.state = VQ_WORK_LINK_NEW; /* no message is sent or read any more */
         vq_work_drain(w, why);
     }
 }
@@ -340,7 +341,7 @@ void vq_work_session_pump(struct vq_work *w)
     }
     if (w->link.state == VQ_WORK_LINK_OPEN &&
         w->now_ns - w->link.heard_ns >= VQ_WORK_SILENT_HEARTBEATS * w->link.heartbeat_ns) {
-        vq_work_note(w, VQ_WORK_NOTE_WARN, "the coordinator is silent; connecting anew");
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "the coordinator is silent; reconnecting");
         say_hello(w, true);
     } else if (w->link.state == VQ_WORK_LINK_HELLO && w->now_ns >= w->link.hello_due_ns) {
         say_hello(w, true);

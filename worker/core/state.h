@@ -99,7 +99,7 @@ struct vq_work_chain {     /* a dialogue as far as it has come here */
     size_t bytes;                /* of the answers */
     uint32_t pool;               /* that was asked last, + 1 */
     bool done;                   /* nothing more is asked */
-    bool left; /* somebody else's answer to a turn of it stands: nothing is tried again */
+    bool left;                   /* another worker's answer to a turn is in force: no retries */
 };
 
 struct vq_work_lease {
@@ -388,7 +388,7 @@ struct vq_work {
     enum vq_status status; /* sticky */
     int64_t now_ns;
 
-    struct vq_work_spec *spec; /* in force: what is asked */
+    struct vq_work_spec *spec; /* the SPEC in force */
     struct vq_hash spec_wanted;
     struct vq_work_judging *judges; /* spec->judges_count */
     struct vq_work_pool *pools;     /* spec->pools_count */
@@ -427,8 +427,8 @@ void vq_work_stop(struct vq_work *w);
 void vq_work_session_pump(struct vq_work *w); /* HELLO, HEARTBEAT, orphan, leaving */
 int64_t vq_work_session_wake(const struct vq_work *w);
 int64_t vq_work_stamp(struct vq_work *w);
-/* A HEARTBEAT at once, unless one was said in this moment: what is held is listed before what is
- * said next. */
+/* Sends a HEARTBEAT at once, unless one was sent at this moment: the coordinator gets the list of
+ * held calls before the next message. */
 void vq_work_list_now(struct vq_work *w);
 
 /* lease.c */
@@ -497,9 +497,10 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
 void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
-/* The coordinator read what was sent at `stamp_ns`: slices that it gave in this session stand for a
- * term from there; those of an earlier one end when they would have, since it may have lowered them
- * meanwhile. Those whose term is over are gone until the next GRANT; true: it was over. */
+/* The coordinator has read the message of `stamp_ns`: its slices of this session are in force for a
+ * term from there. Slices of an earlier session keep their end, because the coordinator may have
+ * lowered them since. Slices whose term is over are lost until the next GRANT; true: it was
+ * over. */
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
 /* Those of an earlier coordinator are over now: nothing is started by them again. */
 void vq_work_slices_forget(struct vq_work *w);
@@ -548,7 +549,7 @@ bool vq_work_judge_uses(const struct vq_work *w, uint32_t judge, uint32_t pool);
 /* When the ask may go to this pool, and what it takes there. */
 int64_t vq_work_judge_when(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool,
                            struct vq_work_need *ret_need);
-/* Tells its pools what the ask will take. */
+/* Reports the reservation of the ask to its pools. */
 void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask);
 /* The pool that should be asked now and what that takes; false: none may be, before
  * *ret_when_ns. */
@@ -575,7 +576,7 @@ void vq_work_credit_pump(struct vq_work *w);
 void vq_work_credit_before_results(struct vq_work *w);
 int64_t vq_work_credit_wake(const struct vq_work *w);
 
-/* heard.c: tokens that a request of so many bytes can have at most */
+/* heard.c: the most tokens of a request of `bytes` */
 double vq_work_input_most(const struct vq_work *w, enum vq_call_kind kind, double bytes,
                           uint32_t max_tokens);
 void vq_work_heard_cut(const struct vq_work *w, const struct vq_work_flight *flight,

@@ -530,7 +530,7 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
         }
         if (item.type == VQ_WORK_ITEM_SENT && !w->options.has_spool) {
             w->actions.items[w->actions.head].type =
-                VQ_WORK_ITEM_CALL; /* when the coordinator was told */
+                VQ_WORK_ITEM_CALL; /* after the report to the coordinator */
         } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link.state == VQ_WORK_LINK_OPEN &&
                    w->outbox.unsent_count > 0) {
             item.type = VQ_WORK_ITEM_RESULTS; /* what was answered goes before what is given back */

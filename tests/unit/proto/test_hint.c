@@ -35,7 +35,8 @@ static void describe_condition(struct vq_buf *out, const struct vq_hint *h)
     }
 }
 
-/* One item for each advice, with the conditions of the rows that give it. VQ_PRINT_HINTS=1 prints the list for the page instead. */
+/* One item for each advice, with the conditions of the rows that give it. VQ_PRINT_HINTS=1 prints
+ * the list for the page instead. */
 static void the_page_has_the_same_rows(void **state)
 {
     (void)state;
