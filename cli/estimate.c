@@ -1,5 +1,5 @@
 /* The lines before a run: the most calls by what they are for, then tokens and dollars as expected.
- * `vibeq plan` tells more of the same forecast. Not its job: the numbers
+ * `vibeq plan` prints more of the same forecast. Not its job: the numbers
  * (methods/plan/files/forecast.c), and what a method says of its calls. */
 #include "cli/estimate.h"
 

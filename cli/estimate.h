@@ -6,7 +6,7 @@
 
 /* On standard error: which data was read, and what was left out. */
 void vq_cli_say_data(const struct vq_job *job);
-/* On standard error: who is asked how often at most, and what that comes to. */
+/* Prints on standard error the largest number of calls per model, and their price. */
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *forecast);
 
 #endif

@@ -16,7 +16,7 @@
 
 #define ASK_ABOVE_CALLS 500
 
-/* ---- what is said before anything is sent ---- */
+/* ---- the messages before the first call ---- */
 
 static bool must_confirm(const struct vq_run_words *w, const struct vq_job *job,
                          const struct vq_forecast *f)
@@ -160,7 +160,7 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
         struct vq_run_info info;
         if (vq_cli_remove_run(runs_dir, name, true, &ignored) != VQ_OK &&
             vq_run_info_read(runs_dir, name, &info, &ignored) == VQ_OK) {
-            fprintf(stderr, "vibeq: the folder of %s is left behind\n", name);
+            fprintf(stderr, "vibeq: the folder of %s could not be removed\n", name);
         }
     }
     return status;

@@ -2,9 +2,9 @@
  * can be, what is expected, and the most. Pure arithmetic over what the shell has counted, looked
  * up and rendered (methods/plan/files/forecast.h).
  *
- * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known already
- * is counted task by task, one that depends on answers by the bounds that the settings give. A
- * retry after a failed call is in no number. */
+ * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known
+ * already is counted task by task, one that depends on answers by the bounds that the settings
+ * give. A retry after a failed call is in no number. */
 #ifndef VQ_METHODS_PLAN_FORECAST_H
 #define VQ_METHODS_PLAN_FORECAST_H
 

@@ -1,7 +1,7 @@
 /* The stages that a method may come to and how often each asks, before their questions are known:
- * the call-count model of docs/method/method.md with the least and the most that the settings allow. Names
- * are those that the method gives, so that known stages can take the place of these. Not its job:
- * tokens, and what is stored. */
+ * the call-count model of docs/method/method.md with the least and the most that the settings
+ * allow. Names are those that the method gives, so that known stages can take the place of these.
+ * Not its job: tokens, and what is stored. */
 #include "methods/vibecheck/forecast.h"
 
 #include "methods/vibecheck/method.h"

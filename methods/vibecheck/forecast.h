@@ -1,5 +1,5 @@
-/* The call-count model of VibeCheck (docs/method/method.md): every stage that the method may come to, and
- * how often each asks. */
+/* The call-count model of VibeCheck (docs/method/method.md): every stage that the method may come
+ * to, and how often each asks. */
 #ifndef VQ_METHODS_VIBECHECK_FORECAST_H
 #define VQ_METHODS_VIBECHECK_FORECAST_H
 

@@ -88,7 +88,7 @@ static void show_data(const struct vq_job *job, struct vq_buf *out)
         vq_buf_printf(out, "  %-28s %6u items, asked at %u points of a dialogue\n", p->set_names[i],
                       d->sets[i].items_count, d->checkpoints);
         if (p->bound[i].passed_over > 0) {
-            vq_buf_printf(out, "  warning: %u items of %s belong to nobody here\n",
+            vq_buf_printf(out, "  warning: %u items of %s name no persona of this run\n",
                           p->bound[i].passed_over, p->set_names[i]);
         }
     }
@@ -116,7 +116,7 @@ static void show_calls(const struct vq_job *job, const struct vq_forecast *f, st
                   vq_fmt_count(n.generated.planned + rated, calls), vq_fmt_count(same, shared));
     vq_buf_printf(out, "  %-10s %9s calls: %u dialogues of %u turns\n", "dialogues",
                   vq_fmt_count(n.turns.planned, calls), n.chains, n.depth);
-    vq_buf_printf(out, "  %-10s %9s calls: behind their beginnings\n", "probes",
+    vq_buf_printf(out, "  %-10s %9s calls: after the recorded first turns\n", "probes",
                   vq_fmt_count(n.generated.planned - n.turns.planned, calls));
     vq_buf_printf(out, "  %-10s %9s calls: %u judge%s\n", "rating", vq_fmt_count(rated, calls),
                   judges, vq_fmt_plural(judges));
