@@ -21,7 +21,7 @@ CONSTANTS = [
     ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "C by mean held-out log-loss over {} folds of prompts. With two models"),
     ("methods/stats/intervals/bootstrap.h", "VQ_BOOTSTRAP_DRAWS", "{:,.0f}", "percentile bootstrap over prompts ({} draws"),
     ("methods/vibecheck/numbers/vibecheck.h", "VQ_FIT_PROMPTS_MIN", "{:.0f}", "fewer than {} training prompts (`few_prompts`)"),
-    ("methods/stats/ranking/davidson.h", "VQ_DAVIDSON_CLUSTERS_MIN", "{:.0f}", "| `few_prompts` | Fewer than {} prompts: strengths alone"),
+    ("methods/stats/ranking/davidson.h", "VQ_DAVIDSON_CLUSTERS_MIN", "{:.0f}", "**`few_prompts`**: Fewer than {} prompts: strengths alone"),
     ("methods/stats/intervals/powered.h", "VQ_POWERED_LABELLED_MIN", "{:.0f}", "Fewer than {} labelled prompts have no interval"),
     ("methods/stats/intervals/powered.c", "PSEUDO_LABELS", "{:.0f}", "vibeq adds {} / m^2 to the variance"),
     ("methods/stats/logit/length_controlled.h", "VQ_LENGTH_CONTROLLED_UNITS_MIN", "{:.0f}", "`few_prompts` (fewer than {}: no interval)"),
@@ -30,7 +30,7 @@ CONSTANTS = [
     ("methods/stats/logit/multinomial.h", "VQ_MULTINOMIAL_CI_PARAMS_MAX", "{:.0f}", "`too_large` means more than {} coefficients"),
     ("methods/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
     ("methods/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
-    ("methods/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "| The estimate at random differs by more than {}."),
+    ("methods/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "**`failures_shrink_separability`**: The estimate at random differs by more than {}."),
     ("methods/report/warnings.c", "PP_LEVEL", "{:.2f}", "PP's accuracy is not above 0.5, or its p is above {};"),
     ("methods/vibecheck/numbers/fits.c", "COMPLETE_CASE_WARNING", "{:.2f}", "over complete rows an accuracy differs by more than {};"),
     ("methods/vibecheck/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on (`--threshold`) they count as one"),
@@ -81,7 +81,7 @@ class MethodPage(unittest.TestCase):
         made |= set(re.findall(r'"(fit_\w+)"', code))
         self.assertGreater(len(made), 25)
         chapter = PAGE.split("## 9. Warnings")[1].split("\n## ")[0]
-        told = {word for row in re.findall(r"^\| (`.*?) \|", chapter, re.MULTILINE) for word in re.findall(r"`(\w+)`", row)}
+        told = {word for row in re.findall(r"^- \*\*(`.*?)\*\*:", chapter, re.MULTILINE | re.DOTALL) for word in re.findall(r"`(\w+)`", row)}
         self.assertEqual(made, told)
 
     def test_every_status_is_on_the_page(self):

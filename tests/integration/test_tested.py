@@ -14,7 +14,7 @@ class Tested(unittest.TestCase):
 
     def rows(self, title):
         part = self.text.split(f"## {title}")[1].split("\n## ")[0]
-        return dict(re.findall(r"^\| (\d+) \| .*? \| (.*) \|$", part, re.MULTILINE))
+        return dict(re.findall(r"^- \*\*(\d+)\*\*: (.*?)(?=^- |\Z)", part, re.MULTILINE | re.DOTALL))
 
     def test_every_decision_and_rule_has_a_test(self):
         for title, last in (("Decisions on method", 20), ("Rules of leases, calls, commits and locks", 25)):
