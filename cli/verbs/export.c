@@ -12,7 +12,7 @@
 #include "coordinator/store/calls/lookup.h"
 #include "methods/files/method_type.h"
 #include "methods/files/replay.h"
-#include "methods/report/paper.h"
+#include "methods/vibecheck/report/paper.h"
 #include "proto/pool.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* `vibeq plot RUN`: the three bar panels of a run as SVG or PNG, out of results/vibes.csv. Changes
- * nothing of the run. Not its job: the drawing (methods/report/plot). */
-#include "methods/report/plot/plot.h"
+ * nothing of the run. Not its job: the drawing (methods/vibecheck/plot). */
+#include "methods/vibecheck/plot/plot.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/text/file.h"

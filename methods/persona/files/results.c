@@ -7,7 +7,7 @@
 #include "methods/persona/files/job.h"
 #include "methods/persona/files/probes.h"
 #include "methods/persona/report/report.h"
-#include "methods/report/html.h"
+#include "methods/report/html/html.h"
 
 #include <math.h>
 #include <stdio.h>

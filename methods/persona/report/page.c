@@ -198,8 +198,7 @@ static void settings(struct vq_persona_page *p)
 
 void vq_report_persona_html(const struct vq_report_persona_page *of, struct vq_buf *out)
 {
-    static const struct vq_report_story nothing;
-    struct vq_persona_page p = {.h = {.out = out, .story = &nothing}, .r = of->r, .of = of};
+    struct vq_persona_page p = {.h = {.out = out}, .r = of->r, .of = of};
     vq_html_head(&p.h, NULL);
     title(&p);
     vq_html_puts(&p.h, ": personas");

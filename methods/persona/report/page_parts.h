@@ -3,10 +3,20 @@
 #define VQ_METHODS_PERSONA_REPORT_PAGE_PARTS_H
 
 #include "methods/persona/report/report.h"
-#include "methods/report/html/parts.h"
+#include "methods/report/html/html.h"
+
+/* What a page holds at most. */
+#define VQ_HTML_CHARTS_BYTES_MAX ((size_t)20 << 20) /* of the sections of measures */
+#define VQ_HTML_PERSONAS_MAX     24u                /* with a chart of their own in each */
+#define VQ_HTML_MODELS_MAX       8u                 /* with a thin line of their own in these */
+#define VQ_HTML_TALKS_MAX        200u               /* dialogues that can be read */
+#define VQ_HTML_TALK_BYTES_MAX   ((size_t)3 << 20)  /* of one */
+#define VQ_HTML_RATINGS_MAX      400u               /* of a turn */
+#define VQ_HTML_REASONS_MAX      18u                /* of them, with their reasoning */
+#define VQ_HTML_PROBES_MAX       12u                /* of a data set, behind one beginning */
 
 struct vq_persona_page {
-    struct vq_html h; /* the writer alone: h.r is NULL */
+    struct vq_html h; /* the writer alone: h.page is NULL */
     const struct vq_report_persona *r;
     const struct vq_report_persona_page *of;
 };

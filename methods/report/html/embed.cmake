@@ -16,7 +16,7 @@ function(embed symbol)
         "const struct vq_span ${symbol} = {(const char *)${symbol}_bytes, sizeof(${symbol}_bytes)};\n\n")
 endfunction()
 
-file(WRITE ${OUT} "/* Made by embed.cmake. */\n#include \"methods/report/html/parts.h\"\n\n")
+file(WRITE ${OUT} "/* Made by embed.cmake. */\n#include \"methods/report/html/html.h\"\n\n")
 embed(vq_html_css page.css)
 embed(vq_html_js frame.js page.js)
 embed(vq_html_items_js items.js)

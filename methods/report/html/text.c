@@ -1,7 +1,7 @@
 /* The page's writer: escaping, cutting, numbers, bars, and JSON that may stand inside a script
  * element. Every byte of a prompt, an output, a name or an answer goes through vq_html_span or
  * vq_html_json. */
-#include "methods/report/html/parts.h"
+#include "methods/report/html/html.h"
 
 #include "common/judge/image.h"
 #include "common/text/fmt.h"
@@ -140,26 +140,6 @@ void vq_html_percent(struct vq_html *h, double share)
     vq_html_printf(h, "%.1f\xe2\x80\xaf%%", share * 100);
 }
 
-void vq_html_model(struct vq_html *h, int model)
-{
-    vq_html_printf(h, "<span class=\"model %c\"><b>%c</b> <bdi>", model == 0 ? 'a' : 'b',
-                   model == 0 ? 'A' : 'B');
-    vq_html_text(h, h->r->config->models[model]);
-    vq_html_puts(h, "</bdi></span>");
-}
-
-void vq_html_vibe(struct vq_html *h, uint32_t rank)
-{
-    uint32_t v = h->order[rank];
-    bool linked = rank < VQ_HTML_VIBES_MAX;
-    if (linked) {
-        vq_html_printf(h, "<a href=\"#v%u\">", v + 1);
-    }
-    vq_html_puts(h, "<bdi>");
-    vq_html_text(h, h->r->in->axes[v].name);
-    vq_html_puts(h, linked ? "</bdi></a>" : "</bdi>");
-}
-
 static double clamp(double value, double full)
 {
     double share = full > 0 ? value / full : 0;
@@ -243,4 +223,84 @@ size_t vq_html_json_bytes(struct vq_span text)
         n += six ? 6 : c >= 0x80 ? 3 : c == '"' || c == '\\' ? 2 : 1;
     }
     return n;
+}
+
+void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline)
+{
+    vq_html_puts(h, "<svg class=\"scale\" viewBox=\"-2 0 204 18\" aria-hidden=\"true\">"
+                    "<rect class=\"track\" x=\"0\" y=\"7\" width=\"200\" height=\"4\" rx=\"2\"/>");
+    if (!isnan(ci.lo) && !isnan(ci.hi)) {
+        vq_html_printf(
+            h, "<rect class=\"range\" x=\"%.2f\" y=\"5\" width=\"%.2f\" height=\"8\" rx=\"4\"/>",
+            ci.lo * 200, (ci.hi - ci.lo) * 200);
+    }
+    if (!isnan(baseline)) {
+        vq_html_printf(h, "<line class=\"base\" x1=\"%.2f\" x2=\"%.2f\" y1=\"1\" y2=\"17\"/>",
+                       baseline * 200, baseline * 200);
+    }
+    vq_html_printf(h, "<circle class=\"dot\" cx=\"%.2f\" cy=\"9\" r=\"4\"/></svg>", value * 200);
+}
+
+void vq_html_card(struct vq_html *h, const char *title)
+{
+    vq_html_printf(h, "<div class=\"card\"><h3>%s</h3><p class=\"big\">", title);
+}
+
+/* A failed call that was retried loses no answer: only questions without an answer are marked. */
+static void failed_calls(struct vq_html *h, const struct vq_report_calls *c,
+                         const struct vq_html_lost *lost)
+{
+    uint64_t questions = lost != NULL ? lost->failed : 0;
+    if (c->failed > 0) {
+        vq_html_puts(h, ", ");
+        vq_html_count(h, c->failed);
+        vq_html_puts(h, lost != NULL && questions == 0 ? " failed and were made again" : " failed");
+    }
+    if (questions > 0) {
+        vq_html_puts(h, ", <b class=\"wrong\">");
+        vq_html_count(h, questions);
+        vq_html_printf(h, " question%s failed for good</b>", vq_fmt_plural(questions));
+    }
+}
+
+void vq_html_calls(struct vq_html *h, const struct vq_report_calls *c,
+                   const struct vq_html_lost *lost)
+{
+    if (c == NULL) {
+        return;
+    }
+    vq_html_card(h, "Calls");
+    vq_html_count(h, c->sent);
+    vq_html_puts(h, "</p><p>of ");
+    vq_html_count(h, c->planned);
+    vq_html_puts(h, " planned; ");
+    vq_html_count(h, c->from_store);
+    vq_html_puts(h, " answered from the store");
+    if (lost != NULL) { /* other methods ask all */
+        vq_html_puts(h, ", ");
+        vq_html_count(h, c->saved_by_lazy_swap);
+        vq_html_puts(h, " not needed");
+    }
+    if (lost != NULL && lost->cuts && c->too_long > 0) {
+        vq_html_puts(h, ", ");
+        vq_html_count(h, c->too_long);
+        vq_html_puts(h, " too long and asked again with both outputs cut evenly");
+    }
+    failed_calls(h, c, lost);
+    vq_html_puts(h, "</p></div>\n");
+    vq_html_card(h, "Cost");
+    char text[VQ_FMT_BYTES];
+    vq_html_puts(h, c->priced ? vq_fmt_dollars(c->cost_usd, text)
+                              : "<span class=\"na\">no prices set</span>");
+    vq_html_puts(h, "</p><p>");
+    vq_html_count(h, c->tokens_in);
+    vq_html_printf(h, " token%s in", vq_fmt_plural(c->tokens_in));
+    if (c->tokens_cached > 0) {
+        vq_html_puts(h, " (");
+        vq_html_count(h, c->tokens_cached);
+        vq_html_puts(h, " from a cache)");
+    }
+    vq_html_puts(h, ", ");
+    vq_html_count(h, c->tokens_out);
+    vq_html_puts(h, " out</p></div>\n");
 }

@@ -5,7 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "coordinator/store/calls/lookup.h"
-#include "methods/report/html.h"
+#include "methods/report/html/html.h"
 #include "methods/rubric/files/job.h"
 #include "methods/rubric/report/report.h"
 

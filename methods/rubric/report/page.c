@@ -64,7 +64,7 @@ static void cards(struct vq_rubric_page *p)
     vq_html_puts(h, " questions: ");
     statuses(p, p->r->numbers->statuses);
     vq_html_puts(h, "</p></div>\n");
-    vq_html_calls(h);
+    vq_html_calls(h, p->r->calls, NULL);
     vq_html_puts(h, "</section>\n");
 }
 
@@ -531,9 +531,8 @@ static void settings(struct vq_rubric_page *p)
 
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
 {
-    struct vq_report_story story = {.calls = r->calls};
     struct vq_rubric_page p = {
-        .h = {.out = out, .story = &story}, .r = r, .in = vq_rubric_input(r->rubric)};
+        .h = {.out = out}, .r = r, .in = vq_rubric_input(r->rubric)};
     vq_html_head(&p.h, &vq_html_items_js);
     title(&p);
     vq_html_puts(&p.h, ": ratings");

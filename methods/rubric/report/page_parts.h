@@ -2,11 +2,11 @@
 #ifndef VQ_METHODS_RUBRIC_REPORT_PAGE_PARTS_H
 #define VQ_METHODS_RUBRIC_REPORT_PAGE_PARTS_H
 
-#include "methods/report/html/parts.h"
+#include "methods/report/html/html.h"
 #include "methods/rubric/report/report.h"
 
 struct vq_rubric_page {
-    struct vq_html h; /* the writer alone: h.r is NULL */
+    struct vq_html h; /* the writer alone: h.page is NULL */
     const struct vq_rubric_report *r;
     const struct vq_rubric_input *in;
 };

@@ -2,7 +2,7 @@
  * stand where the numbers say, what is missing is a gap and is counted, and no more dialogues are
  * shown than a page holds. */
 #include "methods/persona/report/report.h"
-#include "methods/report/html.h"
+#include "methods/persona/report/page_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,18 +2,16 @@
  * or a script. */
 #include "common/text/json.h"
 
-#include "world.h"
+#include "tests/unit/methods/vibecheck/report/world.h"
 
 #include <jansson.h>
 
-static struct vq_config config = {.models = {world_model_a, world_model_b}};
-static struct vq_report_input input = {.config = &config};
 
 static char *escaped(const char *text, size_t bytes, size_t bytes_max)
 {
     struct vq_buf out;
     vq_buf_init(&out, 1u << 16);
-    struct vq_html h = {.r = &input, .out = &out};
+    struct vq_html h = {.out = &out};
     vq_buf_puts(&out, "");
     vq_html_span(&h, vq_span(text, bytes), bytes_max);
     assert_int_equal(out.status, VQ_OK);
@@ -113,7 +111,7 @@ static void numbers_have_a_true_minus_and_no_minus_zero(void **state)
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_buf out;
         vq_buf_init(&out, 1000);
-        struct vq_html h = {.r = &input, .out = &out};
+        struct vq_html h = {.out = &out};
         if (cases[i].with_sign) {
             vq_html_signed(&h, cases[i].value, 2);
         } else {
@@ -129,7 +127,7 @@ static void a_bar_stays_in_its_track(void **state)
     (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 1000);
-    struct vq_html h = {.r = &input, .out = &out};
+    struct vq_html h = {.out = &out};
     vq_html_bar(&h, -5, (struct vq_interval){-9, 7}, 1, "coef");
     assert_non_null(strstr(out.at, "class=\"neg\" x=\"-60.00\" y=\"4\" width=\"60.00\""));
     assert_non_null(strstr(out.at, "M-60.00 9H60.00"));

@@ -1,6 +1,6 @@
 /* The page of a rubric run: every text of others is escaped, no script is let in, items that differ
  * most come first and no more of them than a page holds. */
-#include "methods/report/html.h"
+#include "methods/report/html/html.h"
 #include "methods/rubric/report/report.h"
 #include "tests/unit/methods/rubrics.h"
 

@@ -1,0 +1,77 @@
+/* What a finished VibeCheck run leaves for people and programs: results.json (format 1),
+ * vibes.csv, scores.csv, rows.csv, the table on the terminal, and report.html. Pure text into
+ * buffers: the same inputs give the same bytes. Numbers have 9 significant digits. */
+#ifndef VQ_METHODS_VIBECHECK_REPORT_REPORT_H
+#define VQ_METHODS_VIBECHECK_REPORT_REPORT_H
+
+#include "common/text/fmt.h"
+#include "methods/data/dataset.h"
+#include "methods/report/report.h"
+#include "methods/vibecheck/method.h"
+
+/* Everything borrowed. */
+struct vq_report_input {
+    const struct vq_config *config;
+    const struct vq_dataset *dataset;
+    const struct vq_vibecheck_input *in;
+    const struct vq_vibecheck *result;
+    const struct vq_method_result *method; /* NULL: nothing is known of how the vibes were found */
+    const struct vq_report_judge *judges;  /* one a judge */
+    const char *judge_kind; /* "model", "offline-lexical", "offline-oracle", "mixed" */
+    const struct vq_hash *judge_template;
+    const struct vq_hash *repair_template; /* NULL: repair off */
+    char data_hash[2][65];  /* hex of each data file's SHA-256; "" without a test file */
+    const char *human_hash; /* of the file of people's labels; NULL: the configuration names none */
+    uint32_t labels_of_others; /* of them, those of vibes that the run does not have */
+};
+
+/* Appends; failures stick in out->status. */
+void vq_report_json(const struct vq_report_input *r, struct vq_buf *out);
+void vq_report_vibes_csv(const struct vq_report_input *r, struct vq_buf *out);
+/* The rows of the samples [from, until), behind the header when `from` is 0: a file of 10^7 scores
+ * is made in pieces. */
+void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                          struct vq_buf *out);
+void vq_report_rows_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                        struct vq_buf *out);
+
+/* The table people know: low -> high, a signed separability bar, kappa, coefficients, marks; then
+ * the dropped vibes with their reasons, warnings, and the two accuracies. */
+void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *terminal,
+                     struct vq_buf *out);
+
+/* The vibes in the order of every output: kept ones by |separability| on train, then the dropped
+ * ones in the order given. `ret_order` holds one number a vibe. */
+void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order);
+
+/* ---- report.html (methods/report/html/html.h says what a page promises) ---- */
+
+#define VQ_HTML_ROWS_MAX         4000u       /* rows that can be looked at */
+#define VQ_HTML_WRONG_MAX        200u        /* of them, misclassified ones beside the examples */
+#define VQ_HTML_PLAIN_MAX        100u        /* and rows of no special kind */
+#define VQ_HTML_VIBES_MAX        200u        /* vibes with examples and details */
+#define VQ_HTML_OVERLAP_MAX      40u         /* vibes in the overlap map */
+
+/* Of one judge: cells that were asked a second time, and those answered otherwise. */
+struct vq_report_retest {
+    uint64_t cells, flips;
+};
+
+/* All borrowed; zero-initialised is a story with nothing in it. */
+struct vq_report_story {
+    const struct vq_method_result *method; /* NULL: nothing is known of it */
+    const struct vq_vibecheck *presets;    /* of method->preset_axes; NULL: not compared */
+    const struct vq_report_calls *calls;
+    const struct vq_report_retest *retest; /* one a judge */
+    /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text
+     * is valid until the next call. NULL: answers are not shown. */
+    bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,
+                   struct vq_span *ret_text);
+    void *answer_ctx;
+};
+
+/* Appends the page; failures stick in out->status. `story` may be NULL. */
+void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
+                    struct vq_buf *out);
+
+#endif

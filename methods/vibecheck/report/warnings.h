@@ -1,0 +1,31 @@
+/* What a careful reader asks before quoting a result, as one list: results.json, the page and the
+ * terminal show the same sentences. They follow from data, configuration, seed and answers
+ * alone. */
+#ifndef VQ_METHODS_VIBECHECK_REPORT_WARNINGS_H
+#define VQ_METHODS_VIBECHECK_REPORT_WARNINGS_H
+
+#include "methods/vibecheck/report/report.h"
+
+#define VQ_WARNINGS_MAX      64u
+#define VQ_WARNING_BYTES_MAX 1200u
+#define VQ_WARNING_NAMES_MAX 12u /* vibes named in a text; the rest is counted */
+
+struct vq_warning {
+    const char *code; /* static, stable: "one_judge" */
+    /* sentences; names of vibes and models are those of the data, escaped by whoever shows them */
+    char text[VQ_WARNING_BYTES_MAX];
+    uint32_t vibes_count;
+    uint32_t *vibes; /* the vibes it speaks of, in the order of every output; NULL: none */
+};
+
+struct vq_warnings {
+    uint32_t count;
+    struct vq_warning at[VQ_WARNINGS_MAX];
+};
+
+/* VQ_OK or VQ_NOMEM; the caller destroys *ret_warnings. */
+enum vq_status vq_warnings_create(const struct vq_report_input *r,
+                                  struct vq_warnings **ret_warnings) VQ_WARN_UNUSED;
+void vq_warnings_destroy(struct vq_warnings **warnings);
+
+#endif
