@@ -30,10 +30,10 @@
 #define WINDOWS_MAX    4                  /* without a verdict: it did not help */
 #define LEVEL_NS_MAX   (60 * VQ_AUTH_S)   /* the same */
 #define LEVEL_NS       (400 * VQ_AUTH_MS) /* before that a level may not have arrived everywhere */
-#define EXPLAINED      0.9 /* of a known limit accepted: the rate is suspected first */
-#define NO_CEILING     3.0 /* times a ceiling accepted during its trial: it is none */
-#define FAR_ABOVE      1.2 /* times the calls in flight that were cleared: they are suspected anew */
-#define PATIENCE_GROWS 16  /* times, when that helped nothing */
+#define EXPLAINED      0.9  /* of a known limit accepted: the rate is suspected first */
+#define NO_CEILING     3.0  /* times a ceiling accepted during its trial: it is none */
+#define FAR_ABOVE      1.2  /* times the calls in flight that were cleared: they are tried anew */
+#define PATIENCE_GROWS 16   /* times, when that helped nothing */
 #define NEAR_LEVEL     0.96 /* of a level that was refused: in flight */
 #define FULL_WINDOWS   3    /* so long a window that was full is remembered */
 #define LEAST          3.0  /* refusals */

@@ -22,10 +22,10 @@ extern const struct vq_span vq_html_frame_js;
 #define VQ_HTML_TEXT_BYTES_MAX 6000u /* of a prompt or an output */
 #define VQ_HTML_IMAGE_BYTES_MAX                                                                    \
     (192u << 10) /* of a row's image, as a data: URI; a larger one is not shown */
-#define VQ_HTML_ANSWER_BYTES_MAX 2400u       /* of a judge's answer */
-#define VQ_HTML_NAME_BYTES_MAX   400u        /* of a name, a pole, a note */
-#define VQ_HTML_DATA_BYTES_MAX   (12u << 20) /* of the rows and answers, escaped */
-#define VQ_HTML_GROUPS_MAX       24u         /* values of report.by; the rest is one line */
+#define VQ_HTML_ANSWER_BYTES_MAX 2400u              /* of a judge's answer */
+#define VQ_HTML_NAME_BYTES_MAX   400u               /* of a name, a pole, a note */
+#define VQ_HTML_DATA_BYTES_MAX   (12u << 20)        /* of the rows and answers, escaped */
+#define VQ_HTML_GROUPS_MAX       24u                /* values of report.by; the rest is one line */
 #define VQ_HTML_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
 
 struct vq_vibes_page;

@@ -531,8 +531,7 @@ static void settings(struct vq_rubric_page *p)
 
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
 {
-    struct vq_rubric_page p = {
-        .h = {.out = out}, .r = r, .in = vq_rubric_input(r->rubric)};
+    struct vq_rubric_page p = {.h = {.out = out}, .r = r, .in = vq_rubric_input(r->rubric)};
     vq_html_head(&p.h, &vq_html_items_js);
     title(&p);
     vq_html_puts(&p.h, ": ratings");

@@ -9,10 +9,10 @@
 #include "common/text/utf8.h"
 #include "coordinator/store/calls/lookup.h"
 #include "methods/report/html/html.h"
-#include "methods/vibecheck/report/report.h"
 #include "methods/vibecheck/files/files.h"
 #include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"
+#include "methods/vibecheck/report/report.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,11 +3,11 @@
  * How lazy swap was set and what both orders tell stands in `audit` alone. Not its job: times,
  * costs, calls (accounting.json). */
 #include "common/base/alloc.h"
+#include "methods/stats/intervals/power.h"
 #include "methods/vibecheck/report/json_method.h"
 #include "methods/vibecheck/report/people.h"
 #include "methods/vibecheck/report/ranking.h"
 #include "methods/vibecheck/report/warnings.h"
-#include "methods/stats/intervals/power.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -89,9 +89,9 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
     vq_html_puts(&h, ": vibes");
     vq_html_head_end(&h);
     static void (*const sections[])(struct vq_html *) = {
-        vq_html_headline, warnings, vq_html_table,  vq_html_vibes,
-        rows,     vq_html_judges,   vq_html_values, vq_html_overlap,
-        vq_html_presets,  vq_html_story,    vq_html_methods};
+        vq_html_headline, warnings,       vq_html_table,   vq_html_vibes,   rows,
+        vq_html_judges,   vq_html_values, vq_html_overlap, vq_html_presets, vq_html_story,
+        vq_html_methods};
     static void (*const of_rankings[])(struct vq_html *) = {
         vq_html_headline, warnings, vq_html_ranking, vq_html_story, vq_html_methods};
     for (size_t i = 0; !ranks && i < VQ_COUNT(sections); i++) {

@@ -6,8 +6,8 @@
 #include "common/base/rng.h"
 #include "common/text/json.h"
 #include "common/text/utf8.h"
-#include "methods/vibecheck/report/page_parts.h"
 #include "methods/report/html/plain.h"
+#include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -272,8 +272,8 @@ static void outcomes_text(const struct picker *p, uint32_t sample, struct vq_buf
             for (uint32_t order = 0; order < 2; order++) {
                 uint64_t task =
                     vq_grid_task(grid, (struct vq_cell){sample, j, p->h->page->order[rank], order});
-                vq_buf_putc(out,
-                            outcome_letter((enum vq_outcome)p->h->page->r->in->outcomes[task], order));
+                vq_buf_putc(
+                    out, outcome_letter((enum vq_outcome)p->h->page->r->in->outcomes[task], order));
             }
         }
     }

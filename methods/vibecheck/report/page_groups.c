@@ -2,8 +2,8 @@
  * sign turns in a part is flagged. */
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
-#include "methods/vibecheck/report/page_parts.h"
 #include "methods/vibecheck/numbers/slices.h"
+#include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>
 
@@ -115,7 +115,8 @@ static void judge_facts(struct vq_html *h, uint32_t j)
 void vq_html_judges(struct vq_html *h)
 {
     struct vq_slices *s;
-    enum vq_status status = vq_slices_by_judge(h->page->r->in, h->page->r->result, h->page->test, &s);
+    enum vq_status status =
+        vq_slices_by_judge(h->page->r->in, h->page->r->result, h->page->test, &s);
     if (status != VQ_OK) {
         failed(h, status);
         return;
@@ -231,8 +232,8 @@ static enum vq_status values_fill(const struct vq_html *h, const uint32_t column
 static void write_values(struct vq_html *h, const struct values *v)
 {
     struct vq_slices *s;
-    enum vq_status status =
-        vq_slices_by_value(h->page->r->in, h->page->r->result, v->of_sample, v->shown, h->page->test, &s);
+    enum vq_status status = vq_slices_by_value(h->page->r->in, h->page->r->result, v->of_sample,
+                                               v->shown, h->page->test, &s);
     if (status != VQ_OK) {
         failed(h, status);
         return;

@@ -33,7 +33,8 @@ static uint32_t higher_on(struct vq_html *h, bool a, bool write)
     for (uint32_t i = 0; i < h->page->r->result->kept_count && n < SAID_MAX; i++) {
         uint32_t v = h->page->order[i];
         double sep = vq_html_separability(h, v, NULL);
-        if (isnan(sep) || sep == 0 || (sep > 0) != a || !h->page->r->result->vibe[v].distinguishable) {
+        if (isnan(sep) || sep == 0 || (sep > 0) != a ||
+            !h->page->r->result->vibe[v].distinguishable) {
             continue;
         }
         if (write) {
@@ -224,7 +225,8 @@ void vq_html_headline(struct vq_html *h)
         win_rate(h);
     }
     judges_card(h);
-    const struct vq_html_lost lost = {failed_for_good(h->page->r), h->page->r->config->judging.truncate};
+    const struct vq_html_lost lost = {failed_for_good(h->page->r),
+                                      h->page->r->config->judging.truncate};
     vq_html_calls(h, h->page->story->calls, &lost);
     vq_html_puts(h, "</section>\n");
 }

@@ -161,8 +161,8 @@ static void ranking(struct vq_html *h)
     struct vq_buf design;
     vq_buf_init(&design, 1u << 12);
     vq_ranking_design(h->page->r->config, &design);
-    vq_html_printf(
-        h, "<p><b>Models.</b> %u models were compared in pairs: ", h->page->r->config->models_count);
+    vq_html_printf(h, "<p><b>Models.</b> %u models were compared in pairs: ",
+                   h->page->r->config->models_count);
     vq_html_span(h, vq_buf_span(&design), VQ_HTML_NAME_BYTES_MAX);
     vq_buf_free(&design);
     vq_html_puts(

@@ -1,8 +1,8 @@
 /* The overlap map: how far each pair of vibes says the same, over the train rows, by the rule of
  * the overlap gate. */
 #include "common/base/alloc.h"
-#include "methods/vibecheck/report/page_parts.h"
 #include "methods/stats/intervals/separability.h"
+#include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>
 
@@ -84,8 +84,9 @@ void vq_html_overlap(struct vq_html *h)
         "vibes on train: near 1 they say the same, near \xe2\x88\x92"
         "1 the opposite; the gate drops both. n/a: a column is constant. Dropped vibes are grey.",
         pearson ? "Pearson correlation" : "Cosine (uncentred correlation)");
-    vq_html_puts(h, h->page->r->config->gates.overlap == VQ_CONF_OVERLAP_OFF ? " The overlap gate is off."
-                                                                       : "");
+    vq_html_puts(h, h->page->r->config->gates.overlap == VQ_CONF_OVERLAP_OFF
+                        ? " The overlap gate is off."
+                        : "");
     if (shown < vibes) {
         vq_html_printf(h, " The first %u of %u vibes.", shown, vibes);
     }

@@ -20,12 +20,12 @@ void vq_html_vibe(struct vq_html *h, uint32_t rank);
 void vq_html_headline(struct vq_html *h); /* page_headline.c */
 void vq_html_table(struct vq_html *h);    /* page_table.c: kept vibes, then the dropped ones */
 void vq_html_vibes(struct vq_html *h);    /* page_vibes.c: the details of each vibe */
-void vq_html_overlap(struct vq_html *h); /* page_overlap.c: which vibes say the same */
-void vq_html_judges(struct vq_html *h);  /* page_groups.c: each judge alone */
-void vq_html_values(struct vq_html *h);  /* and each value of report.by, or of data.group */
-void vq_html_story(struct vq_html *h);   /* page_story.c: how the vibes were found */
-void vq_html_presets(struct vq_html *h); /* and the preset ones beside them */
-void vq_html_methods(struct vq_html *h); /* page_methods.c: every setting that matters, in prose */
+void vq_html_overlap(struct vq_html *h);  /* page_overlap.c: which vibes say the same */
+void vq_html_judges(struct vq_html *h);   /* page_groups.c: each judge alone */
+void vq_html_values(struct vq_html *h);   /* and each value of report.by, or of data.group */
+void vq_html_story(struct vq_html *h);    /* page_story.c: how the vibes were found */
+void vq_html_presets(struct vq_html *h);  /* and the preset ones beside them */
+void vq_html_methods(struct vq_html *h);  /* page_methods.c: every setting that matters, in prose */
 
 double vq_html_separability(const struct vq_html *h, uint32_t vibe, struct vq_interval *ret_ci);
 const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint32_t vibe);

@@ -1,8 +1,8 @@
 /* The sections of a run over more than two models: the first sentence, the matrix of models and
  * vibes, and each vibe with what it is. A column of the matrix is a vibe, a row a model; a click on
  * a head sorts by it. The script only sorts: the page reads without one. */
-#include "methods/vibecheck/report/ranking.h"
 #include "methods/vibecheck/report/page_parts.h"
+#include "methods/vibecheck/report/ranking.h"
 
 #include <math.h>
 

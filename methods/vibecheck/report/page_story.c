@@ -1,8 +1,8 @@
 /* How the vibes came about: the iterations with what each proposed, added and lost, the notes of
  * the method, the proposals; and the preset vibes beside the others. Of given vibes there are notes
  * only. */
-#include "methods/vibecheck/report/page_parts.h"
 #include "methods/vibecheck/recall.h"
+#include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>
 
@@ -245,7 +245,8 @@ void vq_html_presets(struct vq_html *h)
         "and judges on a fixed list of vibes, for comparison.</p>\n<div class=\"scroll\">"
         "<table class=\"plain\"><thead><tr><th scope=\"col\">vibes</th><th scope=\"col\">kept</th>"
         "<th scope=\"col\">MM</th><th scope=\"col\">PP</th></tr></thead>\n<tbody>");
-    side(h, h->page->r->config->method == VQ_METHOD_DISCOVER ? "discovered" : "given", h->page->r->result);
+    side(h, h->page->r->config->method == VQ_METHOD_DISCOVER ? "discovered" : "given",
+         h->page->r->result);
     side(h, "preset", r);
     vq_html_puts(
         h,

@@ -172,7 +172,8 @@ void vq_html_table(struct vq_html *h)
         h,
         "<section id=\"vibes\"><h2>Vibes</h2>\n<p class=\"sub\">%u of %u passed the gates. "
         "Numbers are of the %s rows; whiskers are 95\xe2\x80\xaf%% intervals.</p>\n",
-        h->page->r->result->kept_count, h->page->r->result->vibes, h->page->test ? "test" : "train");
+        h->page->r->result->kept_count, h->page->r->result->vibes,
+        h->page->test ? "test" : "train");
     if (h->page->r->result->kept_count > 0) {
         vq_html_puts(h, "<table id=\"table\" class=\"vibes\">\n<thead><tr>");
         for (size_t i = 0; i < VQ_COUNT(columns); i++) {

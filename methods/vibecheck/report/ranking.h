@@ -3,8 +3,8 @@
 #define VQ_METHODS_VIBECHECK_REPORT_RANKING_H
 
 #include "common/text/json.h"
-#include "methods/vibecheck/report/report.h"
 #include "methods/vibecheck/numbers/ranking.h"
+#include "methods/vibecheck/report/report.h"
 
 /* The models of a vibe, best first: `ret_order` holds one number a model. */
 void vq_ranking_order(const struct vq_ranking *ranking, uint32_t vibe, uint32_t *ret_order);

@@ -4,8 +4,8 @@
 #include "methods/vibecheck/report/warnings.h"
 
 #include "common/base/alloc.h"
-#include "methods/vibecheck/report/family.h"
 #include "methods/vibecheck/numbers/ranking.h"
+#include "methods/vibecheck/report/family.h"
 
 #include <math.h>
 #include <stdarg.h>

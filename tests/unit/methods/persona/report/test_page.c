@@ -1,8 +1,8 @@
 /* The page of a persona evaluation: every text of others is escaped, no script is let in, curves
  * stand where the numbers say, what is missing is a gap and is counted, and no more dialogues are
  * shown than a page holds. */
-#include "methods/persona/report/report.h"
 #include "methods/persona/report/page_parts.h"
+#include "methods/persona/report/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 
-
 static char *escaped(const char *text, size_t bytes, size_t bytes_max)
 {
     struct vq_buf out;

@@ -4,8 +4,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "methods/vibecheck/report/page_parts.h"
 #include "methods/stats/stats.h"
+#include "methods/vibecheck/report/page_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
