@@ -1,5 +1,5 @@
-/* The page of VibeCheck: its sections in order, and those that are short: warnings, and the frame of
- * the row browser, whose rows the script renders out of the data block. Not its job: the writer
+/* The page of VibeCheck: its sections in order, and those that are short: warnings, and the frame
+ * of the row browser, whose rows the script renders out of the data block. Not its job: the writer
  * (methods/report/html). */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/report/page_parts.h"

@@ -34,8 +34,8 @@ const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint3
 void vq_html_dropped(struct vq_html *h, void (*item)(struct vq_html *h, uint32_t rank));
 void vq_html_drop_reason(struct vq_html *h, uint32_t vibe);
 
-/* page_ranking.c: more than two models. The names of all, the first sentence, and the matrix with the
- * table of vibes. */
+/* page_ranking.c: more than two models. The names of all, the first sentence, and the matrix with
+ * the table of vibes. */
 void vq_html_ranking_title(struct vq_html *h);
 void vq_html_ranking_sentence(struct vq_html *h);
 void vq_html_ranking(struct vq_html *h);
