@@ -363,6 +363,9 @@ static enum vq_run_end end(struct vq_run *run)
 
 static void close_all(struct vq_run *run)
 {
+    if (run->loop != NULL) { /* its last turns find nothing open */
+        vq_loop_on_turn(run->loop, NULL, NULL);
+    }
     vq_control_close(run);
     vq_children_close(run);
     vq_dispatch_close(&run->links);

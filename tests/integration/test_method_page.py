@@ -28,10 +28,10 @@ CONSTANTS = [
     ("methods/stats/intervals/power.h", "VQ_POWER_LEVEL", "{:.2f}", "the exact sign test of n prompts at level {} / V"),
     ("methods/stats/intervals/power.h", "VQ_POWER_SHARE", "{:.1f}", "rejects with chance {}, for V vibes"),
     ("methods/stats/logit/multinomial.h", "VQ_MULTINOMIAL_CI_PARAMS_MAX", "{:.0f}", "`too_large` means more than {} coefficients"),
-    ("methods/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
-    ("methods/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
-    ("methods/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "**`failures_shrink_separability`**: The estimate at random differs by more than {}."),
-    ("methods/report/warnings.c", "PP_LEVEL", "{:.2f}", "PP's accuracy is not above 0.5, or its p is above {};"),
+    ("methods/vibecheck/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
+    ("methods/vibecheck/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
+    ("methods/vibecheck/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "**`failures_shrink_separability`**: The estimate at random differs by more than {}."),
+    ("methods/vibecheck/report/warnings.c", "PP_LEVEL", "{:.2f}", "PP's accuracy is not above 0.5, or its p is above {};"),
     ("methods/vibecheck/numbers/fits.c", "COMPLETE_CASE_WARNING", "{:.2f}", "over complete rows an accuracy differs by more than {};"),
     ("methods/vibecheck/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on (`--threshold`) they count as one"),
     ("methods/vibecheck/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on the vibe was *found again*"),
@@ -76,7 +76,7 @@ class MethodPage(unittest.TestCase):
             self.holds(phrase, default)
 
     def test_every_warning_is_on_the_page_and_no_other(self):
-        code = source("methods/report/warnings.c")
+        code = source("methods/vibecheck/report/warnings.c")
         made = set(re.findall(r'\b(?:say|about_vibes)\(\s*m, "(\w+)"', code))
         made |= set(re.findall(r'"(fit_\w+)"', code))
         self.assertGreater(len(made), 25)
