@@ -220,7 +220,7 @@ static enum vq_status prepare(struct commit_ctx *c)
         touch(c, f->task);
         if (vq_plan_has(c->plan, f->task)) {
             c->failing[c->failing_count++] =
-                (struct failing){.task = f->task, .outcome = f->outcome};
+                (struct failing){.task = f->task, .outcome = (uint8_t)f->outcome};
         }
     }
     qsort_r(c->by_call, n, sizeof(*c->by_call), cmp_call, (void *)(uintptr_t)batch->results);

@@ -367,7 +367,7 @@ static void test_blocks(void **unused)
             random_bytes(&rng, &outcome, 1);
             standing[i].outcome = (enum vq_outcome)outcome;
             standing[i].task = at;
-            expected[at] = standing[i].outcome;
+            expected[at] = outcome;
         }
         assert_int_equal(apply(state, n, standing, VQ_COUNT(standing)).status, VQ_OK);
         check_column(state, n, expected, tasks);
