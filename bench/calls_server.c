@@ -1,5 +1,5 @@
-/* A fixed answer to every POST, for bench/calls: one thread, epoll, keep-alive. It stands for an
- * endpoint that costs nothing. Prints its port. */
+/* A server for bench/calls that gives the same answer to every POST: one thread, epoll, keep-alive.
+ * It represents an endpoint without any cost. It prints its port. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,7 +1,7 @@
-/* A worker that answers at once: the product's worker core and DEALER, and instead of a call an
- * answer of 200 bytes that is there already. No HTTP, no spool (it only says that it has one), no
- * rendering: what is left is the protocol. A reply is told to the core when the actions of the step
- * that started its call were taken, as the core wants it. */
+/* A worker that answers at once: it has the product's worker core and DEALER, and a ready answer
+ * of 200 bytes in the place of a call. It has no HTTP, no spool (it only reports one) and no
+ * rendering, so it measures the protocol alone. It hands a reply to the core after it has taken
+ * the actions of the step that started the call, as the core requires. */
 #include "bench/dispatch.h"
 
 #include "common/base/alloc.h"

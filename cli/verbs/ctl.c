@@ -43,8 +43,8 @@ void vq_ctl_rows(vq_verb_row_fn row, void *ctx)
     vq_buf_free(&usage);
 }
 
-/* Takes --runs out of the words; what is left begins with the run's name. The options of a command
- * are not ours to know. */
+/* Takes --runs out of the words; the remaining words begin with the run's name. It does not know
+ * the options of the commands. */
 static enum vq_status own_options(int argc, char **argv, struct ctl_words *w, int *ret_words,
                                   struct vq_error *err)
 {

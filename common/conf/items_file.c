@@ -1,5 +1,5 @@
-/* Items of data sets from tables and trees, field by field through one reader. Invariant: what
- * stands in a file and is not understood (a trait, a label) is refused, never taken as not given.
+/* Items of data sets from tables and trees, field by field through one reader. Invariant: a
+ * value that the reader does not know (a trait, a label) is an error; it never counts as missing.
  * Not its job: which personas a run has. */
 #include "common/conf/items_file.h"
 

@@ -218,9 +218,10 @@ static void identity_of(const struct vq_node *pool, struct vq_buf *out)
                      text_of(pool, "api_version"), out);
 }
 
-/* Adds `key` to a role that any pool with the model answers, where all these pools say the same: so
- * it stands in what is written down, and later pools do not change what its requests count as.
- * Where they differ it stays unset, and the rules name it. */
+/* Adds `key` to a role that any pool with the model answers, if all these pools have the same
+ * value. The stored configuration then holds the value, so that pools that are added later do
+ * not change the request hash. If the values differ, the key stays unset, and the rules report
+ * it. */
 static enum vq_status add_agreed(const struct vq_node *root, struct vq_node *role,
                                  const char *model, const char *key,
                                  void (*says)(const struct vq_node *pool, struct vq_buf *out))

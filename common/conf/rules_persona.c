@@ -1,6 +1,6 @@
-/* Rules of method: persona: whom it leads through what, what it asks behind that, and what of the
- * other methods' settings would say nothing here. Not its job: whether files exist and what stands
- * in them. */
+/* The rules of `method: persona`: its subjects, its dialogues, the questions after them, and the
+ * settings of other methods that have no meaning here. Not its job: whether files exist, and their
+ * contents. */
 #include "common/conf/rules_parts.h"
 #include "common/judge/criteria.h"
 

@@ -1,6 +1,6 @@
-/* Shorthand into full form: a scalar where a section stands is that section's main key, a text in
- * the list of vibes is split at its labels, a vibe's property becomes its high. Invariant: what
- * stands in full form already is not touched. Not its job: checking. */
+/* Expands shorthand into the full form: a scalar in the place of a section becomes the section's
+ * main key, a text in the list of vibes is split at its labels, a vibe's property becomes its
+ * high end. Invariant: a section that is in full form stays unchanged. Not its job: checking. */
 #include "common/conf/shorthand.h"
 
 #include "common/conf/config.h"

@@ -1,6 +1,6 @@
-/* JSON and Python lists, as models write them: with fences around them, either kind of quotes,
- * quotes inside that nobody escaped, a comma too many, the end cut off. A real JSON parser refuses
- * most of that, so this reader takes what it can and stops at what it cannot.
+/* JSON and Python lists as models write them: with fences around them, either kind of quotes,
+ * unescaped quotes inside, an extra comma, a missing end. A JSON parser refuses most of these, so
+ * this reader takes what it can read and stops at the first place that it cannot.
  *
  * One pass, depth bounded by DEPTH_MAX. A string of a list is an item; an object with a high or a
  * low is one; a member whose value is such an object or a text with both labels gives its name. Not

@@ -2,8 +2,8 @@
  *
  * Packed: four bytes of length, least first, then the text. A state is a digest of the one before,
  * an answer and a query, each with its length in front, so that no two dialogues share one; a step
- * costs what is new, not what was said. Not its job: which answer stands (the store), messages as a
- * provider wants them. */
+ * hashes only the new texts. Not its job: which answer counts (the store), the form of messages
+ * that a provider wants. */
 #include "common/judge/chain.h"
 
 #define LENGTH_BYTES 4u

@@ -18,11 +18,11 @@
 #define VQ_CHAIN_ASKED_BYTES_MAX                                                                   \
     (4u << 20) /* of its system part and queries, which a worker is sent at once */
 
-/* Texts one behind the other in one span: the queries of a chain, or the messages of a prefix
- * (user's and assistant's in turn). */
+/* Packs several texts into one span: the queries of a chain, or the messages of a prefix (the user
+ * and the assistant in turn). */
 void vq_chain_pack(struct vq_buf *packed, struct vq_span text);
-/* The next of them, taken from the front of *rest; false at the end, or when what is left is not
- * packed right. */
+/* Takes the next text from the front of *rest. Returns false at the end, and also if the bytes in
+ * *rest are not packed correctly. */
 bool vq_chain_unpack(struct vq_span *rest, struct vq_span *ret_text);
 /* How many there are; UINT32_MAX: not packed right, or more than VQ_CHAIN_TURNS_MAX * 2. */
 uint32_t vq_chain_count(struct vq_span packed);
