@@ -33,9 +33,9 @@ static enum vq_status queue_grow(struct vq_coord_queue *q)
     return VQ_OK;
 }
 
-enum vq_status vq_coord_say(struct vq_coord *c, struct vq_coord_entry entry)
+enum vq_status vq_coord_say(struct vq_coord_actions *actions, struct vq_coord_entry entry)
 {
-    struct vq_coord_queue *q = &c->queue;
+    struct vq_coord_queue *q = &actions->queue;
     if (q->count == q->cap) {
         enum vq_status status = queue_grow(q);
         if (status != VQ_OK) {
@@ -55,31 +55,31 @@ void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const cha
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    char *copy = c->notes_queued < VQ_COORD_NOTES_MAX ? vq_strdup(text) : NULL;
-    if (copy == NULL ||
-        vq_coord_say(c, (struct vq_coord_entry){
-                            .kind = ENTRY_NOTE, .code = (uint8_t)level, .text = copy}) != VQ_OK) {
+    char *copy = c->actions.notes_queued < VQ_COORD_NOTES_MAX ? vq_strdup(text) : NULL;
+    if (copy == NULL || vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_NOTE,
+                                                                          .code = (uint8_t)level,
+                                                                          .text = copy}) != VQ_OK) {
         c->tally.notes_dropped++;
         return;
     }
-    c->notes_queued++;
+    c->actions.notes_queued++;
 }
 
-enum vq_status vq_coord_bye(struct vq_coord *c, uint64_t peer, uint64_t session,
+enum vq_status vq_coord_bye(struct vq_coord_actions *actions, uint64_t peer, uint64_t session,
                             enum vq_bye_code code, const char *text)
 {
     char *copy = vq_strdup(text);
     if (copy == NULL) {
         return VQ_NOMEM;
     }
-    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_BYE,
-                                                   .code = (uint8_t)code,
-                                                   .peer = peer,
-                                                   .session = session,
-                                                   .text = copy});
+    return vq_coord_say(actions, (struct vq_coord_entry){.kind = ENTRY_BYE,
+                                                         .code = (uint8_t)code,
+                                                         .peer = peer,
+                                                         .session = session,
+                                                         .text = copy});
 }
 
-enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
+enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
                             const struct vq_id *call)
 {
     VQ_TRY(vq_grow((void **)&s->acks, &s->acks_cap, s->acks_count + 1, sizeof(*s->acks),
@@ -89,21 +89,20 @@ enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK; /* goes with the message that is waiting */
     }
     return vq_coord_say(
-        c, (struct vq_coord_entry){.kind = ENTRY_ACK, .peer = s->peer, .session = s->id});
+        actions, (struct vq_coord_entry){.kind = ENTRY_ACK, .peer = s->peer, .session = s->id});
 }
 
-void vq_coord_queue_free(struct vq_coord *c)
+void vq_coord_actions_free(struct vq_coord_actions *actions)
 {
-    struct vq_coord_queue *q = &c->queue;
+    struct vq_coord_queue *q = &actions->queue;
     for (size_t i = 0; i < q->count; i++) {
         vq_free(q->ring[(q->head + i) & (q->cap - 1)].text);
     }
     vq_free(q->ring);
-    vq_free(c->text);
-    vq_free(c->ack_ids);
-    vq_free(c->asks);
-    vq_free(c->turns);
-    vq_free(c->slices);
+    vq_free(actions->text);
+    vq_free(actions->ack_ids);
+    vq_free(actions->asks);
+    vq_free(actions->turns);
 }
 
 /* ---- out: each fills *ret and returns true, or false when there is nothing left to say ---- */
@@ -137,12 +136,13 @@ static bool out_welcome(const struct vq_coord *c, const struct vq_coord_session 
 }
 
 /* The answers of a chain to the turns before the first one that goes out. */
-static uint32_t fill_turns(struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t vibe)
+static uint32_t fill_turns(struct vq_coord_actions *actions, const struct vq_coord_shard *shard,
+                           uint32_t vibe)
 {
     for (uint32_t n = 0; n < vibe; n++) {
         const struct vq_coord_slot *slot = &shard->slots[2 * n];
-        c->turns[n] = vq_span(slot->prior_bytes > 0 ? shard->priors.at + slot->prior_at : NULL,
-                              slot->prior_bytes);
+        actions->turns[n] = vq_span(
+            slot->prior_bytes > 0 ? shard->priors.at + slot->prior_at : NULL, slot->prior_bytes);
     }
     return vibe;
 }
@@ -163,7 +163,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
             continue;
         }
         uint32_t first = vq_coord_slot_first(shard, i);
-        c->asks[count++] = (struct vq_ask){
+        c->actions.asks[count++] = (struct vq_ask){
             .task = vq_coord_task_at(c, shard, i),
             .vibe = i / 2,
             .repeat = slot->repeat,
@@ -176,7 +176,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
     if (count == 0) {
         return false;
     }
-    uint32_t turns = c->params.chains ? fill_turns(c, shard, c->asks[0].vibe) : 0;
+    uint32_t turns = c->params.chains ? fill_turns(&c->actions, shard, c->actions.asks[0].vibe) : 0;
     vq_coord_lease_renew(shard, s->stamp_ns);
     send_of(ret, s, VQ_MSG_LEASE)->u.lease = (struct vq_msg_lease){
         .session = s->id,
@@ -187,23 +187,24 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
         .sample = shard->sample,
         .judge = shard->judge,
         .answer_tokens = c->lanes[shard->judge].answer_tokens,
-        .asks = c->asks,
+        .asks = c->actions.asks,
         .asks_count = count,
-        .turns = c->turns,
+        .turns = c->actions.turns,
         .turns_count = turns,
     };
     return true;
 }
 
-static bool out_ack(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)
+static bool out_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
+                    struct vq_coord_action *ret)
 {
     size_t count = s->acks_count < VQ_COORD_ACK_CALLS_MAX ? s->acks_count : VQ_COORD_ACK_CALLS_MAX;
     VQ_ASSERT(count > 0);
-    memcpy(c->ack_ids, s->acks, count * sizeof(*s->acks));
+    memcpy(actions->ack_ids, s->acks, count * sizeof(*s->acks));
     s->acks_count -= count;
     memmove(s->acks, s->acks + count, s->acks_count * sizeof(*s->acks));
-    send_of(ret, s, VQ_MSG_ACK)->u.ack =
-        (struct vq_msg_ack){.session = s->id, .calls = c->ack_ids, .calls_count = (uint32_t)count};
+    send_of(ret, s, VQ_MSG_ACK)->u.ack = (struct vq_msg_ack){
+        .session = s->id, .calls = actions->ack_ids, .calls_count = (uint32_t)count};
     return true;
 }
 
@@ -211,24 +212,24 @@ static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_
 {
     s->granting = false;
     struct vq_msg_grant *grant = &send_of(ret, s, VQ_MSG_GRANT)->u.grant;
-    vq_authority_grant(c->params.authority, &s->worker, c->now_ns, c->slices, grant);
+    vq_authority_grant(c->params.authority, &s->worker, c->now_ns, c->grants.slices, grant);
     grant->session = s->id;
-    grant->parked = c->parked;
-    grant->parked_count = (uint32_t)c->parked_count;
+    grant->parked = c->grants.parked;
+    grant->parked_count = (uint32_t)c->grants.parked_count;
     return true;
 }
 
-static bool out_cancel(struct vq_coord *c, const struct vq_coord_session *s,
+static bool out_cancel(struct vq_coord_actions *actions, const struct vq_coord_session *s,
                        const struct vq_coord_entry *entry, struct vq_coord_action *ret)
 {
-    c->cancel_task = entry->b;
+    actions->cancel_task = entry->b;
     send_of(ret, s, VQ_MSG_CANCEL)->u.cancel = (struct vq_msg_cancel){
         .session = s->id,
         .stage = entry->stage,
         .shard = entry->a,
         .fence = entry->fence,
         .reason = entry->code,
-        .tasks = entry->b == VQ_COORD_ALL ? NULL : &c->cancel_task,
+        .tasks = entry->b == VQ_COORD_ALL ? NULL : &actions->cancel_task,
         .tasks_count = entry->b == VQ_COORD_ALL ? 0 : 1,
     };
     return true;
@@ -256,9 +257,9 @@ static bool out_session(struct vq_coord *c, struct vq_coord_session *s,
         ret->u.sample.sample = (uint32_t)entry->a;
         return true;
     case ENTRY_LEASE: return out_lease(c, s, entry, ret);
-    case ENTRY_ACK: return out_ack(c, s, ret);
+    case ENTRY_ACK: return out_ack(&c->actions, s, ret);
     case ENTRY_GRANT: return out_grant(c, s, ret);
-    case ENTRY_CANCEL: return out_cancel(c, s, entry, ret);
+    case ENTRY_CANCEL: return out_cancel(&c->actions, s, entry, ret);
     case ENTRY_DRAIN: send_of(ret, s, VQ_MSG_DRAIN)->u.drain.session = s->id; return true;
     case ENTRY_BYE:
     case ENTRY_CLOSE:
@@ -294,7 +295,7 @@ static bool out_entry(struct vq_coord *c, const struct vq_coord_entry *entry,
         ret->u.shard = entry->a;
         return true;
     case ENTRY_NOTE:
-        c->notes_queued--;
+        c->actions.notes_queued--;
         ret->type = VQ_COORD_NOTE;
         ret->u.note.level = (enum vq_coord_note_level)entry->code;
         ret->u.note.text = entry->text;
@@ -302,25 +303,25 @@ static bool out_entry(struct vq_coord *c, const struct vq_coord_entry *entry,
     case ENTRY_FINISHED: ret->type = VQ_COORD_FINISHED; return true;
     case ENTRY_STOPPED:
         ret->type = VQ_COORD_STOPPED;
-        ret->u.stopped.kind = c->stop_kind;
+        ret->u.stopped.kind = c->stop.kind;
         ret->u.stopped.clean = entry->a != 0;
-        ret->u.stopped.text = c->stop_text;
+        ret->u.stopped.text = c->stop.text;
         return true;
     default:
-        s = vq_coord_session_get(c, entry->peer, entry->session);
+        s = vq_coord_session_get(&c->sessions, entry->peer, entry->session);
         return s != NULL && out_session(c, s, entry, ret);
     }
 }
 
 static bool next_entry(struct vq_coord *c, struct vq_coord_action *ret_action)
 {
-    struct vq_coord_queue *q = &c->queue;
+    struct vq_coord_queue *q = &c->actions.queue;
     while (q->count > 0) {
         struct vq_coord_entry entry = q->ring[q->head];
         q->head = (q->head + 1) & (q->cap - 1);
         q->count--;
-        vq_free(c->text);
-        c->text = entry.text;
+        vq_free(c->actions.text);
+        c->actions.text = entry.text;
         if (out_entry(c, &entry, ret_action)) {
             return true;
         }

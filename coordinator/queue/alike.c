@@ -25,16 +25,17 @@ uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior)
     return vq_hash_u64(&hash);
 }
 
-static struct vq_coord_alike *find(const struct vq_coord *c, const struct vq_coord_slot *slot)
+static struct vq_coord_alike *find(const struct vq_coord_repairs *repairs,
+                                   const struct vq_coord_slot *slot)
 {
     struct vq_index_node *node =
-        slot->prior_bytes == 0 ? NULL : vq_index_find(&c->alike, slot->prior_key);
+        slot->prior_bytes == 0 ? NULL : vq_index_find(&repairs->by_text, slot->prior_key);
     return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_coord_alike, by_text);
 }
 
 bool vq_coord_alike_out(const struct vq_coord *c, const struct vq_coord_slot *slot)
 {
-    return !c->params.chains && find(c, slot) != NULL;
+    return !c->params.chains && find(&c->repairs, slot) != NULL;
 }
 
 void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot)
@@ -43,7 +44,8 @@ void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot)
         return;
     }
     struct vq_coord_alike *alike = vq_alloc(1, sizeof(*alike));
-    if (alike == NULL || vq_index_add(&c->alike, &alike->by_text, slot->prior_key) != VQ_OK) {
+    if (alike == NULL ||
+        vq_index_add(&c->repairs.by_text, &alike->by_text, slot->prior_key) != VQ_OK) {
         vq_free(alike);
         return;
     }
@@ -59,8 +61,8 @@ void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot)
         return;
     }
     slot->alike = NULL;
-    c->alike_ended++;
-    vq_index_remove(&c->alike, &alike->by_text);
+    c->repairs.ended++;
+    vq_index_remove(&c->repairs.by_text, &alike->by_text);
     while ((link = vq_list_first(&alike->waiting)) != NULL) {
         vq_unlink(link);
         vq_coord_shard_stir(c, VQ_CONTAINER_OF(link, struct vq_coord_shard, queue));
@@ -71,7 +73,7 @@ void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot)
 void vq_coord_alike_wait(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     for (uint32_t i = 0; !c->params.chains && i < c->shard_tasks; i++) {
-        struct vq_coord_alike *alike = find(c, &shard->slots[i]);
+        struct vq_coord_alike *alike = find(&c->repairs, &shard->slots[i]);
         if (alike != NULL && vq_coord_slot_free(c, shard, i)) {
             vq_list_push(&alike->waiting, &shard->queue);
             return;

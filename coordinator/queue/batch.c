@@ -20,7 +20,7 @@
 
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next)
 {
-    const struct vq_coord_gather *g = c->gather;
+    const struct vq_coord_gather *g = c->batches.gather;
     return g->results_count >= c->params.commit_results_max ||
            (g->results_count > 0 &&
             g->bytes + vq_result_texts_bytes(next) > c->params.commit_bytes_max);
@@ -28,13 +28,13 @@ bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next
 
 bool vq_coord_gather_busy(const struct vq_coord *c)
 {
-    return c->out + c->gather->results_count >= c->params.commit_results_max ||
-           c->gather->bytes > c->params.commit_bytes_max / 2;
+    return c->leases.out + c->batches.gather->results_count >= c->params.commit_results_max ||
+           c->batches.gather->bytes > c->params.commit_bytes_max / 2;
 }
 
-bool vq_coord_gather_empty(const struct vq_coord *c)
+bool vq_coord_gather_empty(const struct vq_coord_batches *batches)
 {
-    const struct vq_coord_gather *g = c->gather;
+    const struct vq_coord_gather *g = batches->gather;
     return g->results_count == 0 && g->failures_count == 0 && g->settled_count == 0 &&
            g->reopened_count == 0;
 }
@@ -79,10 +79,10 @@ static enum vq_status span_copy(struct vq_coord_gather *g, struct vq_span *span)
     return VQ_OK;
 }
 
-enum vq_status vq_coord_gather_name(struct vq_coord *c, struct vq_span name,
+enum vq_status vq_coord_gather_name(struct vq_coord_batches *batches, struct vq_span name,
                                     struct vq_span *ret_copy)
 {
-    VQ_TRY(span_copy(c->gather, &name));
+    VQ_TRY(span_copy(batches->gather, &name));
     *ret_copy = name;
     return VQ_OK;
 }
@@ -90,7 +90,7 @@ enum vq_status vq_coord_gather_name(struct vq_coord *c, struct vq_span name,
 enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result *result,
                                       struct vq_span worker)
 {
-    struct vq_coord_gather *g = c->gather;
+    struct vq_coord_gather *g = c->batches.gather;
     size_t need = g->results_count + 1;
     VQ_TRY(vq_grow((void **)&g->results, &g->results_cap, need, sizeof(*g->results),
                    c->params.commit_results_max));
@@ -111,19 +111,20 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
     return VQ_OK;
 }
 
-enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32_t repeat,
-                                       enum vq_outcome outcome)
+enum vq_status vq_coord_gather_failure(struct vq_coord_batches *batches, uint64_t task,
+                                       uint32_t repeat, enum vq_outcome outcome)
 {
-    struct vq_coord_gather *g = c->gather;
+    struct vq_coord_gather *g = batches->gather;
     VQ_TRY(vq_grow((void **)&g->failures, &g->failures_cap, g->failures_count + 1,
                    sizeof(*g->failures), VQ_COORD_SHARDS_MAX));
     g->failures[g->failures_count++] = (struct vq_batch_failure){task, repeat, outcome};
     return VQ_OK;
 }
 
-enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task, enum vq_outcome outcome)
+enum vq_status vq_coord_gather_settled(struct vq_coord_batches *batches, uint64_t task,
+                                       enum vq_outcome outcome)
 {
-    struct vq_coord_gather *g = c->gather;
+    struct vq_coord_gather *g = batches->gather;
     size_t max =
         VQ_COORD_BATCH_SETTLED_MAX + (size_t)VQ_COORD_LOOKUPS_MAX * 2u * VQ_COORD_VIBES_MAX;
     VQ_TRY(vq_grow((void **)&g->settled, &g->settled_cap, g->settled_count + 1, sizeof(*g->settled),
@@ -132,9 +133,10 @@ enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task, enum v
     return VQ_OK;
 }
 
-enum vq_status vq_coord_gather_reopened(struct vq_coord *c, uint64_t task, bool *ret_full)
+enum vq_status vq_coord_gather_reopened(struct vq_coord_batches *batches, uint64_t task,
+                                        bool *ret_full)
 {
-    struct vq_coord_gather *g = c->gather;
+    struct vq_coord_gather *g = batches->gather;
     *ret_full = g->reopened_count >= VQ_COORD_REOPENED_MAX;
     if (*ret_full) {
         return VQ_OK;
@@ -188,14 +190,14 @@ void vq_coord_gather_free(struct vq_coord_gather *g)
 
 const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
 {
-    if (c->in_flight != NULL || vq_coord_gather_empty(c)) {
+    if (c->batches.in_flight != NULL || vq_coord_gather_empty(&c->batches)) {
         return NULL;
     }
-    struct vq_coord_gather *g = c->gather;
+    struct vq_coord_gather *g = c->batches.gather;
     for (size_t n = 0; n < g->settled_count; n++) { /* a commit may have made it not needed since */
-        g->settled[n].outcome = (enum vq_outcome)c->outcome[g->settled[n].task];
+        g->settled[n].outcome = (enum vq_outcome)c->tasks.outcome[g->settled[n].task];
     }
-    g->batch = (struct vq_batch){.no = c->batch_n++,
+    g->batch = (struct vq_batch){.no = c->batches.n++,
                                  .results = g->results,
                                  .workers = g->workers,
                                  .results_count = g->results_count,
@@ -205,8 +207,9 @@ const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
                                  .settled_count = g->settled_count,
                                  .reopened = g->reopened,
                                  .reopened_count = g->reopened_count};
-    c->in_flight = g;
-    c->gather = g == &c->gathers[0] ? &c->gathers[1] : &c->gathers[0];
+    c->batches.in_flight = g;
+    c->batches.gather =
+        g == &c->batches.gathers[0] ? &c->batches.gathers[1] : &c->batches.gathers[0];
     return &g->batch;
 }
 
@@ -251,7 +254,7 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
             continue;
         }
         if (name.bytes == 0 && worker.bytes > 0) {
-            VQ_TRY(vq_coord_gather_name(c, worker, &name));
+            VQ_TRY(vq_coord_gather_name(&c->batches, worker, &name));
         }
         VQ_TRY(vq_coord_gather_result(c, r, name));
         struct vq_coord_shard *shard = vq_coord_result_here(c, r)
@@ -280,14 +283,14 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
         return VQ_OK;
     }
     uint32_t i = (uint32_t)(task % c->shard_tasks);
-    enum vq_outcome before = (enum vq_outcome)c->outcome[task];
+    enum vq_outcome before = (enum vq_outcome)c->tasks.outcome[task];
     bool live = shard != NULL && shard->slots[i].state != SLOT_FREE;
     enum vq_task_states state = live ? VQ_TASK_LEASED : vq_task_state_of(before);
     enum vq_task_events event = vq_task_event_of(outcome);
     enum vq_task_states next;
     const char *why;
     enum vq_task_rule rule = vq_task_next(state, event, &next, &why);
-    c->moves[state][event]++;
+    c->tasks.moves[state][event]++;
     if (rule == VQ_TASK_REFUSED) {
         vq_coord_note(c, VQ_COORD_NOTE_WARN, "task %llu is %s (%s) and the store says %s: %s",
                       (unsigned long long)task, vq_task_state_name(state), vq_outcome_name(before),
@@ -297,7 +300,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     if (rule == VQ_TASK_STAYS) {
         return VQ_OK;
     }
-    c->outcome[task] = (uint8_t)outcome;
+    c->tasks.outcome[task] = (uint8_t)outcome;
     vq_coord_tally_move(c, task, before, outcome);
     if (shard != NULL && before == VQ_OUTCOME_NONE) {
         shard->open--;
@@ -310,7 +313,8 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
         shard->moved = true;
         if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
             shard->cut = true;
-            c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
+            c->requeue.failed_out_ns =
+                next == VQ_TASK_FAILED ? c->now_ns : c->requeue.failed_out_ns;
             if (c->params.chains) {
                 VQ_TRY(vq_coord_lease_astray(c, shard, i));
             } else {
@@ -347,7 +351,7 @@ static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shar
     uint32_t i = (uint32_t)(r->task % c->shard_tasks);
     bool ahead = false;
     for (uint32_t n = 0; c->params.chains && !ahead && n < i; n += 2) {
-        ahead = c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
+        ahead = c->tasks.outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
     }
     return ahead;
 }
@@ -415,7 +419,7 @@ static void probe_after(const struct vq_coord *c, struct vq_coord_lane *lane,
                         const struct vq_result *r)
 {
     bool brake = c->params.brake_calls > 0;
-    bool open = vq_coord_wants_repair(c, r) && c->outcome[r->task] == VQ_OUTCOME_NONE;
+    bool open = vq_coord_wants_repair(c, r) && c->tasks.outcome[r->task] == VQ_OUTCOME_NONE;
     if (brake && vq_coord_lane_suspect(c, lane)) {
         return;
     }
@@ -429,14 +433,14 @@ static void probe_after(const struct vq_coord *c, struct vq_coord_lane *lane,
 
 static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *call)
 {
-    struct vq_coord_session *s = vq_coord_session_get(c, call->peer, call->session);
+    struct vq_coord_session *s = vq_coord_session_get(&c->sessions, call->peer, call->session);
     struct vq_id id = call->id;
-    return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(c, s, &id) : VQ_OK;
+    return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(&c->actions, s, &id) : VQ_OK;
 }
 
 static enum vq_status result_committed(struct vq_coord *c, const struct vq_result *r, bool repeated)
 {
-    struct vq_coord_call *call = vq_coord_call_find(c, &r->call);
+    struct vq_coord_call *call = vq_coord_call_find(&c->calls, &r->call);
     VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED);
     vq_coord_tally_result(c, r);
     if (!repeated) {
@@ -448,7 +452,8 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     }
     VQ_ASSERT(call->task == r->task);
     struct vq_coord_slot *slot = &shard->slots[r->task % c->shard_tasks];
-    if (c->params.chains && r->end == VQ_END_ANSWER && c->outcome[r->task] == VQ_OUTCOME_NONE) {
+    if (c->params.chains && r->end == VQ_END_ANSWER &&
+        c->tasks.outcome[r->task] == VQ_OUTCOME_NONE) {
         slot->ahead = shard->ahead = true;
     }
     vq_attempts_count(&slot->attempts, (enum vq_call_end)r->end);
@@ -468,9 +473,9 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
 
 /* A look-up saw since what another run's answer to the first order decided: what the commit saw
  * before is old. */
-static bool is_overtaken(const struct vq_coord *c, const struct vq_settled *settled)
+static bool is_overtaken(const struct vq_coord_tasks *tasks, const struct vq_settled *settled)
 {
-    return c->outcome[settled->task] == VQ_OUTCOME_NOT_NEEDED &&
+    return tasks->outcome[settled->task] == VQ_OUTCOME_NOT_NEEDED &&
            vq_outcome_is_answered(settled->outcome);
 }
 
@@ -504,7 +509,7 @@ static void settled_committed(struct vq_coord *c, const struct vq_settled *settl
 enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
                                     const struct vq_settled *settled, size_t count)
 {
-    struct vq_coord_gather *g = c->in_flight;
+    struct vq_coord_gather *g = c->batches.in_flight;
     if (g == NULL || g->batch.no != no) {
         return VQ_BUG;
     }
@@ -516,7 +521,7 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
         if (settled[n].task >= tasks) {
             return VQ_BUG;
         }
-        if (is_overtaken(c, &settled[n])) {
+        if (is_overtaken(&c->tasks, &settled[n])) {
             continue;
         }
         struct vq_coord_shard *shard =
@@ -527,15 +532,16 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
         failure_committed(c, &g->failures[n]);
     }
     for (size_t n = 0; n < g->results_count; n++) {
-        VQ_TRY(result_committed(c, &g->results[n], c->repeated != NULL && c->repeated[n]));
+        VQ_TRY(result_committed(c, &g->results[n],
+                                c->batches.repeated != NULL && c->batches.repeated[n]));
     }
     settled_committed(c, settled, count);
-    vq_free(c->repeated);
-    c->repeated = NULL;
+    vq_free(c->batches.repeated);
+    c->batches.repeated = NULL;
     c->tally.batches++;
-    c->in_flight = NULL;
+    c->batches.in_flight = NULL;
     gather_clear(g);
-    c->grants_check = true;
+    c->grants.check = true;
     vq_coord_left_settle(c);
     return VQ_OK;
 }

@@ -10,9 +10,9 @@
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
-struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id)
+struct vq_coord_call *vq_coord_call_find(const struct vq_coord_calls *calls, const struct vq_id *id)
 {
-    struct vq_index_node *node = vq_index_find(&c->calls, vq_id_hash(id));
+    struct vq_index_node *node = vq_index_find(&calls->by_id, vq_id_hash(id));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_coord_call *call = VQ_CONTAINER_OF(node, struct vq_coord_call, by_id);
         if (vq_id_eq(&call->id, id)) {
@@ -57,7 +57,7 @@ void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s)
 static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, uint64_t task,
                                   struct vq_coord_call **ret_call)
 {
-    if (c->listed_count + c->received_count >= VQ_COORD_CALLS_MAX) {
+    if (c->calls.listed_count + c->calls.received_count >= VQ_COORD_CALLS_MAX) {
         return VQ_LIMIT;
     }
     struct vq_coord_call *call = vq_alloc(1, sizeof(*call));
@@ -68,7 +68,7 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
     enum vq_status status =
         task == VQ_TASK_NONE ? VQ_OK : vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);
     if (status == VQ_OK) {
-        status = vq_index_add(&c->calls, &call->by_id, vq_id_hash(id));
+        status = vq_index_add(&c->calls.by_id, &call->by_id, vq_id_hash(id));
         if (status != VQ_OK && shard != NULL) {
             vq_coord_shard_stir(c, shard);
         }
@@ -99,29 +99,29 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
     vq_coord_call_give(call, NULL);
     vq_unlink(&call->order);
     if (call->state == CALL_LISTED) {
-        c->listed_count--;
-        c->holds_count -= is_hold(call);
+        c->calls.listed_count--;
+        c->calls.holds_count -= is_hold(call);
     } else {
-        c->received_count--;
+        c->calls.received_count--;
     }
 }
 
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held)
 {
-    struct vq_coord_call *call = vq_coord_call_find(c, &held->call);
+    struct vq_coord_call *call = vq_coord_call_find(&c->calls, &held->call);
     if (call == NULL) {
         VQ_TRY(call_create(c, &held->call, held->task, &call));
         call->state = CALL_LISTED;
-        c->listed_count++;
+        c->calls.listed_count++;
     } else if (call->state == CALL_COMMITTED) {
-        return vq_coord_ack(c, s, &call->id); /* the ACK was lost, or is on its way */
+        return vq_coord_ack(&c->actions, s, &call->id); /* the ACK was lost, or is on its way */
     } else if (call->state == CALL_RECEIVED) {
         /* Given up, and its worker is back: it may be in flight yet when that is committed. */
         return call->given_up ? vq_coord_call_hold(c, s, call->task) : VQ_OK;
     }
     call->listed_ns = c->now_ns;
-    vq_list_push(&c->listed, &call->order);
+    vq_list_push(&c->calls.listed, &call->order);
     vq_coord_call_give(call, s);
     return VQ_OK;
 }
@@ -131,15 +131,15 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
     struct vq_id id;
     memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random, and refused if not */
     memcpy(id.b + sizeof(id.b) - sizeof(task), &task, sizeof(task));
-    struct vq_coord_call *call = vq_coord_call_find(c, &id);
+    struct vq_coord_call *call = vq_coord_call_find(&c->calls, &id);
     if (call == NULL) {
         VQ_TRY(call_create(c, &id, task, &call));
         call->state = CALL_LISTED;
-        c->listed_count++;
-        c->holds_count++;
+        c->calls.listed_count++;
+        c->calls.holds_count++;
     }
     call->listed_ns = c->now_ns;
-    vq_list_push(&c->listed, &call->order);
+    vq_list_push(&c->calls.listed, &call->order);
     vq_coord_call_give(call, s);
     return VQ_OK;
 }
@@ -147,7 +147,7 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
 enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
                                      const struct vq_result *result, bool *ret_new)
 {
-    struct vq_coord_call *call = vq_coord_call_find(c, &result->call);
+    struct vq_coord_call *call = vq_coord_call_find(&c->calls, &result->call);
     uint64_t task = vq_coord_result_here(c, result) ? result->task : VQ_TASK_NONE;
     *ret_new = false;
     if (call != NULL && call->state == CALL_RECEIVED && call->given_up &&
@@ -162,7 +162,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     if (call != NULL && call->state != CALL_LISTED) {
         c->tally.repeated++;
         if (s != NULL && call->state == CALL_COMMITTED) {
-            return vq_coord_ack(c, s, &call->id);
+            return vq_coord_ack(&c->actions, s, &call->id);
         }
         if (s != NULL) {
             call->peer = s->peer;
@@ -179,7 +179,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     } else {
         vq_coord_call_give(call, NULL);
         vq_unlink(&call->order);
-        c->listed_count--;
+        c->calls.listed_count--;
     }
     call->state = CALL_RECEIVED;
     call->gathered = 1;
@@ -191,7 +191,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     }
     call->peer = s == NULL ? 0 : s->peer;
     call->session = s == NULL ? 0 : s->id;
-    c->received_count++;
+    c->calls.received_count++;
     *ret_new = true;
     return VQ_OK;
 }
@@ -205,16 +205,16 @@ bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
     }
     call_release(c, call);
     if (call->given_up) {
-        vq_index_remove(&c->calls, &call->by_id);
+        vq_index_remove(&c->calls.by_id, &call->by_id);
         vq_free(call);
         return true;
     }
     call->state = CALL_COMMITTED;
-    vq_list_push(&c->recent, &call->order);
-    c->recent_count++;
-    if (c->recent_count > VQ_COORD_RECENT_CALLS) {
-        vq_coord_call_drop(c,
-                           VQ_CONTAINER_OF(vq_list_first(&c->recent), struct vq_coord_call, order));
+    vq_list_push(&c->calls.recent, &call->order);
+    c->calls.recent_count++;
+    if (c->calls.recent_count > VQ_COORD_RECENT_CALLS) {
+        vq_coord_call_drop(
+            c, VQ_CONTAINER_OF(vq_list_first(&c->calls.recent), struct vq_coord_call, order));
     }
     return true;
 }
@@ -226,11 +226,11 @@ void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
     struct vq_coord_shard *shard = call->shard;
     if (call->state == CALL_COMMITTED) {
         vq_unlink(&call->order);
-        c->recent_count--;
+        c->calls.recent_count--;
     } else {
         call_release(c, call);
     }
-    vq_index_remove(&c->calls, &call->by_id);
+    vq_index_remove(&c->calls.by_id, &call->by_id);
     vq_free(call);
     if (shard != NULL) {
         vq_coord_shard_stir(c, shard);
@@ -253,27 +253,28 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
     uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend.open / s->calls_listed;
     uint64_t most = vq_authority_call_most(c->params.authority);
     each = each < most ? each : most; /* it may have listed fewer calls than it has */
-    struct vq_result result = {.call = call->id,
-                               .stage = c->params.stage,
-                               .shard = call->shard->no,
-                               .task = call->task,
-                               .judge = call->shard->judge,
-                               .repeat = slot_of(c, call)->repeat,
-                               .cost_nano = each > c->cost_most_nano ? each : c->cost_most_nano,
-                               .tokens_reserved = c->reserved_most,
-                               .end = VQ_END_UNKNOWN};
+    struct vq_result result = {
+        .call = call->id,
+        .stage = c->params.stage,
+        .shard = call->shard->no,
+        .task = call->task,
+        .judge = call->shard->judge,
+        .repeat = slot_of(c, call)->repeat,
+        .cost_nano = each > c->grants.cost_most_nano ? each : c->grants.cost_most_nano,
+        .tokens_reserved = c->grants.reserved_most,
+        .end = VQ_END_UNKNOWN};
     if (vq_coord_gather_full(c, &result)) {
         *ret_done = false;
         return VQ_OK;
     }
     struct vq_span name;
-    VQ_TRY(vq_coord_gather_name(c, vq_span_str(call->lister == NULL ? "lost" : call->lister->name),
-                                &name));
+    VQ_TRY(vq_coord_gather_name(
+        &c->batches, vq_span_str(call->lister == NULL ? "lost" : call->lister->name), &name));
     VQ_TRY(vq_coord_gather_result(c, &result, name));
     vq_coord_call_give(call, NULL);
     vq_unlink(&call->order);
-    c->listed_count--;
-    c->received_count++;
+    c->calls.listed_count--;
+    c->calls.received_count++;
     call->state = CALL_RECEIVED;
     call->given_up = true;
     call->gathered = 1;
@@ -305,9 +306,9 @@ void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s)
 
 enum vq_status vq_coord_calls_end(struct vq_coord *c)
 {
-    struct vq_link *link = c->listed.next;
+    struct vq_link *link = c->calls.listed.next;
     bool done = true;
-    while (done && link != &c->listed) {
+    while (done && link != &c->calls.listed) {
         struct vq_coord_call *call = VQ_CONTAINER_OF(link, struct vq_coord_call, order);
         link = link->next;
         if (call->lister == NULL || !call->lister->has_spool) {
@@ -317,9 +318,10 @@ enum vq_status vq_coord_calls_end(struct vq_coord *c)
     return VQ_OK;
 }
 
-bool vq_coord_calls_orphaned(const struct vq_coord *c)
+bool vq_coord_calls_orphaned(const struct vq_coord_calls *calls)
 {
-    for (const struct vq_link *link = c->listed.next; link != &c->listed; link = link->next) {
+    for (const struct vq_link *link = calls->listed.next; link != &calls->listed;
+         link = link->next) {
         const struct vq_coord_call *call = VQ_CONTAINER_OF(link, const struct vq_coord_call, order);
         if (call->lister == NULL && !is_hold(call)) {
             return true;
@@ -332,7 +334,7 @@ enum vq_status vq_coord_calls_expire(struct vq_coord *c)
 {
     struct vq_link *link;
     bool done = true;
-    while (done && (link = vq_list_first(&c->listed)) != NULL) {
+    while (done && (link = vq_list_first(&c->calls.listed)) != NULL) {
         struct vq_coord_call *call = VQ_CONTAINER_OF(link, struct vq_coord_call, order);
         const struct vq_coord_session *lister = call->lister;
         if (c->now_ns - call->listed_ns < c->params.term_ns) {
@@ -342,7 +344,7 @@ enum vq_status vq_coord_calls_expire(struct vq_coord *c)
             c->now_ns - lister->heard_ns < c->params.term_ns) {
             call->listed_ns =
                 lister->heard_ns; /* it speaks, and has not said since what it holds */
-            vq_list_push(&c->listed, &call->order);
+            vq_list_push(&c->calls.listed, &call->order);
             continue;
         }
         VQ_TRY(give_up(c, call, &done));

@@ -55,8 +55,8 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
 {
     const struct vq_grid *g = &c->params.grid;
     c->lanes = vq_alloc(g->judges, sizeof(*c->lanes));
-    c->slices = vq_alloc(VQ_AUTHORITY_POOLS_MAX, sizeof(*c->slices));
-    if (c->lanes == NULL || c->slices == NULL) {
+    c->grants.slices = vq_alloc(VQ_AUTHORITY_POOLS_MAX, sizeof(*c->grants.slices));
+    if (c->lanes == NULL || c->grants.slices == NULL) {
         return VQ_NOMEM;
     }
     for (uint32_t j = 0; j < g->judges; j++) {
@@ -103,25 +103,27 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->params = *params;
     defaults(&c->params);
     c->now_ns = c->started_ns = now_ns;
-    c->wait_until_ns = params->wait_ns > 0 ? now_ns + params->wait_ns : 0;
-    c->session_n = c->fence_n = (uint64_t)params->stage << VQ_COORD_STAGE_BITS;
+    c->waits.until_ns = params->wait_ns > 0 ? now_ns + params->wait_ns : 0;
+    c->sessions.n = c->leases.fence_n = (uint64_t)params->stage << VQ_COORD_STAGE_BITS;
     c->shard_tasks = vq_grid_shard_tasks(&params->grid);
     vq_coord_scout_init(c);
-    c->open = vq_grid_tasks(&params->grid);
-    c->counts.state[VQ_TASK_OPEN] = c->counts.outcome[VQ_OUTCOME_NONE] = c->open;
-    c->gather = &c->gathers[0];
-    c->batch_n = 1;
-    struct vq_link *heads[] = {&c->listed, &c->recent, &c->heard};
+    c->tasks.open = vq_grid_tasks(&params->grid);
+    c->tasks.counts.state[VQ_TASK_OPEN] = c->tasks.counts.outcome[VQ_OUTCOME_NONE] = c->tasks.open;
+    c->batches.gather = &c->batches.gathers[0];
+    c->batches.n = 1;
+    struct vq_link *heads[] = {&c->calls.listed, &c->calls.recent, &c->sessions.heard};
     for (size_t i = 0; i < VQ_COUNT(heads); i++) {
         vq_list_init(heads[i]);
     }
     c->run_name = vq_strdup(params->run_name);
-    c->outcome = vq_alloc((size_t)c->open, 1);
-    c->asks = vq_alloc(c->shard_tasks, sizeof(*c->asks));
-    c->ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->ack_ids));
-    c->turns = params->chains ? vq_alloc(params->grid.vibes, sizeof(*c->turns)) : NULL;
-    if (c->run_name == NULL || c->outcome == NULL || c->asks == NULL || c->ack_ids == NULL ||
-        (params->chains && c->turns == NULL) || lanes_create(c, params->judges) != VQ_OK ||
+    c->tasks.outcome = vq_alloc((size_t)c->tasks.open, 1);
+    c->actions.asks = vq_alloc(c->shard_tasks, sizeof(*c->actions.asks));
+    c->actions.ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->actions.ack_ids));
+    c->actions.turns =
+        params->chains ? vq_alloc(params->grid.vibes, sizeof(*c->actions.turns)) : NULL;
+    if (c->run_name == NULL || c->tasks.outcome == NULL || c->actions.asks == NULL ||
+        c->actions.ack_ids == NULL || (params->chains && c->actions.turns == NULL) ||
+        lanes_create(c, params->judges) != VQ_OK ||
         vq_coord_shared_turns_create(c, params->alike) != VQ_OK) {
         vq_coord_destroy(&c);
         return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
@@ -171,32 +173,33 @@ void vq_coord_destroy(struct vq_coord **coord)
         return;
     }
     *coord = NULL;
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        vq_coord_session_free(c->sessions[i], c->params.grid.judges);
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        vq_coord_session_free(c->sessions.all[i], c->params.grid.judges);
     }
-    vq_free(c->sessions);
+    vq_free(c->sessions.all);
     table_each(&c->shards, shard_release);
-    table_each(&c->calls, call_release);
-    table_each(&c->uses, use_release);
-    table_each(&c->alike, vq_coord_alike_free);
-    vq_index_free(&c->peers);
-    vq_index_free(&c->workers);
-    vq_coord_gather_free(&c->gathers[0]);
-    vq_coord_gather_free(&c->gathers[1]);
+    table_each(&c->calls.by_id, call_release);
+    table_each(&c->leases.uses, use_release);
+    table_each(&c->repairs.by_text, vq_coord_alike_free);
+    vq_index_free(&c->sessions.by_peer);
+    vq_index_free(&c->sessions.by_worker);
+    vq_coord_gather_free(&c->batches.gathers[0]);
+    vq_coord_gather_free(&c->batches.gathers[1]);
     for (uint32_t j = 0; c->lanes != NULL && j < c->params.grid.judges; j++) {
         vq_free(c->lanes[j].name);
         vq_free(c->lanes[j].pools);
         vq_free(c->lanes[j].brakes);
     }
     vq_free(c->lanes);
-    vq_free(c->twins);
-    vq_free(c->parked);
-    vq_coord_queue_free(c);
-    vq_coord_waiting_free(c);
-    vq_free(c->left);
-    vq_coord_known_free(c);
-    vq_free(c->repeated);
-    vq_free(c->outcome);
+    vq_free(c->shared_turns);
+    vq_free(c->grants.slices);
+    vq_free(c->grants.parked);
+    vq_coord_actions_free(&c->actions);
+    vq_coord_waiting_free(&c->hellos);
+    vq_free(c->left.list);
+    vq_coord_known_free(&c->known);
+    vq_free(c->batches.repeated);
+    vq_free(c->tasks.outcome);
     vq_free(c->run_name);
     vq_free(c);
 }
@@ -207,7 +210,8 @@ void vq_coord_destroy(struct vq_coord **coord)
 static void sessions_spare(struct vq_coord *c, int64_t now_ns)
 {
     int64_t floor_ns = now_ns - c->params.term_ns + c->params.heartbeat_ns;
-    for (struct vq_link *link = c->heard.next; link != &c->heard; link = link->next) {
+    for (struct vq_link *link = c->sessions.heard.next; link != &c->sessions.heard;
+         link = link->next) {
         struct vq_coord_session *s = VQ_CONTAINER_OF(link, struct vq_coord_session, order);
         if (s->heard_ns >= floor_ns) {
             break;
@@ -222,11 +226,11 @@ void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
     if (now_ns <= c->now_ns) {
         return;
     }
-    bool waits = c->wait_until_ns > c->now_ns || c->later_until_ns > c->now_ns;
-    if (now_ns - c->now_ns > c->params.heartbeat_ns && (!c->done || waits)) {
+    bool waits = c->waits.until_ns > c->now_ns || c->waits.later_until_ns > c->now_ns;
+    if (now_ns - c->now_ns > c->params.heartbeat_ns && (!c->end.done || waits)) {
         c->tally.pauses++;
         int64_t until_ns = now_ns + c->params.term_ns;
-        c->wait_until_ns = until_ns > c->wait_until_ns ? until_ns : c->wait_until_ns;
+        c->waits.until_ns = until_ns > c->waits.until_ns ? until_ns : c->waits.until_ns;
         sessions_spare(c, now_ns);
     }
     c->now_ns = now_ns;
@@ -235,7 +239,7 @@ void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
 static enum vq_status sessions_expire(struct vq_coord *c)
 {
     struct vq_link *link;
-    while ((link = vq_list_first(&c->heard)) != NULL) {
+    while ((link = vq_list_first(&c->sessions.heard)) != NULL) {
         struct vq_coord_session *s = VQ_CONTAINER_OF(link, struct vq_coord_session, order);
         if (c->now_ns - s->heard_ns < c->params.term_ns) {
             break;
@@ -252,7 +256,7 @@ static enum vq_status sessions_expire(struct vq_coord *c)
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    if (c->done) {
+    if (c->end.done) {
         vq_authority_tick(c->params.authority, c->now_ns);
         return VQ_OK;
     }
@@ -261,7 +265,7 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
     vq_coord_left_settle(c);
     vq_coord_work_say(c);
     vq_authority_tick(c->params.authority, c->now_ns);
-    c->grants_check = true;
+    c->grants.check = true;
     return vq_coord_money_tick(c);
 }
 
@@ -272,31 +276,31 @@ static int64_t earlier(int64_t a_ns, int64_t b_ns)
 
 int64_t vq_coord_wake_ns(const struct vq_coord *c)
 {
-    if (c->done) {
+    if (c->end.done) {
         return INT64_MAX;
     }
     int64_t wake_ns =
         earlier(c->now_ns + c->params.heartbeat_ns / 2, vq_authority_wake_ns(c->params.authority));
     const struct vq_link *link;
-    if ((link = vq_list_first(&c->heard)) != NULL) {
+    if ((link = vq_list_first(&c->sessions.heard)) != NULL) {
         wake_ns =
             earlier(wake_ns, VQ_CONTAINER_OF(link, const struct vq_coord_session, order)->heard_ns +
                                  c->params.term_ns);
     }
-    if (vq_coord_waits_until(c) > c->now_ns) {
-        wake_ns = earlier(wake_ns, vq_coord_waits_until(c));
+    if (vq_coord_waits_until(&c->waits) > c->now_ns) {
+        wake_ns = earlier(wake_ns, vq_coord_waits_until(&c->waits));
     }
-    if (c->unheard_until_ns > c->now_ns) {
-        wake_ns = earlier(wake_ns, c->unheard_until_ns);
+    if (c->waits.unheard_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->waits.unheard_until_ns);
     }
-    if (c->stopping && c->stop_deadline_ns > c->now_ns) {
-        wake_ns = earlier(wake_ns, c->stop_deadline_ns);
+    if (c->stop.begun && c->stop.deadline_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->stop.deadline_ns);
     }
-    if (c->linger_until_ns > c->now_ns) {
-        wake_ns = earlier(wake_ns, c->linger_until_ns);
+    if (c->end.linger_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->end.linger_until_ns);
     }
-    if (c->missed_until_ns > c->now_ns) {
-        wake_ns = earlier(wake_ns, c->missed_until_ns);
+    if (c->end.missed_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->end.missed_until_ns);
     }
     if (c->params.finish_from_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->params.finish_from_ns);
@@ -309,23 +313,23 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
 /* Workers that came back while nobody could answer them: their lists are on the way. */
 static bool lists_to_come(const struct vq_coord *c)
 {
-    for (size_t i = 0; c->now_ns < c->unheard_until_ns && i < c->sessions_count; i++) {
-        if (!c->sessions[i]->held && !c->sessions[i]->deaf) {
+    for (size_t i = 0; c->now_ns < c->waits.unheard_until_ns && i < c->sessions.count; i++) {
+        if (!c->sessions.all[i]->held && !c->sessions.all[i]->deaf) {
             return true;
         }
     }
     return false;
 }
 
-int64_t vq_coord_waits_until(const struct vq_coord *c)
+int64_t vq_coord_waits_until(const struct vq_coord_waits *waits)
 {
-    return c->wait_until_ns > c->later_until_ns ? c->wait_until_ns : c->later_until_ns;
+    return waits->until_ns > waits->later_until_ns ? waits->until_ns : waits->later_until_ns;
 }
 
 bool vq_coord_goes_on(const struct vq_coord *c)
 {
-    return !c->stopping && !c->paused && !c->held_by_hand && c->now_ns >= vq_coord_waits_until(c) &&
-           !lists_to_come(c);
+    return !c->stop.begun && !c->batches.paused && !c->waits.held_by_hand &&
+           c->now_ns >= vq_coord_waits_until(&c->waits) && !lists_to_come(c);
 }
 
 static bool may_lease(const struct vq_coord *c)
@@ -335,36 +339,37 @@ static bool may_lease(const struct vq_coord *c)
 
 static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)
 {
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        VQ_TRY(vq_coord_bye(c, c->sessions[i]->peer, c->sessions[i]->id, code, text));
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        VQ_TRY(vq_coord_bye(&c->actions, c->sessions.all[i]->peer, c->sessions.all[i]->id, code,
+                            text));
     }
-    c->done = true;
+    c->end.done = true;
     return VQ_OK;
 }
 
-static bool nothing_gathers(const struct vq_coord *c)
+static bool nothing_gathers(const struct vq_coord_batches *batches)
 {
-    return vq_coord_gather_empty(c) && c->in_flight == NULL;
+    return vq_coord_gather_empty(batches) && batches->in_flight == NULL;
 }
 
 /* Nothing is open any more, but what was paid for may be on its way from workers that could not be
  * heard: the sessions stay for a moment, so that it is taken. */
 static bool late_ones_to_come(struct vq_coord *c)
 {
-    if (c->stopping) {
+    if (c->stop.begun) {
         return false;
     }
     if (c->now_ns < c->params.finish_from_ns) {
         return true;
     }
-    if (c->params.missed_ns == 0 || !vq_coord_left_missed(c)) {
+    if (c->params.missed_ns == 0 || !vq_coord_left_missed(&c->left)) {
         return false;
     }
-    if (c->missed_until_ns == 0) {
-        c->missed_until_ns = c->now_ns + c->params.missed_ns;
+    if (c->end.missed_until_ns == 0) {
+        c->end.missed_until_ns = c->now_ns + c->params.missed_ns;
     }
-    if (c->now_ns >= c->missed_until_ns) {
-        vq_coord_left_give_up(c);
+    if (c->now_ns >= c->end.missed_until_ns) {
+        vq_coord_left_give_up(&c->left);
         return false;
     }
     return true;
@@ -372,23 +377,24 @@ static bool late_ones_to_come(struct vq_coord *c)
 
 static enum vq_status finish_check(struct vq_coord *c)
 {
-    if (c->open > 0 || c->requeue != 0 || !nothing_gathers(c) || late_ones_to_come(c)) {
+    if (c->tasks.open > 0 || c->requeue.failures != 0 || !nothing_gathers(&c->batches) ||
+        late_ones_to_come(c)) {
         return VQ_OK;
     }
-    if (c->listed_count > 0 &&
-        !c->stopping) { /* late answers are still coming: recorded, if soon */
-        if (c->linger_until_ns == 0) {
-            c->linger_until_ns = c->now_ns + VQ_COORD_LINGER_TERMS * c->params.term_ns;
+    if (c->calls.listed_count > 0 &&
+        !c->stop.begun) { /* late answers are still coming: recorded, if soon */
+        if (c->end.linger_until_ns == 0) {
+            c->end.linger_until_ns = c->now_ns + VQ_COORD_LINGER_TERMS * c->params.term_ns;
         }
-        if (c->now_ns < c->linger_until_ns) {
+        if (c->now_ns < c->end.linger_until_ns) {
             return VQ_OK;
         }
     }
-    if (c->listed_count > 0) { /* who stops before the next stage leaves them out */
+    if (c->calls.listed_count > 0) { /* who stops before the next stage leaves them out */
         vq_coord_clean_later(c);
     }
     VQ_TRY(vq_coord_calls_end(c));
-    if (!nothing_gathers(c)) {
+    if (!nothing_gathers(&c->batches)) {
         return VQ_OK;
     }
     if (c->params.more) {
@@ -396,47 +402,49 @@ static enum vq_status finish_check(struct vq_coord *c)
     } else {
         VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
     }
-    c->finished = true;
-    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
+    c->end.finished = true;
+    return vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
 }
 
 void vq_coord_clean_later(struct vq_coord *c)
 {
-    c->gone_until_ns = c->now_ns + c->params.term_ns;
+    c->calls.gone_until_ns = c->now_ns + c->params.term_ns;
 }
 
 bool vq_coord_clean(const struct vq_coord *c)
 {
-    return !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&
-           c->now_ns >= c->wait_until_ns && /* before that, who knows what is out */
-           c->now_ns >= c->later_until_ns && c->now_ns >= c->gone_until_ns;
+    return !c->stop.dirty && c->leases.count == 0 &&
+           c->calls.listed_count + c->calls.received_count == 0 &&
+           c->now_ns >= c->waits.until_ns && /* before that, who knows what is out */
+           c->now_ns >= c->waits.later_until_ns && c->now_ns >= c->calls.gone_until_ns;
 }
 
 static enum vq_status stopped_say(struct vq_coord *c)
 {
     bool clean = vq_coord_clean(c);
-    c->stop_said = true;
-    VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
-    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
+    c->stop.said = true;
+    VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop.text));
+    return vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
 }
 
 static enum vq_status stop_check(struct vq_coord *c)
 {
-    if (c->done || !c->stopping || !nothing_gathers(c)) {
+    if (c->end.done || !c->stop.begun || !nothing_gathers(&c->batches)) {
         return VQ_OK;
     }
-    bool out = c->leases > 0 || c->listed_count > 0;
-    if (out && !c->stop_now && c->now_ns < c->stop_deadline_ns) {
+    bool out = c->leases.count > 0 || c->calls.listed_count > 0;
+    if (out && !c->stop.now && c->now_ns < c->stop.deadline_ns) {
         return VQ_OK;
     }
-    c->stop_dirty |= c->listed_count > 0; /* counted as unknown below, and perhaps still going on */
+    c->stop.dirty |=
+        c->calls.listed_count > 0; /* counted as unknown below, and perhaps still going on */
     VQ_TRY(vq_coord_calls_end(c));
-    return nothing_gathers(c) ? stopped_say(c) : VQ_OK;
+    return nothing_gathers(&c->batches) ? stopped_say(c) : VQ_OK;
 }
 
 enum vq_status vq_coord_turn(struct vq_coord *c)
 {
-    if (c->done) {
+    if (c->end.done) {
         return VQ_OK;
     }
     VQ_TRY(vq_coord_stored_gather(c));
@@ -445,7 +453,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
     if (may_lease(c)) {
         VQ_TRY(vq_coord_lease_all(c));
     }
-    if (!c->stopping) {
+    if (!c->stop.begun) {
         VQ_TRY(vq_coord_pools_check(c));
     }
     VQ_TRY(vq_coord_grants_say(c));
@@ -456,15 +464,15 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
                                    const char *text)
 {
-    if (c->stopping || c->done) {
+    if (c->stop.begun || c->end.done) {
         return VQ_OK;
     }
-    c->stopping = true;
-    c->stop_kind = kind;
-    c->stop_deadline_ns = deadline_ns;
-    (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", text);
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        VQ_TRY(vq_coord_drain_say(c, c->sessions[i]));
+    c->stop.begun = true;
+    c->stop.kind = kind;
+    c->stop.deadline_ns = deadline_ns;
+    (void)snprintf(c->stop.text, sizeof(c->stop.text), "%s", text);
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        VQ_TRY(vq_coord_drain_say(&c->actions, c->sessions.all[i]));
     }
     return VQ_OK;
 }
@@ -498,31 +506,33 @@ enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
     VQ_TRY(vq_coord_results(c, NULL, worker, results, count, ret_taken));
     if (*ret_taken >
         0) { /* what was known already is in no later batch than the last one there is */
-        c->imported_no = vq_coord_gather_empty(c) ? c->batch_n - 1 : c->batch_n;
+        c->batches.imported_no =
+            vq_coord_gather_empty(&c->batches) ? c->batches.n - 1 : c->batches.n;
     }
     return VQ_OK;
 }
 
 uint64_t vq_coord_imported_no(const struct vq_coord *c)
 {
-    return c->imported_no;
+    return c->batches.imported_no;
 }
 
 enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
                                  size_t count)
 {
-    const struct vq_coord_gather *g = c->in_flight;
+    const struct vq_coord_gather *g = c->batches.in_flight;
     if (g == NULL || g->batch.no != no) {
         return VQ_BUG;
     }
-    vq_free(c->repeated);
-    c->repeated = count == 0 ? NULL : vq_alloc(g->results_count, sizeof(*c->repeated));
-    if (count > 0 && c->repeated == NULL) {
+    vq_free(c->batches.repeated);
+    c->batches.repeated =
+        count == 0 ? NULL : vq_alloc(g->results_count, sizeof(*c->batches.repeated));
+    if (count > 0 && c->batches.repeated == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < count; i++) {
         VQ_ASSERT(results[i] < g->results_count);
-        c->repeated[results[i]] = true;
+        c->batches.repeated[results[i]] = true;
     }
     return VQ_OK;
 }
@@ -537,41 +547,42 @@ enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct 
 enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    c->paused = paused;
+    c->batches.paused = paused;
     return VQ_OK;
 }
 
 enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    if (c->held_by_hand == held) {
+    if (c->waits.held_by_hand == held) {
         return VQ_OK;
     }
-    c->held_by_hand = held;
+    c->waits.held_by_hand = held;
     vq_authority_hold(c->params.authority, held, c->now_ns); /* which outlives the stage */
-    if (c->done) {
+    if (c->end.done) {
         return VQ_OK;
     }
     vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
-    c->grants_check = true;
+    c->grants.check = true;
     return vq_coord_grants_say(c);
 }
 
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    if (c->stop_said) {
+    if (c->stop.said) {
         return VQ_OK;
     }
-    c->stopping = true; /* also behind the end of a stage: the next one waits for what came late */
-    c->stop_kind = VQ_COORD_STOP_STORE;
-    (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", why);
+    c->stop.begun =
+        true; /* also behind the end of a stage: the next one waits for what came late */
+    c->stop.kind = VQ_COORD_STOP_STORE;
+    (void)snprintf(c->stop.text, sizeof(c->stop.text), "%s", why);
     return stopped_say(c);
 }
 
 static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *s)
 {
-    if (c->done) { /* the next stage's core shall not miss it */
+    if (c->end.done) { /* the next stage's core shall not miss it */
         return vq_coord_gone(c, s, VQ_AUTHORITY_ENDED, false);
     }
     vq_coord_note(c, VQ_COORD_NOTE_WARN, "the process of worker %s has ended", s->name);
@@ -583,9 +594,9 @@ static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    for (size_t i = c->sessions_count; i > 0; i--) { /* an end moves the last one here */
-        if (c->sessions[i - 1]->local == local) {
-            VQ_TRY(session_gone(c, c->sessions[i - 1]));
+    for (size_t i = c->sessions.count; i > 0; i--) { /* an end moves the last one here */
+        if (c->sessions.all[i - 1]->local == local) {
+            VQ_TRY(session_gone(c, c->sessions.all[i - 1]));
         }
     }
     vq_coord_left_ended(c, local);
@@ -604,7 +615,7 @@ enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
     vq_coord_enter(c, now_ns);
     VQ_TRY(
         vq_coord_begin_stop(c, VQ_COORD_STOP_NOW, now_ns, "stopped at once; vibeq resume goes on"));
-    c->stop_now = true;
+    c->stop.now = true;
     return VQ_OK;
 }
 
@@ -613,10 +624,10 @@ enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
 enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task)
 {
     VQ_ASSERT(task < vq_grid_tasks(&c->params.grid));
-    return (enum vq_outcome)c->outcome[task];
+    return (enum vq_outcome)c->tasks.outcome[task];
 }
 
 const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS]
 {
-    return c->moves;
+    return c->tasks.moves;
 }

@@ -6,7 +6,7 @@
  *     session.c  sessions, credit, judges that nobody can call
  *     pools.c    the authority over the pools: who is here or gone, GRANTs, the budget
  *     shard.c    shards in memory, the scout, look-ups, what is ready
- *     twins.c    turns that several chains ask alike
+ *     shared_turns.c  turns that several chains ask alike
  *     lease.c    leases: who gets a shard, renewal, the end
  *     call.c     calls: reserved, received, committed
  *     batch.c    what gathers for the next commit; what a commit settles
@@ -143,7 +143,7 @@ struct vq_coord_session {
     struct vq_index_node by_peer, by_worker;
     struct vq_link order; /* by heard_ns, oldest first */
     uint64_t id, peer;
-    uint32_t index; /* in c->sessions */
+    uint32_t index; /* in c->sessions.all */
     struct vq_id worker;
     struct vq_id before; /* whose spool it has taken over; all zero: nobody's */
     char *name, *host, *software;
@@ -280,6 +280,141 @@ struct vq_coord_rate {
     uint32_t calls[VQ_COORD_RATE_SECONDS + 1], settled[VQ_COORD_RATE_SECONDS + 1];
 };
 
+/* ---- the parts of the core's state: each belongs to the file that its comment names ---- */
+
+struct vq_coord_tasks { /* tally.c */
+    uint8_t *outcome;   /* one byte a task */
+    uint64_t open;      /* tasks not terminal */
+    struct vq_coord_counts counts;
+    uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
+    struct vq_coord_rate rate;
+};
+
+struct vq_coord_settled_before { /* stored.c: tasks that vq_coord_stored settled */
+    uint64_t shards;
+    /* The run state has not got the outcomes of the tasks from `at` to `end` yet. */
+    uint64_t at, end;
+};
+
+/* shard.c: the scout passes the samples from `first` on, `step` further each time, around and
+ * around. */
+struct vq_coord_scouting {
+    uint32_t lookups; /* under way */
+    uint64_t passed;
+    uint32_t first, step;
+};
+
+struct vq_coord_repairs {    /* alike.c */
+    struct vq_index by_text; /* texts of which a repair is leased */
+    uint64_t ended;          /* how many of them were leased and are not leased any more */
+};
+
+struct vq_coord_leases { /* lease.c */
+    size_t count;
+    uint64_t out;  /* slots OUT of all shards: each may send a result; a chain counts once */
+    uint32_t turn; /* the judge that is served first, the next time */
+    uint64_t fence_n;
+    struct vq_index uses; /* samples in sessions */
+};
+
+struct vq_coord_calls { /* call.c */
+    struct vq_index by_id;
+    struct vq_link listed; /* by the time when they were listed last */
+    struct vq_link recent; /* committed calls, oldest first */
+    size_t listed_count, received_count, recent_count;
+    size_t holds_count; /* of the listed ones: vq_coord_call_hold */
+    /* Until then calls may be in flight, or start, that are in no list: of a worker whose process
+     * has ended, of other stages, or of leases that ended before their holder could know. */
+    int64_t gone_until_ns;
+};
+
+struct vq_coord_sessions { /* session.c */
+    struct vq_coord_session **all;
+    size_t count, cap;
+    struct vq_index by_peer, by_worker;
+    struct vq_link heard; /* by the time when they were heard last */
+    uint64_t n;
+};
+
+struct vq_coord_grants { /* pools.c: GRANTs and the budget */
+    bool check;          /* a session may be due a GRANT */
+    struct vq_slice *slices;
+    struct vq_parked *parked; /* pools that a judge shall not use: the brake */
+    size_t parked_count, parked_cap;
+    /* The most that one call cost, and reserved in tokens, so far. */
+    uint64_t cost_most_nano, reserved_most;
+    int64_t broke_ns; /* since then the run waits for the budget only; 0: it does not */
+};
+
+struct vq_coord_left_ones { /* pools.c: workers that are gone */
+    struct vq_coord_left *list;
+    size_t count, cap;
+    bool lost; /* the list had no room for some of them */
+    bool any;  /* what gone workers left is not settled yet, though they may all be back */
+};
+
+struct vq_coord_batches { /* batch.c */
+    struct vq_coord_gather gathers[2];
+    struct vq_coord_gather *gather, *in_flight; /* in_flight: NULL or the other one */
+    bool *repeated; /* of each result in flight: the ledger had it; NULL: none */
+    uint64_t n;     /* the number that `gather` will have */
+    uint64_t imported_no;
+    bool paused;
+};
+
+struct vq_coord_actions { /* action.c: what is queued, and room for what is given out */
+    struct vq_coord_queue queue;
+    struct vq_id *ack_ids;
+    struct vq_ask *asks;
+    struct vq_span *turns; /* of a chain's LEASE; NULL: no chains */
+    char *text;            /* of the last action */
+    uint64_t cancel_task;  /* of the last action */
+    size_t notes_queued;
+};
+
+struct vq_coord_knowledge {      /* known.c */
+    struct vq_coord_known *list; /* judges that were answered in earlier stages; owned */
+    size_t count, cap;
+};
+
+struct vq_coord_waits { /* coord.c: nothing is leased before these times */
+    int64_t until_ns;   /* rule 4 */
+    /* Of sessions that were handed over, their lists are heard first (hand_over). */
+    int64_t unheard_until_ns;
+    /* A worker listed calls of a later stage: that stage waits until then, and this one too. */
+    int64_t later_until_ns;
+    bool held_by_hand; /* vq_coord_hold: slices of none, no lease */
+};
+
+struct vq_coord_requeue {  /* requeue.c: failed tasks that a person wants asked again */
+    uint32_t failures;     /* their reasons; 0: none are looked for */
+    uint64_t at;           /* the next task to look at */
+    uint32_t judge;        /* of this judge only; UINT32_MAX: of all */
+    int64_t failed_out_ns; /* when a task failed last while another worker had it; 0: never */
+};
+
+struct vq_coord_stopping { /* coord.c: drain or stop */
+    bool begun;
+    bool said; /* STOPPED is queued: once */
+    bool now;
+    bool dirty; /* calls were out at the end */
+    enum vq_coord_stop kind;
+    char text[VQ_COORD_TEXT_BYTES_MAX];
+    int64_t deadline_ns;
+};
+
+struct vq_coord_ending {     /* coord.c: all tasks are settled */
+    int64_t missed_until_ns; /* until then the stage waits for missed workers; 0: not yet */
+    int64_t linger_until_ns; /* until then it waits for late answers; 0: not yet */
+    bool done, finished;
+};
+
+struct vq_coord_hellos { /* wait.c: since FINISHED; one a peer */
+    struct vq_coord_waiting *list;
+    size_t count, cap;
+};
+
+/* One stage's state. A function that needs one part only takes that part. */
 struct vq_coord {
     struct vq_coord_params params;
     char *run_name;
@@ -287,94 +422,27 @@ struct vq_coord {
     int64_t now_ns, started_ns;
     enum vq_status health;
 
-    uint8_t *outcome;       /* one byte a task */
-    uint64_t stored_shards; /* told by vq_coord_stored */
-    uint64_t stored_at,
-        /* from here to there the run state has not heard of what vq_coord_stored settled */
-        stored_end;
-    uint64_t open; /* tasks not terminal */
-    struct vq_coord_counts counts;
-    uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
-    struct vq_coord_rate rate;
-
     struct vq_coord_lane *lanes;
-    struct vq_coord_shared_turn *twins; /* by shard; NULL: no two chains begin alike */
-    uint32_t lookups;                   /* out */
-    uint64_t scouted;
-    uint32_t scout_first,
-        /* samples are scouted from the first one on, so many further each time, around and
-         * around */
-        scout_step;
+    struct vq_coord_shared_turn *shared_turns; /* by shard; NULL: no two chains begin alike */
+    struct vq_index shards;                    /* in memory, by number */
 
-    struct vq_index shards, calls, peers, workers, uses;
-    struct vq_index alike; /* texts of which a repair is leased */
-    uint64_t alike_ended;  /* how many of them were leased and are not any more */
-    size_t leases;
-    uint64_t out;        /* slots OUT of all shards: each may send a result; a chain counts once */
-    uint32_t lease_turn; /* the judge that is served first, the next time */
-    struct vq_link listed; /* calls by when they were listed last */
-    struct vq_link recent; /* committed calls, oldest first */
-    size_t listed_count, received_count, recent_count;
-    size_t holds_count; /* of the listed ones: vq_coord_call_hold */
-    uint64_t fence_n, session_n;
-
-    struct vq_coord_session **sessions;
-    size_t sessions_count, sessions_cap;
-    struct vq_link heard; /* sessions by when they were heard last */
-
-    bool grants_check; /* somebody may be due a GRANT */
-    struct vq_coord_left *left;
-    size_t left_count, left_cap;
-    bool left_lost; /* more than we remember */
-    bool left_any;  /* what gone workers left is not settled yet, though they may all be back */
-    uint64_t cost_most_nano,
-        reserved_most; /* the most that one call cost, and reserved in tokens, so far */
-    /* calls of a worker whose process has ended, of other stages, or of leases that ended before
-     * their holder could know may be in flight, or begin, until then */
-    int64_t gone_until_ns;
-    int64_t broke_ns; /* since then the budget is all that is waited for; 0: it is not */
-
-    struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
-    bool *repeated;   /* of each result in flight: the ledger had it; NULL: none */
-    uint64_t batch_n; /* the number that `gather` will have */
-    uint64_t imported_no;
-    bool paused;
-
-    struct vq_coord_queue queue;
-    struct vq_id *ack_ids;
-    struct vq_ask *asks;
-    struct vq_span *turns; /* of a chain's LEASE; NULL: no chains */
-    struct vq_slice *slices;
-    struct vq_parked *parked; /* pools that a judge shall not use: the brake */
-    size_t parked_count, parked_cap;
-    struct vq_coord_known *known; /* judges that were answered in earlier stages; owned */
-    size_t known_count, known_cap;
-    char *text;           /* of the last action */
-    uint64_t cancel_task; /* of the last action */
-    size_t notes_queued;
-
-    int64_t wait_until_ns; /* rule 4 */
-    /* of sessions that were handed over, what they hold is heard first (hand_over) */
-    int64_t unheard_until_ns;
-    /* a worker listed calls of a later stage: that one waits so long, and this one */
-    int64_t later_until_ns;
-    bool held_by_hand;   /* vq_coord_hold: slices of none, no lease */
-    uint32_t requeue;    /* reasons of failed tasks that are to be opened; 0: none are looked for */
-    uint64_t requeue_at; /* the next task to look at */
-    uint32_t requeue_judge; /* of this judge alone; UINT32_MAX: of all */
-    int64_t failed_out_ns;  /* when a task failed last while somebody else was at it; 0: never */
-    bool stopping;          /* drain or stop */
-    bool stop_said;         /* STOPPED is on its way: once */
-    bool stop_now;
-    bool stop_dirty; /* calls were out at the end */
-    enum vq_coord_stop stop_kind;
-    char stop_text[VQ_COORD_TEXT_BYTES_MAX];
-    int64_t stop_deadline_ns;
-    int64_t missed_until_ns; /* all is settled, somebody is missed; 0: not yet */
-    int64_t linger_until_ns; /* all is settled; 0: not yet */
-    bool done, finished;
-    struct vq_coord_waiting *waiting; /* since FINISHED; one a peer */
-    size_t waiting_count, waiting_cap;
+    struct vq_coord_tasks tasks;
+    struct vq_coord_settled_before stored;
+    struct vq_coord_scouting scout;
+    struct vq_coord_repairs repairs;
+    struct vq_coord_leases leases;
+    struct vq_coord_calls calls;
+    struct vq_coord_sessions sessions;
+    struct vq_coord_grants grants;
+    struct vq_coord_left_ones left;
+    struct vq_coord_batches batches;
+    struct vq_coord_actions actions;
+    struct vq_coord_knowledge known;
+    struct vq_coord_waits waits;
+    struct vq_coord_requeue requeue;
+    struct vq_coord_stopping stop;
+    struct vq_coord_ending end;
+    struct vq_coord_hellos hellos;
 
     /* the plain counters of the status; filled up by vq_coord_status_fill */
     struct vq_coord_status tally;
@@ -416,21 +484,24 @@ enum vq_coord_entry_kind {
     ENTRY_STOPPED, /* a: clean */
 };
 #define VQ_COORD_ALL UINT64_MAX
-enum vq_status vq_coord_say(struct vq_coord *c, struct vq_coord_entry entry) VQ_WARN_UNUSED;
+enum vq_status vq_coord_say(struct vq_coord_actions *actions,
+                            struct vq_coord_entry entry) VQ_WARN_UNUSED;
 /* A line for the log; dropped and counted when too many wait. */
 void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const char *fmt, ...)
     VQ_PRINTF(3, 4);
-enum vq_status vq_coord_bye(struct vq_coord *c, uint64_t peer, uint64_t session,
+enum vq_status vq_coord_bye(struct vq_coord_actions *actions, uint64_t peer, uint64_t session,
                             enum vq_bye_code code, const char *text) VQ_WARN_UNUSED;
-enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
+enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
                             const struct vq_id *call) VQ_WARN_UNUSED;
-void vq_coord_queue_free(struct vq_coord *c);
+void vq_coord_actions_free(struct vq_coord_actions *actions);
 
 /* session.c */
 /* By connection; NULL: none. */
-struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer);
+struct vq_coord_session *vq_coord_session_find(const struct vq_coord_sessions *sessions,
+                                               uint64_t peer);
 /* The session only if it is still this one. */
-struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id);
+struct vq_coord_session *vq_coord_session_get(const struct vq_coord_sessions *sessions,
+                                              uint64_t peer, uint64_t id);
 enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer,
                               const struct vq_msg_hello *hello) VQ_WARN_UNUSED;
 enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
@@ -438,7 +509,8 @@ enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
 void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
 void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer);
 void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
-enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+enum vq_status vq_coord_drain_say(struct vq_coord_actions *actions,
+                                  struct vq_coord_session *s) VQ_WARN_UNUSED;
 /* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay
  * reserved. The authority was told before (vq_coord_gone). */
 enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
@@ -460,19 +532,20 @@ void vq_coord_left_ended(struct vq_coord *c, int64_t local);
 void vq_coord_left_settle(struct vq_coord *c);
 /* Workers from elsewhere are gone that may come back with answers; given up, they are not missed
  * any more. */
-bool vq_coord_left_missed(const struct vq_coord *c);
-void vq_coord_left_give_up(struct vq_coord *c);
+bool vq_coord_left_missed(const struct vq_coord_left_ones *ones);
+void vq_coord_left_give_up(struct vq_coord_left_ones *left);
 /* known.c: which judges were answered by which pool, carried from stage to stage. What `from` knew
  * goes over to `to`. */
 enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to) VQ_WARN_UNUSED;
-void vq_coord_known_free(struct vq_coord *c);
+void vq_coord_known_free(struct vq_coord_knowledge *known);
 
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from,
                                        struct vq_coord *to) VQ_WARN_UNUSED;
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
 /* A GRANT for this one; for all that are due one. */
-enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+enum vq_status vq_coord_grant_say(struct vq_coord_actions *actions,
+                                  struct vq_coord_session *s) VQ_WARN_UNUSED;
 enum vq_status vq_coord_grants_say(struct vq_coord *c) VQ_WARN_UNUSED;
 /* Tells the authority which pools have anything left to ask. */
 void vq_coord_work_say(struct vq_coord *c);
@@ -506,7 +579,7 @@ bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *
 /* The slot asked first of the same cell; itself if it is that. */
 uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
 
-/* twins.c */
+/* shared_turns.c */
 /* `alike`: by shard, or NULL. */
 enum vq_status vq_coord_shared_turns_create(struct vq_coord *c,
                                             const struct vq_chain_alike *alike) VQ_WARN_UNUSED;
@@ -581,7 +654,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 /* call.c */
 /* The id is of a kind that vq_coord_call_hold gives: no worker's. */
 bool vq_coord_call_nobodys(const struct vq_id *id);
-struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id);
+struct vq_coord_call *vq_coord_call_find(const struct vq_coord_calls *calls,
+                                         const struct vq_id *id);
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held) VQ_WARN_UNUSED;
 /* Keeps a task from being leased for a term, as if `s` (nullable) listed a call of it now. */
@@ -599,7 +673,7 @@ enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *
 enum vq_status vq_coord_calls_end(struct vq_coord *c) VQ_WARN_UNUSED;
 enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
 /* Somebody listed a call and is gone, and it is not given up yet. */
-bool vq_coord_calls_orphaned(const struct vq_coord *c);
+bool vq_coord_calls_orphaned(const struct vq_coord_calls *calls);
 
 /* batch.c */
 /* A question's answer without a verdict. Its repair is asked under a lease of its own, if the store
@@ -608,17 +682,17 @@ bool vq_coord_wants_repair(const struct vq_coord *c, const struct vq_result *r);
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);
 bool vq_coord_gather_busy(
     const struct vq_coord *c); /* no room for all that is out: nothing more is leased */
-bool vq_coord_gather_empty(const struct vq_coord *c);
+bool vq_coord_gather_empty(const struct vq_coord_batches *batches);
 enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result *result,
                                       struct vq_span worker) VQ_WARN_UNUSED;
-enum vq_status vq_coord_gather_name(struct vq_coord *c, struct vq_span name,
+enum vq_status vq_coord_gather_name(struct vq_coord_batches *batches, struct vq_span name,
                                     struct vq_span *ret_copy) VQ_WARN_UNUSED;
-enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32_t repeat,
-                                       enum vq_outcome outcome) VQ_WARN_UNUSED;
-enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task,
+enum vq_status vq_coord_gather_failure(struct vq_coord_batches *batches, uint64_t task,
+                                       uint32_t repeat, enum vq_outcome outcome) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_settled(struct vq_coord_batches *batches, uint64_t task,
                                        enum vq_outcome outcome) VQ_WARN_UNUSED;
 /* *ret_full: no room in this batch. */
-enum vq_status vq_coord_gather_reopened(struct vq_coord *c, uint64_t task,
+enum vq_status vq_coord_gather_reopened(struct vq_coord_batches *batches, uint64_t task,
                                         bool *ret_full) VQ_WARN_UNUSED;
 const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c); /* NULL: nothing to do */
 void vq_coord_gather_free(struct vq_coord_gather *gather);
@@ -668,13 +742,13 @@ enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer,
 /* wait.c */
 enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer,
                              const struct vq_msg_hello *hello) VQ_WARN_UNUSED;
-void vq_coord_waiting_free(struct vq_coord *c);
+void vq_coord_waiting_free(struct vq_coord_hellos *hellos);
 
 /* coord.c */
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
 /* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one
  * too. */
-int64_t vq_coord_waits_until(const struct vq_coord *c);
+int64_t vq_coord_waits_until(const struct vq_coord_waits *waits);
 /* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who
  * stops until then does not stop cleanly. */
 void vq_coord_clean_later(struct vq_coord *c);

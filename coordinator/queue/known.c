@@ -9,10 +9,11 @@
 
 #include <string.h>
 
-static bool knows(const struct vq_coord *c, const char *name, uint32_t role, uint32_t pool)
+static bool knows(const struct vq_coord_knowledge *known, const char *name, uint32_t role,
+                  uint32_t pool)
 {
-    for (size_t i = 0; i < c->known_count; i++) {
-        const struct vq_coord_known *k = &c->known[i];
+    for (size_t i = 0; i < known->count; i++) {
+        const struct vq_coord_known *k = &known->list[i];
         if (k->role == role && k->pool == pool && strcmp(k->name, name) == 0) {
             return true;
         }
@@ -20,18 +21,19 @@ static bool knows(const struct vq_coord *c, const char *name, uint32_t role, uin
     return false;
 }
 
-static enum vq_status learn(struct vq_coord *c, const char *name, uint32_t role, uint32_t pool)
+static enum vq_status learn(struct vq_coord_knowledge *known, const char *name, uint32_t role,
+                            uint32_t pool)
 {
-    if (knows(c, name, role, pool) || c->known_count == VQ_COORD_KNOWN_MAX) {
+    if (knows(known, name, role, pool) || known->count == VQ_COORD_KNOWN_MAX) {
         return VQ_OK; /* what has no room is not known, and has a brake */
     }
-    VQ_TRY(vq_grow((void **)&c->known, &c->known_cap, c->known_count + 1, sizeof(*c->known),
+    VQ_TRY(vq_grow((void **)&known->list, &known->cap, known->count + 1, sizeof(*known->list),
                    VQ_COORD_KNOWN_MAX));
     char *copy = vq_strdup(name);
     if (copy == NULL) {
         return VQ_NOMEM;
     }
-    c->known[c->known_count++] = (struct vq_coord_known){copy, role, pool};
+    known->list[known->count++] = (struct vq_coord_known){copy, role, pool};
     return VQ_OK;
 }
 
@@ -40,7 +42,7 @@ static void apply(struct vq_coord *c)
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[j];
         for (uint32_t i = 0; i < lane->pools_count; i++) {
-            bool known = knows(c, lane->name, c->params.role, lane->pools[i]);
+            bool known = knows(&c->known, lane->name, c->params.role, lane->pools[i]);
             lane->brakes[i].answered = lane->brakes[i].answered || known;
             lane->answered_before = lane->answered_before || known;
         }
@@ -49,17 +51,17 @@ static void apply(struct vq_coord *c)
 
 enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to)
 {
-    VQ_ASSERT(to->known_count == 0);
-    to->known = from->known;
-    to->known_count = from->known_count;
-    to->known_cap = from->known_cap;
-    from->known = NULL;
-    from->known_count = from->known_cap = 0;
+    VQ_ASSERT(to->known.count == 0);
+    to->known.list = from->known.list;
+    to->known.count = from->known.count;
+    to->known.cap = from->known.cap;
+    from->known.list = NULL;
+    from->known.count = from->known.cap = 0;
     for (uint32_t j = 0; j < from->params.grid.judges; j++) {
         const struct vq_coord_lane *lane = &from->lanes[j];
         for (uint32_t i = 0; i < lane->pools_count; i++) {
             if (lane->brakes[i].answered) {
-                VQ_TRY(learn(to, lane->name, from->params.role, lane->pools[i]));
+                VQ_TRY(learn(&to->known, lane->name, from->params.role, lane->pools[i]));
             }
         }
     }
@@ -103,10 +105,10 @@ bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call)
     return false;
 }
 
-void vq_coord_known_free(struct vq_coord *c)
+void vq_coord_known_free(struct vq_coord_knowledge *known)
 {
-    for (size_t i = 0; i < c->known_count; i++) {
-        vq_free(c->known[i].name);
+    for (size_t i = 0; i < known->count; i++) {
+        vq_free(known->list[i].name);
     }
-    vq_free(c->known);
+    vq_free(known->list);
 }

@@ -45,14 +45,14 @@ void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, in
 enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
                                     uint32_t i)
 {
-    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                   .code = VQ_CANCEL_SETTLED,
-                                                   .peer = shard->holder->peer,
-                                                   .session = shard->holder->id,
-                                                   .a = shard->no,
-                                                   .b = vq_coord_task_at(c, shard, i),
-                                                   .stage = c->params.stage,
-                                                   .fence = shard->fence});
+    return vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                             .code = VQ_CANCEL_SETTLED,
+                                                             .peer = shard->holder->peer,
+                                                             .session = shard->holder->id,
+                                                             .a = shard->no,
+                                                             .b = vq_coord_task_at(c, shard, i),
+                                                             .stage = c->params.stage,
+                                                             .fence = shard->fence});
 }
 
 enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *shard)
@@ -70,10 +70,10 @@ enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *
 
 /* ---- samples in sessions ---- */
 
-static struct vq_coord_use *use_find(const struct vq_coord *c, const struct vq_coord_session *s,
-                                     uint32_t sample)
+static struct vq_coord_use *use_find(const struct vq_coord_leases *leases,
+                                     const struct vq_coord_session *s, uint32_t sample)
 {
-    struct vq_index_node *node = vq_index_find(&c->uses, vq_index_mix(sample));
+    struct vq_index_node *node = vq_index_find(&leases->uses, vq_index_mix(sample));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_coord_use *use = VQ_CONTAINER_OF(node, struct vq_coord_use, by_sample);
         if (use->session == s) { /* the hash is a bijection: it is this sample */
@@ -83,13 +83,14 @@ static struct vq_coord_use *use_find(const struct vq_coord *c, const struct vq_c
     return NULL;
 }
 
-static enum vq_status use_take(struct vq_coord *c, struct vq_coord_session *s, uint32_t sample,
-                               struct vq_coord_use **ret_use)
+static enum vq_status use_take(struct vq_coord_leases *leases, struct vq_coord_session *s,
+                               uint32_t sample, struct vq_coord_use **ret_use)
 {
-    struct vq_coord_use *use = use_find(c, s, sample);
+    struct vq_coord_use *use = use_find(leases, s, sample);
     if (use == NULL) {
         use = vq_alloc(1, sizeof(*use));
-        if (use == NULL || vq_index_add(&c->uses, &use->by_sample, vq_index_mix(sample)) != VQ_OK) {
+        if (use == NULL ||
+            vq_index_add(&leases->uses, &use->by_sample, vq_index_mix(sample)) != VQ_OK) {
             vq_free(use);
             return VQ_NOMEM;
         }
@@ -101,13 +102,14 @@ static enum vq_status use_take(struct vq_coord *c, struct vq_coord_session *s, u
     return VQ_OK;
 }
 
-static void use_drop(struct vq_coord *c, const struct vq_coord_session *s, uint32_t sample)
+static void use_drop(struct vq_coord_leases *leases, const struct vq_coord_session *s,
+                     uint32_t sample)
 {
-    struct vq_coord_use *use = use_find(c, s, sample);
+    struct vq_coord_use *use = use_find(leases, s, sample);
     VQ_ASSERT(use != NULL && use->leases > 0);
     use->leases--;
     if (use->leases == 0) {
-        vq_index_remove(&c->uses, &use->by_sample);
+        vq_index_remove(&leases->uses, &use->by_sample);
         vq_free(use);
     }
 }
@@ -125,7 +127,7 @@ static void out_less(struct vq_coord *c, struct vq_coord_shard *shard)
     struct vq_coord_offer *offer = &shard->holder->offers[shard->judge];
     uint32_t less = counted(c, shard->out) - counted(c, shard->out - 1);
     shard->out--;
-    c->out -= less;
+    c->leases.out -= less;
     offer->held -= less;
     vq_coord_hungry_update(c, offer);
 }
@@ -151,9 +153,9 @@ void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint
 {
     enum vq_task_states next;
     enum vq_task_rule rule = vq_task_next(VQ_TASK_LEASED, VQ_TASK_ON_RETURN, &next, NULL);
-    VQ_ASSERT(c->outcome[shard->no * c->shard_tasks + i] == VQ_OUTCOME_NONE);
+    VQ_ASSERT(c->tasks.outcome[shard->no * c->shard_tasks + i] == VQ_OUTCOME_NONE);
     VQ_ASSERT(rule == VQ_TASK_MOVES && next == VQ_TASK_OPEN);
-    c->moves[VQ_TASK_LEASED][VQ_TASK_ON_RETURN]++;
+    c->tasks.moves[VQ_TASK_LEASED][VQ_TASK_ON_RETURN]++;
     slot_clear(c, shard, &shard->slots[i]);
 }
 
@@ -198,11 +200,11 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
         s->cut_n = shard->fence.n > s->cut_n ? shard->fence.n : s->cut_n;
         vq_coord_clean_later(c);
     }
-    c->leases--;
+    c->leases.count--;
     vq_unlink(&shard->of_holder);
     s->leases_count--;
     c->lanes[shard->judge].leased_count--;
-    use_drop(c, s, shard->sample);
+    use_drop(&c->leases, s, shard->sample);
     shard->holder = NULL;
     shard->limbo = false;
     for (uint32_t i = 0; shard->cut && i < c->shard_tasks; i++) {
@@ -245,7 +247,7 @@ enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *sh
         struct vq_coord_slot *slot = &shard->slots[i];
         if (slot->state == SLOT_OUT) {
             slot->failing = true;
-            VQ_TRY(vq_coord_gather_failure(c, vq_coord_task_at(c, shard, i), slot->repeat,
+            VQ_TRY(vq_coord_gather_failure(&c->batches, vq_coord_task_at(c, shard, i), slot->repeat,
                                            VQ_OUTCOME_WORKER_LOST));
         }
     }
@@ -281,7 +283,7 @@ enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
     if (!vq_coord_lease_current(shard, cancel->fence) || shard->holder != s) {
         return VQ_OK;
     }
-    struct vq_coord_use *use = use_find(c, s, shard->sample);
+    struct vq_coord_use *use = use_find(&c->leases, s, shard->sample);
     use->sent = false; /* it may be given back for want of the texts: they go along next time */
     for (uint32_t n = 0; n < cancel->tasks_count; n++) {
         uint64_t task = cancel->tasks[n];
@@ -309,8 +311,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
     while ((link = vq_list_first(&from->leases)) != NULL) {
         struct vq_coord_shard *shard = VQ_CONTAINER_OF(link, struct vq_coord_shard, of_holder);
         struct vq_coord_use *use;
-        VQ_TRY(use_take(c, to, shard->sample, &use));
-        use_drop(c, from, shard->sample);
+        VQ_TRY(use_take(&c->leases, to, shard->sample, &use));
+        use_drop(&c->leases, from, shard->sample);
         vq_list_push(&to->leases, link);
         from->leases_count--;
         to->leases_count++;
@@ -332,7 +334,7 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 static struct vq_coord_offer *lease_offer(struct vq_coord *c, struct vq_coord_lane *lane,
                                           const struct vq_coord_shard *shard)
 {
-    struct vq_index_node *node = vq_index_find(&c->uses, vq_index_mix(shard->sample));
+    struct vq_index_node *node = vq_index_find(&c->leases.uses, vq_index_mix(shard->sample));
     struct vq_coord_offer *home = NULL;
     for (; node != NULL && home == NULL; node = vq_index_again(node)) {
         struct vq_coord_use *use = VQ_CONTAINER_OF(node, struct vq_coord_use, by_sample);
@@ -366,7 +368,7 @@ static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *sha
         return false;
     }
     uint32_t first = vq_coord_slot_first(shard, i);
-    if (!slot->lazy || c->outcome[vq_coord_task_at(c, shard, first)] != VQ_OUTCOME_NONE) {
+    if (!slot->lazy || c->tasks.outcome[vq_coord_task_at(c, shard, first)] != VQ_OUTCOME_NONE) {
         return true;
     }
     *ret_lazy = true; /* whether it is needed is not known before the first order's answer */
@@ -398,7 +400,7 @@ static uint32_t lease_turns(struct vq_coord *c, struct vq_coord_shard *shard, ui
     uint32_t i;
     for (bool open = vq_coord_chain_free(c, shard, &i);
          open && i < c->shard_tasks && taken < room && !shard->slots[i].ahead; i += 2) {
-        if (c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE) {
+        if (c->tasks.outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE) {
             shard->slots[i].state = SLOT_OUT;
             shard->slots[i].ask_lazy = false;
             taken++;
@@ -411,18 +413,18 @@ static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard
 {
     struct vq_coord_session *s = shard->holder;
     struct vq_coord_use *use;
-    VQ_TRY(use_take(c, s, shard->sample, &use));
+    VQ_TRY(use_take(&c->leases, s, shard->sample, &use));
     struct vq_coord_entry entry = {.peer = s->peer, .session = s->id};
     if (!use->sent) {
         use->sent = true;
         entry.kind = ENTRY_SAMPLE;
         entry.a = shard->sample;
-        VQ_TRY(vq_coord_say(c, entry));
+        VQ_TRY(vq_coord_say(&c->actions, entry));
     }
     entry.kind = ENTRY_LEASE;
     entry.a = shard->no;
     entry.fence = shard->fence;
-    return vq_coord_say(c, entry);
+    return vq_coord_say(&c->actions, entry);
 }
 
 static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane,
@@ -442,17 +444,17 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     struct vq_coord_session *s = offer->session;
     shard->state = SHARD_LEASED;
     shard->holder = s;
-    shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
+    shard->fence = (struct vq_fence){c->params.epoch, ++c->leases.fence_n};
     shard->unknown = shard->moved = false;
     shard->live = shard->out = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
-    c->leases++;
-    c->out += counted(c, taken);
+    c->leases.count++;
+    c->leases.out += counted(c, taken);
     s->leases_count++;
     lane->leased_count++;
     lane->live += taken;
     offer->held += counted(c, taken);
-    c->moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
+    c->tasks.moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
     vq_unlink(&offer->hungry); /* to the end of the queue, if it still is */
     vq_coord_hungry_update(c, offer);
     return lease_say(c, shard);
@@ -479,9 +481,9 @@ static struct vq_link *lease_next(const struct vq_coord *c, const struct vq_coor
 
 enum vq_status vq_coord_lease_all(struct vq_coord *c)
 {
-    c->lease_turn = (c->lease_turn + 1) % c->params.grid.judges; /* when room is short, to all */
+    c->leases.turn = (c->leases.turn + 1) % c->params.grid.judges; /* when room is short, to all */
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        struct vq_coord_lane *lane = &c->lanes[(c->lease_turn + j) % c->params.grid.judges];
+        struct vq_coord_lane *lane = &c->lanes[(c->leases.turn + j) % c->params.grid.judges];
         struct vq_link *link;
         while (!vq_coord_gather_busy(c) && !lane->braked &&
                (lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&

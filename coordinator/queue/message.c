@@ -14,7 +14,7 @@ enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, co
     s->deaf = true;
     vq_authority_unsay(c->params.authority, &s->worker, c->now_ns);
     vq_coord_hungry_all(c, s);
-    return vq_coord_bye(c, s->peer, s->id, VQ_BYE_PROTOCOL, what);
+    return vq_coord_bye(&c->actions, s->peer, s->id, VQ_BYE_PROTOCOL, what);
 }
 
 bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r)
@@ -34,17 +34,17 @@ bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
            r->answer.bytes <= VQ_ANSWER_BYTES_MAX && !vq_coord_call_nobodys(&r->call);
 }
 
-static enum vq_status say_stale(struct vq_coord *c, const struct vq_coord_session *s,
+static enum vq_status say_stale(struct vq_coord_actions *actions, const struct vq_coord_session *s,
                                 const struct vq_held_lease *listed)
 {
-    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                   .code = VQ_CANCEL_STALE,
-                                                   .peer = s->peer,
-                                                   .session = s->id,
-                                                   .a = listed->shard,
-                                                   .b = VQ_COORD_ALL,
-                                                   .stage = listed->stage,
-                                                   .fence = listed->fence});
+    return vq_coord_say(actions, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                         .code = VQ_CANCEL_STALE,
+                                                         .peer = s->peer,
+                                                         .session = s->id,
+                                                         .a = listed->shard,
+                                                         .b = VQ_COORD_ALL,
+                                                         .stage = listed->stage,
+                                                         .fence = listed->fence});
 }
 
 /* It ended with an earlier session, start or stage: somebody else may have its tasks. */
@@ -75,7 +75,7 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
 {
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         uint64_t task = listed->shard * c->shard_tasks + i;
-        if (c->outcome[task] == VQ_OUTCOME_NONE) {
+        if (c->tasks.outcome[task] == VQ_OUTCOME_NONE) {
             if (lists_too_much(s)) {
                 return listed_too_much(c, s);
             }
@@ -85,7 +85,7 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
     if (!is_over(c, s, listed) && listed->fence.n <= s->cut_n) {
         vq_coord_clean_later(c); /* the CANCEL may be lost, and the echo renews it */
     }
-    return say_stale(c, s, listed);
+    return say_stale(&c->actions, s, listed);
 }
 
 /* A lease that a new session goes on with: what was settled may have been said to the old one in
@@ -93,7 +93,7 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
 static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shard *shard)
 {
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
-        if (c->outcome[vq_coord_task_at(c, shard, i)] != VQ_OUTCOME_NONE) {
+        if (c->tasks.outcome[vq_coord_task_at(c, shard, i)] != VQ_OUTCOME_NONE) {
             VQ_TRY(vq_coord_say_settled(c, shard, i));
         }
     }
@@ -104,7 +104,7 @@ static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shar
 static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
 {
     uint64_t calls = held->calls_count + (uint64_t)held->leases_count * c->shard_tasks;
-    return calls + c->listed_count + c->received_count <= VQ_COORD_CALLS_MAX &&
+    return calls + c->calls.listed_count + c->calls.received_count <= VQ_COORD_CALLS_MAX &&
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
@@ -114,11 +114,11 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
 static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
 {
     for (uint32_t n = 0; n < held->calls_count; n++) {
-        if (c->done || held->calls[n].stage != c->params.stage) {
+        if (c->end.done || held->calls[n].stage != c->params.stage) {
             vq_coord_clean_later(c);
         }
         if (held->calls[n].stage > c->params.stage) {
-            c->later_until_ns = c->now_ns + c->params.term_ns;
+            c->waits.later_until_ns = c->now_ns + c->params.term_ns;
         }
     }
 }
@@ -174,7 +174,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         bool earlier = listed->fence.epoch != c->params.epoch;
         if (listed->stage != c->params.stage || (earlier && listed->shard >= shards)) {
             *ret_over = true;
-            VQ_TRY(say_stale(c, s, listed));
+            VQ_TRY(say_stale(&c->actions, s, listed));
             continue;
         }
         if (listed->shard >= shards) {
@@ -218,7 +218,7 @@ static void first_held(struct vq_coord *c, struct vq_coord_session *s)
         }
     }
     vq_coord_hungry_all(c, s);
-    c->grants_check = true;
+    c->grants.check = true;
 }
 
 static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
@@ -241,22 +241,23 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
     s->stamp_ns = msg->u.held.stamp_ns;
     /* else the echo would renew what is over, should its CANCEL be lost: the next one comes soon */
     if (!over) {
-        VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_ECHO,
-                                                       .peer = s->peer,
-                                                       .session = s->id,
-                                                       .a = (uint64_t)s->stamp_ns}));
+        VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_ECHO,
+                                                                 .peer = s->peer,
+                                                                 .session = s->id,
+                                                                 .a = (uint64_t)s->stamp_ns}));
     }
     s->heartbeats++;
     if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
-        VQ_TRY(vq_coord_grant_say(c, s));
+        VQ_TRY(vq_coord_grant_say(&c->actions, s));
     }
-    return c->stopping ? vq_coord_drain_say(c, s) : VQ_OK; /* the first DRAIN may be lost */
+    return c->stop.begun ? vq_coord_drain_say(&c->actions, s)
+                         : VQ_OK; /* the first DRAIN may be lost */
 }
 
 static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_results *results)
 {
-    if (c->stop_now) {
+    if (c->stop.now) {
         return VQ_OK; /* its worker keeps them */
     }
     for (uint32_t n = 0; n < results->results_count; n++) {
@@ -270,7 +271,8 @@ static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,
             return vq_coord_broke(c, s, claim);
         }
     }
-    if (c->listed_count + c->received_count + results->results_count > VQ_COORD_CALLS_MAX ||
+    if (c->calls.listed_count + c->calls.received_count + results->results_count >
+            VQ_COORD_CALLS_MAX ||
         c->shards.count + results->results_count > VQ_COORD_SHARDS_MAX) {
         c->tally.dropped_full += results->results_count;
         return VQ_OK;
@@ -320,17 +322,18 @@ static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct 
     if (msg->type == VQ_MSG_BYE) {
         return VQ_OK;
     }
-    if (!c->finished) {
-        return vq_coord_bye(c, peer, 0, VQ_BYE_STOPPED, "the run has stopped");
+    if (!c->end.finished) {
+        return vq_coord_bye(&c->actions, peer, 0, VQ_BYE_STOPPED, "the run has stopped");
     }
     if (!c->params.more) {
-        return vq_coord_bye(c, peer, 0, VQ_BYE_DONE, "the run is finished");
+        return vq_coord_bye(&c->actions, peer, 0, VQ_BYE_DONE, "the run is finished");
     }
     if (msg->type == VQ_MSG_HELD || msg->type == VQ_MSG_HEARTBEAT) {
         take_later(c, &msg->u.held);
     }
-    return msg->type == VQ_MSG_HELLO ? vq_coord_wait(c, peer, &msg->u.hello)
-                                     : vq_coord_bye(c, peer, 0, VQ_BYE_STAGE, "the stage is over");
+    return msg->type == VQ_MSG_HELLO
+               ? vq_coord_wait(c, peer, &msg->u.hello)
+               : vq_coord_bye(&c->actions, peer, 0, VQ_BYE_STAGE, "the stage is over");
 }
 
 static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
@@ -356,20 +359,20 @@ static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
 
 enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
 {
-    if (c->done) {
+    if (c->end.done) {
         return after_end(c, peer, msg);
     }
     if (msg->type == VQ_MSG_HELLO) {
         return vq_coord_hello(c, peer, &msg->u.hello);
     }
-    struct vq_coord_session *s = vq_coord_session_find(c, peer);
+    struct vq_coord_session *s = vq_coord_session_find(&c->sessions, peer);
     bool known;
     uint64_t id = session_of(msg, &known);
     if (s == NULL) {
         c->tally.dropped_unknown++;
         return msg->type == VQ_MSG_BYE
                    ? VQ_OK
-                   : vq_coord_bye(c, peer, 0, VQ_BYE_NO_SESSION, "say HELLO first");
+                   : vq_coord_bye(&c->actions, peer, 0, VQ_BYE_NO_SESSION, "say HELLO first");
     }
     if (!known) {
         return s->deaf ? VQ_OK : vq_coord_broke(c, s, "a message that goes the other way");

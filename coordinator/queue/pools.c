@@ -14,46 +14,47 @@
 
 /* ---- who is gone ---- */
 
-static struct vq_coord_left *left_find(const struct vq_coord *c, const struct vq_id *worker)
+static struct vq_coord_left *left_find(const struct vq_coord_left_ones *left,
+                                       const struct vq_id *worker)
 {
-    for (size_t i = 0; i < c->left_count; i++) {
-        if (vq_id_eq(&c->left[i].worker, worker)) {
-            return &c->left[i];
+    for (size_t i = 0; i < left->count; i++) {
+        if (vq_id_eq(&left->list[i].worker, worker)) {
+            return &left->list[i];
         }
     }
     return NULL;
 }
 
 /* Too many to remember: what they left stays counted as spent. */
-static enum vq_status left_add(struct vq_coord *c, const struct vq_coord_left *left)
+static enum vq_status left_add(struct vq_coord_left_ones *ones, const struct vq_coord_left *left)
 {
-    struct vq_coord_left *known = left_find(c, &left->worker);
+    struct vq_coord_left *known = left_find(ones, &left->worker);
     if (known != NULL) {
         *known = *left;
         return VQ_OK;
     }
-    c->left_lost |= c->left_count >= VQ_COORD_LEFT_MAX;
-    if (c->left_lost) {
+    ones->lost |= ones->count >= VQ_COORD_LEFT_MAX;
+    if (ones->lost) {
         return VQ_OK;
     }
-    VQ_TRY(vq_grow((void **)&c->left, &c->left_cap, c->left_count + 1, sizeof(*c->left),
+    VQ_TRY(vq_grow((void **)&ones->list, &ones->cap, ones->count + 1, sizeof(*ones->list),
                    VQ_COORD_LEFT_MAX));
-    c->left[c->left_count++] = *left;
+    ones->list[ones->count++] = *left;
     return VQ_OK;
 }
 
 enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s)
 {
-    c->grants_check = true;
+    c->grants.check = true;
     return vq_authority_join(c->params.authority, &s->worker, s->has_spool, s->local < 0,
                              c->now_ns);
 }
 
 /* Whether its spool is known to be with another process, which has said what was in it. */
-static bool succeeded(const struct vq_coord *c, const struct vq_coord_session *s)
+static bool succeeded(const struct vq_coord_sessions *sessions, const struct vq_coord_session *s)
 {
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        const struct vq_coord_session *other = c->sessions[i];
+    for (size_t i = 0; i < sessions->count; i++) {
+        const struct vq_coord_session *other = sessions->all[i];
         if (other->reported && vq_id_eq(&other->before, &s->worker)) {
             return true;
         }
@@ -71,27 +72,28 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
     if (how != VQ_AUTHORITY_LEFT) { /* providers may be at work yet on what it sent */
         vq_coord_clean_later(c);
     }
-    c->left_any = true;
-    c->grants_check = true;
+    c->left.any = true;
+    c->grants.check = true;
     vq_authority_leave(c->params.authority, &s->worker, how, c->now_ns);
-    bool known = settled || how == VQ_AUTHORITY_ENDED || !s->has_spool || succeeded(c, s);
+    bool known =
+        settled || how == VQ_AUTHORITY_ENDED || !s->has_spool || succeeded(&c->sessions, s);
     struct vq_coord_left left = {
-        .worker = s->worker, .local = s->local, .no = known ? c->batch_n : 0};
-    return left_add(c, &left);
+        .worker = s->worker, .local = s->local, .no = known ? c->batches.n : 0};
+    return left_add(&c->left, &left);
 }
 
 static void left_end(struct vq_coord *c, struct vq_coord_left *left)
 {
     vq_authority_leave(c->params.authority, &left->worker, VQ_AUTHORITY_ENDED, c->now_ns);
-    left->no = c->batch_n;
-    c->left_any = true;
-    c->grants_check = true;
+    left->no = c->batches.n;
+    c->left.any = true;
+    c->grants.check = true;
 }
 
 void vq_coord_left_ended(struct vq_coord *c, int64_t local)
 {
-    for (size_t i = 0; i < c->left_count; i++) {
-        struct vq_coord_left *left = &c->left[i];
+    for (size_t i = 0; i < c->left.count; i++) {
+        struct vq_coord_left *left = &c->left.list[i];
         if (left->local == local && left->no == 0) {
             left_end(c, left);
         }
@@ -99,40 +101,40 @@ void vq_coord_left_ended(struct vq_coord *c, int64_t local)
 }
 
 /* Something that batch `no` or an earlier one takes is not committed yet. */
-static bool outstanding(const struct vq_coord *c, uint64_t no)
+static bool outstanding(const struct vq_coord_batches *batches, uint64_t no)
 {
-    return (c->batch_n <= no && !vq_coord_gather_empty(c)) ||
-           (c->in_flight != NULL && c->in_flight->batch.no <= no);
+    return (batches->n <= no && !vq_coord_gather_empty(batches)) ||
+           (batches->in_flight != NULL && batches->in_flight->batch.no <= no);
 }
 
 static bool left_settled(const struct vq_coord *c, const struct vq_coord_left *left)
 {
-    return left->no != 0 && c->now_ns >= left->from_ns && !outstanding(c, left->no);
+    return left->no != 0 && c->now_ns >= left->from_ns && !outstanding(&c->batches, left->no);
 }
 
 void vq_coord_left_settle(struct vq_coord *c)
 {
-    if (!c->left_any || c->left_lost) {
+    if (!c->left.any || c->left.lost) {
         return;
     }
-    for (size_t i = 0; i < c->left_count; i++) {
-        if (!left_settled(c, &c->left[i])) {
+    for (size_t i = 0; i < c->left.count; i++) {
+        if (!left_settled(c, &c->left.list[i])) {
             return;
         }
     }
-    if (vq_coord_calls_orphaned(c)) {
+    if (vq_coord_calls_orphaned(&c->calls)) {
         return;
     }
-    c->left_count = 0;
-    c->left_any = false;
-    c->grants_check = true;
+    c->left.count = 0;
+    c->left.any = false;
+    c->grants.check = true;
     vq_authority_settle_left(c->params.authority);
 }
 
-bool vq_coord_left_missed(const struct vq_coord *c)
+bool vq_coord_left_missed(const struct vq_coord_left_ones *ones)
 {
-    for (size_t i = 0; i < c->left_count; i++) {
-        const struct vq_coord_left *left = &c->left[i];
+    for (size_t i = 0; i < ones->count; i++) {
+        const struct vq_coord_left *left = &ones->list[i];
         if (left->no == 0 && left->local < 0 && !left->waited) {
             return true;
         }
@@ -140,36 +142,37 @@ bool vq_coord_left_missed(const struct vq_coord *c)
     return false;
 }
 
-void vq_coord_left_give_up(struct vq_coord *c)
+void vq_coord_left_give_up(struct vq_coord_left_ones *left)
 {
-    for (size_t i = 0; i < c->left_count; i++) {
-        c->left[i].waited = true;
+    for (size_t i = 0; i < left->count; i++) {
+        left->list[i].waited = true;
     }
 }
 
 /* Who had a session and did not come over yet is missed until it does, or is known to be gone. */
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
-    to->left_lost |= from->left_lost;
+    to->left.lost |= from->left.lost;
     /* and nobody here reserves anything for it */
-    bool out = from->listed_count > from->holds_count;
-    to->gone_until_ns = out ? to->now_ns + to->params.term_ns : from->gone_until_ns;
-    to->left_any |= from->left_any;
+    bool out = from->calls.listed_count > from->calls.holds_count;
+    to->calls.gone_until_ns = out ? to->now_ns + to->params.term_ns : from->calls.gone_until_ns;
+    to->left.any |= from->left.any;
     int64_t from_ns = to->now_ns + to->params.term_ns;
-    for (size_t i = 0; i < from->left_count; i++) {
-        struct vq_coord_left left = from->left[i];
-        left.from_ns = left.no != 0 && outstanding(from, left.no) ? from_ns : left.from_ns;
-        left.no = left.no == 0 ? 0 : to->batch_n;
-        VQ_TRY(left_add(to, &left));
+    for (size_t i = 0; i < from->left.count; i++) {
+        struct vq_coord_left left = from->left.list[i];
+        left.from_ns =
+            left.no != 0 && outstanding(&from->batches, left.no) ? from_ns : left.from_ns;
+        left.no = left.no == 0 ? 0 : to->batches.n;
+        VQ_TRY(left_add(&to->left, &left));
     }
-    for (size_t i = 0; i < from->sessions_count; i++) {
-        const struct vq_coord_session *s = from->sessions[i];
+    for (size_t i = 0; i < from->sessions.count; i++) {
+        const struct vq_coord_session *s = from->sessions.all[i];
         struct vq_coord_left left = {.worker = s->worker,
                                      .local = s->local,
-                                     .no = s->has_spool ? 0 : to->batch_n,
+                                     .no = s->has_spool ? 0 : to->batches.n,
                                      .from_ns = from_ns};
         if (!s->gone) {
-            VQ_TRY(left_add(to, &left));
+            VQ_TRY(left_add(&to->left, &left));
         }
     }
     return VQ_OK;
@@ -183,9 +186,9 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
     bool first = !s->reported;
     const struct vq_id *both[] = {&s->worker, &s->before};
     for (size_t i = 0; first && i < VQ_COUNT(both); i++) {
-        struct vq_coord_left *left = left_find(c, both[i]);
+        struct vq_coord_left *left = left_find(&c->left, both[i]);
         if (left != NULL) { /* back, or what it had is here: what it had left is said */
-            left->no = c->batch_n;
+            left->no = c->batches.n;
         }
     }
     s->reported = true;
@@ -195,7 +198,7 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
         s->in_flight += credit->reports[n].in_flight;
         s->waiting += credit->reports[n].waiting;
     }
-    c->grants_check = true;
+    c->grants.check = true;
     VQ_TRY(vq_coord_keyless(c, s, credit));
     VQ_TRY(vq_authority_report(c->params.authority, &s->worker, credit, c->now_ns));
     if (first) {
@@ -204,26 +207,26 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
     return VQ_OK;
 }
 
-enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s)
+enum vq_status vq_coord_grant_say(struct vq_coord_actions *actions, struct vq_coord_session *s)
 {
     if (s->granting || !s->held || s->deaf) {
         return VQ_OK;
     }
     s->granting = true;
     return vq_coord_say(
-        c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id});
+        actions, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id});
 }
 
 enum vq_status vq_coord_grants_say(struct vq_coord *c)
 {
-    if (!c->grants_check) {
+    if (!c->grants.check) {
         return VQ_OK;
     }
-    c->grants_check = false;
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        struct vq_coord_session *s = c->sessions[i];
+    c->grants.check = false;
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        struct vq_coord_session *s = c->sessions.all[i];
         if (s->reported && vq_authority_due(c->params.authority, &s->worker)) {
-            VQ_TRY(vq_coord_grant_say(c, s));
+            VQ_TRY(vq_coord_grant_say(&c->actions, s));
         }
     }
     return VQ_OK;
@@ -248,16 +251,16 @@ void vq_coord_work_say(struct vq_coord *c)
  * call. */
 static bool waits_for_money(const struct vq_coord *c)
 {
-    if (c->open == 0 || c->lookups > 0 || !vq_coord_goes_on(c) || !vq_coord_gather_empty(c) ||
-        c->in_flight != NULL) {
+    if (c->tasks.open == 0 || c->scout.lookups > 0 || !vq_coord_goes_on(c) ||
+        !vq_coord_gather_empty(&c->batches) || c->batches.in_flight != NULL) {
         return false;
     }
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        if (c->sessions[i]->in_flight > 0) {
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        if (c->sessions.all[i]->in_flight > 0) {
             return false;
         }
     }
-    bool work = c->leases > 0;
+    bool work = c->leases.count > 0;
     for (uint32_t j = 0; j < c->params.grid.judges && !work; j++) {
         work = c->lanes[j].ready_count > 0;
     }
@@ -292,8 +295,8 @@ static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_m
     uint64_t left = taken < money->budget_nano ? money->budget_nano - taken : 0;
     uint64_t unit = 0;
     bool starve = true;
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        const struct vq_amount *spend = &c->sessions[i]->spend;
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        const struct vq_amount *spend = &c->sessions.all[i]->spend;
         bool room = spend->most >= spend->used && spend->most - spend->used >= spend->unit;
         starve = starve && (spend->unit == 0 || !room);
         unit = spend->unit > unit ? spend->unit : unit;
@@ -312,11 +315,11 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c)
     vq_authority_money(c->params.authority, &money);
     int64_t wait_ns = money.budget_nano == VQ_AMOUNT_ANY ? 0 : broke_after(c, &money);
     if (wait_ns == 0 || !waits_for_money(c)) {
-        c->broke_ns = 0;
+        c->grants.broke_ns = 0;
         return VQ_OK;
     }
-    c->broke_ns = c->broke_ns == 0 ? c->now_ns : c->broke_ns;
-    if (c->now_ns - c->broke_ns < wait_ns) {
+    c->grants.broke_ns = c->grants.broke_ns == 0 ? c->now_ns : c->grants.broke_ns;
+    if (c->now_ns - c->grants.broke_ns < wait_ns) {
         return VQ_OK;
     }
     char text[VQ_COORD_TEXT_BYTES_MAX];

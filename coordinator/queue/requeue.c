@@ -11,7 +11,7 @@
 static bool wanted(const struct vq_coord *c, uint64_t task, uint32_t failures, uint32_t judge)
 {
     bool his = judge == UINT32_MAX || vq_coord_shard_of(c, task) % c->params.grid.judges == judge;
-    return his && (vq_outcome_failure_bit((enum vq_outcome)c->outcome[task]) & failures) != 0;
+    return his && (vq_outcome_failure_bit((enum vq_outcome)c->tasks.outcome[task]) & failures) != 0;
 }
 
 enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
@@ -19,7 +19,7 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
 {
     vq_coord_enter(c, now_ns);
     *ret_tasks = 0;
-    if (c->done || c->stopping) {
+    if (c->end.done || c->stop.begun) {
         return VQ_OK;
     }
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
@@ -27,9 +27,9 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
         *ret_tasks += wanted(c, task, failures, UINT32_MAX);
     }
     if (*ret_tasks > 0) {
-        c->requeue |= failures;
-        c->requeue_judge = UINT32_MAX;
-        c->requeue_at = 0;
+        c->requeue.failures |= failures;
+        c->requeue.judge = UINT32_MAX;
+        c->requeue.at = 0;
         vq_coord_note(c, VQ_COORD_NOTE_INFO, "%llu failed tasks are asked again, by hand",
                       (unsigned long long)*ret_tasks);
     }
@@ -38,10 +38,10 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
 
 void vq_coord_requeue_judge(struct vq_coord *c, uint32_t judge, uint32_t failures)
 {
-    bool other = c->requeue != 0 && c->requeue_judge != judge;
-    c->requeue |= failures;
-    c->requeue_judge = other ? UINT32_MAX : judge;
-    c->requeue_at = 0;
+    bool other = c->requeue.failures != 0 && c->requeue.judge != judge;
+    c->requeue.failures |= failures;
+    c->requeue.judge = other ? UINT32_MAX : judge;
+    c->requeue.at = 0;
 }
 
 /* Another chain asks it, and opens it with its own. */
@@ -53,24 +53,26 @@ static bool is_twin(const struct vq_coord *c, uint64_t task)
 enum vq_status vq_coord_requeue_gather(struct vq_coord *c)
 {
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
-    c->requeue = c->stopping ? 0 : c->requeue;
-    for (; c->requeue != 0 && c->requeue_at < tasks; c->requeue_at++) {
-        if (wanted(c, c->requeue_at, c->requeue, c->requeue_judge) && !is_twin(c, c->requeue_at)) {
+    c->requeue.failures = c->stop.begun ? 0 : c->requeue.failures;
+    for (; c->requeue.failures != 0 && c->requeue.at < tasks; c->requeue.at++) {
+        if (wanted(c, c->requeue.at, c->requeue.failures, c->requeue.judge) &&
+            !is_twin(c, c->requeue.at)) {
             bool full;
-            VQ_TRY(vq_coord_gather_reopened(c, c->requeue_at, &full));
+            VQ_TRY(vq_coord_gather_reopened(&c->batches, c->requeue.at, &full));
             if (full) {
                 return VQ_OK;
             }
         }
     }
-    c->requeue = 0;
+    c->requeue.failures = 0;
     return VQ_OK;
 }
 
 /* Its holder may not have heard yet that it failed: as if somebody had listed a call of it now. */
 static enum vq_status hold_for_a_term(struct vq_coord *c, uint64_t task)
 {
-    bool since = c->failed_out_ns != 0 && c->now_ns - c->failed_out_ns < c->params.term_ns;
+    bool since =
+        c->requeue.failed_out_ns != 0 && c->now_ns - c->requeue.failed_out_ns < c->params.term_ns;
     bool room = c->shards.count < VQ_COORD_SHARDS_MAX / 2;
     return since && room ? vq_coord_call_hold(c, NULL, task) : VQ_OK;
 }
@@ -80,9 +82,9 @@ static void unblock(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t t
 {
     uint64_t end = (vq_coord_shard_of(c, task) + 1) * c->shard_tasks;
     for (uint64_t next = task + 2; c->params.chains && next < end; next += 2) {
-        if (c->outcome[next] == VQ_OUTCOME_BLOCKED) {
-            c->moves[VQ_TASK_BLOCKED][VQ_TASK_ON_REQUEUE]++;
-            c->outcome[next] = VQ_OUTCOME_NONE;
+        if (c->tasks.outcome[next] == VQ_OUTCOME_BLOCKED) {
+            c->tasks.moves[VQ_TASK_BLOCKED][VQ_TASK_ON_REQUEUE]++;
+            c->tasks.outcome[next] = VQ_OUTCOME_NONE;
             vq_coord_tally_move(c, next, VQ_OUTCOME_BLOCKED, VQ_OUTCOME_NONE);
             if (shard != NULL) {
                 shard->open++;
@@ -94,25 +96,25 @@ static void unblock(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t t
 /* false: it is not failed (any more). */
 static bool open_again(struct vq_coord *c, uint64_t task)
 {
-    enum vq_outcome before = (enum vq_outcome)c->outcome[task];
+    enum vq_outcome before = (enum vq_outcome)c->tasks.outcome[task];
     uint64_t no = vq_coord_shard_of(c, task);
     struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
     bool live = shard != NULL && shard->slots[task % c->shard_tasks].state != SLOT_FREE;
     enum vq_task_states state = live ? VQ_TASK_LEASED : vq_task_state_of(before);
     enum vq_task_states next;
     enum vq_task_rule rule = vq_task_next(state, VQ_TASK_ON_REQUEUE, &next, NULL);
-    c->moves[state][VQ_TASK_ON_REQUEUE]++;
+    c->tasks.moves[state][VQ_TASK_ON_REQUEUE]++;
     if (rule != VQ_TASK_MOVES) {
         return false;
     }
     VQ_ASSERT(next == VQ_TASK_OPEN);
     struct vq_coord_lane *lane = &c->lanes[no % c->params.grid.judges];
     unblock(c, shard, task);
-    c->outcome[task] = VQ_OUTCOME_NONE;
+    c->tasks.outcome[task] = VQ_OUTCOME_NONE;
     vq_coord_tally_move(c, task, before, VQ_OUTCOME_NONE);
-    c->scouted -= lane->cursor; /* what was settled and let go is met again */
+    c->scout.passed -= lane->cursor; /* what was settled and let go is met again */
     lane->cursor = 0;
-    c->linger_until_ns = 0;
+    c->end.linger_until_ns = 0;
     if (shard != NULL) {
         shard->open++;
         shard->slots[task % c->shard_tasks].attempts = (struct vq_attempts){{0}};

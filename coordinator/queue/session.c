@@ -13,22 +13,25 @@
 
 #include <stdio.h>
 
-struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer)
+struct vq_coord_session *vq_coord_session_find(const struct vq_coord_sessions *sessions,
+                                               uint64_t peer)
 {
-    struct vq_index_node *node = vq_index_find(&c->peers, vq_index_mix(peer));
+    struct vq_index_node *node = vq_index_find(&sessions->by_peer, vq_index_mix(peer));
     return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_coord_session, by_peer);
 }
 
-struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id)
+struct vq_coord_session *vq_coord_session_get(const struct vq_coord_sessions *sessions,
+                                              uint64_t peer, uint64_t id)
 {
-    struct vq_coord_session *s = vq_coord_session_find(c, peer);
+    struct vq_coord_session *s = vq_coord_session_find(sessions, peer);
     return s != NULL && s->id == id ? s : NULL;
 }
 
 /* By worker process; NULL: none. */
-static struct vq_coord_session *session_of(const struct vq_coord *c, const struct vq_id *worker)
+static struct vq_coord_session *session_of(const struct vq_coord_sessions *sessions,
+                                           const struct vq_id *worker)
 {
-    struct vq_index_node *node = vq_index_find(&c->workers, vq_id_hash(worker));
+    struct vq_index_node *node = vq_index_find(&sessions->by_worker, vq_id_hash(worker));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_coord_session *s = VQ_CONTAINER_OF(node, struct vq_coord_session, by_worker);
         if (vq_id_eq(&s->worker, worker)) {
@@ -198,20 +201,21 @@ static struct vq_coord_session *session_alloc(struct vq_coord *c, const struct v
 
 static enum vq_status session_link(struct vq_coord *c, struct vq_coord_session *s)
 {
-    VQ_TRY(vq_grow((void **)&c->sessions, &c->sessions_cap, c->sessions_count + 1,
-                   sizeof(*c->sessions), VQ_COORD_SESSIONS_MAX));
-    VQ_TRY(vq_index_add(&c->peers, &s->by_peer, vq_index_mix(s->peer)));
-    enum vq_status status = vq_index_add(&c->workers, &s->by_worker, vq_id_hash(&s->worker));
+    VQ_TRY(vq_grow((void **)&c->sessions.all, &c->sessions.cap, c->sessions.count + 1,
+                   sizeof(*c->sessions.all), VQ_COORD_SESSIONS_MAX));
+    VQ_TRY(vq_index_add(&c->sessions.by_peer, &s->by_peer, vq_index_mix(s->peer)));
+    enum vq_status status =
+        vq_index_add(&c->sessions.by_worker, &s->by_worker, vq_id_hash(&s->worker));
     if (status != VQ_OK) {
-        vq_index_remove(&c->peers, &s->by_peer);
+        vq_index_remove(&c->sessions.by_peer, &s->by_peer);
         return status;
     }
-    s->index = (uint32_t)c->sessions_count;
-    c->sessions[c->sessions_count++] = s;
-    s->id = ++c->session_n;
-    s->fence_from = c->fence_n;
+    s->index = (uint32_t)c->sessions.count;
+    c->sessions.all[c->sessions.count++] = s;
+    s->id = ++c->sessions.n;
+    s->fence_from = c->leases.fence_n;
     s->heard_ns = c->now_ns;
-    vq_list_push(&c->heard, &s->order);
+    vq_list_push(&c->sessions.heard, &s->order);
     return VQ_OK;
 }
 
@@ -226,10 +230,10 @@ static void session_unlink(struct vq_coord *c, struct vq_coord_session *s)
         vq_coord_call_give(VQ_CONTAINER_OF(link, struct vq_coord_call, mine), NULL);
     }
     vq_unlink(&s->order);
-    vq_index_remove(&c->peers, &s->by_peer);
-    vq_index_remove(&c->workers, &s->by_worker);
-    c->sessions[s->index] = c->sessions[--c->sessions_count];
-    c->sessions[s->index]->index = s->index;
+    vq_index_remove(&c->sessions.by_peer, &s->by_peer);
+    vq_index_remove(&c->sessions.by_worker, &s->by_worker);
+    c->sessions.all[s->index] = c->sessions.all[--c->sessions.count];
+    c->sessions.all[s->index]->index = s->index;
     vq_coord_session_free(s, c->params.grid.judges);
 }
 
@@ -238,12 +242,12 @@ static enum vq_status welcome(struct vq_coord *c, struct vq_coord_session *s,
 {
     struct vq_coord_entry entry = {.kind = ENTRY_WELCOME, .peer = s->peer, .session = s->id};
     s->hello_stamp_ns = s->stamp_ns = hello->stamp_ns;
-    VQ_TRY(vq_coord_say(c, entry));
+    VQ_TRY(vq_coord_say(&c->actions, entry));
     if (!vq_hash_eq(&hello->spec, &c->params.spec)) {
         entry.kind = ENTRY_SPEC;
-        VQ_TRY(vq_coord_say(c, entry));
+        VQ_TRY(vq_coord_say(&c->actions, entry));
     }
-    return c->stopping ? vq_coord_drain_say(c, s) : VQ_OK;
+    return c->stop.begun ? vq_coord_drain_say(&c->actions, s) : VQ_OK;
 }
 
 static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_coord_session *old,
@@ -263,8 +267,9 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
         uint64_t old_id = old->id;
         session_unlink(c, old);
         if (status == VQ_OK && old_peer != peer) {
-            status = vq_coord_say(c, (struct vq_coord_entry){
-                                         .kind = ENTRY_CLOSE, .peer = old_peer, .session = old_id});
+            status = vq_coord_say(
+                &c->actions,
+                (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = old_peer, .session = old_id});
         }
     }
     if (status == VQ_OK) {
@@ -288,19 +293,20 @@ enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer, const struct vq
 {
     static const struct vq_id any_run;
     if (!vq_id_eq(&hello->run, &any_run) && !vq_id_eq(&hello->run, &c->params.run)) {
-        return vq_coord_bye(c, peer, 0, VQ_BYE_OTHER_RUN, "this coordinator owns another run");
+        return vq_coord_bye(&c->actions, peer, 0, VQ_BYE_OTHER_RUN,
+                            "this coordinator owns another run");
     }
-    struct vq_coord_session *here = vq_coord_session_find(c, peer);
+    struct vq_coord_session *here = vq_coord_session_find(&c->sessions, peer);
     if (here != NULL && !vq_id_eq(&here->worker, &hello->worker)) {
         return vq_coord_broke(c, here, "HELLO of a second worker on one connection");
     }
-    struct vq_coord_session *old = session_of(c, &hello->worker);
+    struct vq_coord_session *old = session_of(&c->sessions, &hello->worker);
     if (old != NULL && old == here && old->hello_stamp_ns == hello->stamp_ns && !old->deaf) {
         vq_coord_heard(c, old);
         return welcome(c, old, hello); /* the same HELLO came twice */
     }
-    if (old == NULL && c->sessions_count >= VQ_COORD_SESSIONS_MAX) {
-        return vq_coord_bye(c, peer, 0, VQ_BYE_PROTOCOL, "too many workers");
+    if (old == NULL && c->sessions.count >= VQ_COORD_SESSIONS_MAX) {
+        return vq_coord_bye(&c->actions, peer, 0, VQ_BYE_PROTOCOL, "too many workers");
     }
     return session_open(c, peer, old, hello);
 }
@@ -308,7 +314,7 @@ enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer, const struct vq
 void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s)
 {
     s->heard_ns = c->now_ns;
-    vq_list_push(&c->heard, &s->order);
+    vq_list_push(&c->sessions.heard, &s->order);
     vq_authority_heard(c->params.authority, &s->worker, c->now_ns);
     if (s->stale) {
         s->stale = false;
@@ -316,10 +322,10 @@ void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s)
     }
 }
 
-enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s)
+enum vq_status vq_coord_drain_say(struct vq_coord_actions *actions, struct vq_coord_session *s)
 {
     return vq_coord_say(
-        c, (struct vq_coord_entry){.kind = ENTRY_DRAIN, .peer = s->peer, .session = s->id});
+        actions, (struct vq_coord_entry){.kind = ENTRY_DRAIN, .peer = s->peer, .session = s->id});
 }
 
 /* ---- end ---- */
@@ -334,8 +340,8 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
         }
         vq_coord_lease_end(c, shard);
     }
-    VQ_TRY(vq_coord_say(
-        c, (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
+    VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){
+                                         .kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
     session_unlink(c, s);
     return VQ_OK;
 }
@@ -408,9 +414,10 @@ static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t 
                                    const struct vq_result *r)
 {
     struct vq_coord_lane *lane = &c->lanes[judge];
-    VQ_TRY(vq_grow((void **)&c->parked, &c->parked_cap, c->parked_count + 1, sizeof(*c->parked),
-                   VQ_WIRE_PARKED_MAX));
-    c->parked[c->parked_count++] = (struct vq_parked){.judge = judge, .pool = lane->pools[i]};
+    VQ_TRY(vq_grow((void **)&c->grants.parked, &c->grants.parked_cap, c->grants.parked_count + 1,
+                   sizeof(*c->grants.parked), VQ_WIRE_PARKED_MAX));
+    c->grants.parked[c->grants.parked_count++] =
+        (struct vq_parked){.judge = judge, .pool = lane->pools[i]};
     brake_text(lane, i, pool);
     vq_coord_note(c, VQ_COORD_NOTE_WARN, "%s The pool is parked for this judge", lane->closed_text);
     lane->braked = true;
@@ -421,8 +428,8 @@ static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t 
     if (failure != 0) {
         vq_coord_requeue_judge(c, judge, failure);
     }
-    for (size_t n = 0; n < c->sessions_count; n++) {
-        VQ_TRY(vq_coord_grant_say(c, c->sessions[n]));
+    for (size_t n = 0; n < c->sessions.count; n++) {
+        VQ_TRY(vq_coord_grant_say(&c->actions, c->sessions.all[n]));
     }
     return VQ_OK;
 }
@@ -434,7 +441,7 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
     bool useful = c->params.any_answer_is_useful && r->end == VQ_END_ANSWER;
     enum vq_outcome outcome = (enum vq_outcome)r->outcome;
     if (vq_coord_wants_repair(c, r)) { /* the store may have had its repair */
-        outcome = (enum vq_outcome)c->outcome[r->task];
+        outcome = (enum vq_outcome)c->tasks.outcome[r->task];
     }
     struct vq_brake_call call = {.end = (enum vq_call_end)r->end,
                                  .outcome = useful ? VQ_OUTCOME_TEXT : outcome,
@@ -453,8 +460,9 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
         }
         bool full = false; /* no room: it stays failed */
         bool failed = r->final && vq_outcome_is_failed(call.outcome);
-        return failed && vq_brake_alike(brake, &call) ? vq_coord_gather_reopened(c, r->task, &full)
-                                                      : VQ_OK;
+        return failed && vq_brake_alike(brake, &call)
+                   ? vq_coord_gather_reopened(&c->batches, r->task, &full)
+                   : VQ_OK;
     }
     return VQ_OK;
 }
@@ -486,9 +494,9 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c)
             stop = stop == NULL || goes_on(stop) ? lane : stop;
         }
     }
-    bool nothing_else = closed_open == c->open && c->leases == 0 && vq_coord_gather_empty(c) &&
-                        c->in_flight == NULL;
-    if (stop == NULL || c->requeue != 0 || (goes_on(stop) && !nothing_else)) {
+    bool nothing_else = closed_open == c->tasks.open && c->leases.count == 0 &&
+                        vq_coord_gather_empty(&c->batches) && c->batches.in_flight == NULL;
+    if (stop == NULL || c->requeue.failures != 0 || (goes_on(stop) && !nothing_else)) {
         return VQ_OK;
     }
     char text[VQ_COORD_TEXT_BYTES_MAX];

@@ -58,7 +58,7 @@ enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
     shard->sample = (uint32_t)(no / c->params.grid.judges);
     shard->judge = (uint32_t)(no % c->params.grid.judges);
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
-        shard->open += c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
+        shard->open += c->tasks.outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
     }
     *ret_shard = shard;
     return VQ_OK;
@@ -97,7 +97,7 @@ bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *s
 {
     const struct vq_coord_slot *slot = &shard->slots[i];
     return slot->state == SLOT_FREE && slot->reserved == 0 && !slot->failing && !slot->wait &&
-           c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
+           c->tasks.outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
 }
 
 uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i)
@@ -115,22 +115,23 @@ static void priors_clear(const struct vq_coord *c, struct vq_coord_shard *shard)
 
 static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_LOOKUP, .a = shard->no}));
+    VQ_TRY(
+        vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_LOOKUP, .a = shard->no}));
     vq_coord_shard_unready(c, shard);
     priors_clear(c, shard);
     shard->state = SHARD_LOOKUP;
     shard->dirty = shard->outdated = false;
-    shard->looked_alike = c->alike_ended;
+    shard->looked_alike = c->repairs.ended;
     c->lanes[shard->judge].lookups++;
-    c->lookups++;
+    c->scout.lookups++;
     return VQ_OK;
 }
 
 static bool scout_rests(const struct vq_coord *c)
 {
-    return c->lookups >= VQ_COORD_LOOKUPS_MAX || c->stopping || c->paused ||
-           c->gather->settled_count >= VQ_COORD_BATCH_SETTLED_MAX ||
-           c->gather->failures_count >= VQ_COORD_BATCH_SETTLED_MAX;
+    return c->scout.lookups >= VQ_COORD_LOOKUPS_MAX || c->stop.begun || c->batches.paused ||
+           c->batches.gather->settled_count >= VQ_COORD_BATCH_SETTLED_MAX ||
+           c->batches.gather->failures_count >= VQ_COORD_BATCH_SETTLED_MAX;
 }
 
 /* The lane whose cursor is furthest behind, of those that want more ready shards; NULL: none
@@ -165,8 +166,8 @@ void vq_coord_scout_init(struct vq_coord *c)
 {
     uint32_t samples = c->params.grid.samples;
     uint64_t no = c->params.scout_no;
-    c->scout_first = 0;
-    c->scout_step = 1;
+    c->scout.first = 0;
+    c->scout.step = 1;
     if (no == 0) {
         return;
     }
@@ -177,8 +178,8 @@ void vq_coord_scout_init(struct vq_coord *c)
     uint64_t at = (uint64_t)(uint32_t)((no - 1) / 2 * GOLDEN) * samples >> 32;
     bool back = no % 2 != 0;
     at = back ? at + samples - 1 : at;
-    c->scout_first = (uint32_t)(at % samples * step % samples);
-    c->scout_step = back ? samples - step % samples : step;
+    c->scout.first = (uint32_t)(at % samples * step % samples);
+    c->scout.step = back ? samples - step % samples : step;
 }
 
 enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
@@ -187,12 +188,12 @@ enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *s
     const struct vq_coord_lane *lane = &c->lanes[shard->judge];
     bool repairs = !c->params.chains && shard->priors.bytes > 0;
     *ret_fresh = c->now_ns - shard->looked_ns <= VQ_COORD_LOOKED_NS_MAX &&
-                 !(repairs && shard->looked_alike != c->alike_ended);
+                 !(repairs && shard->looked_alike != c->repairs.ended);
     *ret_wait = false;
     if (*ret_fresh) {
         return VQ_OK;
     }
-    *ret_wait = c->lookups >= VQ_COORD_LOOKUPS_MAX ||
+    *ret_wait = c->scout.lookups >= VQ_COORD_LOOKUPS_MAX ||
                 (uint64_t)lane->lookups * vq_coord_shard_credit(c) >= room;
     return *ret_wait ? VQ_OK : look_up(c, shard);
 }
@@ -209,7 +210,7 @@ static bool is_over(const struct vq_coord *c, uint64_t no)
         return false;
     }
     for (uint64_t task = no * c->shard_tasks; task < (no + 1) * c->shard_tasks; task++) {
-        if (c->outcome[task] == VQ_OUTCOME_NONE) {
+        if (c->tasks.outcome[task] == VQ_OUTCOME_NONE) {
             return false;
         }
     }
@@ -224,10 +225,10 @@ static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
     uint64_t turn = lane->cursor;
     uint64_t no;
     if (!vq_coord_shared_turn_due(c, lane, &no)) {
-        uint64_t sample = (c->scout_first + turn * c->scout_step) % c->params.grid.samples;
+        uint64_t sample = (c->scout.first + turn * c->scout.step) % c->params.grid.samples;
         no = sample * c->params.grid.judges + (uint64_t)(lane - c->lanes);
         lane->cursor++;
-        c->scouted++;
+        c->scout.passed++;
     }
     if (vq_coord_shared_turn_waits(c, no) || is_over(c, no)) {
         return VQ_OK;
@@ -268,19 +269,19 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         uint64_t task = vq_coord_task_at(c, shard, i);
         enum vq_outcome outcome = known[i].outcome;
-        bool is_new = c->outcome[task] == VQ_OUTCOME_NONE;
+        bool is_new = c->tasks.outcome[task] == VQ_OUTCOME_NONE;
         bool overruled = outcome == VQ_OUTCOME_NOT_NEEDED && /* by another run's first order */
-                         vq_outcome_is_answered((enum vq_outcome)c->outcome[task]);
+                         vq_outcome_is_answered((enum vq_outcome)c->tasks.outcome[task]);
         if (outcome == VQ_OUTCOME_NONE || (!is_new && !overruled)) {
             continue;
         }
-        VQ_TRY(vq_coord_gather_settled(c, task, outcome));
+        VQ_TRY(vq_coord_gather_settled(&c->batches, task, outcome));
         VQ_TRY(vq_coord_settle(c, shard, task, outcome));
         if (is_new) {
             vq_coord_tally_stored(c);
         }
         bool stored = is_new && outcome != VQ_OUTCOME_NOT_NEEDED;
-        c->counts.from_store += stored;
+        c->tasks.counts.from_store += stored;
         lane->counts.from_store += stored;
         lane->answered |= vq_outcome_is_answered(outcome);
     }
@@ -309,7 +310,7 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_shard *shard, 
         text.at == NULL ? "" : text.at, vq_outcome_name(outcome));
     vq_buf_free(&text);
     slot->failing = true;
-    return vq_coord_gather_failure(c, task, slot->repeat, outcome);
+    return vq_coord_gather_failure(&c->batches, task, slot->repeat, outcome);
 }
 
 static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard,
@@ -352,7 +353,7 @@ bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *
 {
     *ret_first = c->shard_tasks;
     for (uint32_t i = 0; i < c->shard_tasks; i += 2) {
-        bool open = c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
+        bool open = c->tasks.outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
         if (open && !vq_coord_slot_free(c, shard, i)) {
             return false;
         }
@@ -397,7 +398,7 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
                           "the dialogue of sample %u with %s has more than %u bytes: it ends",
                           shard->sample, c->lanes[shard->judge].name, VQ_CHAIN_BYTES_MAX);
             shard->slots[first].failing = true;
-            return vq_coord_gather_failure(c, vq_coord_task_at(c, shard, first),
+            return vq_coord_gather_failure(&c->batches, vq_coord_task_at(c, shard, first),
                                            shard->slots[first].repeat, VQ_OUTCOME_TOO_LONG);
         }
         slot->prior_at = (uint32_t)shard->priors.bytes;
@@ -432,7 +433,7 @@ enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struc
     }
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
     lane->lookups--;
-    c->lookups--;
+    c->scout.lookups--;
     if (!shard->outdated) {
         VQ_TRY(take_settled(c, shard, known));
     }

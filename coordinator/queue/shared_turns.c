@@ -21,22 +21,22 @@ enum vq_status vq_coord_shared_turns_create(struct vq_coord *c, const struct vq_
     if (alike == NULL) {
         return VQ_OK;
     }
-    c->twins = vq_alloc((size_t)shards, sizeof(*c->twins));
-    if (c->twins == NULL) {
+    c->shared_turns = vq_alloc((size_t)shards, sizeof(*c->shared_turns));
+    if (c->shared_turns == NULL) {
         return VQ_NOMEM;
     }
     for (uint64_t no = 0; no < shards; no++) {
         uint32_t turns = alike[no].turns;
         turns = turns < c->params.grid.vibes ? turns : c->params.grid.vibes;
-        c->twins[no] = (struct vq_coord_shared_turn){
+        c->shared_turns[no] = (struct vq_coord_shared_turn){
             .of = alike[no].of, .turns = turns, .first = NONE, .next = NONE, .due = NONE};
     }
     for (uint64_t no = 0; no < shards; no++) {
-        struct vq_coord_shared_turn *twin = &c->twins[no];
+        struct vq_coord_shared_turn *twin = &c->shared_turns[no];
         if (twin->turns > 0) {
             VQ_ASSERT(twin->of < no);
-            twin->next = c->twins[twin->of].first;
-            c->twins[twin->of].first = (uint32_t)no;
+            twin->next = c->shared_turns[twin->of].first;
+            c->shared_turns[twin->of].first = (uint32_t)no;
         }
     }
     return VQ_OK;
@@ -44,7 +44,7 @@ enum vq_status vq_coord_shared_turns_create(struct vq_coord *c, const struct vq_
 
 uint32_t vq_coord_shared_turn_list(const struct vq_coord *c, uint64_t no)
 {
-    return c->twins == NULL ? 0 : c->twins[no].turns;
+    return c->shared_turns == NULL ? 0 : c->shared_turns[no].turns;
 }
 
 bool vq_coord_shared_turn_waits(const struct vq_coord *c, uint64_t no)
@@ -52,8 +52,9 @@ bool vq_coord_shared_turn_waits(const struct vq_coord *c, uint64_t no)
     if (vq_coord_shared_turn_list(c, no) == 0) {
         return false;
     }
-    uint64_t last = c->twins[no].of * (uint64_t)c->shard_tasks + 2 * (c->twins[no].turns - 1);
-    return c->outcome[last] == VQ_OUTCOME_NONE;
+    uint64_t last =
+        c->shared_turns[no].of * (uint64_t)c->shard_tasks + 2 * (c->shared_turns[no].turns - 1);
+    return c->tasks.outcome[last] == VQ_OUTCOME_NONE;
 }
 
 /* It is to be looked at: at once if it is in memory, else when the scout has room. */
@@ -65,27 +66,27 @@ static void make_due(struct vq_coord *c, uint64_t no)
         vq_coord_shard_stir(c, shard);
         return;
     }
-    if (c->twins[no].due != NONE) {
+    if (c->shared_turns[no].due != NONE) {
         return;
     }
-    c->twins[no].due = LAST;
+    c->shared_turns[no].due = LAST;
     if (lane->due_first == LAST) {
         lane->due_first = (uint32_t)no;
     } else {
-        c->twins[lane->due_last].due = (uint32_t)no;
+        c->shared_turns[lane->due_last].due = (uint32_t)no;
     }
     lane->due_last = (uint32_t)no;
 }
 
 void vq_coord_shared_turns_settled(struct vq_coord *c, uint64_t task)
 {
-    if (c->twins == NULL) {
+    if (c->shared_turns == NULL) {
         return;
     }
     uint32_t turn = (uint32_t)(task % c->shard_tasks / 2);
-    uint32_t no = c->twins[vq_coord_shard_of(c, task)].first;
-    for (; no != NONE; no = c->twins[no].next) {
-        if (c->twins[no].turns == turn + 1) {
+    uint32_t no = c->shared_turns[vq_coord_shard_of(c, task)].first;
+    for (; no != NONE; no = c->shared_turns[no].next) {
+        if (c->shared_turns[no].turns == turn + 1) {
             make_due(c, no);
         }
     }
@@ -97,7 +98,7 @@ bool vq_coord_shared_turn_due(struct vq_coord *c, struct vq_coord_lane *lane, ui
         return false;
     }
     *ret_no = lane->due_first;
-    struct vq_coord_shared_turn *twin = &c->twins[lane->due_first];
+    struct vq_coord_shared_turn *twin = &c->shared_turns[lane->due_first];
     lane->due_first = twin->due;
     twin->due = NONE;
     return true;
@@ -113,13 +114,13 @@ bool vq_coord_shared_turns_due(const struct vq_coord_lane *lane)
 uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t no, uint32_t turn,
                                    uint64_t at)
 {
-    if (c->twins == NULL) {
+    if (c->shared_turns == NULL) {
         return VQ_TASK_NONE;
     }
-    uint32_t next = c->twins[at].first;
+    uint32_t next = c->shared_turns[at].first;
     for (;;) {
-        while (next != NONE && c->twins[next].turns <= turn) {
-            next = c->twins[next].next;
+        while (next != NONE && c->shared_turns[next].turns <= turn) {
+            next = c->shared_turns[next].next;
         }
         if (next != NONE) {
             return next;
@@ -127,7 +128,7 @@ uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t no, uint32
         if (at == no) {
             return VQ_TASK_NONE;
         }
-        next = c->twins[at].next;
-        at = c->twins[at].of;
+        next = c->shared_turns[at].next;
+        at = c->shared_turns[at].of;
     }
 }

@@ -9,7 +9,7 @@
 /* The cell of this second; cells of seconds that nothing happened in are emptied on the way. */
 static size_t rate_cell(struct vq_coord *c)
 {
-    struct vq_coord_rate *rate = &c->rate;
+    struct vq_coord_rate *rate = &c->tasks.rate;
     int64_t second = c->now_ns / VQ_NS_PER_S;
     int64_t steps = second - rate->second;
     for (int64_t i = 1; i <= steps && i <= (int64_t)RATE_CELLS; i++) {
@@ -32,30 +32,30 @@ void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from
                          enum vq_outcome to)
 {
     struct vq_coord_lane *lane = &c->lanes[vq_coord_shard_of(c, task) % c->params.grid.judges];
-    counts_move(&c->counts, from, to);
+    counts_move(&c->tasks.counts, from, to);
     counts_move(&lane->counts, from, to);
     if (from == VQ_OUTCOME_NONE) {
-        c->open--;
+        c->tasks.open--;
         lane->open--;
     }
     if (to == VQ_OUTCOME_NONE) {
-        c->open++;
+        c->tasks.open++;
         lane->open++;
         return;
     }
-    c->rate.settled[rate_cell(c)]++;
+    c->tasks.rate.settled[rate_cell(c)]++;
 }
 
 void vq_coord_tally_stored(struct vq_coord *c)
 {
-    uint32_t *settled = &c->rate.settled[rate_cell(c)];
+    uint32_t *settled = &c->tasks.rate.settled[rate_cell(c)];
     *settled -= *settled > 0 ? 1 : 0;
 }
 
 void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
 {
-    c->counts.calls++;
-    c->counts.ends[result->end]++;
+    c->tasks.counts.calls++;
+    c->tasks.counts.ends[result->end]++;
     if (vq_coord_result_here(c, result)) {
         struct vq_coord_lane *lane =
             &c->lanes[vq_coord_shard_of(c, result->task) % c->params.grid.judges];
@@ -70,14 +70,15 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
     } else {
         c->tally.elsewhere++;
     }
-    c->cost_most_nano =
-        result->cost_nano > c->cost_most_nano ? result->cost_nano : c->cost_most_nano;
-    c->reserved_most =
-        result->tokens_reserved > c->reserved_most ? result->tokens_reserved : c->reserved_most;
+    c->grants.cost_most_nano =
+        result->cost_nano > c->grants.cost_most_nano ? result->cost_nano : c->grants.cost_most_nano;
+    c->grants.reserved_most = result->tokens_reserved > c->grants.reserved_most
+                                  ? result->tokens_reserved
+                                  : c->grants.reserved_most;
     vq_sum_to(&c->tally.tokens_in, result->tokens_in);
     vq_sum_to(&c->tally.tokens_out, result->tokens_out);
-    c->rate.calls[rate_cell(c)]++;
-    c->rate.first_ns = c->rate.first_ns == 0 ? c->now_ns : c->rate.first_ns;
+    c->tasks.rate.calls[rate_cell(c)]++;
+    c->tasks.rate.first_ns = c->tasks.rate.first_ns == 0 ? c->now_ns : c->tasks.rate.first_ns;
 }
 
 /* Leased tasks are open ones that somebody holds: the outcome byte does not know. */
@@ -95,12 +96,12 @@ static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord
     int64_t second = now_ns / VQ_NS_PER_S;
     for (int64_t i = 0; i <= (int64_t)VQ_COORD_RATE_SECONDS; i++) {
         int64_t at = second - i;
-        if (at >= 0 && at <= c->rate.second) {
-            calls += c->rate.calls[at % (int64_t)RATE_CELLS];
-            settled += c->rate.settled[at % (int64_t)RATE_CELLS];
+        if (at >= 0 && at <= c->tasks.rate.second) {
+            calls += c->tasks.rate.calls[at % (int64_t)RATE_CELLS];
+            settled += c->tasks.rate.settled[at % (int64_t)RATE_CELLS];
         }
     }
-    int64_t from_ns = c->rate.first_ns != 0 ? c->rate.first_ns : c->started_ns;
+    int64_t from_ns = c->tasks.rate.first_ns != 0 ? c->tasks.rate.first_ns : c->started_ns;
     double window = (double)(now_ns - from_ns) / (double)VQ_NS_PER_S;
     double most = VQ_COORD_RATE_SECONDS + (double)(now_ns % VQ_NS_PER_S) / (double)VQ_NS_PER_S;
     window = window > most ? most : window;
@@ -112,19 +113,19 @@ static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord
 
 static enum vq_coord_stage stage_of(const struct vq_coord *c, int64_t now_ns)
 {
-    if (c->done) {
+    if (c->end.done) {
         return VQ_COORD_DONE;
     }
-    if (c->stopping) {
+    if (c->stop.begun) {
         return VQ_COORD_DRAINING;
     }
-    if (c->paused) {
+    if (c->batches.paused) {
         return VQ_COORD_PAUSED;
     }
-    if (c->held_by_hand) {
+    if (c->waits.held_by_hand) {
         return VQ_COORD_HELD;
     }
-    return now_ns < vq_coord_waits_until(c) ? VQ_COORD_WAITING : VQ_COORD_RUNNING;
+    return now_ns < vq_coord_waits_until(&c->waits) ? VQ_COORD_WAITING : VQ_COORD_RUNNING;
 }
 
 void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
@@ -134,16 +135,16 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
     *s = c->tally;
     s->stage = stage_of(c, now_ns);
     s->tasks = vq_grid_tasks(&c->params.grid);
-    s->all = c->counts;
+    s->all = c->tasks.counts;
     s->epoch = c->params.epoch;
-    s->received = c->received_count;
-    s->scouted_shards = c->scouted;
-    s->known_shards = c->scouted > c->stored_shards ? c->scouted : c->stored_shards;
+    s->received = c->calls.received_count;
+    s->scouted_shards = c->scout.passed;
+    s->known_shards = c->scout.passed > c->stored.shards ? c->scout.passed : c->stored.shards;
     s->shards = vq_grid_shards(&c->params.grid);
-    s->calls_reserved = c->listed_count + c->received_count;
-    s->held_back = c->holds_count;
-    s->sessions = (uint32_t)c->sessions_count;
-    s->wait_until_ns = vq_coord_waits_until(c);
+    s->calls_reserved = c->calls.listed_count + c->calls.received_count;
+    s->held_back = c->calls.holds_count;
+    s->sessions = (uint32_t)c->sessions.count;
+    s->wait_until_ns = vq_coord_waits_until(&c->waits);
     uint64_t live = 0;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         s->ready_shards += c->lanes[j].ready_count;
@@ -177,10 +178,10 @@ void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_n
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                           struct vq_coord_worker_status *ret_worker)
 {
-    if (index >= c->sessions_count) {
+    if (index >= c->sessions.count) {
         return false;
     }
-    const struct vq_coord_session *s = c->sessions[index];
+    const struct vq_coord_session *s = c->sessions.all[index];
     uint64_t held = 0;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         held += s->offers[j].held;

@@ -17,25 +17,25 @@ static struct vq_span copy_to(char **at, struct vq_span text)
 enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer, const struct vq_msg_hello *hello)
 {
     size_t i = 0;
-    while (i < c->waiting_count && c->waiting[i].peer != peer) {
+    while (i < c->hellos.count && c->hellos.list[i].peer != peer) {
         i++;
     }
     if (i >= VQ_COORD_SESSIONS_MAX) {
         return VQ_OK; /* it says it again */
     }
-    VQ_TRY(vq_grow((void **)&c->waiting, &c->waiting_cap, i + 1, sizeof(*c->waiting),
+    VQ_TRY(vq_grow((void **)&c->hellos.list, &c->hellos.cap, i + 1, sizeof(*c->hellos.list),
                    VQ_COORD_SESSIONS_MAX));
     char *texts = vq_alloc(hello->name.bytes + hello->host.bytes + hello->software.bytes + 1, 1);
     if (texts == NULL) {
         return VQ_NOMEM;
     }
-    if (i < c->waiting_count) {
-        vq_free(c->waiting[i].texts);
+    if (i < c->hellos.count) {
+        vq_free(c->hellos.list[i].texts);
     } else {
-        c->waiting_count++;
+        c->hellos.count++;
     }
     vq_authority_heard(c->params.authority, &hello->worker, c->now_ns);
-    struct vq_coord_waiting *w = &c->waiting[i];
+    struct vq_coord_waiting *w = &c->hellos.list[i];
     *w = (struct vq_coord_waiting){.peer = peer, .hello = *hello, .texts = texts};
     w->hello.name = copy_to(&texts, hello->name);
     w->hello.host = copy_to(&texts, hello->host);
@@ -43,32 +43,33 @@ enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer, const struct vq_
     return VQ_OK;
 }
 
-void vq_coord_waiting_free(struct vq_coord *c)
+void vq_coord_waiting_free(struct vq_coord_hellos *hellos)
 {
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        vq_free(c->waiting[i].texts);
+    for (size_t i = 0; i < hellos->count; i++) {
+        vq_free(hellos->list[i].texts);
     }
-    vq_free(c->waiting);
-    c->waiting = NULL;
-    c->waiting_count = c->waiting_cap = 0;
+    vq_free(hellos->list);
+    hellos->list = NULL;
+    hellos->count = hellos->cap = 0;
 }
 
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
 {
     vq_coord_enter(from, now_ns); /* nobody was heard meanwhile: it waits longer, if it has to */
-    int64_t until_ns = vq_coord_waits_until(from);
-    to->wait_until_ns = until_ns > to->wait_until_ns ? until_ns : to->wait_until_ns;
-    to->held_by_hand = from->held_by_hand;
+    int64_t until_ns = vq_coord_waits_until(&from->waits);
+    to->waits.until_ns = until_ns > to->waits.until_ns ? until_ns : to->waits.until_ns;
+    to->waits.held_by_hand = from->waits.held_by_hand;
     /* The term that was waited may have passed while their HELLOs lay here. After a crash they may
      * have calls of this stage. */
-    to->unheard_until_ns = now_ns + (until_ns > 0 ? to->params.term_ns : to->params.heartbeat_ns);
+    to->waits.unheard_until_ns =
+        now_ns + (until_ns > 0 ? to->params.term_ns : to->params.heartbeat_ns);
     enum vq_status status = vq_coord_left_hand_over(from, to);
     status = status == VQ_OK ? vq_coord_known_hand_over(from, to) : status;
-    for (size_t i = 0; i < from->waiting_count && status == VQ_OK; i++) {
-        struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = from->waiting[i].hello};
-        status = vq_coord_message(to, from->waiting[i].peer, &msg, now_ns);
+    for (size_t i = 0; i < from->hellos.count && status == VQ_OK; i++) {
+        struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = from->hellos.list[i].hello};
+        status = vq_coord_message(to, from->hellos.list[i].peer, &msg, now_ns);
     }
-    vq_coord_waiting_free(from);
+    vq_coord_waiting_free(&from->hellos);
     return status;
 }
 
@@ -76,19 +77,19 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
  * this. */
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code, int64_t now_ns)
 {
-    VQ_ASSERT(c->finished && (code == VQ_BYE_DONE || code == VQ_BYE_STOPPED));
+    VQ_ASSERT(c->end.finished && (code == VQ_BYE_DONE || code == VQ_BYE_STOPPED));
     c->now_ns = now_ns > c->now_ns ? now_ns : c->now_ns;
     c->params.more = false;
-    c->finished = code == VQ_BYE_DONE; /* what later ones are told */
-    const char *text = c->finished ? "the run is finished" : "the run has stopped";
-    for (size_t i = 0; i < c->sessions_count; i++) {
-        VQ_TRY(vq_coord_bye(c, c->sessions[i]->peer, 0, code, text));
+    c->end.finished = code == VQ_BYE_DONE; /* what later ones are told */
+    const char *text = c->end.finished ? "the run is finished" : "the run has stopped";
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        VQ_TRY(vq_coord_bye(&c->actions, c->sessions.all[i]->peer, 0, code, text));
     }
-    for (size_t i = 0; i < c->waiting_count; i++) {
-        if (vq_coord_session_find(c, c->waiting[i].peer) == NULL) {
-            VQ_TRY(vq_coord_bye(c, c->waiting[i].peer, 0, code, text));
+    for (size_t i = 0; i < c->hellos.count; i++) {
+        if (vq_coord_session_find(&c->sessions, c->hellos.list[i].peer) == NULL) {
+            VQ_TRY(vq_coord_bye(&c->actions, c->hellos.list[i].peer, 0, code, text));
         }
     }
-    vq_coord_waiting_free(c);
+    vq_coord_waiting_free(&c->hellos);
     return VQ_OK;
 }

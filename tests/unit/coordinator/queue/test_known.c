@@ -76,7 +76,7 @@ static void an_answer_counts_in_all_later_stages(void **state)
     assert_true(pulled);
     next(r, name, 0, &pools[0]); /* still known, and once */
     assert_true(is_known(r));
-    assert_int_equal(r->c->known_count, 1);
+    assert_int_equal(r->c->known.count, 1);
 }
 
 /* A resume: the ledger has what an earlier process was answered. */
