@@ -40,6 +40,11 @@ const struct vq_opt vq_run_opts[] = {
     {"name", VQ_OPT_TEXT, AT(name), "ID", "the run's name"},
     {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
+    {"http", VQ_OPT_TEXT, AT(http), "ADDR:PORT", "status and control there; default a free port"},
+    {"http-token-file", VQ_OPT_TEXT, AT(http_token_file), "FILE",
+     "its token; default a random one"},
+    {"http-host", VQ_OPT_LIST, AT(http_hosts), "NAME",
+     "a host name by which it is reached (repeatable)"},
     {"yes", VQ_OPT_FLAG, AT(yes), NULL, "do not ask before sending"},
     {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "say what would be sent, try the start, and stop"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
@@ -53,6 +58,11 @@ const struct vq_opt vq_resume_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
+    {"http", VQ_OPT_TEXT, AT(http), "ADDR:PORT", "status and control there; default a free port"},
+    {"http-token-file", VQ_OPT_TEXT, AT(http_token_file), "FILE",
+     "its token; default a random one"},
+    {"http-host", VQ_OPT_LIST, AT(http_hosts), "NAME",
+     "a host name by which it is reached (repeatable)"},
     {"retry-failed", VQ_OPT_FLAG, AT(retry_failed), NULL,
      "ask again what failed or gave no verdict"},
     {"class", VQ_OPT_TEXT, AT(class), "CLASS",
@@ -118,6 +128,14 @@ int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, ch
         status = add_settings(ret_words, &err);
     }
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_usage(verb, "%s", err.text);
+}
+
+struct vq_run_http vq_run_words_http(const struct vq_run_words *words)
+{
+    return (struct vq_run_http){.listen = words->http,
+                                .token_file = words->http_token_file,
+                                .hosts = words->http_hosts.items,
+                                .hosts_count = words->http_hosts.count};
 }
 
 /* ---- a configuration from words alone ---- */

@@ -3,6 +3,7 @@
 #define VQ_CLI_RUN_WORDS_H
 
 #include "cli/verbs.h"
+#include "coordinator/run/run.h"
 
 #define VQ_OVERRIDE_BYTES 32
 
@@ -11,11 +12,16 @@ struct vq_run_words {
     struct vq_opt_list models;
     struct vq_opt_list judges;
     struct vq_opt_list criteria;
+    struct vq_opt_list http_hosts;
     const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen, *class;
+    const char *http, *http_token_file;
     struct vq_opt_count limit, workers;
     bool discover, yes, dry_run, json, quiet, retry_failed;
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
 };
+
+/* Of --http and its kind; borrowed from `words`. */
+struct vq_run_http vq_run_words_http(const struct vq_run_words *words);
 
 /* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after a
  * message. */

@@ -110,6 +110,7 @@ static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job
 {
     struct vq_run_options options = {.runs_dir = runs_dir,
                                      .listen = w->listen,
+                                     .http = vq_run_words_http(w),
                                      .workers = job->config->workers,
                                      .resumed = resumed,
                                      .retry_failed = w->retry_failed,

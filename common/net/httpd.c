@@ -1,7 +1,7 @@
 /* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out
- * is a timer, MHD_run does the rest. Invariants: bound to a loopback address only; a request
- * whose Host header names another host is refused, and so is one without the token where a token
- * is asked; handlers answer at once from the loop's thread. Owns connections and responses. */
+ * is a timer, MHD_run does the rest. Invariants: beyond the loopback nothing is answered without
+ * the token; a request whose Host header names another host is refused, and so is a POST of another
+ * site's page; handlers answer at once from the loop's thread. Owns connections and responses. */
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"
@@ -13,10 +13,13 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdio.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #define LOOK_MS 50
+/* A body over its limit is read to its end, so that its sender gets the answer; but not
+ * endlessly. */
+#define UPLOADED_BYTES_MAX (4 * VQ_HTTPD_REQUEST_BYTES_MAX)
+#define TOKEN_NEEDED       "a token is needed\n"
 
 struct seat {
     int fd;
@@ -46,6 +49,7 @@ struct vq_httpd {
 /* Of one request, from its first line to its end. */
 struct passage {
     struct vq_buf body;
+    size_t uploaded;
 };
 
 /* ---- what is let in ---- */
@@ -68,34 +72,21 @@ static enum vq_status compare_token(void *ctx, struct vq_span token)
     return VQ_OK;
 }
 
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
 static bool has_token(const struct vq_httpd *httpd, struct MHD_Connection *connection)
 {
     static const char prefix[] = "Bearer ";
-    const char *header =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (header == NULL || strncmp(header, prefix, strlen(prefix)) != 0 ||
-        header[strlen(prefix)] == '\0') {
+    const char *given = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (given == NULL || strncmp(given, prefix, strlen(prefix)) != 0 ||
+        given[strlen(prefix)] == '\0') {
         return false;
     }
-    struct token_check check = {.given = header + strlen(prefix)};
+    struct token_check check = {.given = given + strlen(prefix)};
     return vq_secret_expose(httpd->options.token, compare_token, &check) == VQ_OK && check.equal;
-}
-
-static bool host_is_local(struct MHD_Connection *connection)
-{
-    static const char *const local[] = {"127.0.0.1", "localhost", "[::1]"};
-    const char *host =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-    if (host == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < VQ_COUNT(local); i++) {
-        size_t n = strlen(local[i]);
-        if (strncasecmp(host, local[i], n) == 0 && (host[n] == '\0' || host[n] == ':')) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static bool path_matches(const char *route, const char *path)
@@ -171,11 +162,22 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
     bool get =
         strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     bool known = false;
-    if (!host_is_local(connection)) {
-        return refuse(connection, 403, "the Host header names another host\n");
+    const struct vq_httpd_options *options = &httpd->options;
+    const char *host = header(connection, MHD_HTTP_HEADER_HOST);
+    if (!vq_http_host_may(host, !options->listen.is_loopback, options->hosts,
+                          options->hosts_count)) {
+        return refuse(connection, 403,
+                      "the Host header names another host; --http-host NAME allows a name\n");
     }
-    for (uint32_t i = 0; i < httpd->options.routes_count; i++) {
-        const struct vq_httpd_route *route = &httpd->options.routes[i];
+    if (post && !vq_http_origin_may(header(connection, MHD_HTTP_HEADER_ORIGIN), host)) {
+        return refuse(connection, 403, "the request comes from a page of another site\n");
+    }
+    bool demanded = options->token != NULL && !options->listen.is_loopback;
+    if (demanded && !has_token(httpd, connection)) {
+        return refuse(connection, 401, TOKEN_NEEDED);
+    }
+    for (uint32_t i = 0; i < options->routes_count; i++) {
+        const struct vq_httpd_route *route = &options->routes[i];
         if (!path_matches(route->path, path)) {
             continue;
         }
@@ -183,8 +185,8 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
         if (!(route->method == VQ_HTTPD_POST ? post : get)) {
             continue;
         }
-        if (!route->open && httpd->options.token != NULL && !has_token(httpd, connection)) {
-            return refuse(connection, 401, "a token is needed\n");
+        if (!route->open && options->token != NULL && !has_token(httpd, connection)) {
+            return refuse(connection, 401, TOKEN_NEEDED);
         }
         struct vq_httpd_request request = {.method = route->method, .path = path, .body = body};
         return handle(httpd, connection, route, &request);
@@ -254,8 +256,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     }
     if (*upload_bytes > 0) {
         vq_buf_append(&p->body, upload, *upload_bytes);
+        p->uploaded += *upload_bytes;
         *upload_bytes = 0;
-        return MHD_YES;
+        return p->uploaded <= UPLOADED_BYTES_MAX ? MHD_YES : MHD_NO;
     }
     if (p->body.status == VQ_LIMIT) {
         return refuse(connection, 413, "the body is too long\n");
@@ -394,33 +397,36 @@ static enum vq_status start_poll(struct vq_httpd *httpd, struct vq_error *err)
 
 static enum vq_status start_daemon(struct vq_httpd *httpd, struct vq_error *err)
 {
-    const char *address = httpd->options.address != NULL ? httpd->options.address : "127.0.0.1";
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(httpd->options.port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(httpd->options.port)};
-    bool is_v6 = strcmp(address, "::1") == 0;
-    if (is_v6) {
-        v6.sin6_addr = in6addr_loopback;
-    } else if (inet_pton(AF_INET, address, &v4.sin_addr) != 1 ||
-               (ntohl(v4.sin_addr.s_addr) >> 24) != 127) {
-        return vq_fail(err, VQ_INVALID, "%s is not a loopback address", address);
+    struct vq_http_listen *listen = &httpd->options.listen;
+    if (listen->address[0] == '\0') {
+        VQ_TRY(vq_http_listen_parse("", "127.0.0.1:0", listen, err));
     }
-    unsigned flags = MHD_USE_EPOLL | (is_v6 ? MHD_USE_IPv6 : 0);
+    if (!listen->is_loopback && httpd->options.token == NULL) {
+        return vq_fail(err, VQ_INVALID, "%s is beyond this machine: a token is needed",
+                       listen->address);
+    }
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(listen->port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(listen->port)};
+    int parsed = listen->is_v6 ? inet_pton(AF_INET6, listen->address, &v6.sin6_addr)
+                               : inet_pton(AF_INET, listen->address, &v4.sin_addr);
+    VQ_ASSERT(parsed == 1);
+    unsigned flags = MHD_USE_EPOLL | (listen->is_v6 ? MHD_USE_IPv6 : 0);
     errno = 0;
     httpd->daemon = MHD_start_daemon(
-        flags, httpd->options.port, NULL, NULL, on_request, httpd, MHD_OPTION_SOCK_ADDR,
-        is_v6 ? (const void *)&v6 : (const void *)&v4, MHD_OPTION_CONNECTION_LIMIT,
+        flags, listen->port, NULL, NULL, on_request, httpd, MHD_OPTION_SOCK_ADDR,
+        listen->is_v6 ? (const void *)&v6 : (const void *)&v4, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)VQ_HTTPD_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)VQ_HTTPD_IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, httpd, MHD_OPTION_END);
     if (httpd->daemon == NULL) {
-        return errno == EADDRINUSE
-                   ? vq_fail(err, VQ_EXISTS, "port %u of %s is taken", httpd->options.port, address)
-                   : vq_fail(err, VQ_IO, "cannot listen on %s: %s", address,
-                             errno != 0 ? strerror(errno) : "unknown reason");
+        return errno == EADDRINUSE ? vq_fail(err, VQ_EXISTS, "port %u of %s is taken", listen->port,
+                                             listen->address)
+                                   : vq_fail(err, VQ_IO, "cannot listen on %s: %s", listen->address,
+                                             errno != 0 ? strerror(errno) : "unknown reason");
     }
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(httpd->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    httpd->port = info != NULL ? info->port : httpd->options.port;
+    httpd->port = info != NULL ? info->port : listen->port;
     return VQ_OK;
 }
 
@@ -452,6 +458,17 @@ enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_optio
     }
     *ret_httpd = httpd;
     return VQ_OK;
+}
+
+void vq_httpd_url(const struct vq_httpd *httpd, char ret_url[VQ_HTTPD_URL_BYTES])
+{
+    const struct vq_http_listen *listen = &httpd->options.listen;
+    bool any = strcmp(listen->address, "0.0.0.0") == 0 || strcmp(listen->address, "::") == 0;
+    (void)snprintf(ret_url, VQ_HTTPD_URL_BYTES, listen->is_v6 ? "http://[%s]:%u" : "http://%s:%u",
+                   !any            ? listen->address
+                   : listen->is_v6 ? "::1"
+                                   : "127.0.0.1",
+                   httpd->port);
 }
 
 uint16_t vq_httpd_port(const struct vq_httpd *httpd)

@@ -1,11 +1,13 @@
-/* A small HTTP server on the loop for status and control: loopback only, fixed routes, a bearer
- * token, a check of the Host header (so that a web page elsewhere cannot reach it through a name
- * of its own). Handlers answer at once. */
+/* A small HTTP server on the loop for status and control: fixed routes, a bearer token, checks of
+ * the Host header (so that a web page elsewhere cannot reach it through a name of its own) and,
+ * where something is changed, of the Origin header. Beyond the loopback every route demands the
+ * token. Handlers answer at once. */
 #ifndef VQ_NET_HTTPD_H
 #define VQ_NET_HTTPD_H
 
 #include "common/base/buf.h"
 #include "common/base/secret.h"
+#include "common/net/http_gate.h"
 #include "common/net/loop.h"
 
 #define VQ_HTTPD_CONNECTIONS_MAX 64
@@ -39,25 +41,30 @@ struct vq_httpd_response {
 struct vq_httpd_route {
     enum vq_httpd_method method;
     const char *path; /* "/metrics"; with a "*" at its end: everything that begins so */
-    bool open;        /* true: no token asked */
+    bool open;        /* true: on the loopback no token is demanded */
     void (*handle)(void *ctx, const struct vq_httpd_request *request,
                    struct vq_httpd_response *response);
 };
 
 struct vq_httpd_options {
-    const char *address; /* "127.0.0.1" (default, NULL) or "::1"; others are refused */
-    uint16_t port;       /* 0: a free one */
-    /* Asked of routes that are not open; borrowed for life. NULL: all are open. */
+    struct vq_http_listen listen; /* {0}: a free port of 127.0.0.1 */
+    /* Demanded by routes that are not open, and beyond the loopback by all; borrowed for life.
+     * NULL: all are open. */
     const struct vq_secret *token;
+    const char *const *hosts; /* names that a Host header may have besides; borrowed for life */
+    uint32_t hosts_count;
     const struct vq_httpd_route *routes; /* borrowed for life */
     uint32_t routes_count;
     void *ctx; /* of all handlers */
 };
 
 struct vq_httpd;
-/* VQ_EXISTS: the port is taken. VQ_INVALID: not a loopback address. */
+/* VQ_EXISTS: the port is taken. VQ_INVALID: an address beyond the loopback, without a token. */
 enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_options *options,
                                struct vq_httpd **ret_httpd, struct vq_error *err) VQ_WARN_UNUSED;
+/* "http://ADDRESS:PORT" for a program on this machine; of 0.0.0.0 and :: it is the loopback's. */
+#define VQ_HTTPD_URL_BYTES 80
+void vq_httpd_url(const struct vq_httpd *httpd, char ret_url[VQ_HTTPD_URL_BYTES]);
 uint16_t vq_httpd_port(const struct vq_httpd *httpd);
 /* Not from a handler. */
 void vq_httpd_destroy(struct vq_httpd **httpd);

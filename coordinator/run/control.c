@@ -1,6 +1,6 @@
-/* How others look in: endpoint.json with an address and a token, /status and /metrics on the
- * loopback, and status.json every few seconds for when this process is gone; and how a person tells
- * the run something: POST /ctl (ctl.c). */
+/* How others look in: endpoint.json with an address and a token, the HTTP server with /status,
+ * /metrics, /healthz and /readyz, and status.json every few seconds for when this process is gone;
+ * and how a person commands the run: POST /ctl (ctl.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -10,7 +10,6 @@
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define STATUS_BYTES_MAX (16u << 20)
 
@@ -157,7 +156,37 @@ static void on_ctl(void *ctx, const struct vq_httpd_request *request,
     response->status = vq_ctl_serve(ctx, request->body, response->body);
 }
 
+/* This process takes its turns: that it answers is the answer. */
+static void on_healthz(void *ctx, const struct vq_httpd_request *request,
+                       struct vq_httpd_response *response)
+{
+    (void)ctx;
+    (void)request;
+    vq_buf_puts(response->body, "ok\n");
+}
+
+/* Whether the run can go on by itself. A run that is paused by hand, or that waits for a limit, is
+ * ready. */
+static void on_readyz(void *ctx, const struct vq_httpd_request *request,
+                      struct vq_httpd_response *response)
+{
+    (void)request;
+    struct vq_run *run = ctx;
+    bool ready = !run->stop.stopped && run->fatal == VQ_OK && run->redis.phase == VQ_PHASE_UP &&
+                 !run->watch.alarm.raised;
+    response->status = ready ? 200 : 503;
+    if (ready) {
+        vq_buf_puts(response->body, "ok\n");
+        return;
+    }
+    const char *why = note(run);
+    vq_buf_printf(response->body, "%s: %s\n", state_name(run),
+                  why[0] != '\0' ? why : "Redis is not up to date with the store yet");
+}
+
 static const struct vq_httpd_route routes[] = {
+    {.method = VQ_HTTPD_GET, .path = "/healthz", .open = true, .handle = on_healthz},
+    {.method = VQ_HTTPD_GET, .path = "/readyz", .open = true, .handle = on_readyz},
     {.method = VQ_HTTPD_GET, .path = "/status", .handle = on_status},
     {.method = VQ_HTTPD_POST, .path = "/ctl", .handle = on_ctl},
     {.method = VQ_HTTPD_GET, .path = "/metrics", .open = true, .handle = on_metrics},
@@ -165,35 +194,27 @@ static const struct vq_httpd_route routes[] = {
 
 enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
 {
-    uint8_t random[32];
-    struct vq_endpoint endpoint = {.pid = (uint64_t)getpid()};
-    vq_random_bytes(random, sizeof(random));
-    vq_hex(random, sizeof(random), endpoint.token);
-    enum vq_status status = vq_secret_from_bytes(vq_span_str(endpoint.token), &run->control.token);
+    const struct vq_run_http *http = &run->options->http;
+    struct vq_endpoint endpoint;
+    enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
+                                                &run->control.http, &endpoint, err);
     if (status == VQ_OK) {
-        struct vq_httpd_options options = {.token = run->control.token,
-                                           .routes = routes,
-                                           .routes_count = VQ_COUNT(routes),
-                                           .ctx = run};
-        status = vq_httpd_create(run->loop, &options, &run->control.httpd, err);
-    }
-    if (status == VQ_OK) {
-        (void)snprintf(endpoint.address, sizeof(endpoint.address), "http://127.0.0.1:%u",
-                       vq_httpd_port(run->control.httpd));
         status = vq_run_dir_write_endpoint(run->dir, &endpoint, err);
     }
+    if (status == VQ_OK && http->listen != NULL) {
+        vq_run_message(run, "Status at %s/status (token: %s/%s/endpoint.json)", endpoint.address,
+                       run->options->runs_dir, vq_run_dir_name(run->dir));
+    }
     vq_wipe(endpoint.token, sizeof(endpoint.token));
-    vq_wipe(random, sizeof(random));
     return status;
 }
 
 void vq_control_close(struct vq_run *run)
 {
-    if (run->control.httpd != NULL) {
+    if (run->control.http.httpd != NULL) {
         vq_run_dir_remove_endpoint(run->dir);
     }
-    vq_httpd_destroy(&run->control.httpd);
-    vq_secret_destroy(&run->control.token);
+    vq_http_server_close(&run->control.http);
     vq_ctl_once_free(&run->control.ctl_once);
 }
 

@@ -11,6 +11,7 @@
  *   children.c  local workers and the built-in server
  *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check`
  *               uses it too)
+ *   http_server.c  the HTTP server by its options (its own header)
  *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
  *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the
  *               table too)
@@ -30,7 +31,6 @@
 #define VQ_COORDINATOR_RUN_PARTS_H
 
 #include "common/net/child.h"
-#include "common/net/httpd.h"
 #include "common/net/redis.h"
 #include "common/net/zsock.h"
 #include "common/text/fmt.h"
@@ -40,6 +40,7 @@
 #include "coordinator/queue/failures.h"
 #include "coordinator/queue/limits.h"
 #include "coordinator/run/ctl_once.h"
+#include "coordinator/run/http_server.h"
 #include "coordinator/run/machine.h"
 #include "coordinator/run/programs.h"
 #include "coordinator/run/run.h"
@@ -231,10 +232,9 @@ struct vq_run_limits {
 
 /* control.c, ctl.c, told_run.c: what people read and command. */
 struct vq_run_control {
-    struct vq_httpd *httpd;
+    struct vq_http_server http;
     struct vq_ctl_once ctl_once;
     struct vq_told told;
-    struct vq_secret *token;
     char note[1024];         /* what /status says of the run */
     bool idle[VQ_POOLS_MAX]; /* pools that /status leaves out */
     bool held;               /* paused by hand */

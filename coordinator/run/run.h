@@ -13,12 +13,22 @@ enum vq_run_end {
     VQ_RUN_FAILED,  /* an error of ours or of this machine; resumable too */
 };
 
+/* The HTTP server for status and control (docs/use/http.md). {0}: a free port of the loopback, with
+ * a random token. */
+struct vq_run_http {
+    const char *listen;       /* "ADDRESS:PORT", numbers */
+    const char *token_file;   /* its bearer token */
+    const char *const *hosts; /* names that a Host header may have besides localhost */
+    uint32_t hosts_count;
+};
+
 /* Borrowed. */
 struct vq_run_options {
     const char *runs_dir; /* absolute */
     const char *folder;   /* for accounting.json, in the run's; NULL: the run's own */
     const char *listen;   /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
-    uint32_t workers;     /* local processes */
+    struct vq_run_http http;
+    uint32_t workers; /* local processes */
     bool resumed;
     bool retry_failed; /* asks again what failed or gave no verdict; with failures != 0 instead: */
     uint32_t failures; /* what failed for one of these reasons (vq_outcome_failure_bit) */

@@ -45,12 +45,14 @@ static enum vq_status try_listen(struct vq_loop *loop, const char *listen, struc
     return status;
 }
 
-static enum vq_status try_http(struct vq_loop *loop, struct vq_error *err)
+static enum vq_status try_http(struct vq_loop *loop, const struct vq_run_http *http,
+                               struct vq_error *err)
 {
-    struct vq_httpd_options options = {.routes_count = 0};
-    struct vq_httpd *httpd = NULL;
-    enum vq_status status = vq_httpd_create(loop, &options, &httpd, err);
-    vq_httpd_destroy(&httpd);
+    struct vq_http_server server = {0};
+    struct vq_endpoint endpoint;
+    enum vq_status status = vq_http_server_open(loop, http, NULL, 0, NULL, &server, &endpoint, err);
+    vq_http_server_close(&server);
+    vq_wipe(endpoint.token, sizeof(endpoint.token));
     return status;
 }
 
@@ -205,7 +207,8 @@ static enum vq_status try_private(struct vq_loop *loop, struct vq_error *err)
     return status;
 }
 
-enum vq_status vq_trial_start(const char *listen, const char *redis_url, struct vq_error *err)
+enum vq_status vq_trial_start(const char *listen, const struct vq_run_http *http,
+                              const char *redis_url, struct vq_error *err)
 {
     struct vq_loop *loop = NULL;
     VQ_TRY(vq_loop_create(&loop, err));
@@ -214,7 +217,7 @@ enum vq_status vq_trial_start(const char *listen, const char *redis_url, struct 
         status = redis_url != NULL ? try_shared(loop, redis_url, err) : try_private(loop, err);
     }
     if (status == VQ_OK) {
-        status = try_http(loop, err);
+        status = try_http(loop, http, err);
     }
     vq_loop_destroy(&loop);
     return status;

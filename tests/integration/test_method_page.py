@@ -16,7 +16,7 @@ CONSTANTS = [
     ("methods/stats/intervals/sign_flip.h", "VQ_SIGN_FLIP_VECTORS_EXACT_MAX", "{:.0f}", "all patterns for at most {} prompts, else"),
     ("methods/stats/intervals/separability.h", "VQ_VARIED_UNITS", "{:.0f}", "If fewer than {} prompts differ from the most common value"),
     ("methods/stats/intervals/separability.h", "VQ_VARIED_CELLS", "{:.0f}", "in which fewer than {} rows differ from the most common value"),
-    ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_GRID", "{:.0f}", "C is chosen from {} values"),
+    ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_GRID", "{:.0f}", "**C** is chosen from {} values"),
     ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "held-out log-loss over {} folds of prompts, the smallest C on ties"),
     ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "C by mean held-out log-loss over {} folds of prompts. With two models"),
     ("methods/stats/intervals/bootstrap.h", "VQ_BOOTSTRAP_DRAWS", "{:,.0f}", "percentile bootstrap over prompts ({} draws"),
@@ -26,7 +26,7 @@ CONSTANTS = [
     ("methods/stats/intervals/powered.c", "PSEUDO_LABELS", "{:.0f}", "vibeq adds {} / m^2 to the variance"),
     ("methods/stats/logit/length_controlled.h", "VQ_LENGTH_CONTROLLED_UNITS_MIN", "{:.0f}", "`few_prompts` (fewer than {}: no interval)"),
     ("methods/stats/intervals/power.h", "VQ_POWER_LEVEL", "{:.2f}", "the exact sign test of n prompts at level {} / V"),
-    ("methods/stats/intervals/power.h", "VQ_POWER_SHARE", "{:.1f}", "rejects with chance {}, for V vibes"),
+    ("methods/stats/intervals/power.h", "VQ_POWER_SHARE", "{:.1f}", "V rejects with chance {}. Benjamini"),
     ("methods/stats/logit/multinomial.h", "VQ_MULTINOMIAL_CI_PARAMS_MAX", "{:.0f}", "`too_large` means more than {} coefficients"),
     ("methods/vibecheck/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
     ("methods/vibecheck/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
@@ -37,7 +37,7 @@ CONSTANTS = [
     ("methods/vibecheck/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on the vibe was *found again*"),
     ("methods/vibecheck/steps/prompts.h", "VQ_ROW_TEXT_BYTES_MAX", "{:,.0f}", "Texts over {} bytes are cut"),
     ("methods/vibecheck/steps/reduce.c", "GROUP_AXES_MAX", "{:.0f}", "of at most {} drawn axes"),
-    ("methods/vibecheck/steps/reduce.c", "REDUCE_TRIES", "{:.0f}", "more than `K`, at most {} times, shortened"),
+    ("methods/vibecheck/steps/reduce.c", "REDUCE_TRIES", "{:.0f}", "the reducer shortens it, at most {} times"),
     ("methods/grid/stage_grid.c", "ROOM_TOKENS_MAX", "{:,.0f}", "output tokens (at most {})"),
 ]
 WORDS = {"3": "three", "5": "five", "10": "ten"}

@@ -69,9 +69,10 @@ enum vq_status vq_run_dir_read(const struct vq_run_dir *run, const char *file, s
                                struct vq_error *err) VQ_WARN_UNUSED;
 
 /* endpoint.json: where `vibeq status` asks. Whoever can read it may ask. */
+#define VQ_ENDPOINT_TOKEN_BYTES 257
 struct vq_endpoint {
-    char address[256]; /* http://127.0.0.1:PORT */
-    char token[65];    /* hex */
+    char address[256];                   /* http://127.0.0.1:PORT */
+    char token[VQ_ENDPOINT_TOKEN_BYTES]; /* visible ASCII */
     uint64_t pid;
 };
 enum vq_status vq_run_dir_write_endpoint(const struct vq_run_dir *run,

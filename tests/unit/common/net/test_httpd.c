@@ -291,22 +291,67 @@ static void test_addresses(void **state)
     struct vq_httpd *other = NULL;
     struct vq_error err = {""};
     struct vq_httpd_options options = {.routes = routes, .routes_count = 1, .ctx = f};
-    const char *const refused[] = {"0.0.0.0", "192.0.2.1", "::", "localhost", ""};
-    for (size_t i = 0; i < VQ_COUNT(refused); i++) {
-        options.address = refused[i];
+    const char *const beyond[] = {"0.0.0.0:0", "[::]:0"};
+    for (size_t i = 0; i < VQ_COUNT(beyond); i++) { /* without a token: refused */
+        assert_ok(vq_http_listen_parse("", beyond[i], &options.listen, NULL));
         assert_status(vq_httpd_create(f->loop, &options, &other, &err), VQ_INVALID);
+        assert_contains(err.text, "a token is needed");
         assert_null(other);
     }
-    options.address = NULL;
-    options.port = vq_httpd_port(f->httpd);
+    assert_ok(vq_http_listen_parse("", "127.0.0.1:0", &options.listen, NULL));
+    options.listen.port = vq_httpd_port(f->httpd);
     assert_status(vq_httpd_create(f->loop, &options, &other, &err), VQ_EXISTS);
     assert_contains(err.text, "taken");
-    options.port = 0;
-    options.address = "::1";
+    assert_ok(vq_http_listen_parse("", "[::1]:0", &options.listen, NULL));
     if (vq_httpd_create(f->loop, &options, &other, &err) == VQ_OK) {
+        char url[VQ_HTTPD_URL_BYTES];
         assert_true(vq_httpd_port(other) != 0);
+        vq_httpd_url(other, url);
+        assert_int_equal(strncmp(url, "http://[::1]:", 13), 0);
         vq_httpd_destroy(&other);
     }
+}
+
+/* Beyond the loopback the token is demanded by every route, and by paths that do not exist: nothing
+ * is learned without it. */
+static void test_beyond_the_loopback(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const hosts[] = {"queue.example.org"};
+    struct vq_httpd_options options = {.token = f->token,
+                                       .routes = routes,
+                                       .routes_count = VQ_COUNT(routes),
+                                       .hosts = hosts,
+                                       .hosts_count = 1,
+                                       .ctx = f};
+    vq_httpd_destroy(&f->httpd);
+    assert_ok(vq_http_listen_parse("", "0.0.0.0:0", &options.listen, NULL));
+    assert_ok(vq_httpd_create(f->loop, &options, &f->httpd, NULL));
+    char url[VQ_HTTPD_URL_BYTES];
+    vq_httpd_url(f->httpd, url);
+    assert_int_equal(strncmp(url, "http://127.0.0.1:", 17), 0);
+    expect(f, "GET /metrics", "", "HTTP/1.1 401", "a token is needed");
+    expect(f, "GET /nothing", "", "HTTP/1.1 401", "a token is needed");
+    assert_int_equal(f->handled, 0);
+    expect(f, "GET /metrics", AUTH, "HTTP/1.1 200", "path=/metrics");
+    static const char named[] =
+        "GET /metrics HTTP/1.1\r\nHost: queue.example.org:80\r\nConnection: close\r\n" AUTH "\r\n";
+    char *answer = ask_bytes(f, named, strlen(named));
+    assert_contains(answer, "HTTP/1.1 200");
+    free(answer);
+}
+
+static void test_origin_header(void **state)
+{
+    struct fixture *f = *state;
+    expect(f, "POST /control", AUTH "Origin: http://evil.example\r\nContent-Length: 0\r\n",
+           "HTTP/1.1 403", "another site");
+    expect(f, "POST /control", AUTH "Origin: null\r\nContent-Length: 0\r\n", "HTTP/1.1 403",
+           "another site");
+    assert_int_equal(f->handled, 0);
+    expect(f, "POST /control", AUTH "Origin: http://127.0.0.1\r\nContent-Length: 0\r\n",
+           "HTTP/1.1 202", "0");
+    expect(f, "GET /metrics", "Origin: http://evil.example\r\n", "HTTP/1.1 200", "");
 }
 
 static int drip(const struct fixture *f)
@@ -353,6 +398,8 @@ int main(void)
         T(test_connections_that_ended_leave),
         T(test_dripping_connections_give_way),
         T(test_addresses),
+        T(test_beyond_the_loopback),
+        T(test_origin_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

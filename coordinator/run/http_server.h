@@ -1,0 +1,27 @@
+/* The HTTP server of a run as its options name it: address, token and allowed names. */
+#ifndef VQ_COORDINATOR_RUN_HTTP_SERVER_H
+#define VQ_COORDINATOR_RUN_HTTP_SERVER_H
+
+#include "common/net/httpd.h"
+#include "coordinator/run/run.h"
+#include "coordinator/store/rundir/run_dir.h"
+
+#define VQ_HTTP_TOKEN_BYTES_MIN 16 /* of --http-token-file */
+
+struct vq_http_server {
+    struct vq_httpd *httpd;
+    struct vq_secret *token; /* random, or of the file */
+};
+
+/* Listens with `routes` (borrowed for life), whose handlers get `ctx`. *ret_endpoint: address and
+ * token for endpoint.json; the caller wipes it. VQ_EXISTS: the port is taken; VQ_INVALID,
+ * VQ_DENIED, VQ_NOT_FOUND: an option is wrong. A failed server is closed with
+ * vq_http_server_close, too. */
+enum vq_status vq_http_server_open(struct vq_loop *loop, const struct vq_run_http *http,
+                                   const struct vq_httpd_route *routes, uint32_t routes_count,
+                                   void *ctx, struct vq_http_server *server,
+                                   struct vq_endpoint *ret_endpoint,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+void vq_http_server_close(struct vq_http_server *server);
+
+#endif

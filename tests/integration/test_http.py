@@ -1,0 +1,182 @@
+# labels: slow
+"""The HTTP server of a run: a fixed address, its token and names, /healthz and /readyz, and clients that mean harm. Real processes."""
+import http.client
+import json
+import os
+import signal
+import socket
+import time
+
+import vqtest
+from test_ctl import Ctl
+from vqtest import DONE, STOPPED, USAGE
+
+TOKEN = "a-token-of-the-test-0123456789"
+DRIPPING = 1000
+
+
+class Surface(Ctl):
+    def setUp(self):
+        super().setUp()
+        holder, self.port = vqtest.kept_port()
+        self.addCleanup(holder.close)
+        self.token_file = self.dir / "token"
+        self.token_file.write_text(TOKEN + "\n")
+        self.token_file.chmod(0o600)
+
+    def begin_at(self, address, *words, verb=("run", "config.yaml", "--name", "r")):
+        child = self.start(*verb, "--http", address, "--http-token-file", self.token_file, *words)
+        self.wait_for("the endpoint", lambda: child.poll() is not None or (self.dir / "runs/r/endpoint.json").exists())
+        self.assertIsNone(child.poll(), self.logs())
+        return child
+
+    def ask(self, path, method="GET", token=None, host=None, origin=None, body=None):
+        """Status and text of one request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        headers = {"Host": host or f"127.0.0.1:{self.port}"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if origin:
+            headers["Origin"] = origin
+        connection.request(method, path, body=body, headers=headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def test_a_fixed_port_with_a_token_of_ones_own(self):
+        self.slow()
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        self.assertEqual(self.endpoint()["address"], f"http://127.0.0.1:{self.port}")
+        self.assertEqual(self.endpoint()["token"], TOKEN)
+        self.assertEqual((self.dir / "runs/r/endpoint.json").stat().st_mode & 0o077, 0)
+        self.wait_for("readiness", lambda: self.ask("/readyz") == (200, "ok\n"))
+        self.assertEqual(self.ask("/healthz"), (200, "ok\n"))
+        self.assertEqual(self.ask("/metrics")[0], 200)
+        self.assertEqual(self.ask("/status")[0], 401)
+        self.assertEqual(json.loads(self.ask("/status", token=TOKEN)[1])["run"], "r")
+        self.assertEqual(self.status("r")["run"], "r")
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+        self.assertIn(f"Status at http://127.0.0.1:{self.port}/status", self.logs())
+        self.assertNotIn(TOKEN, self.logs())
+        child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
+        self.assertIn("paused", self.ctl("pause").stdout)
+        self.assertEqual(self.ask("/readyz"), (200, "ok\n"), "a run that is paused by hand is ready")
+        self.ctl("resume")
+        self.wait_exit(child, DONE)
+
+    def test_beyond_the_loopback_nothing_without_the_token(self):
+        self.slow()
+        child = self.begin_at(f"0.0.0.0:{self.port}", "--http-host", "queue.example.org", "--http-host", "lab")
+        for path in ("/metrics", "/healthz", "/readyz", "/status", "/ctl", "/", "/nothing"):
+            self.assertEqual(self.ask(path)[0], 401, path)
+            self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401, path)
+        for host in (None, "queue.example.org", "lab:80", "192.0.2.7"):
+            self.assertEqual(self.ask("/metrics", token=TOKEN, host=host)[0], 200, host)
+        for host in ("evil.example", "lab.evil.example", "queue.example.org.evil.example"):
+            self.assertEqual(self.ask("/metrics", token=TOKEN, host=host)[0], 403, host)
+        self.assertEqual(self.status("r")["run"], "r", "vibeq reaches it over the loopback")
+        self.assertIn("paused", self.ctl("pause").stdout)
+        self.ctl("resume")
+        self.wait_exit(child, DONE)
+
+    def test_pages_of_other_sites_change_nothing(self):
+        self.slow()
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        body = json.dumps({"command": "pause"})
+        for origin in ("http://evil.example", "null", f"http://127.0.0.1:{self.port + 1}", f"http://localhost:{self.port}"):
+            self.assertEqual(self.ask("/ctl", "POST", TOKEN, origin=origin, body=body)[0], 403, origin)
+        self.assertEqual(self.ask("/ctl", "POST", None, origin=f"http://127.0.0.1:{self.port}", body=body)[0], 401)
+        self.assertEqual(self.log_of("ctl"), [])
+        self.assertNotEqual(self.status("r")["state"], "held")
+        self.assertNotIn(self.ask("/ctl", "POST", TOKEN, origin=f"http://127.0.0.1:{self.port}", body=body)[0], (401, 403))
+        self.wait_exit(child, DONE)
+
+    def test_readiness_says_what_is_wrong(self):
+        self.slow(alarm="{idle_s: 1}")
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        self.wait_for("readiness", lambda: self.ask("/readyz")[0] == 200)
+        self.server.freeze()
+        self.wait_for("the alarm", lambda: self.ask("/readyz")[0] == 503)
+        self.assertRegex(self.ask("/readyz")[1], r"^stalled: nothing was answered since ")
+        self.assertEqual(self.ask("/healthz"), (200, "ok\n"), "the process turns")
+        self.server.thaw()
+        self.wait_for("readiness", lambda: self.ask("/readyz")[0] == 200)
+        redis = self.processes_of("redis-server", "redis-server")
+        self.assertTrue(redis)
+        for pid in redis:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            self.wait_for("Redis to be missed", lambda: "Redis is away" in self.ask("/readyz")[1])
+            self.assertEqual(self.ask("/readyz")[0], 503)
+        finally:
+            for pid in redis:
+                os.kill(pid, signal.SIGCONT)
+        self.wait_exit(child, DONE)
+
+    def test_what_is_refused_leaves_no_folder(self):
+        self.slow()
+        taken = socket.socket()
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        loose, short, odd = self.dir / "loose", self.dir / "short", self.dir / "odd"
+        for path, text, mode in ((loose, TOKEN, 0o644), (short, "secret", 0o600), (odd, "token with blanks 0123", 0o600)):
+            path.write_text(text)
+            path.chmod(mode)
+        for words, said in (
+            (["--http", "127.0.0.1"], "--http 127.0.0.1: name ADDRESS:PORT"),
+            (["--http", "localhost:80"], "the address is in numbers"),
+            (["--http", f"127.0.0.1:{taken.getsockname()[1]}"], "another program listens there; choose another port"),
+            (["--http-token-file", "missing"], "cannot open the key file missing"),
+            (["--http-token-file", loose], "can be read by others"),
+            (["--http-token-file", short], "16 to 256 visible ASCII characters"),
+            (["--http-token-file", odd], "16 to 256 visible ASCII characters"),
+            (["--http-host", "http://lab"], "give the name alone"),
+        ):
+            for dry in ([], ["--dry-run"]):
+                got = self.vibeq("run", "config.yaml", "--name", "r", *words, *dry, code=USAGE)
+                self.assertIn(said, got.stderr)
+                self.assertNotIn("secret", got.stderr)
+                self.assertFalse((self.dir / "runs/r").exists())
+        self.assertEqual(self.server.requests(), [])
+        taken.close()
+
+    def test_clients_that_mean_harm(self):
+        """Connections that drip, bodies without end: a person with the token is answered, and the run goes on."""
+        self.slow()
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        drips = []
+        for i in range(DRIPPING):
+            drip = socket.socket()
+            self.addCleanup(drip.close)
+            drip.setblocking(False)
+            drip.connect_ex(("127.0.0.1", self.port))
+            drips.append(drip)
+            if i % 50 == 0:
+                for at in drips[-50:]:
+                    try:
+                        at.send(b"GET /status HTTP/1.1\r\nHost: 127")
+                    except OSError:
+                        pass
+                self.assertEqual(self.ask("/status", token=TOKEN)[0], 200)
+        endless = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        self.addCleanup(endless.close)
+        endless.sendall(f"POST /ctl HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        sent = 0
+        try:
+            while sent < 64 << 20:
+                endless.sendall(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+                sent += 0x10000
+        except OSError:
+            pass
+        self.assertLess(sent, 64 << 20, "a body without end is cut off")
+        self.assertEqual(self.ask("/status", token=TOKEN)[0], 200)
+        before = len(self.server.answers())
+        self.wait_for("more answers", lambda: child.poll() is not None or len(self.server.answers()) > before)
+        self.wait_exit(child, DONE)
+        self.assertEqual(self.log_of("ctl"), [])
+
+
+if __name__ == "__main__":
+    vqtest.main()
