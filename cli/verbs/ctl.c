@@ -153,7 +153,7 @@ static int send_command(const char *runs_dir, const char *run, const struct vq_c
     bool sent = false;
     vq_buf_init(&answer, VQ_ENDPOINT_BYTES_MAX);
     if (status == VQ_OK) {
-        status = vq_endpoint_ask(&endpoint, "/ctl", body, &answer, &http, &sent, &err);
+        status = vq_endpoint_ask(&endpoint, "/api/v1/ctl", body, &answer, &http, &sent, &err);
     }
     vq_wipe(&endpoint, sizeof(endpoint));
     if (status != VQ_OK && !sent) {

@@ -386,7 +386,7 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
         int http = 0;
         bool sent;
         enum vq_status status =
-            vq_endpoint_ask(&endpoint, "/status", vq_span(NULL, 0), out, &http, &sent, err);
+            vq_endpoint_ask(&endpoint, "/api/v1/status", vq_span(NULL, 0), out, &http, &sent, err);
         vq_wipe(&endpoint, sizeof(endpoint));
         if (status == VQ_OK && http == 200) {
             return VQ_OK;

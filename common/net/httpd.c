@@ -96,6 +96,11 @@ static bool path_matches(const char *route, const char *path)
                                         : strcmp(route, path) == 0;
 }
 
+const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 /* ---- answering ---- */
 
 static enum MHD_Result reply(struct MHD_Connection *connection, int status, const char *type,
@@ -188,7 +193,8 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
         if (!route->open && options->token != NULL && !has_token(httpd, connection)) {
             return refuse(connection, 401, TOKEN_NEEDED);
         }
-        struct vq_httpd_request request = {.method = route->method, .path = path, .body = body};
+        struct vq_httpd_request request = {
+            .method = route->method, .path = path, .body = body, .connection = connection};
         return handle(httpd, connection, route, &request);
     }
     return known ? refuse(connection, 405, "not this method\n")

@@ -29,7 +29,10 @@ struct vq_httpd_request {
     enum vq_httpd_method method;
     const char *path;    /* decoded */
     struct vq_span body; /* of a POST */
+    void *connection;    /* for vq_httpd_query */
 };
+/* The value of "?NAME=VALUE" in the address, decoded; NULL: there is none. */
+const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name);
 
 struct vq_httpd_response {
     int status;               /* 200 when the handler is called */

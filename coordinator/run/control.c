@@ -1,6 +1,6 @@
-/* How others look in: endpoint.json with an address and a token, the HTTP server with /status,
- * /metrics, /healthz and /readyz, and status.json every few seconds for when this process is gone;
- * and how a person commands the run: POST /ctl (ctl.c). */
+/* How others look in: endpoint.json with an address and a token, the HTTP server with status,
+ * history, /metrics, /healthz and /readyz, and status.json every few seconds for when this process
+ * is gone; and how a person commands the run: POST /api/v1/ctl (ctl.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -10,6 +10,7 @@
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define STATUS_BYTES_MAX (16u << 20)
 
@@ -149,6 +150,23 @@ static void on_metrics(void *ctx, const struct vq_httpd_request *request,
     vq_status_metrics(&f, response->body);
 }
 
+/* ?after=UNIX_MS: only what is later. */
+static void on_history(void *ctx, const struct vq_httpd_request *request,
+                       struct vq_httpd_response *response)
+{
+    struct vq_run *run = ctx;
+    const char *given = vq_httpd_query(request, "after");
+    char *end = NULL;
+    unsigned long long after = given == NULL ? 0 : strtoull(given, &end, 10);
+    if (given != NULL && (given[0] < '0' || given[0] > '9' || *end != '\0')) {
+        response->status = 400;
+        vq_buf_puts(response->body, "after: give a time in milliseconds since 1970\n");
+        return;
+    }
+    response->content_type = "application/json";
+    vq_history_json(run->control.history.history, after, response->body);
+}
+
 static void on_ctl(void *ctx, const struct vq_httpd_request *request,
                    struct vq_httpd_response *response)
 {
@@ -187,8 +205,9 @@ static void on_readyz(void *ctx, const struct vq_httpd_request *request,
 static const struct vq_httpd_route routes[] = {
     {.method = VQ_HTTPD_GET, .path = "/healthz", .open = true, .handle = on_healthz},
     {.method = VQ_HTTPD_GET, .path = "/readyz", .open = true, .handle = on_readyz},
-    {.method = VQ_HTTPD_GET, .path = "/status", .handle = on_status},
-    {.method = VQ_HTTPD_POST, .path = "/ctl", .handle = on_ctl},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/status", .handle = on_status},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/history", .handle = on_history},
+    {.method = VQ_HTTPD_POST, .path = "/api/v1/ctl", .handle = on_ctl},
     {.method = VQ_HTTPD_GET, .path = "/metrics", .open = true, .handle = on_metrics},
 };
 
@@ -196,14 +215,15 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
 {
     const struct vq_run_http *http = &run->options->http;
     struct vq_endpoint endpoint;
+    VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
     enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
                                                 &run->control.http, &endpoint, err);
     if (status == VQ_OK) {
         status = vq_run_dir_write_endpoint(run->dir, &endpoint, err);
     }
     if (status == VQ_OK && http->listen != NULL) {
-        vq_run_message(run, "Status at %s/status (token: %s/%s/endpoint.json)", endpoint.address,
-                       run->options->runs_dir, vq_run_dir_name(run->dir));
+        vq_run_message(run, "Status at %s/api/v1/status (token: %s/%s/endpoint.json)",
+                       endpoint.address, run->options->runs_dir, vq_run_dir_name(run->dir));
     }
     vq_wipe(endpoint.token, sizeof(endpoint.token));
     return status;
@@ -215,7 +235,21 @@ void vq_control_close(struct vq_run *run)
         vq_run_dir_remove_endpoint(run->dir);
     }
     vq_http_server_close(&run->control.http);
+    vq_history_file_close(&run->control.history);
     vq_ctl_once_free(&run->control.ctl_once);
+}
+
+static void sample(struct vq_run *run, const struct vq_status_facts *f)
+{
+    int64_t due_ns = run->control.sampled_ns + VQ_HISTORY_EVERY_MS * VQ_NS_PER_MS;
+    if (f->coord == NULL || run->control.history.history == NULL ||
+        (run->control.sampled_ns != 0 && f->now_ns < due_ns && !run->stop.finished)) {
+        return;
+    }
+    struct vq_history_sample taken;
+    vq_history_sample_of(f, &taken);
+    vq_history_file_add(&run->control.history, &taken);
+    run->control.sampled_ns = f->now_ns;
 }
 
 void vq_control_write_status(struct vq_run *run)
@@ -229,6 +263,7 @@ void vq_control_write_status(struct vq_run *run)
     facts(run, uid, &f);
     struct vq_buf out;
     struct vq_error err = {0};
+    sample(run, &f);
     vq_buf_init(&out, STATUS_BYTES_MAX);
     vq_status_json(&f, &out);
     enum vq_status status = out.status != VQ_OK ? out.status

@@ -1,6 +1,6 @@
 /* What a person may tell a run that goes on, as a table: a command is one row. `vibeq ctl`, its
- * help, the manual page and the run's own HTTP door (POST /ctl) all read it. On the wire a command
- * is a stamp (ctl_once.h) and its words, one a line. */
+ * help, the manual page and the run's own HTTP door (POST /api/v1/ctl) all read it. On the wire a
+ * command is a stamp (ctl_once.h) and its words, one a line. */
 #ifndef VQ_COORDINATOR_RUN_CTL_H
 #define VQ_COORDINATOR_RUN_CTL_H
 
@@ -57,9 +57,9 @@ enum vq_status vq_ctl_failures_check(const char *name, struct vq_error *err) VQ_
 /* "requeue [--class CLASS]" */
 void vq_ctl_usage(const struct vq_ctl_command *command, struct vq_buf *out);
 
-/* The body of a POST /ctl: carries it out, notes it in the log, and answers {"ok": ..., "text":
- * ...}. Returns the HTTP status: 200, 400 (it makes no sense), 409 (not now, or too late). An id
- * that was asked before gets the same reply again. */
+/* The body of a POST /api/v1/ctl: carries it out, notes it in the log, and answers {"ok": ...,
+ * "text": ...}. Returns the HTTP status: 200, 400 (it makes no sense), 409 (not now, or too late).
+ * An id that was asked before gets the same reply again. */
 int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer);
 
 #endif

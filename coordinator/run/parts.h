@@ -11,8 +11,9 @@
  *   children.c  local workers and the built-in server
  *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check`
  *               uses it too)
+ *   history_file.c  samples over time, in the run's folder (its own header)
  *   http_server.c  the HTTP server by its options (its own header)
- *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
+ *   control.c   endpoint.json, status and history, /metrics, ctl, status.json
  *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the
  *               table too)
  *   ctl_once.c  its commands in time and once (its own header)
@@ -40,6 +41,7 @@
 #include "coordinator/queue/failures.h"
 #include "coordinator/queue/limits.h"
 #include "coordinator/run/ctl_once.h"
+#include "coordinator/run/history_file.h"
 #include "coordinator/run/http_server.h"
 #include "coordinator/run/machine.h"
 #include "coordinator/run/programs.h"
@@ -233,10 +235,12 @@ struct vq_run_limits {
 /* control.c, ctl.c, told_run.c: what people read and command. */
 struct vq_run_control {
     struct vq_http_server http;
+    struct vq_history_file history;
+    int64_t sampled_ns; /* when the last sample was taken */
     struct vq_ctl_once ctl_once;
     struct vq_told told;
-    char note[1024];         /* what /status says of the run */
-    bool idle[VQ_POOLS_MAX]; /* pools that /status leaves out */
+    char note[1024];         /* what the status says of the run */
+    bool idle[VQ_POOLS_MAX]; /* pools that the status leaves out */
     bool held;               /* paused by hand */
     int64_t held_since_unix_ms;
 };

@@ -103,7 +103,7 @@ class Canaries(Pools):
             run = self.vibeq(*words, code=None)
             (said / f"{name}-{words[-1].strip('-')}").write_text(run.stdout + run.stderr)
         endpoint = json.loads((self.dir / "runs/r/endpoint.json").read_text())
-        for path in ("status", "metrics", "", "nothing"):
+        for path in ("api/v1/status", "api/v1/history", "metrics", "", "nothing"):
             request = urllib.request.Request(f"{endpoint['address']}/{path}", headers={"Authorization": f"Bearer {endpoint['token']}"})
             try:
                 with urllib.request.urlopen(request, timeout=10) as answer:

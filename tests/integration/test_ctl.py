@@ -44,7 +44,7 @@ class Ctl(Case):
         return json.loads((self.dir / "runs/r/endpoint.json").read_text())
 
     def post(self, body, token):
-        request = urllib.request.Request(f"{self.endpoint()['address']}/ctl", data=body, method="POST")
+        request = urllib.request.Request(f"{self.endpoint()['address']}/api/v1/ctl", data=body, method="POST")
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         with urllib.request.urlopen(request, timeout=10) as answer:

@@ -44,6 +44,9 @@ class Surface(Ctl):
         connection.close()
         return answer.status, text
 
+    def history(self):
+        return json.loads(self.ask("/api/v1/history", token=TOKEN)[1])
+
     def test_a_fixed_port_with_a_token_of_ones_own(self):
         self.slow()
         child = self.begin_at(f"127.0.0.1:{self.port}")
@@ -53,14 +56,22 @@ class Surface(Ctl):
         self.wait_for("readiness", lambda: self.ask("/readyz") == (200, "ok\n"))
         self.assertEqual(self.ask("/healthz"), (200, "ok\n"))
         self.assertEqual(self.ask("/metrics")[0], 200)
-        self.assertEqual(self.ask("/status")[0], 401)
-        self.assertEqual(json.loads(self.ask("/status", token=TOKEN)[1])["run"], "r")
+        self.assertEqual(self.ask("/api/v1/status")[0], 401)
+        self.assertEqual(json.loads(self.ask("/api/v1/status", token=TOKEN)[1])["run"], "r")
         self.assertEqual(self.status("r")["run"], "r")
+        self.assertEqual(self.ask("/api/v1/history")[0], 401)
+        self.assertEqual(self.ask("/api/v1/history?after=soon", token=TOKEN)[0], 400)
+        self.wait_for("a sample", lambda: self.history()["unix_ms"])
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED)
-        self.assertIn(f"Status at http://127.0.0.1:{self.port}/status", self.logs())
+        self.assertIn(f"Status at http://127.0.0.1:{self.port}/api/v1/status", self.logs())
         self.assertNotIn(TOKEN, self.logs())
         child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
+        self.wait_for("a sample after the resume", lambda: len(self.history()["unix_ms"]) >= 2)
+        samples = self.history()
+        self.assertEqual(samples["unix_ms"], sorted(samples["unix_ms"]), "those from before the resume come first")
+        self.assertEqual({sum(at) for at in zip(*samples["tasks"].values())}, {480})
+        self.assertLess((self.dir / "runs/r/history.bin").stat().st_size, 1_100_000)
         self.assertIn("paused", self.ctl("pause").stdout)
         self.assertEqual(self.ask("/readyz"), (200, "ok\n"), "a run that is paused by hand is ready")
         self.ctl("resume")
@@ -69,7 +80,7 @@ class Surface(Ctl):
     def test_beyond_the_loopback_nothing_without_the_token(self):
         self.slow()
         child = self.begin_at(f"0.0.0.0:{self.port}", "--http-host", "queue.example.org", "--http-host", "lab")
-        for path in ("/metrics", "/healthz", "/readyz", "/status", "/ctl", "/", "/nothing"):
+        for path in ("/metrics", "/healthz", "/readyz", "/api/v1/status", "/api/v1/ctl", "/", "/nothing"):
             self.assertEqual(self.ask(path)[0], 401, path)
             self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401, path)
         for host in (None, "queue.example.org", "lab:80", "192.0.2.7"):
@@ -86,11 +97,11 @@ class Surface(Ctl):
         child = self.begin_at(f"127.0.0.1:{self.port}")
         body = json.dumps({"command": "pause"})
         for origin in ("http://evil.example", "null", f"http://127.0.0.1:{self.port + 1}", f"http://localhost:{self.port}"):
-            self.assertEqual(self.ask("/ctl", "POST", TOKEN, origin=origin, body=body)[0], 403, origin)
-        self.assertEqual(self.ask("/ctl", "POST", None, origin=f"http://127.0.0.1:{self.port}", body=body)[0], 401)
+            self.assertEqual(self.ask("/api/v1/ctl", "POST", TOKEN, origin=origin, body=body)[0], 403, origin)
+        self.assertEqual(self.ask("/api/v1/ctl", "POST", None, origin=f"http://127.0.0.1:{self.port}", body=body)[0], 401)
         self.assertEqual(self.log_of("ctl"), [])
         self.assertNotEqual(self.status("r")["state"], "held")
-        self.assertNotIn(self.ask("/ctl", "POST", TOKEN, origin=f"http://127.0.0.1:{self.port}", body=body)[0], (401, 403))
+        self.assertNotIn(self.ask("/api/v1/ctl", "POST", TOKEN, origin=f"http://127.0.0.1:{self.port}", body=body)[0], (401, 403))
         self.wait_exit(child, DONE)
 
     def test_readiness_says_what_is_wrong(self):
@@ -156,13 +167,13 @@ class Surface(Ctl):
             if i % 50 == 0:
                 for at in drips[-50:]:
                     try:
-                        at.send(b"GET /status HTTP/1.1\r\nHost: 127")
+                        at.send(b"GET /api/v1/status HTTP/1.1\r\nHost: 127")
                     except OSError:
                         pass
-                self.assertEqual(self.ask("/status", token=TOKEN)[0], 200)
+                self.assertEqual(self.ask("/api/v1/status", token=TOKEN)[0], 200)
         endless = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         self.addCleanup(endless.close)
-        endless.sendall(f"POST /ctl HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        endless.sendall(f"POST /api/v1/ctl HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         sent = 0
         try:
             while sent < 64 << 20:
@@ -171,7 +182,7 @@ class Surface(Ctl):
         except OSError:
             pass
         self.assertLess(sent, 64 << 20, "a body without end is cut off")
-        self.assertEqual(self.ask("/status", token=TOKEN)[0], 200)
+        self.assertEqual(self.ask("/api/v1/status", token=TOKEN)[0], 200)
         before = len(self.server.answers())
         self.wait_for("more answers", lambda: child.poll() is not None or len(self.server.answers()) > before)
         self.wait_exit(child, DONE)

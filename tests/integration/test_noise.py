@@ -62,11 +62,11 @@ def to_workers_port(rng):
 
 def to_status_port(rng):
     return rng.choice((
-        lambda: b"", lambda: b"GET /status HTTP/1.1\r\nHo", lambda: b"G", lambda: rng.randbytes(2000),
-        lambda: b"GET /../../../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", lambda: b"GET /status HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-        lambda: b"GET /status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + rng.randbytes(12).hex().encode() + b"\r\n\r\n",
-        lambda: b"GET / HTTP/1.1\r\n" + b"X-A: " + b"a" * 60000, lambda: b"POST /ctl HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
-        lambda: b"POST /ctl HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n"))()
+        lambda: b"", lambda: b"GET /api/v1/status HTTP/1.1\r\nHo", lambda: b"G", lambda: rng.randbytes(2000),
+        lambda: b"GET /../../../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", lambda: b"GET /api/v1/status HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        lambda: b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + rng.randbytes(12).hex().encode() + b"\r\n\r\n",
+        lambda: b"GET / HTTP/1.1\r\n" + b"X-A: " + b"a" * 60000, lambda: b"POST /api/v1/ctl HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+        lambda: b"POST /api/v1/ctl HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n"))()
 
 
 class Hostile(Case):
@@ -111,7 +111,7 @@ class Hostile(Case):
         return len(os.listdir(f"/proc/{pid}/fd"))
 
     def state(self, endpoint):
-        request = urllib.request.Request(f"{endpoint['address']}/status", headers={"Authorization": f"Bearer {endpoint['token']}"})
+        request = urllib.request.Request(f"{endpoint['address']}/api/v1/status", headers={"Authorization": f"Bearer {endpoint['token']}"})
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.load(answer)["state"]
 

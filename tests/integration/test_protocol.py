@@ -554,10 +554,10 @@ class Looking(Protocol):
         self.assertTrue(live["workers"])
         address = endpoint["address"]
         with self.assertRaises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"{address}/status", timeout=10)
+            urllib.request.urlopen(f"{address}/api/v1/status", timeout=10)
         self.assertIn(refused.exception.code, (401, 403))
         refused.exception.close()
-        request = urllib.request.Request(f"{address}/status", headers={"Authorization": f"Bearer {endpoint['token']}"})
+        request = urllib.request.Request(f"{address}/api/v1/status", headers={"Authorization": f"Bearer {endpoint['token']}"})
         with urllib.request.urlopen(request, timeout=10) as answer:
             self.assertEqual(json.load(answer)["run"], "r")
         with urllib.request.urlopen(f"{address}/metrics", timeout=10) as answer:

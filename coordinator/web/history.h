@@ -1,0 +1,56 @@
+/* What a run did over time: a ring of samples, for charts. Pure: the shell (coordinator/run/
+ * history.c) keeps the ring in a file of the run's folder, so that it survives a restart. A record
+ * has its number at both ends; a record that was written only in part is ignored. */
+#ifndef VQ_COORDINATOR_WEB_HISTORY_H
+#define VQ_COORDINATOR_WEB_HISTORY_H
+
+#include "coordinator/web/status.h"
+
+#define VQ_HISTORY_EVERY_MS 10000
+#define VQ_HISTORY_SAMPLES  4320u /* 12 hours */
+
+/* The columns of a sample. Tasks, calls and tokens are those of the present stage. */
+enum vq_history_column {
+    VQ_HISTORY_UNIX_MS,
+    VQ_HISTORY_STAGE_NO,
+    VQ_HISTORY_STATES, /* tasks by state: VQ_TASK_STATES columns */
+    VQ_HISTORY_ENDS = VQ_HISTORY_STATES + VQ_TASK_STATES, /* calls by end: VQ_END__COUNT columns */
+    VQ_HISTORY_TOKENS_IN = VQ_HISTORY_ENDS + VQ_END__COUNT,
+    VQ_HISTORY_TOKENS_OUT,
+    VQ_HISTORY_CALLS_OUT,
+    VQ_HISTORY_CALLS_PER_KS, /* calls in 1,000 s, at the rate of the last minute */
+    VQ_HISTORY_WORKERS,
+    VQ_HISTORY_SPENT_NANO, /* nanodollars of the whole run */
+    VQ_HISTORY__COUNT
+};
+
+struct vq_history_sample {
+    uint64_t column[VQ_HISTORY__COUNT];
+};
+
+/* A record: its number, the columns, its number again; little-endian. The file is a head and
+ * VQ_HISTORY_SAMPLES records; record n is at place (n - 1) % VQ_HISTORY_SAMPLES. */
+#define VQ_HISTORY_HEAD_BYTES   16u
+#define VQ_HISTORY_RECORD_BYTES ((VQ_HISTORY__COUNT + 2u) * 8u)
+
+struct vq_history;                          /* about 1 MB */
+struct vq_history *vq_history_create(void); /* NULL: no memory */
+void vq_history_destroy(struct vq_history **history);
+
+void vq_history_sample_of(const struct vq_status_facts *facts,
+                          struct vq_history_sample *ret_sample);
+
+/* Adds a sample. The shell writes the record at *ret_offset. */
+void vq_history_add(struct vq_history *history, const struct vq_history_sample *sample,
+                    uint8_t ret_record[VQ_HISTORY_RECORD_BYTES], uint64_t *ret_offset);
+
+void vq_history_head(uint8_t ret_head[VQ_HISTORY_HEAD_BYTES]);
+/* Takes what a file of this form holds into an empty history. False: it is another form, and
+ * nothing was taken; the shell begins the file again. */
+bool vq_history_load(struct vq_history *history, struct vq_span file);
+
+/* {"format", "every_ms", "tasks": {"open": [...], ...}, "calls": {"answer": [...], ...}, "unix_ms":
+ * [...], ...}: the samples later than `after_unix_ms`, oldest first. */
+void vq_history_json(const struct vq_history *history, uint64_t after_unix_ms, struct vq_buf *out);
+
+#endif
