@@ -30,39 +30,39 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
     p->account = from->account;
     p->name = vq_strdup(from->name);
     p->model = from->model == NULL ? NULL : vq_strdup(from->model);
-    p->text = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
-    p->closed_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
-    p->key_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
-    if (p->name == NULL || p->text == NULL || p->closed_why == NULL || p->key_why == NULL ||
-        (from->model != NULL && p->model == NULL)) {
+    p->state.text = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    p->keys.closed_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    p->keys.why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    if (p->name == NULL || p->state.text == NULL || p->keys.closed_why == NULL ||
+        p->keys.why == NULL || (from->model != NULL && p->model == NULL)) {
         return VQ_NOMEM;
     }
-    p->share = from->share > 0 ? from->share : 1;
-    p->configured = from->rates;
-    p->concurrency = from->concurrency;
+    p->named.share = from->share > 0 ? from->share : 1;
+    p->named.rates = from->rates;
+    p->named.concurrency = from->concurrency;
     p->window_ns = (from->window_ms == 0 ? VQ_AUTH_WINDOW_MS : from->window_ms) * VQ_AUTH_MS;
     p->jitter_ns = jitter_ns != 0 ? jitter_ns : (int64_t)((double)p->window_ns * JITTER);
-    p->locked = from->locked;
-    p->past_unknown = from->locked;
-    p->day_ends_ns = from->day_ends_ns;
-    p->priced = from->priced;
-    p->input_nano = from->input_nano;
-    p->output_nano = from->output_nano;
-    p->state = VQ_AUTHORITY_NOBODY;
-    p->since_ns = p->deal_ns = p->peak_ns = p->began_ns = now_ns;
-    p->moved_ns = now_ns;
+    p->lock.locked = from->locked;
+    p->holders.past_unknown = from->locked;
+    p->day.ends_ns = from->day_ends_ns;
+    p->price.known = from->priced;
+    p->price.input_nano = from->input_nano;
+    p->price.output_nano = from->output_nano;
+    p->state.is = VQ_AUTHORITY_NOBODY;
+    p->state.since_ns = p->deal.at_ns = p->holders.peak_ns = p->used.began_ns = now_ns;
+    p->holders.moved_ns = now_ns;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        p->limit[r] = 0;
+        p->force.rates[r] = 0;
     }
     if (from->day_requests != 0) {
-        VQ_TRY(vq_purse_create(from->day_requests, from->day_requests_spent, &p->day_requests));
+        VQ_TRY(vq_purse_create(from->day_requests, from->day_requests_spent, &p->day.requests));
     }
     if (from->day_tokens != 0) {
-        VQ_TRY(vq_purse_create(from->day_tokens, from->day_tokens_spent, &p->day_tokens));
+        VQ_TRY(vq_purse_create(from->day_tokens, from->day_tokens_spent, &p->day.tokens));
     }
     vq_auth_learn_init(p, now_ns);
     vq_auth_limits(p);
-    p->fell = false;
+    p->force.fell = false;
     return VQ_OK;
 }
 
@@ -113,7 +113,7 @@ enum vq_status vq_authority_create(const struct vq_authority_params *params, int
         if (status != VQ_OK) {
             goto out;
         }
-        a->pools[i].past_unknown |= params->wait_until_ns > now_ns;
+        a->pools[i].holders.past_unknown |= params->wait_until_ns > now_ns;
     }
     status = vq_purse_create(params->budget_nano, params->spent_nano, &a->spend);
     if (status == VQ_OK) {
@@ -151,15 +151,15 @@ void vq_authority_destroy(struct vq_authority **authority)
         struct vq_auth_pool *p = &a->pools[i];
         vq_free(p->name);
         vq_free(p->model);
-        vq_free(p->holder);
-        vq_free(p->text);
-        vq_free(p->closed_why);
-        vq_free(p->key_why);
-        vq_free(p->members);
-        vq_free(p->holders);
-        vq_free(p->keys);
-        vq_purse_destroy(&p->day_requests);
-        vq_purse_destroy(&p->day_tokens);
+        vq_free(p->lock.holder);
+        vq_free(p->state.text);
+        vq_free(p->keys.closed_why);
+        vq_free(p->keys.why);
+        vq_free(p->members.list);
+        vq_free(p->holders.list);
+        vq_free(p->keys.list);
+        vq_purse_destroy(&p->day.requests);
+        vq_purse_destroy(&p->day.tokens);
     }
     vq_purse_destroy(&a->spend);
     vq_index_free(&a->ids);
@@ -186,12 +186,12 @@ struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct v
 
 void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns)
 {
-    p->dirty = true;
-    if (when_ns < p->deal_ns) {
-        int64_t soonest_ns = p->dealt_ns + VQ_AUTH_DEAL_SOON_NS;
-        p->deal_ns = when_ns > soonest_ns ? when_ns : soonest_ns;
+    p->deal.due = true;
+    if (when_ns < p->deal.at_ns) {
+        int64_t soonest_ns = p->deal.last_ns + VQ_AUTH_DEAL_SOON_NS;
+        p->deal.at_ns = when_ns > soonest_ns ? when_ns : soonest_ns;
     }
-    a->wake_ns = p->deal_ns < a->wake_ns ? p->deal_ns : a->wake_ns;
+    a->wake_ns = p->deal.at_ns < a->wake_ns ? p->deal.at_ns : a->wake_ns;
 }
 
 static void deal_all(struct vq_authority *a, int64_t now_ns)
@@ -245,11 +245,11 @@ static void purses_silent(struct vq_authority *a, const struct vq_auth_worker *w
 {
     vq_purse_silent(a->spend, w->slot);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
-        if (a->pools[i].day_requests != NULL) {
-            vq_purse_silent(a->pools[i].day_requests, w->slot);
+        if (a->pools[i].day.requests != NULL) {
+            vq_purse_silent(a->pools[i].day.requests, w->slot);
         }
-        if (a->pools[i].day_tokens != NULL) {
-            vq_purse_silent(a->pools[i].day_tokens, w->slot);
+        if (a->pools[i].day.tokens != NULL) {
+            vq_purse_silent(a->pools[i].day.tokens, w->slot);
         }
     }
 }
@@ -289,11 +289,11 @@ static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool 
     enum vq_purse_end how = settled ? VQ_PURSE_SETTLED : w->noted ? VQ_PURSE_LEFT : VQ_PURSE_LOST;
     vq_purse_leave(a->spend, w->slot, how);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
-        if (a->pools[i].day_requests != NULL) {
-            vq_purse_leave(a->pools[i].day_requests, w->slot, how);
+        if (a->pools[i].day.requests != NULL) {
+            vq_purse_leave(a->pools[i].day.requests, w->slot, how);
         }
-        if (a->pools[i].day_tokens != NULL) {
-            vq_purse_leave(a->pools[i].day_tokens, w->slot, how);
+        if (a->pools[i].day.tokens != NULL) {
+            vq_purse_leave(a->pools[i].day.tokens, w->slot, how);
         }
         w->seats[i].day_joined = false;
     }
@@ -308,7 +308,7 @@ static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_n
                 vq_auth_touch(a, &a->pools[i], now_ns);
             }
             vq_auth_forget(a, &a->pools[i], w);
-            a->pools[i].seats_known--;
+            a->pools[i].members.known--;
         }
     }
     worker_free(a, w);
@@ -335,8 +335,8 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
         struct vq_auth_seat *seat = &w->seats[i];
         if (seat->known) {
             vq_auth_member(a, &a->pools[i], w, false);
-            a->pools[i].keyed -= seat->state != VQ_POOL_NO_KEY;
-            a->pools[i].waiting -= seat->waiting;
+            a->pools[i].members.keyed -= seat->state != VQ_POOL_NO_KEY;
+            a->pools[i].members.waiting -= seat->waiting;
         }
     }
     if (how == VQ_AUTHORITY_ENDED && has_unreported_grant(a, w)) {
@@ -374,12 +374,12 @@ void vq_authority_committed(struct vq_authority *a, const struct vq_result *resu
             memcmp(p->name, result->pool.at, result->pool.bytes) != 0) {
             continue;
         }
-        vq_sum_to(&p->cost_nano, result->cost_nano);
-        if (p->day_requests != NULL) {
-            vq_purse_committed(p->day_requests, vq_result_requests(result));
+        vq_sum_to(&p->totals.cost_nano, result->cost_nano);
+        if (p->day.requests != NULL) {
+            vq_purse_committed(p->day.requests, vq_result_requests(result));
         }
-        if (p->day_tokens != NULL) {
-            vq_purse_committed(p->day_tokens, vq_result_tokens(result));
+        if (p->day.tokens != NULL) {
+            vq_purse_committed(p->day.tokens, vq_result_tokens(result));
         }
         return;
     }
@@ -390,11 +390,11 @@ void vq_authority_settle_left(struct vq_authority *a)
     vq_purse_settle_left(a->spend);
     vq_auth_owed_settle(a);
     for (uint32_t i = 0; i < a->pools_count; i++) {
-        if (a->pools[i].day_requests != NULL) {
-            vq_purse_settle_left(a->pools[i].day_requests);
+        if (a->pools[i].day.requests != NULL) {
+            vq_purse_settle_left(a->pools[i].day.requests);
         }
-        if (a->pools[i].day_tokens != NULL) {
-            vq_purse_settle_left(a->pools[i].day_tokens);
+        if (a->pools[i].day.tokens != NULL) {
+            vq_purse_settle_left(a->pools[i].day.tokens);
         }
     }
 }
@@ -405,10 +405,10 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
                        int64_t now_ns)
 {
     struct vq_auth_pool *pool = &a->pools[p];
-    VQ_ASSERT(pool->locked);
-    pool->ours = ours;
-    vq_free(pool->holder);
-    pool->holder = ours ? NULL : vq_strdup(holder); /* without memory: no name */
+    VQ_ASSERT(pool->lock.locked);
+    pool->lock.ours = ours;
+    vq_free(pool->lock.holder);
+    pool->lock.holder = ours ? NULL : vq_strdup(holder); /* without memory: no name */
     vq_auth_deal(a, pool, now_ns);
     vq_auth_state(a, pool, now_ns);
 }
@@ -439,9 +439,9 @@ void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns)
 
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
 {
-    a->pools[p].parked_by_hand = park;
+    a->pools[p].park.by_hand = park;
     if (!park) {
-        a->pools[p].park_ns = a->pools[p].park_unix_s = 0;
+        a->pools[p].park.until_ns = a->pools[p].park.until_unix_s = 0;
     }
     vq_auth_deal(a, &a->pools[p], now_ns);
     vq_auth_state(a, &a->pools[p], now_ns);
@@ -458,8 +458,8 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double rate = vq_rates_get(rates, (enum vq_rate)r);
         if (rate > 0 && isfinite(rate)) {
-            vq_rates_set(&a->pools[p].configured, (enum vq_rate)r, rate);
-            a->pools[p].by_hand[r] = true;
+            vq_rates_set(&a->pools[p].named.rates, (enum vq_rate)r, rate);
+            a->pools[p].named.by_hand[r] = true;
         }
     }
     vq_auth_learn_forget(&a->pools[p], now_ns);
@@ -469,9 +469,9 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
                                   int64_t now_ns)
 {
-    a->pools[p].concurrency = concurrency;
-    a->pools[p].concurrency_by_hand = concurrency != 0;
-    a->pools[p].cap = 0;
+    a->pools[p].named.concurrency = concurrency;
+    a->pools[p].named.concurrency_by_hand = concurrency != 0;
+    a->pools[p].word.cap = 0;
     if (a->pools[p].trial.kind == VQ_AUTH_TRIES_LEVEL) {
         a->pools[p].trial.kind = VQ_AUTH_TRIES_NOTHING;
     }
@@ -494,8 +494,9 @@ void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
     if (jump_ns > CLOCK_JUMP_NS || jump_ns < -CLOCK_JUMP_NS) {
         for (uint32_t i = 0; i < a->pools_count; i++) {
             struct vq_auth_pool *p = &a->pools[i];
-            p->park_ns = p->park_unix_s != 0 ? vq_auth_mono_of(a, p->park_unix_s) : 0;
-            p->dirty = true;
+            p->park.until_ns =
+                p->park.until_unix_s != 0 ? vq_auth_mono_of(a, p->park.until_unix_s) : 0;
+            p->deal.due = true;
         }
     }
 }
@@ -508,8 +509,8 @@ static bool purses_due(const struct vq_authority *a, const struct vq_auth_worker
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count && !due; i++) {
         const struct vq_auth_pool *p = &a->pools[i];
         due = w->seats[i].day_joined &&
-              ((p->day_requests != NULL && vq_purse_due(p->day_requests, w->slot)) ||
-               (p->day_tokens != NULL && vq_purse_due(p->day_tokens, w->slot)));
+              ((p->day.requests != NULL && vq_purse_due(p->day.requests, w->slot)) ||
+               (p->day.tokens != NULL && vq_purse_due(p->day.tokens, w->slot)));
     }
     return due;
 }
@@ -543,14 +544,14 @@ static void tick_workers(struct vq_authority *a, int64_t now_ns)
 static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     bool noisy = vq_auth_noisy(p);
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        struct vq_auth_worker *w = a->workers[p->holders[i]];
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        struct vq_auth_worker *w = a->workers[p->holders.list[i]];
         struct vq_auth_seat *seat = &w->seats[p->index];
         if (seat->told_noisy != noisy && seat->told.concurrency != 0) {
             w->due = true;
         }
-        if (!noisy && p->pause_ns > now_ns && seat->paused_ns + PAUSE_SLACK_NS < p->pause_ns &&
-            seat->told.concurrency != 0) {
+        if (!noisy && p->park.pause_ns > now_ns &&
+            seat->paused_ns + PAUSE_SLACK_NS < p->park.pause_ns && seat->told.concurrency != 0) {
             w->due = w->urgent = true;
         }
     }
@@ -558,33 +559,35 @@ static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t n
 
 static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow, int64_t now_ns)
 {
-    if (p->day_ends_ns != 0 && now_ns >= p->day_ends_ns) {
-        int64_t days = (now_ns - p->day_ends_ns) / DAY_NS + 1;
-        p->day_ends_ns += days * DAY_NS;
-        if (p->day_requests != NULL) {
-            vq_purse_begin_anew(p->day_requests);
+    if (p->day.ends_ns != 0 && now_ns >= p->day.ends_ns) {
+        int64_t days = (now_ns - p->day.ends_ns) / DAY_NS + 1;
+        p->day.ends_ns += days * DAY_NS;
+        if (p->day.requests != NULL) {
+            vq_purse_begin_anew(p->day.requests);
         }
-        if (p->day_tokens != NULL) {
-            vq_purse_begin_anew(p->day_tokens);
+        if (p->day.tokens != NULL) {
+            vq_purse_begin_anew(p->day.tokens);
         }
     }
     vq_auth_word_tick(a, p, now_ns);
     if (slow) {
         bool changed = vq_auth_learn_tick(p, now_ns);
-        bool peaked = p->peak_before > p->peak || p->peak > p->holders_count;
-        p->dirty = p->dirty || changed || peaked || p->hungry != 0 || p->in_flight != 0 ||
-                   (p->members_count != 0 && p->holders_count == 0) ||
-                   !vq_auth_startable(a, p, now_ns);
+        bool peaked =
+            p->holders.peak_before > p->holders.peak || p->holders.peak > p->holders.count;
+        p->deal.due = p->deal.due || changed || peaked || p->members.hungry != 0 ||
+                      p->members.in_flight != 0 ||
+                      (p->members.count != 0 && p->holders.count == 0) ||
+                      !vq_auth_startable(a, p, now_ns);
     }
     tell_pause(a, p, now_ns);
-    if (p->dirty && now_ns >= p->deal_ns) {
+    if (p->deal.due && now_ns >= p->deal.at_ns) {
         vq_auth_deal(a, p, now_ns);
     }
     if (slow) {
         vq_auth_state(a, p, now_ns);
     }
-    if (p->dirty && p->deal_ns < a->wake_ns) {
-        a->wake_ns = p->deal_ns;
+    if (p->deal.due && p->deal.at_ns < a->wake_ns) {
+        a->wake_ns = p->deal.at_ns;
     }
 }
 
@@ -669,20 +672,20 @@ static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, u
                                    .noisy = vq_auth_noisy(p),
                                    .day_requests_most = VQ_AMOUNT_ANY,
                                    .day_tokens_most = VQ_AMOUNT_ANY,
-                                   .params_refused = p->params_refused};
+                                   .params_refused = p->word.params_refused};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double rate = seat->next.rate[r];
         vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);
     }
-    if (p->pause_ns > now_ns && !ret_slice->noisy) { /* there each worker finds out itself */
-        ret_slice->pause_ms = (uint32_t)((p->pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);
-        seat->paused_ns = p->pause_ns;
+    if (p->park.pause_ns > now_ns && !ret_slice->noisy) { /* there each worker finds out itself */
+        ret_slice->pause_ms = (uint32_t)((p->park.pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);
+        seat->paused_ns = p->park.pause_ns;
     }
-    if (p->day_requests != NULL) {
-        ret_slice->day_requests_most = vq_purse_grant(p->day_requests, slot, n);
+    if (p->day.requests != NULL) {
+        ret_slice->day_requests_most = vq_purse_grant(p->day.requests, slot, n);
     }
-    if (p->day_tokens != NULL) {
-        ret_slice->day_tokens_most = vq_purse_grant(p->day_tokens, slot, n);
+    if (p->day.tokens != NULL) {
+        ret_slice->day_tokens_most = vq_purse_grant(p->day.tokens, slot, n);
     }
 }
 
@@ -714,7 +717,7 @@ void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int6
         seat->told_noisy = vq_auth_noisy(p);
         if (seat->next.concurrency != 0 || seat->day_joined) {
             slice_say(p, seat, w->slot, w->granted_n, now_ns, &slices[ret_grant->slices_count]);
-            bool quota = p->day_requests != NULL || p->day_tokens != NULL;
+            bool quota = p->day.requests != NULL || p->day.tokens != NULL;
             ret_grant->slices_count += seat->next.concurrency != 0 || quota;
         }
     }

@@ -23,11 +23,12 @@ void vq_authority_asks(struct vq_authority *a, double request_bytes, double answ
     a->output_most = fmax(a->output_most, output);
 }
 
-static double nano_most(const struct vq_authority *a, const struct vq_auth_pool *p)
+static double nano_most(const struct vq_authority *a, const struct vq_auth_price *price)
 {
-    double input = VQ_CLAIM_WRITE_FACTOR * p->input_nano * a->input_most;
-    return p->priced ? fmin(input + p->output_nano * a->output_most, (double)VQ_CLAIM_NANO_MAX)
-                     : (double)VQ_CLAIM_NANO_MAX;
+    double input = VQ_CLAIM_WRITE_FACTOR * price->input_nano * a->input_most;
+    return price->known
+               ? fmin(input + price->output_nano * a->output_most, (double)VQ_CLAIM_NANO_MAX)
+               : (double)VQ_CLAIM_NANO_MAX;
 }
 
 /* Of the dearest pool where the name is not one of this start's. */
@@ -37,9 +38,9 @@ static double nano_most_of(const struct vq_authority *a, struct vq_span name)
     for (uint32_t i = 0; i < a->pools_count; i++) {
         const struct vq_auth_pool *p = &a->pools[i];
         if (strlen(p->name) == name.bytes && memcmp(p->name, name.at, name.bytes) == 0) {
-            return nano_most(a, p);
+            return nano_most(a, &p->price);
         }
-        most = fmax(most, nano_most(a, p));
+        most = fmax(most, nano_most(a, &p->price));
     }
     return most;
 }

@@ -32,19 +32,19 @@ void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns)
 {
     int64_t width_ns = p->window_ns / VQ_AUTH_BUCKETS;
     uint32_t turns = 0;
-    while (now_ns - p->bucket_ns >= width_ns && turns++ < VQ_AUTH_BUCKETS) {
-        p->bucket = (p->bucket + 1) % VQ_AUTH_BUCKETS;
-        struct vq_auth_bucket *old = &p->buckets[p->bucket];
-        p->sum.requests -= old->requests;
-        p->sum.refused -= old->refused;
-        p->sum.answered -= old->answered;
-        p->sum.input -= old->input;
-        p->sum.output -= old->output;
+    while (now_ns - p->used.bucket_ns >= width_ns && turns++ < VQ_AUTH_BUCKETS) {
+        p->used.bucket = (p->used.bucket + 1) % VQ_AUTH_BUCKETS;
+        struct vq_auth_bucket *old = &p->used.buckets[p->used.bucket];
+        p->used.sum.requests -= old->requests;
+        p->used.sum.refused -= old->refused;
+        p->used.sum.answered -= old->answered;
+        p->used.sum.input -= old->input;
+        p->used.sum.output -= old->output;
         *old = (struct vq_auth_bucket){0};
-        p->bucket_ns += width_ns;
+        p->used.bucket_ns += width_ns;
     }
     if (turns > VQ_AUTH_BUCKETS) {
-        p->bucket_ns = now_ns;
+        p->used.bucket_ns = now_ns;
     }
 }
 
@@ -60,62 +60,63 @@ static void add(struct vq_auth_bucket *to, const struct vq_auth_bucket *used)
 void vq_auth_used_forgive(struct vq_auth_pool *p)
 {
     for (uint32_t i = 0; i < VQ_AUTH_BUCKETS; i++) {
-        p->buckets[i].requests -= p->buckets[i].refused; /* what was accepted stays known */
-        p->buckets[i].refused = 0;
+        p->used.buckets[i].requests -=
+            p->used.buckets[i].refused; /* what was accepted stays known */
+        p->used.buckets[i].refused = 0;
     }
-    p->sum.requests -= p->sum.refused;
-    p->sum.refused = 0;
+    p->used.sum.requests -= p->used.sum.refused;
+    p->used.sum.refused = 0;
     p->doubt.since_ns = 0;
     p->doubt.full = 0;
     p->doubt.open = p->doubt.full_twice = p->doubt.crowded = false;
 }
 
-struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p)
+struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_used *used)
 {
     struct vq_auth_bucket sum = {0};
     for (uint32_t i = 0; i < QUARTER; i++) {
-        add(&sum, &p->buckets[(p->bucket + VQ_AUTH_BUCKETS - i) % VQ_AUTH_BUCKETS]);
+        add(&sum, &used->buckets[(used->bucket + VQ_AUTH_BUCKETS - i) % VQ_AUTH_BUCKETS]);
     }
     return sum;
 }
 
-double vq_auth_peak(const struct vq_auth_pool *p)
+double vq_auth_peak(const struct vq_auth_used *used)
 {
     double peak = 0;
     for (uint32_t i = 0; i < VQ_AUTH_BUCKETS; i++) {
-        peak = fmax(peak, p->buckets[i].peak);
+        peak = fmax(peak, used->buckets[i].peak);
     }
     return peak;
 }
 
-double vq_auth_accepted(const struct vq_auth_pool *p)
+double vq_auth_accepted(const struct vq_auth_used *used)
 {
-    return fmax(p->sum.requests - p->sum.refused, 0);
+    return fmax(used->sum.requests - used->sum.refused, 0);
 }
 
-double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double requests)
+double vq_auth_accepted_of(const struct vq_auth_used *used, enum vq_rate r, double requests)
 {
     if (r == VQ_RATE_REQUESTS) {
         return requests;
     }
-    double tokens = r == VQ_RATE_INPUT    ? p->sum.input
-                    : r == VQ_RATE_OUTPUT ? p->sum.output
-                                          : p->sum.input + p->sum.output;
-    return p->sum.answered >= 1 ? requests * tokens / p->sum.answered : -1;
+    double tokens = r == VQ_RATE_INPUT    ? used->sum.input
+                    : r == VQ_RATE_OUTPUT ? used->sum.output
+                                          : used->sum.input + used->sum.output;
+    return used->sum.answered >= 1 ? requests * tokens / used->sum.answered : -1;
 }
 
 /* ---- noise ---- */
 
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered)
 {
-    bool probed = p->ceiling > 0 || !isfinite(p->limit[VQ_RATE_REQUESTS]);
+    bool probed = p->learn.ceiling > 0 || !isfinite(p->force.rates[VQ_RATE_REQUESTS]);
     double explained = fmax(p->doubt.noise, probed ? PROBED : TOLERATED) * (refused + answered);
     return refused > explained + SIGMAS * sqrt(explained);
 }
 
 bool vq_auth_unusual(const struct vq_auth_pool *p, double refused, double answered)
 {
-    double share = p->sum.refused / fmax(p->sum.refused + p->sum.answered, 1);
+    double share = p->used.sum.refused / fmax(p->used.sum.refused + p->used.sum.answered, 1);
     double usual = share * (refused + answered);
     return vq_auth_unexplained(p, refused, answered) && refused > usual + SIGMAS * sqrt(usual);
 }
@@ -135,14 +136,14 @@ void vq_auth_noise_is(struct vq_auth_pool *p, double share, int64_t now_ns)
     p->doubt.noise_ns = p->doubt.fell_ns = now_ns;
     p->doubt.since_ns = 0;
     p->doubt.again = false;
-    p->dirty = true;
+    p->deal.due = true;
 }
 
 void vq_auth_noise_below(struct vq_auth_pool *p, int64_t now_ns)
 {
-    double ended = fmax(p->sum.refused + p->sum.answered, 1);
-    if (p->sum.refused >= LEAST && p->sum.refused / ended <= BELOW_MOST) {
-        vq_auth_noise_is(p, (p->sum.refused + sqrt(p->sum.refused)) / ended, now_ns);
+    double ended = fmax(p->used.sum.refused + p->used.sum.answered, 1);
+    if (p->used.sum.refused >= LEAST && p->used.sum.refused / ended <= BELOW_MOST) {
+        vq_auth_noise_is(p, (p->used.sum.refused + sqrt(p->used.sum.refused)) / ended, now_ns);
     }
 }
 
@@ -169,7 +170,7 @@ static void lone(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int6
         doubt->answered += used->answered;
         doubt->refused += used->refused;
         if (early) { /* of what was in flight at the first refusal some is refused too */
-            doubt->accepted = vq_auth_accepted(p);
+            doubt->accepted = vq_auth_accepted(&p->used);
         }
         int64_t soon_ns = p->window_ns / 4 > LONE_NS ? p->window_ns / 4 : LONE_NS;
         bool soon = now_ns - doubt->first_ns <= soon_ns;
@@ -191,44 +192,46 @@ static void lone(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int6
         doubt->first_ns = now_ns;
         doubt->refused = used->refused;
         doubt->answered = 0;
-        doubt->in_flight = (double)p->in_flight;
-        doubt->accepted = vq_auth_accepted(p);
+        doubt->in_flight = (double)p->members.in_flight;
+        doubt->accepted = vq_auth_accepted(&p->used);
     }
 }
 
 void vq_auth_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns)
 {
     vq_auth_used_turn(p, now_ns);
-    add(&p->buckets[p->bucket], used);
-    add(&p->sum, used);
-    p->buckets[p->bucket].peak = fmax(p->buckets[p->bucket].peak, (double)p->in_flight);
-    add(&p->round, used);
+    add(&p->used.buckets[p->used.bucket], used);
+    add(&p->used.sum, used);
+    p->used.buckets[p->used.bucket].peak =
+        fmax(p->used.buckets[p->used.bucket].peak, (double)p->members.in_flight);
+    add(&p->find.round, used);
     vq_auth_level_used(p, used, now_ns);
     add(&p->trial.seen, used);
     bool was = vq_auth_noisy(p);
     lone(p, used, now_ns);
-    p->dirty = p->dirty || was != vq_auth_noisy(p);
+    p->deal.due = p->deal.due || was != vq_auth_noisy(p);
 }
 
 void vq_auth_doubt_tick(struct vq_auth_pool *p, int64_t now_ns)
 {
     struct vq_auth_doubt *doubt = &p->doubt;
-    double ended = p->sum.refused + p->sum.answered;
+    double ended = p->used.sum.refused + p->used.sum.answered;
     if (doubt->noise > TOLERATED && now_ns - doubt->noise_ns >= AGAIN_NS) {
         doubt->again = true;
         doubt->noise_ns = now_ns;
     } else if (doubt->noise > 0 && now_ns - doubt->fell_ns >= p->window_ns) {
-        double most = p->sum.refused + SIGMAS * sqrt(p->sum.refused + 1);
+        double most = p->used.sum.refused + SIGMAS * sqrt(p->used.sum.refused + 1);
         doubt->fell_ns = now_ns;
         doubt->noise = ended > 0 ? fmin(doubt->noise, most / ended) : doubt->noise;
         doubt->noise = doubt->noise < NOISE_LEAST ? 0 : doubt->noise;
         doubt->again = doubt->again && doubt->noise > 0;
     }
-    struct vq_auth_bucket lately = vq_auth_used_lately(p);
+    struct vq_auth_bucket lately = vq_auth_used_lately(&p->used);
     bool was = vq_auth_noisy(p);
     doubt->crowded = lately.refused >= CROWD_LEAST &&
                      lately.refused > (doubt->noise + CROWDED) * (lately.refused + lately.answered);
-    p->dirty = p->dirty || was != vq_auth_noisy(p);
-    bool is = p->sum.refused >= LEAST && vq_auth_unexplained(p, p->sum.refused, p->sum.answered);
+    p->deal.due = p->deal.due || was != vq_auth_noisy(p);
+    bool is = p->used.sum.refused >= LEAST &&
+              vq_auth_unexplained(p, p->used.sum.refused, p->used.sum.answered);
     doubt->since_ns = !is ? 0 : doubt->since_ns == 0 ? now_ns : doubt->since_ns;
 }

@@ -22,34 +22,34 @@
 #define RAMP_NS         (900 * VQ_AUTH_S)
 #define RAMP_FORGET     4.0 /* times where it began, with no limit known: it no longer matters */
 
-bool vq_auth_is_named(const struct vq_auth_pool *p)
+bool vq_auth_is_named(const struct vq_auth_named *named)
 {
     bool is = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        is = is || vq_rates_get(&p->configured, (enum vq_rate)r) > 0;
+        is = is || vq_rates_get(&named->rates, (enum vq_rate)r) > 0;
     }
     return is;
 }
 
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)
 {
-    p->bucket_ns = now_ns;
-    p->doubt.lone = vq_auth_is_named(p) ? VQ_AUTH_LONE_MOST : 0;
-    p->slowed_ns = INT64_MIN / 2;
+    p->used.bucket_ns = now_ns;
+    p->doubt.lone = vq_auth_is_named(&p->named) ? VQ_AUTH_LONE_MOST : 0;
+    p->learn.slowed_ns = INT64_MIN / 2;
     p->trial.patience_ns = VQ_AUTH_PATIENCE_NS;
-    p->grown_ns = p->clean_ns = p->over_ns = p->ramp_ns = now_ns;
+    p->learn.grown_ns = p->learn.clean_ns = p->learn.over_ns = p->learn.ramp_ns = now_ns;
     vq_auth_level_init(p, now_ns);
 }
 
 void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        p->learned[r] = p->ramp[r] = 0;
+        p->learn.rates[r] = p->learn.ramp[r] = 0;
     }
-    p->ceiling = 0;
-    p->counted = false;
-    p->grown_ns = p->clean_ns = p->over_ns = now_ns;
-    p->why = (struct vq_auth_why){0};
+    p->learn.ceiling = 0;
+    p->learn.counted = false;
+    p->learn.grown_ns = p->learn.clean_ns = p->learn.over_ns = now_ns;
+    p->learn.why = (struct vq_auth_why){0};
     p->trial = (struct vq_auth_trial){.cleared_ns = now_ns, .patience_ns = VQ_AUTH_PATIENCE_NS};
     vq_auth_used_forgive(p);
     if (vq_auth_level_free(p)) {
@@ -61,8 +61,8 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
 /* The limit that is known without learning, a minute; 0: none. */
 static double named(const struct vq_auth_pool *p, enum vq_rate r)
 {
-    double limit = vq_rates_get(&p->configured, r);
-    double said = p->said[r] * p->share;
+    double limit = vq_rates_get(&p->named.rates, r);
+    double said = p->word.said[r] * p->named.share;
     return said > 0 && (limit <= 0 || said < limit) ? said : fmax(limit, 0);
 }
 
@@ -77,105 +77,106 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns)
 
 static double growth_of(struct vq_auth_pool *p, int64_t now_ns)
 {
-    double learned = p->learned[VQ_RATE_REQUESTS] * vq_auth_windows(p);
-    double clean = (double)(now_ns - p->clean_ns) / (double)p->window_ns;
-    if (p->ceiling > 0 && learned <= fmax(OVER * p->ceiling, p->ceiling + 2)) {
-        p->over_ns = now_ns;
-        if (clean >= HOLD && !p->counted) {
-            p->counted = true;
+    double learned = p->learn.rates[VQ_RATE_REQUESTS] * vq_auth_windows(p);
+    double clean = (double)(now_ns - p->learn.clean_ns) / (double)p->window_ns;
+    if (p->learn.ceiling > 0 && learned <= fmax(OVER * p->learn.ceiling, p->learn.ceiling + 2)) {
+        p->learn.over_ns = now_ns;
+        if (clean >= HOLD && !p->learn.counted) {
+            p->learn.counted = true;
             vq_auth_noise_below(p, now_ns);
         }
         return clean < HOLD ? 0 : GROWTH_NEAR;
     }
-    double over = (double)(now_ns - p->over_ns) / (double)p->window_ns;
+    double over = (double)(now_ns - p->learn.over_ns) / (double)p->window_ns;
     return fmin(GROWTH * exp2(floor(over)), GROWTH_MAX);
 }
 
 static void rates_grow(struct vq_auth_pool *p, int64_t now_ns)
 {
-    double span = (double)(now_ns - p->grown_ns) / (double)p->window_ns;
+    double span = (double)(now_ns - p->learn.grown_ns) / (double)p->window_ns;
     if (span < 1.0 / GROWTH_STEPS || p->trial.kind != VQ_AUTH_TRIES_NOTHING) {
         return;
     }
-    p->grown_ns = now_ns;
+    p->learn.grown_ns = now_ns;
     double growth = growth_of(p, now_ns) * fmin(span, 1);
-    double requests = vq_auth_accepted(p);
+    double requests = vq_auth_accepted(&p->used);
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
         enum vq_rate r = (enum vq_rate)i;
-        double learned = p->learned[r];
+        double learned = p->learn.rates[r];
         if (!(learned > 0)) {
             continue;
         }
         double limit = learned * vq_auth_windows(p);
         double least = r == VQ_RATE_REQUESTS && growth > 0 ? fmin(span, 1) : 0; /* one a window */
-        if (vq_auth_accepted_of(p, r, requests) >= fmin(USED * limit, limit - 2)) {
+        if (vq_auth_accepted_of(&p->used, r, requests) >= fmin(USED * limit, limit - 2)) {
             learned += fmax(learned * growth, least / vq_auth_windows(p));
         }
         double base = named(p, r);
-        p->learned[r] = base > 0 && learned >= base ? 0 : learned;
+        p->learn.rates[r] = base > 0 && learned >= base ? 0 : learned;
     }
-    if (!(p->learned[VQ_RATE_REQUESTS] > 0)) {
-        p->ceiling = 0;
+    if (!(p->learn.rates[VQ_RATE_REQUESTS] > 0)) {
+        p->learn.ceiling = 0;
     }
-    p->dirty = true;
+    p->deal.due = true;
 }
 
 /* ---- growing too fast ---- */
 
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns)
 {
-    if (now_ns - p->slowed_ns < SLOWED_APART_NS) {
+    if (now_ns - p->learn.slowed_ns < SLOWED_APART_NS) {
         return;
     }
     vq_auth_used_turn(p, now_ns);
     vq_auth_limits(p);
-    p->slowed_ns = p->ramp_ns = now_ns;
-    double requests = vq_auth_accepted(p);
-    double age = (double)(now_ns - p->began_ns) / (double)p->window_ns;
+    p->learn.slowed_ns = p->learn.ramp_ns = now_ns;
+    double requests = vq_auth_accepted(&p->used);
+    double age = (double)(now_ns - p->used.began_ns) / (double)p->window_ns;
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
         enum vq_rate r = (enum vq_rate)i;
-        double had =
-            vq_auth_accepted_of(p, r, requests) / vq_auth_windows(p) / fmin(fmax(age, 0.02), 1);
-        bool paced = r == VQ_RATE_REQUESTS || isfinite(p->limit[r]);
-        if (!paced || (had <= 0 && !isfinite(p->limit[r]))) {
+        double had = vq_auth_accepted_of(&p->used, r, requests) / vq_auth_windows(p) /
+                     fmin(fmax(age, 0.02), 1);
+        bool paced = r == VQ_RATE_REQUESTS || isfinite(p->force.rates[r]);
+        if (!paced || (had <= 0 && !isfinite(p->force.rates[r]))) {
             continue;
         }
-        double from = isfinite(p->limit[r]) && had <= 0 ? p->limit[r] : fmin(had, p->limit[r]);
-        double least = 1 / vq_auth_windows(p) * (r == VQ_RATE_REQUESTS ? 1 : p->unit[r]);
-        p->ramp[r] = fmax(from / 2, fmax(least, 1e-3));
-        p->ramp_from[r] = from;
+        double from = isfinite(p->force.rates[r]) && had <= 0 ? p->force.rates[r]
+                                                              : fmin(had, p->force.rates[r]);
+        double least = 1 / vq_auth_windows(p) * (r == VQ_RATE_REQUESTS ? 1 : p->word.unit[r]);
+        p->learn.ramp[r] = fmax(from / 2, fmax(least, 1e-3));
+        p->learn.ramp_from[r] = from;
     }
-    p->dirty = true;
+    p->deal.due = true;
 }
 
 static void ramp_grow(struct vq_auth_pool *p, int64_t now_ns)
 {
-    if (now_ns - p->ramp_ns < VQ_AUTH_S) {
+    if (now_ns - p->learn.ramp_ns < VQ_AUTH_S) {
         return;
     }
-    double growth = pow(RAMP_GROWTH, (double)(now_ns - p->ramp_ns) / (double)RAMP_NS);
-    p->ramp_ns = now_ns;
+    double growth = pow(RAMP_GROWTH, (double)(now_ns - p->learn.ramp_ns) / (double)RAMP_NS);
+    p->learn.ramp_ns = now_ns;
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
-        if (!(p->ramp[i] > 0)) {
+        if (!(p->learn.ramp[i] > 0)) {
             continue;
         }
         double base = named(p, (enum vq_rate)i);
-        double over = base > 0 ? base : p->ramp_from[i] * RAMP_FORGET;
-        p->ramp[i] = p->ramp[i] * growth >= over ? 0 : p->ramp[i] * growth;
-        p->dirty = true;
+        double over = base > 0 ? base : p->learn.ramp_from[i] * RAMP_FORGET;
+        p->learn.ramp[i] = p->learn.ramp[i] * growth >= over ? 0 : p->learn.ramp[i] * growth;
+        p->deal.due = true;
     }
 }
 
 bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns)
 {
     vq_auth_used_turn(p, now_ns);
-    bool was = p->dirty;
-    p->dirty = false;
+    bool was = p->deal.due;
+    p->deal.due = false;
     vq_auth_doubt_tick(p, now_ns);
     vq_auth_trial_step(p, now_ns);
     rates_grow(p, now_ns);
     ramp_grow(p, now_ns);
-    bool changed = vq_auth_level_round(p, now_ns) || p->dirty;
-    p->dirty = was;
+    bool changed = vq_auth_level_round(p, now_ns) || p->deal.due;
+    p->deal.due = was;
     return changed;
 }

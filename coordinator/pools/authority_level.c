@@ -35,9 +35,9 @@ static double known_per_s(const struct vq_auth_pool *p)
 {
     double least = INFINITY;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double unit = r == VQ_RATE_REQUESTS ? 1 : p->unit[r];
-        if (isfinite(p->limit[r]) && unit > 0) {
-            least = fmin(least, p->limit[r] / unit / 60);
+        double unit = r == VQ_RATE_REQUESTS ? 1 : p->word.unit[r];
+        if (isfinite(p->force.rates[r]) && unit > 0) {
+            least = fmin(least, p->force.rates[r] / unit / 60);
         }
     }
     return isfinite(least) ? least : 0;
@@ -50,27 +50,28 @@ static double level_cap(const struct vq_auth_pool *p)
 
 static void round_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
-    p->find.round_ended = p->ended;
-    p->find.round_ns = now_ns;
-    p->find.round_peak = vq_auth_u32(p->in_flight);
-    p->round = (struct vq_auth_bucket){0};
+    p->find.level.round_ended = p->totals.ended;
+    p->find.level.round_ns = now_ns;
+    p->find.level.round_peak = vq_auth_u32(p->members.in_flight);
+    p->find.round = (struct vq_auth_bucket){0};
 }
 
 void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns)
 {
-    p->find = (struct vq_auth_level){.level = LEVEL_START, .fast = true, .cut_ns = INT64_MIN / 2};
-    p->level_why = (struct vq_auth_why){0};
+    p->find.level =
+        (struct vq_auth_level){.level = LEVEL_START, .fast = true, .cut_ns = INT64_MIN / 2};
+    p->find.why = (struct vq_auth_why){0};
     round_begin(p, now_ns);
 }
 
 bool vq_auth_level_free(const struct vq_auth_pool *p)
 {
-    return p->concurrency == 0 && p->cap == 0;
+    return p->named.concurrency == 0 && p->word.cap == 0;
 }
 
 static void level_grow(struct vq_auth_pool *p)
 {
-    struct vq_auth_level *find = &p->find;
+    struct vq_auth_level *find = &p->find.level;
     if (find->fast) {
         find->level *= 2;
     } else if (!(find->refused_at > 0)) {
@@ -91,17 +92,17 @@ static void level_grow(struct vq_auth_pool *p)
 
 bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns)
 {
-    struct vq_auth_level *find = &p->find;
+    struct vq_auth_level *find = &p->find.level;
     double was = find->level;
     bool tried = p->trial.kind == VQ_AUTH_TRIES_LEVEL;
     if (find->fast && !tried) {
         find->level = fmax(find->level, fmin(known_per_s(p) * LEVEL_START_S, level_cap(p)));
     }
-    if ((double)(p->ended - find->round_ended) >= find->level &&
+    if ((double)(p->totals.ended - find->round_ended) >= find->level &&
         now_ns - find->round_ns >= ROUND_NS_MIN) {
         bool bound = find->round_peak >= LEVEL_BOUND * floor(find->level);
-        bool refused = p->round.refused >= LEVEL_REFUSED &&
-                       vq_auth_unexplained(p, p->round.refused, p->round.answered);
+        bool refused = p->find.round.refused >= LEVEL_REFUSED &&
+                       vq_auth_unexplained(p, p->find.round.refused, p->find.round.answered);
         if (bound && !tried && !refused && find->cut_ns < find->round_ns) {
             level_grow(p);
         }
@@ -112,15 +113,15 @@ bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns)
 
 void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
 {
-    struct vq_auth_level *find = &p->find;
-    double peak = vq_auth_peak(p); /* pauses may have made it less since */
+    struct vq_auth_level *find = &p->find.level;
+    double peak = vq_auth_peak(&p->used); /* pauses may have made it less since */
     double high = fmin(find->level, fmax(peak, 1));
     bool again = find->refused_at > 0 && high >= find->refused_at - 1;
     find->patience = again ? find->patience * 2 + 1 : 1;
     find->patience = find->patience > PATIENCE_MAX ? PATIENCE_MAX : find->patience;
     find->waited = 0;
     if (!(find->refused_at > 0)) { /* it was not calm there */
-        p->calm_refused = fmax(p->calm_refused - p->sum.refused, 0);
+        p->find.calm_refused = fmax(p->find.calm_refused - p->used.sum.refused, 0);
     }
     find->refused_at = find->cut_at = high;
     bool bound = find->fast && high >= LEVEL_BOUND * floor(find->level);
@@ -129,55 +130,55 @@ void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
     find->fast = false;
     find->cut_ns = now_ns;
     double minutes =
-        vq_auth_windows(p) * fmin((double)(now_ns - p->began_ns) / (double)p->window_ns, 1);
-    p->level_why =
-        (struct vq_auth_why){now_ns, p->sum.refused, vq_auth_accepted(p) / fmax(minutes, 1.0 / 60)};
+        vq_auth_windows(p) * fmin((double)(now_ns - p->used.began_ns) / (double)p->window_ns, 1);
+    p->find.why = (struct vq_auth_why){now_ns, p->used.sum.refused,
+                                       vq_auth_accepted(&p->used) / fmax(minutes, 1.0 / 60)};
     round_begin(p, now_ns - 1);
-    p->dirty = true;
+    p->deal.due = true;
 }
 
 void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns)
 {
-    struct vq_auth_level *find = &p->find;
+    struct vq_auth_level *find = &p->find.level;
     bool below = !(find->refused_at > 0) || floor(find->level) < find->refused_at - 1;
     if (!below || now_ns - find->cut_ns < CALM_NS) {
         return; /* at the level that was refused, or of calls that began there */
     }
-    p->calm_refused += used->refused;
-    p->calm_ended += used->refused + used->answered;
-    if (p->calm_ended > CALM_MOST) {
-        p->calm_refused /= 2;
-        p->calm_ended /= 2;
+    p->find.calm_refused += used->refused;
+    p->find.calm_ended += used->refused + used->answered;
+    if (p->find.calm_ended > CALM_MOST) {
+        p->find.calm_refused /= 2;
+        p->find.calm_ended /= 2;
     }
 }
 
 /* As many are refused in a round at lower levels: this level is not to blame. */
-static bool is_calm(const struct vq_auth_pool *p)
+static bool is_calm(const struct vq_auth_finding *find)
 {
-    double share = p->calm_refused / fmax(p->calm_ended, 1);
-    double usual = share * fmax(p->round.refused + p->round.answered, p->find.level);
-    return p->round.refused <= usual + CALM_SIGMAS * sqrt(usual);
+    double share = find->calm_refused / fmax(find->calm_ended, 1);
+    double usual = share * fmax(find->round.refused + find->round.answered, find->level.level);
+    return find->round.refused <= usual + CALM_SIGMAS * sqrt(usual);
 }
 
 bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
 {
-    struct vq_auth_level *find = &p->find;
+    struct vq_auth_level *find = &p->find.level;
     double peak = fmin(find->level, (double)find->round_peak);
     bool bound = peak >= LEVEL_BOUND * floor(find->level) && find->cut_ns < find->round_ns;
-    bool first = p->round.refused >= FIRST_LEAST || find->level <= FIRST_SMALL;
+    bool first = p->find.round.refused >= FIRST_LEAST || find->level <= FIRST_SMALL;
     if (find->level <= 1) {
         return false; /* it cannot be lower: a trial finds out whether it is to blame at all */
     }
     if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) &&
-        vq_auth_unexplained(p, p->round.refused, p->round.answered)) {
-        double ended = p->round.refused + p->round.answered;
-        vq_auth_level_cut(p, p->round.answered / fmax(ended, 1), now_ns);
+        vq_auth_unexplained(p, p->find.round.refused, p->find.round.answered)) {
+        double ended = p->find.round.refused + p->find.round.answered;
+        vq_auth_level_cut(p, p->find.round.answered / fmax(ended, 1), now_ns);
         find->tried = find->refused_at;
         return true;
     }
     if (peak < SAME_LEVEL * find->tried || !vq_auth_level_free(p) || !(find->refused_at > 0) ||
         peak < find->refused_at - 1 || find->cut_ns >= find->round_ns ||
-        !vq_auth_unusual(p, p->round.refused, p->round.answered) || is_calm(p)) {
+        !vq_auth_unusual(p, p->find.round.refused, p->find.round.answered) || is_calm(&p->find)) {
         return false;
     }
     vq_auth_level_cut(p, 1, now_ns);
@@ -186,7 +187,7 @@ bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
 
 void vq_auth_level_is(struct vq_auth_pool *p, const struct vq_auth_level *was, int64_t now_ns)
 {
-    p->find = *was;
+    p->find.level = *was;
     round_begin(p, now_ns);
-    p->dirty = true;
+    p->deal.due = true;
 }

@@ -150,86 +150,153 @@ struct vq_auth_why { /* of what was learned, for people */
     double per_minute; /* accepted */
 };
 
-struct vq_auth_pool {
-    char *name, *model, *holder; /* holder: who has the lock, for people; NULL */
-    uint32_t index;
-    const void *account; /* never looked into */
-    double share;
-    struct vq_rates configured;
-    bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
-    uint32_t concurrency; /* configured */
-    uint32_t cap;
-    int64_t window_ns, jitter_ns;
-    double said[VQ_RATE__COUNT], learned[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT];
-    double unit[VQ_RATE__COUNT],
-        unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
-    struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
-    bool locked, ours, parked_by_hand;
-    bool workless; /* nothing is left to ask here */
-    bool priced;
-    double input_nano, output_nano; /* nano-dollars a token */
-    int64_t pause_ns, park_ns;      /* until */
-    int64_t park_unix_s;            /* the same of a park: what was said. 0: never */
-    /* what a worker said that has left counts until then; 0: nothing of that kind */
-    int64_t word_ns;
-    uint32_t params_refused; /* enum vq_param: by its model */
-    int64_t day_ends_ns;
-    struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
+/* ---- the parts of a pool: each belongs to the file that its comment names ---- */
 
-    uint32_t *members; /* workers that reported it open: slots */
-    size_t members_cap;
-    uint32_t members_count;
-    uint32_t *holders;
-    size_t holders_cap;
-    uint32_t holders_count;
-    uint32_t seats_known, keyed; /* workers that reported it; with a key */
-    uint32_t hungry,
-        keen; /* members with something waiting; with more than one, see VQ_AUTH_KEEN */
+struct vq_auth_named { /* the limits that the configuration or a person named */
+    double share;
+    struct vq_rates rates;
+    uint32_t concurrency;
+    bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
+};
+
+struct vq_auth_lock {
+    char *holder; /* who has the lock, for people; NULL */
+    bool locked, ours;
+};
+
+struct vq_auth_park {
+    bool by_hand;
+    int64_t pause_ns, until_ns; /* the ends of the pause and of the park */
+    int64_t until_unix_s;       /* the end of the park as it was reported; 0: never */
+};
+
+/* authority_report.c, authority_word.c: what workers reported of their provider. */
+struct vq_auth_word {
+    double said[VQ_RATE__COUNT];
+    uint32_t cap;
+    double unit[VQ_RATE__COUNT];                 /* the largest of this window and the last one */
+    double unit_now[VQ_RATE__COUNT];             /* the largest of this window */
+    struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
+    /* Until then the reports of a worker that has left count; 0: there are none. */
+    int64_t until_ns;
+    uint32_t params_refused; /* enum vq_param: by its model */
+};
+
+struct vq_auth_price { /* nano-dollars a token */
+    bool known;
+    double input_nano, output_nano;
+};
+
+struct vq_auth_day {
+    int64_t ends_ns;
+    struct vq_purse *requests, *tokens; /* NULL: no quota */
+};
+
+struct vq_auth_members { /* workers that reported the pool open */
+    uint32_t *list;      /* slots */
+    size_t cap;
+    uint32_t count;
+    uint32_t known, keyed; /* workers that reported it; with a key */
+    /* Members with something waiting; with more than one, see VQ_AUTH_KEEN. */
+    uint32_t hungry, keen;
     uint64_t in_flight, waiting;
+};
+
+struct vq_auth_holders { /* authority_split.c: workers with a slice */
+    uint32_t *list;      /* slots */
+    size_t cap;
+    uint32_t count;
     uint32_t peak, peak_before; /* slices in force together, in this window and the one before */
     int64_t peak_ns;
     bool past_unknown; /* others had it before: another run, an earlier process */
     int64_t moved_ns;
+};
 
-    double limit[VQ_RATE__COUNT]; /* in force, a minute; INFINITY: none */
-    enum vq_limit_source limit_by[VQ_RATE__COUNT];
-    uint32_t level; /* concurrency in force */
-    enum vq_limit_source level_by;
+struct vq_auth_force {            /* authority_split.c: the limits in force */
+    double rates[VQ_RATE__COUNT]; /* a minute; INFINITY: none */
+    enum vq_limit_source rates_by[VQ_RATE__COUNT];
+    uint32_t concurrency;
+    enum vq_limit_source concurrency_by;
     bool fell;   /* a limit, and more slices than it bears are in force yet */
     bool single; /* one request a window */
     bool too_large;
+};
 
-    bool dirty;
-    int64_t deal_ns, dealt_ns;
+struct vq_auth_dealing {
+    bool due;
+    int64_t at_ns, last_ns;
+};
 
+struct vq_auth_used { /* authority_doubt.c: over the last window */
     struct vq_auth_bucket buckets[VQ_AUTH_BUCKETS], sum;
     uint32_t bucket;
     int64_t bucket_ns, began_ns;
-    struct vq_auth_bucket round; /* of the level */
-    struct vq_auth_level find;
+};
+
+struct vq_auth_finding { /* authority_level.c */
+    struct vq_auth_level level;
+    struct vq_auth_bucket round;
     double calm_refused, calm_ended; /* below the level that was refused */
-    struct vq_auth_doubt doubt;
-    struct vq_auth_trial trial;
+    struct vq_auth_why why;
+};
+
+struct vq_auth_learning { /* authority_learn.c */
+    double rates[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT], ramp_from[VQ_RATE__COUNT];
     double ceiling; /* requests a window, sent: refused above it when that was seen last; 0: none */
     bool counted;   /* the noise below the ceiling, since the last cut */
     int64_t clean_ns, over_ns; /* since the last cut; since it is above the ceiling */
     int64_t grown_ns, slowed_ns, ramp_ns;
-    double ramp_from[VQ_RATE__COUNT];
-    struct vq_auth_why why, level_why;
+    struct vq_auth_why why;
+};
 
+struct vq_auth_totals { /* of all workers, in this process */
     uint64_t requests, answered, refused, slowed, failed, cost_nano, ended;
     uint64_t input_tokens, cached_tokens, output_tokens;
-    uint64_t *keys;
-    size_t keys_cap;
-    uint32_t keys_count, keys_told;
-    char *closed_why, *key_why; /* as the worker said last; of a key: of one among several */
-    uint32_t keys_refused;
-    /* bit k: keys[k] was refused; so with a seat's keys_had: it is good there */
-    uint64_t keys_lost;
+};
+
+struct vq_auth_keyset { /* authority_status.c */
+    uint64_t *list;     /* fingerprints */
+    size_t cap;
+    uint32_t count, told;
+    char *closed_why, *why; /* as the worker said last; of a key: of one among several */
+    uint32_t refused;
+    /* bit k: list[k] was refused; so with a seat's keys_had: it is good there */
+    uint64_t lost;
     uint64_t organisation;
-    enum vq_authority_state state;
+};
+
+struct vq_auth_shown { /* authority_status.c: the state for people */
+    enum vq_authority_state is;
     int64_t since_ns, until_ns;
     char *text;
+};
+
+/* One pool. A function that needs one part only takes that part. */
+struct vq_auth_pool {
+    char *name, *model;
+    uint32_t index;
+    const void *account; /* never looked into */
+    int64_t window_ns, jitter_ns;
+    bool workless; /* nothing is left to ask here */
+
+    struct vq_auth_named named;
+    struct vq_auth_lock lock;
+    struct vq_auth_park park;
+    struct vq_auth_word word;
+    struct vq_auth_price price;
+    struct vq_auth_day day;
+    struct vq_auth_members members;
+    struct vq_auth_holders holders;
+    struct vq_auth_force force;
+    struct vq_auth_dealing deal;
+    struct vq_auth_used used;
+    struct vq_auth_finding find;
+    struct vq_auth_doubt doubt;
+    struct vq_auth_trial trial;
+    struct vq_auth_learning learn;
+    struct vq_auth_totals totals;
+    struct vq_auth_keyset keys;
+    struct vq_auth_shown state;
 };
 
 /* What a worker that is not here may have spent, or may have had left to spend. */
@@ -312,14 +379,14 @@ void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_used_forgive(struct vq_auth_pool *p);
 
 /* In the last quarter of a window. */
-struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
+struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_used *used);
 /* The most calls in flight in the last window. */
-double vq_auth_peak(const struct vq_auth_pool *p);
+double vq_auth_peak(const struct vq_auth_used *used);
 /* Requests of the last window; what was started and is not refused counts. */
-double vq_auth_accepted(const struct vq_auth_pool *p);
+double vq_auth_accepted(const struct vq_auth_used *used);
 /* The rate's use, if this number of requests was accepted in the last window; tokens of calls in
  * flight are estimated by those of others. Negative: not known. */
-double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double requests);
+double vq_auth_accepted_of(const struct vq_auth_used *used, enum vq_rate r, double requests);
 /* More are refused than noise explains. */
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered);
 /* ... and more than are refused over the last window. */
@@ -351,7 +418,7 @@ bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_learn.c: limits that are not configured, or configured too high */
 /* The configuration names a limit of a rate. */
-bool vq_auth_is_named(const struct vq_auth_pool *p);
+bool vq_auth_is_named(const struct vq_auth_named *named);
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
@@ -377,7 +444,7 @@ void vq_auth_granted(struct vq_authority *a, const struct vq_auth_worker *w);
 /* authority_status.c */
 void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
 /* VQ_NOMEM */
-enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
+enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_keyset *keys,
                             struct vq_auth_seat *seat,
                             const struct vq_pool_report *report) VQ_WARN_UNUSED;
 

@@ -40,21 +40,21 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
 {
     struct vq_auth_seat *seat = &w->seats[p->index];
     if (!seat->known) {
-        size_t need = (size_t)p->seats_known + 1;
-        VQ_TRY(vq_grow((void **)&p->members, &p->members_cap, need, sizeof(*p->members),
+        size_t need = (size_t)p->members.known + 1;
+        VQ_TRY(vq_grow((void **)&p->members.list, &p->members.cap, need, sizeof(*p->members.list),
                        VQ_AUTHORITY_WORKERS_MAX));
-        VQ_TRY(vq_grow((void **)&p->holders, &p->holders_cap, need, sizeof(*p->holders),
+        VQ_TRY(vq_grow((void **)&p->holders.list, &p->holders.cap, need, sizeof(*p->holders.list),
                        VQ_AUTHORITY_WORKERS_MAX));
     }
     if (!seat->day_joined) {
-        if (p->day_requests != NULL) {
-            VQ_TRY(vq_purse_join(p->day_requests, w->slot, &report->day_requests));
+        if (p->day.requests != NULL) {
+            VQ_TRY(vq_purse_join(p->day.requests, w->slot, &report->day_requests));
         }
-        if (p->day_tokens != NULL) {
-            enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
+        if (p->day.tokens != NULL) {
+            enum vq_status status = vq_purse_join(p->day.tokens, w->slot, &report->day_tokens);
             if (status != VQ_OK) {
-                if (p->day_requests != NULL) {
-                    vq_purse_leave(p->day_requests, w->slot, VQ_PURSE_SETTLED);
+                if (p->day.requests != NULL) {
+                    vq_purse_leave(p->day.requests, w->slot, VQ_PURSE_SETTLED);
                 }
                 return status;
             }
@@ -72,7 +72,7 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
         seat->input_tokens = report->input_tokens;
         seat->cached_tokens = report->cached_tokens;
         seat->output_tokens = report->output_tokens;
-        p->seats_known++;
+        p->members.known++;
     }
     return VQ_OK;
 }
@@ -98,23 +98,23 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
                                   .input = (double)rise(&seat->input_tokens, report->input_tokens),
                                   .output =
                                       (double)rise(&seat->output_tokens, report->output_tokens)};
-    vq_sum_to(&p->input_tokens, (uint64_t)used.input);
-    vq_sum_to(&p->cached_tokens, rise(&seat->cached_tokens, report->cached_tokens));
-    vq_sum_to(&p->output_tokens, (uint64_t)used.output);
-    vq_sum_to(&p->requests, requests);
-    vq_sum_to(&p->answered, answered);
-    vq_sum_to(&p->refused, refused);
-    vq_sum_to(&p->slowed, slowed);
-    vq_sum_to(&p->failed, failed);
-    vq_sum_to(&p->ended, answered + refused + failed);
+    vq_sum_to(&p->totals.input_tokens, (uint64_t)used.input);
+    vq_sum_to(&p->totals.cached_tokens, rise(&seat->cached_tokens, report->cached_tokens));
+    vq_sum_to(&p->totals.output_tokens, (uint64_t)used.output);
+    vq_sum_to(&p->totals.requests, requests);
+    vq_sum_to(&p->totals.answered, answered);
+    vq_sum_to(&p->totals.refused, refused);
+    vq_sum_to(&p->totals.slowed, slowed);
+    vq_sum_to(&p->totals.failed, failed);
+    vq_sum_to(&p->totals.ended, answered + refused + failed);
     vq_auth_used(p, &used, now_ns);
     bool pauses = report->pause_ms != 0 && (refused + failed != 0 || seat->pause_ms == 0);
     seat->pause_ms = report->pause_ms;
     int64_t until_ns = now_ns + report->pause_ms * VQ_AUTH_MS;
     seat->paused_ns = pauses && until_ns > seat->paused_ns ? until_ns : seat->paused_ns;
     if (pauses &&
-        until_ns > p->pause_ns) { /* only what its own refusals asked: no pause feeds itself */
-        p->pause_ns = until_ns;
+        until_ns > p->park.pause_ns) { /* only what its own refusals asked: no pause feeds itself */
+        p->park.pause_ns = until_ns;
     }
     seat->asked_ns = pauses && until_ns > seat->asked_ns ? until_ns : seat->asked_ns;
     if (slowed != 0) {
@@ -138,26 +138,27 @@ int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s)
  * those of the others and of who left in that time are what remains. */
 static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum vq_rate r)
 {
-    double most = fmax(vq_rates_get(&p->unit_gone, r), vq_rates_get(&p->unit_gone_before, r));
-    for (uint32_t i = 0; i < p->members_count; i++) {
-        const struct vq_auth_seat *seat = &a->workers[p->members[i]]->seats[p->index];
+    double most =
+        fmax(vq_rates_get(&p->word.unit_gone, r), vq_rates_get(&p->word.unit_gone_before, r));
+    for (uint32_t i = 0; i < p->members.count; i++) {
+        const struct vq_auth_seat *seat = &a->workers[p->members.list[i]]->seats[p->index];
         most = fmax(most, vq_rates_get(&seat->unit, r));
     }
-    if (most > 0 && most < p->unit[r]) {
-        p->unit[r] = p->unit_now[r] = most;
-        p->dirty = true;
+    if (most > 0 && most < p->word.unit[r]) {
+        p->word.unit[r] = p->word.unit_now[r] = most;
+        p->deal.due = true;
     }
 }
 
 #define REQUESTS_LEAST 2.0 /* a minute: a header that says less means something else */
 
 /* A limit below the calls that were accepted is none: it would stall the pool. */
-static bool is_credible(const struct vq_auth_pool *p, enum vq_rate r, double said)
+static bool is_credible(const struct vq_auth_used *used, enum vq_rate r, double said)
 {
     if (r == VQ_RATE_REQUESTS) {
         return said >= REQUESTS_LEAST;
     }
-    double call = vq_auth_accepted_of(p, r, 1); /* the mean of the last window */
+    double call = vq_auth_accepted_of(used, r, 1); /* the mean of the last window */
     return call < 0 || said >= call;
 }
 
@@ -169,33 +170,33 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
         double said = vq_rates_get(&report->said, r);
         double was = vq_rates_get(&seat->said, r);
         if (said > 0 && (said < was || said > was) &&
-            is_credible(p, r, said)) { /* who says something new is right */
-            p->dirty = p->dirty || said < p->said[r] || said > p->said[r];
-            p->said[r] = said;
+            is_credible(&p->used, r, said)) { /* who says something new is right */
+            p->deal.due = p->deal.due || said < p->word.said[r] || said > p->word.said[r];
+            p->word.said[r] = said;
         }
         double unit = vq_rates_get(&report->unit, r);
         double unit_was = vq_rates_get(&seat->unit, r);
         vq_rates_set(&seat->unit, r, unit);
-        if (r != VQ_RATE_REQUESTS && unit > p->unit_now[r]) {
-            p->unit_now[r] = unit;
-            p->dirty = p->dirty || unit > p->unit[r];
-            p->unit[r] = fmax(p->unit[r], unit);
-        } else if (r != VQ_RATE_REQUESTS && unit < unit_was && unit_was >= p->unit[r]) {
+        if (r != VQ_RATE_REQUESTS && unit > p->word.unit_now[r]) {
+            p->word.unit_now[r] = unit;
+            p->deal.due = p->deal.due || unit > p->word.unit[r];
+            p->word.unit[r] = fmax(p->word.unit[r], unit);
+        } else if (r != VQ_RATE_REQUESTS && unit < unit_was && unit_was >= p->word.unit[r]) {
             unit_fell(a, p, r);
         }
     }
     seat->said = report->said;
-    if (report->cap != 0 && report->cap != seat->cap && report->cap != p->cap) {
-        p->cap = report->cap;
-        p->dirty = true;
+    if (report->cap != 0 && report->cap != seat->cap && report->cap != p->word.cap) {
+        p->word.cap = report->cap;
+        p->deal.due = true;
     }
     seat->cap = report->cap;
     if (report->park_unix_s != seat->park_unix_s && report->park_unix_s != 0 && a->clocked) {
-        if (p->park_unix_s < report->park_unix_s) {
-            p->park_unix_s = report->park_unix_s;
-            p->park_ns = vq_auth_mono_of(a, p->park_unix_s);
+        if (p->park.until_unix_s < report->park_unix_s) {
+            p->park.until_unix_s = report->park_unix_s;
+            p->park.until_ns = vq_auth_mono_of(a, p->park.until_unix_s);
         }
-        p->dirty = true;
+        p->deal.due = true;
         seat->park_unix_s = report->park_unix_s;
     }
     if (report->park_unix_s == 0) {
@@ -212,30 +213,30 @@ static void copy_text(char *to, struct vq_span text)
     to[bytes] = '\0';
 }
 
-static uint64_t known_keys(const struct vq_auth_pool *p, const struct vq_pool_report *report)
+static uint64_t known_keys(const struct vq_auth_keyset *keys, const struct vq_pool_report *report)
 {
     uint64_t known = 0;
-    for (uint32_t k = 0; k < p->keys_count && k < 64; k++) {
+    for (uint32_t k = 0; k < keys->count && k < 64; k++) {
         for (uint32_t i = 0; i < report->keys_count; i++) {
-            known |= report->keys[i] == p->keys[k] ? UINT64_C(1) << k : 0;
+            known |= report->keys[i] == keys->list[k] ? UINT64_C(1) << k : 0;
         }
     }
     return known;
 }
 
 /* Why it is closed; or which key it does without now: each is counted once, whoever finds out. */
-static void take_text(struct vq_auth_pool *p, struct vq_auth_seat *seat,
+static void take_text(struct vq_auth_keyset *keys, struct vq_auth_seat *seat,
                       const struct vq_pool_report *report)
 {
-    uint64_t has = known_keys(p, report);
-    uint64_t lost = seat->keys_had & ~has & ~p->keys_lost;
+    uint64_t has = known_keys(keys, report);
+    uint64_t lost = seat->keys_had & ~has & ~keys->lost;
     seat->keys_had = has;
     if (report->state == VQ_POOL_OPEN && lost != 0) {
-        p->keys_lost |= lost;
-        p->keys_refused++;
-        copy_text(p->key_why, report->text);
+        keys->lost |= lost;
+        keys->refused++;
+        copy_text(keys->why, report->text);
     } else if (report->state != VQ_POOL_OPEN && report->state != VQ_POOL_NO_KEY) {
-        copy_text(p->closed_why, report->text);
+        copy_text(keys->closed_why, report->text);
     }
 }
 
@@ -245,15 +246,15 @@ static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct v
     struct vq_auth_seat *seat = &w->seats[p->index];
     bool was = seat->waiting != 0, is = report->waiting != 0;
     bool was_keen = seat->waiting >= VQ_AUTH_KEEN, is_keen = report->waiting >= VQ_AUTH_KEEN;
-    p->in_flight += report->in_flight;
-    p->in_flight -= seat->in_flight;
-    p->waiting += report->waiting;
-    p->waiting -= seat->waiting;
+    p->members.in_flight += report->in_flight;
+    p->members.in_flight -= seat->in_flight;
+    p->members.waiting += report->waiting;
+    p->members.waiting -= seat->waiting;
     if (seat->member != VQ_AUTH_NOBODY) {
-        p->hungry += is;
-        p->hungry -= was;
-        p->keen += is_keen;
-        p->keen -= was_keen;
+        p->members.hungry += is;
+        p->members.hungry -= was;
+        p->members.keen += is_keen;
+        p->members.keen -= was_keen;
     }
     bool fewer = report->in_flight < seat->in_flight && seat->in_flight > seat->next.concurrency;
     seat->in_flight = report->in_flight;
@@ -261,17 +262,17 @@ static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct v
     if (report->in_flight != 0 || report->requests > seat->requests) {
         seat->used_ns = now_ns;
     }
-    p->keyed += report->state != VQ_POOL_NO_KEY;
-    p->keyed -= seat->state != VQ_POOL_NO_KEY;
+    p->members.keyed += report->state != VQ_POOL_NO_KEY;
+    p->members.keyed -= seat->state != VQ_POOL_NO_KEY;
     seat->state = report->state;
     vq_auth_member(a, p, w, report->state == VQ_POOL_OPEN);
     vq_auth_list(p, w);
-    if (p->find.round_peak < p->in_flight) {
-        p->find.round_peak = vq_auth_u32(p->in_flight);
+    if (p->find.level.round_peak < p->members.in_flight) {
+        p->find.level.round_peak = vq_auth_u32(p->members.in_flight);
     }
     bool other = was != is || was_keen != is_keen;
-    if (other || (fewer && p->dirty)) {
-        vq_auth_touch(a, p, fewer ? now_ns : p->deal_ns);
+    if (other || (fewer && p->deal.due)) {
+        vq_auth_touch(a, p, fewer ? now_ns : p->deal.at_ns);
     }
 }
 
@@ -297,16 +298,16 @@ static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
                      const struct vq_pool_report *report, uint64_t granted_n)
 {
     double calls = calls_ahead(p, &w->seats[p->index], report);
-    if (p->day_requests != NULL) {
-        vq_purse_report(p->day_requests, w->slot, &report->day_requests, granted_n, whole(calls),
+    if (p->day.requests != NULL) {
+        vq_purse_report(p->day.requests, w->slot, &report->day_requests, granted_n, whole(calls),
                         1);
-        w->due = w->due || vq_purse_due(p->day_requests, w->slot);
+        w->due = w->due || vq_purse_due(p->day.requests, w->slot);
     }
-    if (p->day_tokens != NULL) {
+    if (p->day.tokens != NULL) {
         double unit = fmax((double)report->day_tokens.unit, 1);
-        vq_purse_report(p->day_tokens, w->slot, &report->day_tokens, granted_n, whole(calls * unit),
+        vq_purse_report(p->day.tokens, w->slot, &report->day_tokens, granted_n, whole(calls * unit),
                         whole(unit));
-        w->due = w->due || vq_purse_due(p->day_tokens, w->slot);
+        w->due = w->due || vq_purse_due(p->day.tokens, w->slot);
     }
 }
 
@@ -321,7 +322,7 @@ static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n
         struct vq_auth_seat *seat = &w->seats[i];
         if (seat->told_n != 0 && seat->told_n <= n && vq_auth_differs(&seat->held, &seat->told)) {
             seat->held = seat->told;
-            vq_auth_touch(a, &a->pools[i], a->pools[i].dirty ? now_ns : a->pools[i].deal_ns);
+            vq_auth_touch(a, &a->pools[i], a->pools[i].deal.due ? now_ns : a->pools[i].deal.at_ns);
         }
     }
 }
@@ -330,13 +331,13 @@ void vq_authority_params(struct vq_authority *a, uint32_t p, uint32_t params)
 {
     VQ_ASSERT(p < a->pools_count);
     struct vq_auth_pool *pool = &a->pools[p];
-    uint32_t known = pool->params_refused | (params & VQ_PARAMS_ALL);
-    for (uint32_t i = 0; known != pool->params_refused && i < a->slots; i++) {
+    uint32_t known = pool->word.params_refused | (params & VQ_PARAMS_ALL);
+    for (uint32_t i = 0; known != pool->word.params_refused && i < a->slots; i++) {
         if (a->workers[i] != NULL) {
             a->workers[i]->due = true;
         }
     }
-    pool->params_refused = known;
+    pool->word.params_refused = known;
 }
 
 enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
@@ -366,15 +367,15 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
         struct vq_auth_pool *p = &a->pools[report->pool];
         struct vq_auth_seat *seat = &w->seats[report->pool];
         VQ_TRY(seat_open(p, w, report));
-        VQ_TRY(vq_auth_keys(a, p, seat, report));
+        VQ_TRY(vq_auth_keys(a, &p->keys, seat, report));
         take_limits(a, p, seat, report);
         vq_authority_params(a, report->pool, report->params_refused);
-        take_text(p, seat, report);
+        take_text(&p->keys, seat, report);
         take_demand(a, p, w, report, now_ns);
         take_counts(p, seat, report, now_ns);
         take_day(p, w, report, credit->granted_n);
         ahead += calls_ahead(p, seat, report);
-        if (p->dirty && now_ns >= p->deal_ns) {
+        if (p->deal.due && now_ns >= p->deal.at_ns) {
             vq_auth_deal(a, p, now_ns);
         }
     }

@@ -41,35 +41,37 @@ static void lower(double limit, enum vq_limit_source by, double *limits,
 void vq_auth_limits(struct vq_auth_pool *p)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double was = p->limit[r];
-        p->limit[r] = INFINITY;
-        p->limit_by[r] = VQ_LIMIT_BY_NOBODY;
-        lower(vq_rates_get(&p->configured, (enum vq_rate)r),
-              p->by_hand[r] ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG, &p->limit[r], &p->limit_by[r]);
-        lower(p->said[r] * p->share, VQ_LIMIT_BY_HEADERS, &p->limit[r], &p->limit_by[r]);
-        lower(p->learned[r], VQ_LIMIT_BY_LEARNING, &p->limit[r], &p->limit_by[r]);
-        lower(p->ramp[r], VQ_LIMIT_BY_LEARNING, &p->limit[r], &p->limit_by[r]);
-        p->fell = p->fell || p->limit[r] < FALL * was;
+        double was = p->force.rates[r];
+        p->force.rates[r] = INFINITY;
+        p->force.rates_by[r] = VQ_LIMIT_BY_NOBODY;
+        lower(vq_rates_get(&p->named.rates, (enum vq_rate)r),
+              p->named.by_hand[r] ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG, &p->force.rates[r],
+              &p->force.rates_by[r]);
+        lower(p->word.said[r] * p->named.share, VQ_LIMIT_BY_HEADERS, &p->force.rates[r],
+              &p->force.rates_by[r]);
+        lower(p->learn.rates[r], VQ_LIMIT_BY_LEARNING, &p->force.rates[r], &p->force.rates_by[r]);
+        lower(p->learn.ramp[r], VQ_LIMIT_BY_LEARNING, &p->force.rates[r], &p->force.rates_by[r]);
+        p->force.fell = p->force.fell || p->force.rates[r] < FALL * was;
     }
-    p->level = p->concurrency;
-    p->level_by = p->concurrency_by_hand ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG;
-    if (p->cap != 0 && (p->level == 0 || p->cap < p->level)) {
-        p->level = p->cap;
-        p->level_by = VQ_LIMIT_BY_LEARNING;
+    p->force.concurrency = p->named.concurrency;
+    p->force.concurrency_by = p->named.concurrency_by_hand ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG;
+    if (p->word.cap != 0 && (p->force.concurrency == 0 || p->word.cap < p->force.concurrency)) {
+        p->force.concurrency = p->word.cap;
+        p->force.concurrency_by = VQ_LIMIT_BY_LEARNING;
     }
-    if (p->level == 0) {
-        p->level = (uint32_t)p->find.level;
-        p->level_by = VQ_LIMIT_BY_LEARNING;
+    if (p->force.concurrency == 0) {
+        p->force.concurrency = (uint32_t)p->find.level.level;
+        p->force.concurrency_by = VQ_LIMIT_BY_LEARNING;
     }
 }
 
-static double unit_of(const struct vq_auth_pool *p, enum vq_rate r, double window_limit)
+static double unit_of(const struct vq_auth_word *word, enum vq_rate r, double window_limit)
 {
     if (r == VQ_RATE_REQUESTS) {
         return 1;
     }
-    if (p->unit[r] > 0) {
-        return p->unit[r];
+    if (word->unit[r] > 0) {
+        return word->unit[r];
     }
     double least = fmin(GUESSED_UNIT_MIN, window_limit / 4);
     return fmax(window_limit * GUESSED_UNIT, least);
@@ -78,20 +80,20 @@ static double unit_of(const struct vq_auth_pool *p, enum vq_rate r, double windo
 /* How many slices the pool bears; looks also whether a window holds but one request. */
 static uint32_t slices_max(struct vq_auth_pool *p)
 {
-    double most = (double)p->level;
-    p->single = false;
-    p->too_large = false;
+    double most = (double)p->force.concurrency;
+    p->force.single = false;
+    p->force.too_large = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        if (!isfinite(p->limit[r])) {
+        if (!isfinite(p->force.rates[r])) {
             continue;
         }
-        double limit = p->limit[r] * vq_auth_windows(p);
-        double unit = unit_of(p, (enum vq_rate)r, limit);
+        double limit = p->force.rates[r] * vq_auth_windows(p);
+        double unit = unit_of(&p->word, (enum vq_rate)r, limit);
         most = fmin(most, floor(VQ_AUTHORITY_HELD_BACK * limit / unit) - 1);
-        p->single = p->single || limit < SINGLE_UNITS * unit;
-        p->too_large = p->too_large || limit < unit;
+        p->force.single = p->force.single || limit < SINGLE_UNITS * unit;
+        p->force.too_large = p->force.too_large || limit < unit;
     }
-    most = p->single ? 1 : most;
+    most = p->force.single ? 1 : most;
     return (uint32_t)fmin(fmax(most, 1), (double)VQ_AUTHORITY_WORKERS_MAX);
 }
 
@@ -100,15 +102,15 @@ static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t s
 {
     double windows = vq_auth_windows(p);
     /* two requests are always further apart than a window and what it may be blurred by */
-    if (p->single) {
+    if (p->force.single) {
         double one = 60.0 * (double)VQ_AUTH_S / (double)(p->window_ns + p->jitter_ns);
         return r == VQ_RATE_REQUESTS ? one * (1 - 1e-9) : (double)INFINITY;
     }
-    if (!isfinite(p->limit[r])) {
+    if (!isfinite(p->force.rates[r])) {
         return INFINITY;
     }
-    double limit = p->limit[r] * windows;
-    double unit = unit_of(p, r, limit);
+    double limit = p->force.rates[r] * windows;
+    double unit = unit_of(&p->word, r, limit);
     double jitter = limit * (double)p->jitter_ns / (double)p->window_ns;
     double sum = limit - jitter - unit * ((double)slices + 1);
     if (slices <= 1) { /* the one unit more is a reserve; a small limit cannot afford it */
@@ -119,8 +121,8 @@ static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t s
 
 bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns)
 {
-    return !a->hold && !a->unread && now_ns >= a->wait_until_ns && !(p->locked && !p->ours) &&
-           !p->parked_by_hand && now_ns >= p->park_ns;
+    return !a->hold && !a->unread && now_ns >= a->wait_until_ns &&
+           !(p->lock.locked && !p->lock.ours) && !p->park.by_hand && now_ns >= p->park.until_ns;
 }
 
 /* ---- what counts ---- */
@@ -161,9 +163,9 @@ void vq_auth_list(struct vq_auth_pool *p, struct vq_auth_worker *w)
 {
     struct vq_auth_seat *seat = &w->seats[p->index];
     if (!seat->listed && (seat->holder || calls_count(seat) != 0)) {
-        VQ_ASSERT(p->holders_count < p->holders_cap);
+        VQ_ASSERT(p->holders.count < p->holders.cap);
         seat->listed = true;
-        p->holders[p->holders_count++] = w->slot;
+        p->holders.list[p->holders.count++] = w->slot;
     }
 }
 
@@ -185,41 +187,41 @@ void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
     if (member == (seat->member != VQ_AUTH_NOBODY)) {
         return;
     }
-    a->workable -= p->members_count != 0;
+    a->workable -= p->members.count != 0;
     a->able -= w->open != 0;
     if (member) {
-        seat->member = p->members_count;
-        p->members[p->members_count++] = w->slot;
-        p->hungry += seat->waiting != 0;
-        p->keen += seat->waiting >= VQ_AUTH_KEEN;
+        seat->member = p->members.count;
+        p->members.list[p->members.count++] = w->slot;
+        p->members.hungry += seat->waiting != 0;
+        p->members.keen += seat->waiting >= VQ_AUTH_KEEN;
         w->open++;
     } else {
-        uint32_t last = p->members[--p->members_count];
-        p->members[seat->member] = last;
+        uint32_t last = p->members.list[--p->members.count];
+        p->members.list[seat->member] = last;
         seat_at(a, p, last)->member = seat->member;
         seat->member = VQ_AUTH_NOBODY;
-        p->hungry -= seat->waiting != 0;
-        p->keen -= seat->waiting >= VQ_AUTH_KEEN;
-        p->unit_gone = vq_rates_larger(&p->unit_gone, &seat->unit);
+        p->members.hungry -= seat->waiting != 0;
+        p->members.keen -= seat->waiting >= VQ_AUTH_KEEN;
+        p->word.unit_gone = vq_rates_larger(&p->word.unit_gone, &seat->unit);
         w->open--;
         choose(p, w, false);
     }
-    a->workable += p->members_count != 0;
+    a->workable += p->members.count != 0;
     a->able += w->open != 0;
     vq_auth_touch(a, p, a->now_ns);
 }
 
 static void unlist(struct vq_authority *a, struct vq_auth_pool *p, uint32_t at)
 {
-    seat_at(a, p, p->holders[at])->listed = false;
-    p->holders[at] = p->holders[--p->holders_count];
+    seat_at(a, p, p->holders.list[at])->listed = false;
+    p->holders.list[at] = p->holders.list[--p->holders.count];
 }
 
 void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w)
 {
     vq_auth_member(a, p, w, false);
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        if (p->holders[i] == w->slot) {
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        if (p->holders.list[i] == w->slot) {
             unlist(a, p, i);
             return;
         }
@@ -231,7 +233,7 @@ void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
  * that it might have had. */
 static uint32_t calls_left(const struct vq_auth_pool *p, const struct vq_auth_seat *seat)
 {
-    if (p->concurrency != 0 || p->cap != 0) {
+    if (p->named.concurrency != 0 || p->word.cap != 0) {
         return calls_count(seat);
     }
     return seat->left > seat->in_flight ? seat->left : seat->in_flight;
@@ -248,7 +250,7 @@ void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights
         if (seat->listed) {
             vq_auth_touch(a, &a->pools[i], now_ns);
         }
-        a->pools[i].in_flight -= seat->in_flight;
+        a->pools[i].members.in_flight -= seat->in_flight;
         seat->in_flight = 0;
         seat->next = seat->told = seat->held = (struct vq_auth_slice){0};
         seat->told_n = 0;
@@ -281,8 +283,8 @@ static uint32_t candidate(const struct vq_authority *a, const struct vq_auth_poo
                           enum need need, bool by_turns)
 {
     uint32_t found = VQ_AUTH_NOBODY;
-    for (uint32_t i = 0; i < p->members_count; i++) {
-        uint32_t slot = p->members[(i + p->index) % p->members_count];
+    for (uint32_t i = 0; i < p->members.count; i++) {
+        uint32_t slot = p->members.list[(i + p->index) % p->members.count];
         const struct vq_auth_seat *seat = seat_at(a, p, slot);
         if (seat->holder || !eligible(a, p, slot) || !needs(seat, need)) {
             continue;
@@ -304,7 +306,7 @@ static void take_in(struct vq_authority *a, struct vq_auth_pool *p, uint32_t slo
 {
     choose(p, a->workers[slot], true);
     seat_at(a, p, slot)->used_ns = now_ns;
-    p->moved_ns = now_ns;
+    p->holders.moved_ns = now_ns;
 }
 
 /* It starts nothing although it may. A slow rate lets it start seldom. */
@@ -313,10 +315,10 @@ static bool is_stuck(const struct vq_auth_pool *p, const struct vq_auth_seat *se
     double gap_s = 0;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double rate = seat->next.rate[r];
-        double unit = unit_of(p, (enum vq_rate)r, p->limit[r] * vq_auth_windows(p));
+        double unit = unit_of(&p->word, (enum vq_rate)r, p->force.rates[r] * vq_auth_windows(p));
         gap_s = rate > 0 && isfinite(rate) ? fmax(gap_s, unit / rate * 60) : gap_s;
     }
-    int64_t from_ns = seat->used_ns > p->pause_ns ? seat->used_ns : p->pause_ns;
+    int64_t from_ns = seat->used_ns > p->park.pause_ns ? seat->used_ns : p->park.pause_ns;
     int64_t gap_ns = (int64_t)fmin(3 * gap_s * (double)VQ_AUTH_S, 1e16);
     return now_ns - from_ns >= VQ_AUTH_STUCK_NS && now_ns - from_ns >= gap_ns;
 }
@@ -334,8 +336,8 @@ struct crowd { /* of holders */
 static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_pool *p)
 {
     struct crowd crowd = {.most = VQ_AUTH_NOBODY};
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        uint32_t slot = p->holders[i];
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        uint32_t slot = p->holders.list[i];
         const struct vq_auth_seat *seat = seat_at(a, p, slot);
         if (!seat->holder) {
             continue;
@@ -356,10 +358,10 @@ static void drop_some(struct vq_authority *a, struct vq_auth_pool *p, uint32_t c
                       int64_t now_ns)
 {
     for (int idle = 1; idle >= 0; idle--) {
-        for (uint32_t i = p->holders_count; i > 0 && count > 0; i--) {
-            struct vq_auth_seat *seat = seat_at(a, p, p->holders[i - 1]);
+        for (uint32_t i = p->holders.count; i > 0 && count > 0; i--) {
+            struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i - 1]);
             if (seat->holder && (idle == 0 || is_idle(seat, now_ns))) {
-                choose(p, a->workers[p->holders[i - 1]], false);
+                choose(p, a->workers[p->holders.list[i - 1]], false);
                 count--;
             }
         }
@@ -370,9 +372,9 @@ static void drop_some(struct vq_authority *a, struct vq_auth_pool *p, uint32_t c
 static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t keen, uint32_t hungry,
                      int64_t now_ns)
 {
-    uint32_t count = p->holders_count; /* those who come are not looked at */
+    uint32_t count = p->holders.count; /* those who come are not looked at */
     for (uint32_t i = 0; i < count && hungry > 0; i++) {
-        struct vq_auth_seat *seat = seat_at(a, p, p->holders[i]);
+        struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i]);
         bool idle = keen > 0 && is_idle(seat, now_ns);
         if (!seat->holder || !(idle || is_stuck(p, seat, now_ns))) {
             continue;
@@ -381,7 +383,7 @@ static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t ke
         if (next == VQ_AUTH_NOBODY) {
             return;
         }
-        choose(p, a->workers[p->holders[i]], false);
+        choose(p, a->workers[p->holders.list[i]], false);
         seat->used_ns = now_ns; /* behind all others */
         take_in(a, p, next, now_ns);
         keen -= keen > 0;
@@ -391,12 +393,12 @@ static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t ke
 
 /* How many holders the pool shall have: as few as give each worker and each pool one, more where
  * they have no use for all of it. */
-static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_auth_pool *p,
+static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_auth_force *force,
                                const struct crowd *crowd, uint32_t keen, uint32_t most)
 {
-    bool free_of_rates = !p->single;
+    bool free_of_rates = !force->single;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        free_of_rates = free_of_rates && !isfinite(p->limit[r]);
+        free_of_rates = free_of_rates && !isfinite(force->rates[r]);
     }
     uint32_t want = a->workable == 0 ? 1 : (a->able + a->workable - 1) / a->workable;
     if (free_of_rates) {
@@ -411,9 +413,9 @@ static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_aut
 static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     uint32_t most = slices_max(p);
-    for (uint32_t i = p->holders_count; i > 0; i--) {
-        if (!eligible(a, p, p->holders[i - 1])) {
-            choose(p, a->workers[p->holders[i - 1]], false);
+    for (uint32_t i = p->holders.count; i > 0; i--) {
+        if (!eligible(a, p, p->holders.list[i - 1])) {
+            choose(p, a->workers[p->holders.list[i - 1]], false);
         }
     }
     struct crowd crowd = crowd_of(a, p);
@@ -421,8 +423,9 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
         drop_some(a, p, crowd.chosen - most, now_ns);
         crowd = crowd_of(a, p);
     }
-    uint32_t keen = p->keen - crowd.keen, hungry = p->hungry - crowd.hungry; /* who has none */
-    uint32_t want = holders_wanted(a, p, &crowd, keen, most);
+    uint32_t keen = p->members.keen - crowd.keen,
+             hungry = p->members.hungry - crowd.hungry; /* who has none */
+    uint32_t want = holders_wanted(a, &p->force, &crowd, keen, most);
     for (; crowd.chosen < want; crowd.chosen++) {
         uint32_t next = candidate(a, p, NEED_KEEN, false);
         next = next == VQ_AUTH_NOBODY ? candidate(a, p, NEED_SOME, false) : next;
@@ -435,7 +438,8 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
         take_in(a, p, next, now_ns);
     }
     give_way(a, p, keen, hungry, now_ns);
-    if (keen != 0 && crowd.most != VQ_AUTH_NOBODY && now_ns - p->moved_ns >= HOLDER_MOVE_NS) {
+    if (keen != 0 && crowd.most != VQ_AUTH_NOBODY &&
+        now_ns - p->holders.moved_ns >= HOLDER_MOVE_NS) {
         /* who holds much gives to who holds little */
         uint32_t next = candidate(a, p, NEED_KEEN, false);
         if (next != VQ_AUTH_NOBODY &&
@@ -459,8 +463,8 @@ struct parts { /* what the pool deals out now */
 static void weigh(struct vq_authority *a, struct vq_auth_pool *p, bool adapt, struct parts *parts)
 {
     parts->weight = 0;
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        struct vq_auth_seat *seat = seat_at(a, p, p->holders[i]);
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i]);
         if (!seat->holder) {
             continue;
         }
@@ -475,8 +479,8 @@ static void weigh(struct vq_authority *a, struct vq_auth_pool *p, bool adapt, st
 static double counted(const struct vq_authority *a, const struct vq_auth_pool *p, unsigned r)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        sum += rate_counts(seat_at(a, p, p->holders[i]), r);
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        sum += rate_counts(seat_at(a, p, p->holders.list[i]), r);
     }
     return sum;
 }
@@ -484,8 +488,8 @@ static double counted(const struct vq_authority *a, const struct vq_auth_pool *p
 static uint32_t counted_calls(const struct vq_authority *a, const struct vq_auth_pool *p)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        sum += calls_count(seat_at(a, p, p->holders[i]));
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        sum += calls_count(seat_at(a, p, p->holders.list[i]));
     }
     return vq_auth_u32(sum);
 }
@@ -493,8 +497,8 @@ static uint32_t counted_calls(const struct vq_authority *a, const struct vq_auth
 static uint32_t counted_slices(const struct vq_authority *a, const struct vq_auth_pool *p)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        count += in_force(seat_at(a, p, p->holders[i]));
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        count += in_force(seat_at(a, p, p->holders.list[i]));
     }
     return count;
 }
@@ -518,8 +522,8 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         over[r] = counted(a, p, r) > parts->sum[r];
     }
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        struct vq_auth_seat *seat = seat_at(a, p, p->holders[i]);
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i]);
         if (!seat->holder) {
             seat->next = (struct vq_auth_slice){0};
             continue;
@@ -586,8 +590,8 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
     uint32_t slices = counted_slices(a, p);
     double whole_sum = 0;
     bool starved = false;
-    for (uint32_t i = 0; i < p->holders_count; i++) {
-        struct vq_auth_seat *seat = seat_at(a, p, p->holders[i]);
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i]);
         if (!seat->holder) {
             continue;
         }
@@ -616,24 +620,24 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
 static void peak_turn(struct vq_auth_pool *p, uint32_t slices, int64_t now_ns)
 {
     int64_t span_ns = p->window_ns + p->jitter_ns;
-    if (now_ns - p->peak_ns >= span_ns) {
-        p->peak_before = p->peak;
-        p->peak = slices;
-        p->peak_ns = now_ns;
-        p->unit_gone_before = p->unit_gone;
-        p->unit_gone = (struct vq_rates){0};
+    if (now_ns - p->holders.peak_ns >= span_ns) {
+        p->holders.peak_before = p->holders.peak;
+        p->holders.peak = slices;
+        p->holders.peak_ns = now_ns;
+        p->word.unit_gone_before = p->word.unit_gone;
+        p->word.unit_gone = (struct vq_rates){0};
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-            p->unit[r] = p->unit_now[r] > 0 ? p->unit_now[r] : p->unit[r];
-            p->unit_now[r] = 0;
+            p->word.unit[r] = p->word.unit_now[r] > 0 ? p->word.unit_now[r] : p->word.unit[r];
+            p->word.unit_now[r] = 0;
         }
     }
-    p->peak = slices > p->peak ? slices : p->peak;
+    p->holders.peak = slices > p->holders.peak ? slices : p->holders.peak;
 }
 
 static void tell(struct vq_authority *a, struct vq_auth_pool *p)
 {
-    for (uint32_t i = p->holders_count; i > 0; i--) {
-        struct vq_auth_worker *w = a->workers[p->holders[i - 1]];
+    for (uint32_t i = p->holders.count; i > 0; i--) {
+        struct vq_auth_worker *w = a->workers[p->holders.list[i - 1]];
         struct vq_auth_seat *seat = &w->seats[p->index];
         if (vq_auth_differs(&seat->next, &seat->told)) {
             w->due = true;
@@ -648,18 +652,18 @@ static void tell(struct vq_authority *a, struct vq_auth_pool *p)
 void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     vq_auth_limits(p);
-    struct parts parts = {.level = p->level};
+    struct parts parts = {.level = p->force.concurrency};
     uint32_t slices = counted_slices(a, p);
     peak_turn(p, slices, now_ns);
     bool startable = vq_auth_startable(a, p, now_ns);
-    if (p->past_unknown &&
+    if (p->holders.past_unknown &&
         startable) { /* somebody else may have had as many as it bears until now */
-        p->past_unknown = false;
-        p->peak = slices_max(p);
+        p->holders.past_unknown = false;
+        p->holders.peak = slices_max(p);
     }
-    if (p->fell) { /* what was in force before was in force by another limit */
-        p->peak = p->peak_before = 0;
-        p->fell = slices > slices_max(p);
+    if (p->force.fell) { /* what was in force before was in force by another limit */
+        p->holders.peak = p->holders.peak_before = 0;
+        p->force.fell = slices > slices_max(p);
     }
     if (startable) {
         parts.chosen = choose_holders(a, p, now_ns);
@@ -667,18 +671,18 @@ void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns
         drop_some(a, p, UINT32_MAX, now_ns);
     }
     parts.slices = parts.chosen > slices ? parts.chosen : slices;
-    parts.slices = p->peak > parts.slices ? p->peak : parts.slices;
-    parts.slices = p->peak_before > parts.slices ? p->peak_before : parts.slices;
+    parts.slices = p->holders.peak > parts.slices ? p->holders.peak : parts.slices;
+    parts.slices = p->holders.peak_before > parts.slices ? p->holders.peak_before : parts.slices;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         parts.sum[r] = rates_sum(p, (enum vq_rate)r, parts.slices);
     }
-    bool adapt = now_ns - p->dealt_ns >= VQ_AUTH_DEAL_NS / 2;
+    bool adapt = now_ns - p->deal.last_ns >= VQ_AUTH_DEAL_NS / 2;
     weigh(a, p, adapt, &parts);
     lower_slices(a, p, &parts);
     bool starved = raise_slices(a, p, &parts);
     peak_turn(p, counted_slices(a, p), now_ns);
     tell(a, p);
-    p->dirty = starved;
-    p->dealt_ns = now_ns;
-    p->deal_ns = now_ns + VQ_AUTH_DEAL_NS;
+    p->deal.due = starved;
+    p->deal.last_ns = now_ns;
+    p->deal.at_ns = now_ns + VQ_AUTH_DEAL_NS;
 }

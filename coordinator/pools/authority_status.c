@@ -11,42 +11,42 @@
 
 /* ---- states ---- */
 
-static bool quota_used(const struct vq_auth_pool *p)
+static bool quota_used(const struct vq_auth_day *day)
 {
-    return (p->day_requests != NULL && vq_purse_empty(p->day_requests)) ||
-           (p->day_tokens != NULL && vq_purse_empty(p->day_tokens));
+    return (day->requests != NULL && vq_purse_empty(day->requests)) ||
+           (day->tokens != NULL && vq_purse_empty(day->tokens));
 }
 
 static enum vq_authority_state state_of(const struct vq_authority *a, const struct vq_auth_pool *p,
                                         int64_t now_ns, int64_t *ret_until_ns)
 {
     *ret_until_ns = 0;
-    if (a->hold || p->parked_by_hand) {
+    if (a->hold || p->park.by_hand) {
         return VQ_AUTHORITY_HELD;
     }
-    if (p->locked && !p->ours && (p->holder != NULL || p->keyed != 0)) {
+    if (p->lock.locked && !p->lock.ours && (p->lock.holder != NULL || p->members.keyed != 0)) {
         /* whoever has no key cannot be in anybody's way */
-        return p->holder != NULL ? VQ_AUTHORITY_LOCKED : VQ_AUTHORITY_PAUSED;
+        return p->lock.holder != NULL ? VQ_AUTHORITY_LOCKED : VQ_AUTHORITY_PAUSED;
     }
     if (a->unread) {
         return VQ_AUTHORITY_PAUSED;
     }
-    if (p->keyed == 0) {
+    if (p->members.keyed == 0) {
         return VQ_AUTHORITY_NOBODY;
     }
-    if (p->members_count == 0) {
+    if (p->members.count == 0) {
         return VQ_AUTHORITY_CLOSED;
     }
-    if (p->park_ns > now_ns) {
-        *ret_until_ns = p->park_ns;
+    if (p->park.until_ns > now_ns) {
+        *ret_until_ns = p->park.until_ns;
         return VQ_AUTHORITY_PARKED;
     }
-    if (quota_used(p)) {
-        *ret_until_ns = p->day_ends_ns;
+    if (quota_used(&p->day)) {
+        *ret_until_ns = p->day.ends_ns;
         return VQ_AUTHORITY_PARKED;
     }
-    if (p->pause_ns > now_ns) {
-        *ret_until_ns = p->pause_ns;
+    if (p->park.pause_ns > now_ns) {
+        *ret_until_ns = p->park.pause_ns;
         return VQ_AUTHORITY_PAUSED;
     }
     if (now_ns < a->wait_until_ns) {
@@ -58,34 +58,35 @@ static enum vq_authority_state state_of(const struct vq_authority *a, const stru
 
 static const char *why(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns)
 {
-    switch (p->state) {
+    switch (p->state.is) {
     case VQ_AUTHORITY_HELD: return a->hold ? "the run is paused by hand" : "parked by hand";
-    case VQ_AUTHORITY_LOCKED: return p->holder;
+    case VQ_AUTHORITY_LOCKED: return p->lock.holder;
     case VQ_AUTHORITY_NOBODY: return "no worker has a key for it";
     case VQ_AUTHORITY_CLOSED:
-        return p->closed_why[0] != '\0' ? p->closed_why
-                                        : "closed on every worker that has a key for it";
-    case VQ_AUTHORITY_PARKED: return quota_used(p) ? "the day's quota is used" : "a quota is used";
+        return p->keys.closed_why[0] != '\0' ? p->keys.closed_why
+                                             : "closed on every worker that has a key for it";
+    case VQ_AUTHORITY_PARKED:
+        return quota_used(&p->day) ? "the day's quota is used" : "a quota is used";
     case VQ_AUTHORITY_PAUSED:
-        return p->locked && !p->ours       ? "its key is being locked"
-               : a->unread                 ? "what an earlier process left is being read"
-               : now_ns < a->wait_until_ns ? "slices of an earlier process may be in force yet"
-                                           : "a refusal asked to wait";
+        return p->lock.locked && !p->lock.ours ? "its key is being locked"
+               : a->unread                     ? "what an earlier process left is being read"
+               : now_ns < a->wait_until_ns     ? "slices of an earlier process may be in force yet"
+                                               : "a refusal asked to wait";
     case VQ_AUTHORITY_OPEN: break;
     }
-    return p->too_large ? "a single request is larger than the limit" : "";
+    return p->force.too_large ? "a single request is larger than the limit" : "";
 }
 
 void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     int64_t until_ns = 0;
     enum vq_authority_state state = state_of(a, p, now_ns, &until_ns);
-    if (state != p->state) {
-        p->state = state;
-        p->since_ns = now_ns;
+    if (state != p->state.is) {
+        p->state.is = state;
+        p->state.since_ns = now_ns;
     }
-    p->until_ns = until_ns;
-    (void)snprintf(p->text, VQ_AUTHORITY_TEXT_BYTES, "%s", why(a, p, now_ns));
+    p->state.until_ns = until_ns;
+    (void)snprintf(p->state.text, VQ_AUTHORITY_TEXT_BYTES, "%s", why(a, p, now_ns));
 }
 
 uint32_t vq_authority_pools(const struct vq_authority *a)
@@ -103,10 +104,10 @@ const char *vq_authority_pool_name(const struct vq_authority *a, uint32_t p)
 static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns,
                    struct vq_authority_pool_status *ret)
 {
-    struct vq_auth_bucket used = vq_auth_used_lately(p);
+    struct vq_auth_bucket used = vq_auth_used_lately(&p->used);
     double span = (double)(VQ_AUTH_BUCKETS / 4 - 1) / VQ_AUTH_BUCKETS +
-                  (double)(now_ns - p->bucket_ns) / (double)p->window_ns;
-    double age = (double)(now_ns - p->began_ns) / (double)p->window_ns;
+                  (double)(now_ns - p->used.bucket_ns) / (double)p->window_ns;
+    double age = (double)(now_ns - p->used.began_ns) / (double)p->window_ns;
     double minutes = fmax(fmin(span, age), 1.0 / VQ_AUTH_BUCKETS) * vq_auth_windows(p);
     ret->lately = (struct vq_rates){.requests = fmax(used.requests, 0) / minutes,
                                     .input_tokens = fmax(used.input, 0) / minutes,
@@ -114,78 +115,78 @@ static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, i
                                     .tokens = fmax(used.input + used.output, 0) / minutes};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double sum = 0;
-        for (uint32_t i = 0; i < p->holders_count; i++) {
-            sum += a->workers[p->holders[i]]->seats[p->index].told.rate[r];
+        for (uint32_t i = 0; i < p->holders.count; i++) {
+            sum += a->workers[p->holders.list[i]]->seats[p->index].told.rate[r];
         }
         vq_rates_set(&ret->dealt, (enum vq_rate)r, isfinite(sum) ? sum : 0);
     }
     const struct vq_auth_bucket *before =
-        &p->buckets[(p->bucket + VQ_AUTH_BUCKETS - 1) % VQ_AUTH_BUCKETS];
-    double most = fmax(p->buckets[p->bucket].peak, before->peak);
-    ret->in_flight_most = vq_auth_u32((uint64_t)fmax(most, (double)p->in_flight));
-    ret->work_waits = p->keen != 0;
-    double ended = p->sum.refused + p->sum.answered;
-    ret->refused_part = ended >= 1 ? fmax(p->sum.refused, 0) / ended : 0;
+        &p->used.buckets[(p->used.bucket + VQ_AUTH_BUCKETS - 1) % VQ_AUTH_BUCKETS];
+    double most = fmax(p->used.buckets[p->used.bucket].peak, before->peak);
+    ret->in_flight_most = vq_auth_u32((uint64_t)fmax(most, (double)p->members.in_flight));
+    ret->work_waits = p->members.keen != 0;
+    double ended = p->used.sum.refused + p->used.sum.answered;
+    ret->refused_part = ended >= 1 ? fmax(p->used.sum.refused, 0) / ended : 0;
 }
 
 void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
                          struct vq_authority_pool_status *ret_status)
 {
     const struct vq_auth_pool *pool = &a->pools[p];
-    double windows = fmin((double)(now_ns - pool->began_ns) / (double)pool->window_ns, 1);
+    double windows = fmin((double)(now_ns - pool->used.began_ns) / (double)pool->window_ns, 1);
     double minutes = fmax(windows, 1.0 / VQ_AUTH_BUCKETS) * vq_auth_windows(pool);
     *ret_status = (struct vq_authority_pool_status){
         .name = pool->name,
-        .state = pool->state,
-        .since_ns = pool->since_ns,
-        .until_ns = pool->until_ns,
-        .text = pool->text,
-        .key_text = pool->key_why,
-        .keys_refused = pool->keys_refused,
-        .concurrency = pool->level,
-        .concurrency_by = pool->level_by,
-        .configured = pool->configured,
-        .configured_concurrency = pool->concurrency,
+        .state = pool->state.is,
+        .since_ns = pool->state.since_ns,
+        .until_ns = pool->state.until_ns,
+        .text = pool->state.text,
+        .key_text = pool->keys.why,
+        .keys_refused = pool->keys.refused,
+        .concurrency = pool->force.concurrency,
+        .concurrency_by = pool->force.concurrency_by,
+        .configured = pool->named.rates,
+        .configured_concurrency = pool->named.concurrency,
         .noise = pool->doubt.noise,
         .tries = pool->trial.kind == VQ_AUTH_TRIES_LEVEL   ? VQ_AUTHORITY_TRIES_LEVEL
                  : pool->trial.kind == VQ_AUTH_TRIES_RATES ? VQ_AUTHORITY_TRIES_RATES
                                                            : VQ_AUTHORITY_TRIES_NOTHING,
-        .rates_why = {pool->why.at_ns, pool->why.refused, pool->why.per_minute},
-        .level_why = {pool->level_why.at_ns, pool->level_why.refused, pool->level_why.per_minute},
-        .in_flight = vq_auth_u32(pool->in_flight),
-        .waiting = vq_auth_u32(pool->waiting),
+        .rates_why = {pool->learn.why.at_ns, pool->learn.why.refused, pool->learn.why.per_minute},
+        .level_why = {pool->find.why.at_ns, pool->find.why.refused, pool->find.why.per_minute},
+        .in_flight = vq_auth_u32(pool->members.in_flight),
+        .waiting = vq_auth_u32(pool->members.waiting),
         .workless = pool->workless,
         .noisy = vq_auth_noisy(pool),
-        .requests_per_minute = fmax(pool->sum.requests, 0) / minutes,
-        .input_per_minute = fmax(pool->sum.input, 0) / minutes,
-        .output_per_minute = fmax(pool->sum.output, 0) / minutes,
-        .requests = pool->requests,
-        .answered = pool->answered,
-        .refused = pool->refused,
-        .slowed = pool->slowed,
-        .failed = pool->failed,
-        .input_tokens = pool->input_tokens,
-        .cached_tokens = pool->cached_tokens,
-        .output_tokens = pool->output_tokens,
-        .day_ends_ns = pool->day_ends_ns,
-        .cost_nano = pool->cost_nano,
-        .organisation = pool->organisation,
-        .params_refused = pool->params_refused};
+        .requests_per_minute = fmax(pool->used.sum.requests, 0) / minutes,
+        .input_per_minute = fmax(pool->used.sum.input, 0) / minutes,
+        .output_per_minute = fmax(pool->used.sum.output, 0) / minutes,
+        .requests = pool->totals.requests,
+        .answered = pool->totals.answered,
+        .refused = pool->totals.refused,
+        .slowed = pool->totals.slowed,
+        .failed = pool->totals.failed,
+        .input_tokens = pool->totals.input_tokens,
+        .cached_tokens = pool->totals.cached_tokens,
+        .output_tokens = pool->totals.output_tokens,
+        .day_ends_ns = pool->day.ends_ns,
+        .cost_nano = pool->totals.cost_nano,
+        .organisation = pool->keys.organisation,
+        .params_refused = pool->word.params_refused};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         vq_rates_set(&ret_status->rates, (enum vq_rate)r,
-                     isfinite(pool->limit[r]) ? pool->limit[r] : 0);
-        ret_status->rates_by[r] = pool->limit_by[r];
+                     isfinite(pool->force.rates[r]) ? pool->force.rates[r] : 0);
+        ret_status->rates_by[r] = pool->force.rates_by[r];
     }
     lately(a, pool, now_ns, ret_status);
-    for (uint32_t i = 0; i < pool->holders_count; i++) {
-        const struct vq_auth_seat *seat = &a->workers[pool->holders[i]]->seats[p];
+    for (uint32_t i = 0; i < pool->holders.count; i++) {
+        const struct vq_auth_seat *seat = &a->workers[pool->holders.list[i]]->seats[p];
         ret_status->workers += seat->held.concurrency != 0 || seat->next.concurrency != 0;
     }
-    if (pool->day_requests != NULL) {
-        ret_status->day_requests_spent = vq_purse_spent(pool->day_requests);
+    if (pool->day.requests != NULL) {
+        ret_status->day_requests_spent = vq_purse_spent(pool->day.requests);
     }
-    if (pool->day_tokens != NULL) {
-        ret_status->day_tokens_spent = vq_purse_spent(pool->day_tokens);
+    if (pool->day.tokens != NULL) {
+        ret_status->day_tokens_spent = vq_purse_spent(pool->day.tokens);
     }
 }
 
@@ -220,17 +221,17 @@ bool vq_authority_when(const struct vq_authority *a, const uint32_t *pools, uint
 
 /* ---- keys and accounts ---- */
 
-static bool has_key(const struct vq_auth_pool *p, uint64_t key)
+static bool has_key(const struct vq_auth_keyset *keys, uint64_t key)
 {
-    for (uint32_t i = 0; i < p->keys_count; i++) {
-        if (p->keys[i] == key) {
+    for (uint32_t i = 0; i < keys->count; i++) {
+        if (keys->list[i] == key) {
             return true;
         }
     }
     return false;
 }
 
-enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
+enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_keyset *keys,
                             struct vq_auth_seat *seat, const struct vq_pool_report *report)
 {
     uint64_t mix = report->keys_count;
@@ -238,19 +239,19 @@ enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
         mix = vq_index_mix(mix ^ report->keys[i]);
     }
     if (report->organisation != 0 && report->organisation != seat->organisation) {
-        a->accounts_changed = a->accounts_changed || report->organisation != p->organisation;
-        p->organisation = seat->organisation = report->organisation;
+        a->accounts_changed = a->accounts_changed || report->organisation != keys->organisation;
+        keys->organisation = seat->organisation = report->organisation;
     }
     if (mix == seat->keys_mix) {
         return VQ_OK;
     }
-    for (uint32_t i = 0; i < report->keys_count && p->keys_count < VQ_AUTH_KEYS_MAX; i++) {
-        if (has_key(p, report->keys[i])) {
+    for (uint32_t i = 0; i < report->keys_count && keys->count < VQ_AUTH_KEYS_MAX; i++) {
+        if (has_key(keys, report->keys[i])) {
             continue;
         }
-        VQ_TRY(vq_grow((void **)&p->keys, &p->keys_cap, (size_t)p->keys_count + 1, sizeof(*p->keys),
-                       VQ_AUTH_KEYS_MAX));
-        p->keys[p->keys_count++] = report->keys[i];
+        VQ_TRY(vq_grow((void **)&keys->list, &keys->cap, (size_t)keys->count + 1,
+                       sizeof(*keys->list), VQ_AUTH_KEYS_MAX));
+        keys->list[keys->count++] = report->keys[i];
         a->accounts_changed = true;
     }
     seat->keys_mix = mix;
@@ -263,9 +264,9 @@ static bool one_account(const struct vq_auth_pool *p, const struct vq_auth_pool 
     if (!model || (p->account != NULL && p->account == q->account)) {
         return false;
     }
-    bool common = p->organisation != 0 && p->organisation == q->organisation;
-    for (uint32_t i = 0; i < p->keys_count && !common; i++) {
-        common = has_key(q, p->keys[i]);
+    bool common = p->keys.organisation != 0 && p->keys.organisation == q->keys.organisation;
+    for (uint32_t i = 0; i < p->keys.count && !common; i++) {
+        common = has_key(&q->keys, p->keys.list[i]);
     }
     return common;
 }
@@ -292,9 +293,9 @@ bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret
 {
     for (uint32_t p = 0; p < a->pools_count; p++) {
         struct vq_auth_pool *pool = &a->pools[p];
-        if (pool->keys_told < pool->keys_count) {
+        if (pool->keys.told < pool->keys.count) {
             *ret_p = p;
-            *ret_fingerprint = pool->keys[pool->keys_told++];
+            *ret_fingerprint = pool->keys.list[pool->keys.told++];
             return true;
         }
     }

@@ -42,9 +42,9 @@
 /* ---- lowering ---- */
 
 /* What is accepted of a rate, as it is sent: noise takes its part of it. */
-static double sent_of(const struct vq_auth_pool *p, double accepted)
+static double sent_of(const struct vq_auth_doubt *doubt, double accepted)
 {
-    return accepted / (1 - fmin(p->doubt.noise, 0.9));
+    return accepted / (1 - fmin(doubt->noise, 0.9));
 }
 
 static void rates_lower(struct vq_auth_pool *p, double requests, int64_t now_ns)
@@ -52,21 +52,22 @@ static void rates_lower(struct vq_auth_pool *p, double requests, int64_t now_ns)
     vq_auth_limits(p);
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
         enum vq_rate r = (enum vq_rate)i;
-        double had = vq_auth_accepted_of(p, r, requests);
+        double had = vq_auth_accepted_of(&p->used, r, requests);
         if (had < 0 || (r != VQ_RATE_REQUESTS && r != VQ_RATE_TOKENS) ||
-            (r == VQ_RATE_TOKENS && !(p->unit[r] > 0))) {
+            (r == VQ_RATE_TOKENS && !(p->word.unit[r] > 0))) {
             continue;
         }
-        double least = r == VQ_RATE_REQUESTS ? 1 : p->unit[r];
-        double rate = fmax(sent_of(p, had) * MARGIN, least) / vq_auth_windows(p);
-        p->learned[r] =
-            isfinite(p->limit[r]) ? fmax(fmin(rate, p->limit[r]), p->limit[r] / 2) : rate;
+        double least = r == VQ_RATE_REQUESTS ? 1 : p->word.unit[r];
+        double rate = fmax(sent_of(&p->doubt, had) * MARGIN, least) / vq_auth_windows(p);
+        p->learn.rates[r] = isfinite(p->force.rates[r])
+                                ? fmax(fmin(rate, p->force.rates[r]), p->force.rates[r] / 2)
+                                : rate;
     }
-    p->clean_ns = p->grown_ns = p->over_ns = now_ns;
-    p->counted = false;
-    p->why = (struct vq_auth_why){now_ns, p->sum.refused, requests / vq_auth_windows(p)};
+    p->learn.clean_ns = p->learn.grown_ns = p->learn.over_ns = now_ns;
+    p->learn.counted = false;
+    p->learn.why = (struct vq_auth_why){now_ns, p->used.sum.refused, requests / vq_auth_windows(p)};
     p->doubt.since_ns = 0;
-    p->dirty = true;
+    p->deal.due = true;
 }
 
 static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct vq_auth_bucket *of,
@@ -75,10 +76,10 @@ static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct 
     struct vq_auth_trial *t = &p->trial;
     t->kind = kind;
     t->before = *of;
-    t->before_peak = vq_auth_peak(p);
-    t->level = p->find;
-    t->ceiling = p->ceiling;
-    memcpy(t->learned, p->learned, sizeof(t->learned));
+    t->before_peak = vq_auth_peak(&p->used);
+    t->level = p->find.level;
+    t->ceiling = p->learn.ceiling;
+    memcpy(t->learned, p->learn.rates, sizeof(t->learned));
     t->from_ns = now_ns + wait_ns;
     t->measures = t->lifts = false;
 }
@@ -88,38 +89,39 @@ static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct 
 static bool level_instead(struct vq_auth_pool *p, const struct vq_auth_bucket *of, int64_t now_ns)
 {
     struct vq_auth_trial *t = &p->trial;
-    if (!vq_auth_level_free(p) || !(p->find.cut_at > 0) ||
-        vq_auth_peak(p) < NEAR_LEVEL * p->find.cut_at || now_ns - t->ceiling_ns < t->patience_ns) {
+    if (!vq_auth_level_free(p) || !(p->find.level.cut_at > 0) ||
+        vq_auth_peak(&p->used) < NEAR_LEVEL * p->find.level.cut_at ||
+        now_ns - t->ceiling_ns < t->patience_ns) {
         return false;
     }
     begin(p, VQ_AUTH_TRIES_LEVEL, of, LEVEL_NS, now_ns);
     t->lifts = true;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        p->learned[r] = 0;
+        p->learn.rates[r] = 0;
     }
-    p->ceiling = 0;
+    p->learn.ceiling = 0;
     vq_auth_level_cut(p, 1, now_ns);
-    p->find.tried = p->find.refused_at;
+    p->find.level.tried = p->find.level.refused_at;
     return true;
 }
 
 bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns)
 {
-    double requests = vq_auth_accepted(p);
-    struct vq_auth_bucket lately = vq_auth_used_lately(p);
-    if (!(p->ceiling > 0) || !(p->learned[VQ_RATE_REQUESTS] > 0) ||
-        sent_of(p, requests) < (1 - VQ_AUTH_SAME) * p->ceiling || lately.refused < LEAST ||
-        !vq_auth_unexplained(p, lately.refused, lately.answered)) {
+    double requests = vq_auth_accepted(&p->used);
+    struct vq_auth_bucket lately = vq_auth_used_lately(&p->used);
+    if (!(p->learn.ceiling > 0) || !(p->learn.rates[VQ_RATE_REQUESTS] > 0) ||
+        sent_of(&p->doubt, requests) < (1 - VQ_AUTH_SAME) * p->learn.ceiling ||
+        lately.refused < LEAST || !vq_auth_unexplained(p, lately.refused, lately.answered)) {
         return false;
     }
-    double learned = p->learned[VQ_RATE_REQUESTS] * vq_auth_windows(p);
-    bool over = learned > (1 + VQ_AUTH_SAME) * p->ceiling;
+    double learned = p->learn.rates[VQ_RATE_REQUESTS] * vq_auth_windows(p);
+    bool over = learned > (1 + VQ_AUTH_SAME) * p->learn.ceiling;
     if (over && p->doubt.noise > 0 && p->doubt.since_ns == 0) {
         return false; /* the ceiling was wrong, and this is likely to be noise */
     }
     if (!level_instead(p, &lately, now_ns)) {
         rates_lower(p, requests, now_ns);
-        p->ceiling = (p->ceiling + sent_of(p, requests)) / 2;
+        p->learn.ceiling = (p->learn.ceiling + sent_of(&p->doubt, requests)) / 2;
     }
     return true;
 }
@@ -128,46 +130,48 @@ bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns)
 
 static bool level_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
-    bool in_round = p->round.refused >= ROUND_LEAST &&
-                    vq_auth_unexplained(p, p->round.refused, p->round.answered);
-    if (now_ns - p->find.cut_ns < 2 * LEVEL_NS) {
-        p->round = (struct vq_auth_bucket){0}; /* of calls that started before */
+    bool in_round = p->find.round.refused >= ROUND_LEAST &&
+                    vq_auth_unexplained(p, p->find.round.refused, p->find.round.answered);
+    if (now_ns - p->find.level.cut_ns < 2 * LEVEL_NS) {
+        p->find.round = (struct vq_auth_bucket){0}; /* of calls that started before */
         return false;
     }
-    bool in_window = p->sum.refused >= ROUND_LEAST && p->doubt.since_ns != 0 &&
-                     now_ns - p->find.cut_ns >= p->window_ns / 2; /* else of the level before */
+    bool in_window =
+        p->used.sum.refused >= ROUND_LEAST && p->doubt.since_ns != 0 &&
+        now_ns - p->find.level.cut_ns >= p->window_ns / 2; /* else of the level before */
     if (!in_round && !in_window && !p->doubt.again) {
         return false;
     }
-    const struct vq_auth_bucket *of = in_round ? &p->round : &p->sum;
+    const struct vq_auth_bucket *of = in_round ? &p->find.round : &p->used.sum;
     begin(p, VQ_AUTH_TRIES_LEVEL, of, LEVEL_NS, now_ns);
     vq_auth_level_cut(p, of->answered / fmax(of->refused + of->answered, 1), now_ns);
-    p->find.tried = p->find.refused_at;
-    p->find.patience = 1;
+    p->find.level.tried = p->find.level.refused_at;
+    p->find.level.patience = 1;
     return true;
 }
 
 static void rates_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
-    struct vq_auth_bucket lately = vq_auth_used_lately(p);
+    struct vq_auth_bucket lately = vq_auth_used_lately(&p->used);
     bool few = lately.refused < MANY * (lately.refused + lately.answered);
-    double windows = few && vq_auth_is_named(p) ? LASTS_NAMED : LASTS;
+    double windows = few && vq_auth_is_named(&p->named) ? LASTS_NAMED : LASTS;
     int64_t lasts_ns = (int64_t)(windows * (double)p->window_ns);
     double sent = fmax(lately.requests * 4, 1); /* a window at the present pace */
-    double beyond = fmax(1 - vq_auth_accepted(p) / sent, 0);
+    double beyond = fmax(1 - vq_auth_accepted(&p->used) / sent, 0);
     bool lasts = p->doubt.since_ns != 0 && now_ns - p->doubt.since_ns >= lasts_ns &&
                  lately.refused >= BEYOND * beyond * lately.requests &&
                  vq_auth_unexplained(p, lately.refused, lately.answered);
     if (!lasts && !p->doubt.again) {
         return;
     }
-    double requests = vq_auth_accepted(p);
-    bool limited = isfinite(p->limit[VQ_RATE_REQUESTS]) || isfinite(p->limit[VQ_RATE_TOKENS]);
+    double requests = vq_auth_accepted(&p->used);
+    bool limited =
+        isfinite(p->force.rates[VQ_RATE_REQUESTS]) || isfinite(p->force.rates[VQ_RATE_TOKENS]);
     if (!limited && now_ns - p->doubt.full_ns < FULL_WINDOWS * p->window_ns) {
         requests = fmax(requests, p->doubt.full); /* pauses made it less since */
     }
-    begin(p, VQ_AUTH_TRIES_RATES, &p->sum, p->window_ns, now_ns);
-    p->ceiling = sent_of(p, requests);
+    begin(p, VQ_AUTH_TRIES_RATES, &p->used.sum, p->window_ns, now_ns);
+    p->learn.ceiling = sent_of(&p->doubt, requests);
     rates_lower(p, requests, now_ns);
 }
 
@@ -178,17 +182,17 @@ static void undo(struct vq_auth_pool *p, int64_t now_ns)
         vq_auth_level_is(p, &t->level, now_ns);
         t->level_cleared = true;
         if (t->lifts) {
-            memcpy(p->learned, t->learned, sizeof(t->learned));
-            p->ceiling = t->ceiling;
-            p->clean_ns = p->grown_ns = p->over_ns = now_ns;
+            memcpy(p->learn.rates, t->learned, sizeof(t->learned));
+            p->learn.ceiling = t->ceiling;
+            p->learn.clean_ns = p->learn.grown_ns = p->learn.over_ns = now_ns;
             t->ceiling_ns = now_ns;
             t->patience_ns *= PATIENCE_GROWS;
         }
-        t->cleared_at = fmin(p->find.level, t->before_peak);
+        t->cleared_at = fmin(p->find.level.level, t->before_peak);
     } else {
-        memcpy(p->learned, t->learned, sizeof(t->learned));
-        p->ceiling = t->ceiling;
-        p->clean_ns = p->grown_ns = p->over_ns = now_ns;
+        memcpy(p->learn.rates, t->learned, sizeof(t->learned));
+        p->learn.ceiling = t->ceiling;
+        p->learn.clean_ns = p->learn.grown_ns = p->learn.over_ns = now_ns;
         t->rates_cleared = true;
     }
     if (t->rates_cleared && (t->level_cleared || !vq_auth_level_free(p))) {
@@ -198,7 +202,7 @@ static void undo(struct vq_auth_pool *p, int64_t now_ns)
         t->level_cleared = t->rates_cleared = false;
     }
     t->cleared_ns = now_ns;
-    p->dirty = true;
+    p->deal.due = true;
 }
 
 static void judge(struct vq_auth_pool *p, int64_t now_ns)
@@ -222,8 +226,9 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
     double likely = t->seen.refused * log(after / before) + ended * (before - after);
     bool over = now_ns - t->from_ns >= longest_ns; /* the likelier one, then */
     if (likely >= SURE_HELPED || (over && likely > 0)) {
-        if (t->kind == VQ_AUTH_TRIES_RATES && vq_auth_accepted(p) > NO_CEILING * p->ceiling) {
-            p->ceiling = 0; /* pauses had made it, and what was refused before is over */
+        if (t->kind == VQ_AUTH_TRIES_RATES &&
+            vq_auth_accepted(&p->used) > NO_CEILING * p->learn.ceiling) {
+            p->learn.ceiling = 0; /* pauses had made it, and what was refused before is over */
         }
         t->kind = VQ_AUTH_TRIES_NOTHING;
         t->level_cleared = t->rates_cleared = false;
@@ -245,16 +250,17 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
  * was full. */
 static bool rate_explains(const struct vq_auth_pool *p, int64_t now_ns)
 {
-    double requests = vq_auth_accepted(p);
-    if (p->ceiling > 0 && sent_of(p, requests) >= EXPLAINED * p->ceiling) {
+    double requests = vq_auth_accepted(&p->used);
+    if (p->learn.ceiling > 0 && sent_of(&p->doubt, requests) >= EXPLAINED * p->learn.ceiling) {
         return true;
     }
     if (p->doubt.full > 0 && now_ns - p->doubt.full_ns < FULL_WINDOWS * p->window_ns) {
         return true;
     }
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        if (isfinite(p->limit[r]) && vq_auth_accepted_of(p, (enum vq_rate)r, requests) >=
-                                         EXPLAINED * p->limit[r] * vq_auth_windows(p)) {
+        if (isfinite(p->force.rates[r]) &&
+            vq_auth_accepted_of(&p->used, (enum vq_rate)r, requests) >=
+                EXPLAINED * p->force.rates[r] * vq_auth_windows(p)) {
             return true;
         }
     }
@@ -270,11 +276,11 @@ void vq_auth_trial_step(struct vq_auth_pool *p, int64_t now_ns)
     }
     if (p->doubt.full_twice) {
         p->doubt.full_twice = false;
-        p->ceiling = sent_of(p, p->doubt.full);
+        p->learn.ceiling = sent_of(&p->doubt, p->doubt.full);
         rates_lower(p, p->doubt.full, now_ns);
         return;
     }
-    bool higher = fmin(p->find.level, vq_auth_peak(p)) > FAR_ABOVE * t->cleared_at;
+    bool higher = fmin(p->find.level.level, vq_auth_peak(&p->used)) > FAR_ABOVE * t->cleared_at;
     bool level = vq_auth_level_free(p) && (!t->level_cleared || higher);
     if (level && (t->rates_cleared || !rate_explains(p, now_ns)) && level_begin(p, now_ns)) {
         return;

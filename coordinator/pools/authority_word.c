@@ -31,7 +31,8 @@ void vq_auth_word_left(struct vq_authority *a, struct vq_auth_worker *w, int64_t
         seat->park_unix_s = seat->asked_ns = 0;
         int64_t until_ns = now_ns + kept_ns;
         struct vq_auth_pool *p = &a->pools[i];
-        p->word_ns = p->word_ns == 0 || until_ns < p->word_ns ? until_ns : p->word_ns;
+        p->word.until_ns =
+            p->word.until_ns == 0 || until_ns < p->word.until_ns ? until_ns : p->word.until_ns;
     }
 }
 
@@ -55,19 +56,19 @@ static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
             double said = w == NULL || w->seats == NULL
                               ? 0
                               : vq_rates_get(&w->seats[p->index].said, (enum vq_rate)r);
-            same = same || !(said < p->said[r] || said > p->said[r]);
+            same = same || !(said < p->word.said[r] || said > p->word.said[r]);
             least = said > 0 && (least <= 0 || said < least) ? said : least;
         }
-        p->said[r] = same ? p->said[r] : least;
+        p->word.said[r] = same ? p->word.said[r] : least;
     }
 }
 
 void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
-    if (p->word_ns == 0 || now_ns < p->word_ns) {
+    if (p->word.until_ns == 0 || now_ns < p->word.until_ns) {
         return;
     }
-    p->word_ns = 0;
+    p->word.until_ns = 0;
     rates_anew(a, p);
     uint32_t cap = 0;
     bool same = false;
@@ -78,16 +79,16 @@ void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t n
             continue;
         }
         const struct vq_auth_seat *seat = &w->seats[p->index];
-        same = same || seat->cap == p->cap;
+        same = same || seat->cap == p->word.cap;
         cap = seat->cap != 0 && (cap == 0 || seat->cap < cap) ? seat->cap : cap;
         park_unix_s = seat->park_unix_s > park_unix_s ? seat->park_unix_s : park_unix_s;
         pause_ns = seat->asked_ns > pause_ns ? seat->asked_ns : pause_ns;
     }
-    p->cap = same ? p->cap : cap;
-    if (park_unix_s < p->park_unix_s) {
-        p->park_unix_s = park_unix_s;
-        p->park_ns = park_unix_s == 0 ? 0 : vq_auth_mono_of(a, park_unix_s);
+    p->word.cap = same ? p->word.cap : cap;
+    if (park_unix_s < p->park.until_unix_s) {
+        p->park.until_unix_s = park_unix_s;
+        p->park.until_ns = park_unix_s == 0 ? 0 : vq_auth_mono_of(a, park_unix_s);
     }
-    p->pause_ns = pause_ns < p->pause_ns ? pause_ns : p->pause_ns;
+    p->park.pause_ns = pause_ns < p->park.pause_ns ? pause_ns : p->park.pause_ns;
     vq_auth_touch(a, p, now_ns);
 }
