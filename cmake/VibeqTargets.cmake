@@ -106,7 +106,7 @@ function(vq_unit_tests)
         string(REGEX REPLACE "^test_" "" stem ${stem})
         set(target test.${room}.${stem})
         add_executable(${target} ${source})
-        target_link_libraries(${target} PRIVATE vq_flags ${ARGN} cmocka)
+        target_link_libraries(${target} PRIVATE vq_flags vq_test_main ${ARGN} cmocka)
         target_compile_definitions(${target} PRIVATE
             VQ_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data" VQ_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
             VQ_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

@@ -4,12 +4,7 @@
 #ifndef VQ_TEST_LIVES_H
 #define VQ_TEST_LIVES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "tests/unit/heap.h"

@@ -32,9 +32,8 @@ static void refused(const char *yaml, const char *override, const char *key)
     assert_non_null(strstr(err.text, named));
 }
 
-static void what_no_copy_depends_on(void **state)
+TEST(what_no_copy_depends_on)
 {
-    (void)state;
     fine(judge, "seed=3");
     fine(judge, "rating.policy=paper");
     fine(judge, "data.group=topic");
@@ -44,9 +43,8 @@ static void what_no_copy_depends_on(void **state)
     fine(persona, "rating.policy=paper");
 }
 
-static void files_by_name(void **state)
+TEST(files_by_name)
 {
-    (void)state;
     refused(judge, "data.path=other.csv", "data.path");
     refused(judge, "prompts.dir=there", "prompts.dir");
     refused(judge, "criteria[1].file=other.txt", "criteria[1]");
@@ -57,9 +55,8 @@ static void files_by_name(void **state)
 }
 
 /* Whose text would be read as another's. */
-static void criteria_by_their_places(void **state)
+TEST(criteria_by_their_places)
 {
-    (void)state;
     refused(judge, "criteria=[general, refusal]", "criteria[0]");
     refused(judge, "criteria[0].name=general", "criteria[0]");
     refused(judge, "criteria=[refusal, {name: own, file: own.txt}, general]", "criteria[2]");
@@ -68,14 +65,4 @@ static void criteria_by_their_places(void **state)
     refused(persona, "criteria=[style, knowledge, in_character]", "criteria");
     refused(persona, "probes[0].criterion=refusal", "probes[0]");
     refused(persona, "probes=[a.csv, b.csv]", "probes");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_no_copy_depends_on),
-        cmocka_unit_test(files_by_name),
-        cmocka_unit_test(criteria_by_their_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

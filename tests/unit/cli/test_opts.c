@@ -1,11 +1,7 @@
 /* Options by table: every kind, every mistake, words among options; verbs and words that are
  * mistyped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "cli/opts.h"
 
@@ -62,9 +58,8 @@ static enum vq_status parse(const char *const *words, struct fields *ret_fields,
 
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL}, &f, argv, &words, &err)
 
-static void test_every_kind(void **state)
+TEST(test_every_kind)
 {
-    (void)state;
     struct fields f;
     struct vq_error err;
     char *argv[WORDS_MAX];
@@ -88,9 +83,8 @@ static void test_every_kind(void **state)
     assert_string_equal(argv[2], "-");
 }
 
-static void test_nothing_is_given(void **state)
+TEST(test_nothing_is_given)
 {
-    (void)state;
     struct fields f;
     struct vq_error err;
     char *argv[WORDS_MAX];
@@ -103,9 +97,8 @@ static void test_nothing_is_given(void **state)
     assert_int_equal(words, 1);
 }
 
-static void test_two_dashes_end_the_options(void **state)
+TEST(test_two_dashes_end_the_options)
 {
-    (void)state;
     struct fields f;
     struct vq_error err;
     char *argv[WORDS_MAX];
@@ -118,9 +111,8 @@ static void test_two_dashes_end_the_options(void **state)
     assert_string_equal(argv[1], "-x");
 }
 
-static void test_a_value_may_look_like_anything(void **state)
+TEST(test_a_value_may_look_like_anything)
 {
-    (void)state;
     struct fields f;
     struct vq_error err;
     char *argv[WORDS_MAX];
@@ -133,9 +125,8 @@ static void test_a_value_may_look_like_anything(void **state)
     assert_int_equal(f.count.value, 0);
 }
 
-static void test_mistakes_are_named(void **state)
+TEST(test_mistakes_are_named)
 {
-    (void)state;
     static const struct {
         const char *words[3];
         const char *says;
@@ -169,9 +160,8 @@ static void test_mistakes_are_named(void **state)
     }
 }
 
-static void test_lists_are_bounded(void **state)
+TEST(test_lists_are_bounded)
 {
-    (void)state;
     const char *many[WORDS_MAX] = {NULL};
     for (int i = 0; i < VQ_OPT_LIST_MAX + 1; i++) {
         many[i] = "--list=x";
@@ -187,9 +177,8 @@ static void test_lists_are_bounded(void **state)
     assert_int_equal(f.list.count, VQ_OPT_LIST_MAX);
 }
 
-static void test_verbs(void **state)
+TEST(test_verbs)
 {
-    (void)state;
     assert_ptr_equal(vq_verb_find("list"), &vq_verbs[1]);
     assert_null(vq_verb_find("lists"));
     assert_string_equal(vq_verb_nearest("carrry"), "carry");
@@ -197,9 +186,8 @@ static void test_verbs(void **state)
     assert_null(vq_verb_nearest("zebra"));
 }
 
-static void test_exit_codes_follow_the_class(void **state)
+TEST(test_exit_codes_follow_the_class)
 {
-    (void)state;
     const struct vq_error err = {"a sentence of the test"};
     assert_int_equal(vq_cli_fail(VQ_INVALID, &err), VQ_EXIT_USAGE);
     assert_int_equal(vq_cli_fail(VQ_NOT_FOUND, NULL), VQ_EXIT_USAGE);
@@ -207,19 +195,4 @@ static void test_exit_codes_follow_the_class(void **state)
     assert_int_equal(vq_cli_fail(VQ_NOMEM, &err), VQ_EXIT_INTERNAL);
     assert_int_equal(vq_cli_fail(VQ_BUG, &err), VQ_EXIT_INTERNAL);
     assert_int_equal(vq_cli_usage("carry", "%s", "a sentence of the test"), VQ_EXIT_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_nothing_is_given),
-        cmocka_unit_test(test_two_dashes_end_the_options),
-        cmocka_unit_test(test_a_value_may_look_like_anything),
-        cmocka_unit_test(test_mistakes_are_named),
-        cmocka_unit_test(test_lists_are_bounded),
-        cmocka_unit_test(test_verbs),
-        cmocka_unit_test(test_exit_codes_follow_the_class),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

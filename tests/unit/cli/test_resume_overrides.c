@@ -12,9 +12,8 @@ static enum vq_status keys(const char *one, const char *two, struct vq_error *er
     return vq_resume_overrides_keys_check(&set, err);
 }
 
-static void what_answers_do_not_depend_on_may_change(void **state)
+TEST(what_answers_do_not_depend_on_may_change)
 {
-    (void)state;
     static const char *const fine[] = {
         "workers=3",
         "term_ms=1000",
@@ -38,9 +37,8 @@ static void what_answers_do_not_depend_on_may_change(void **state)
     }
 }
 
-static void all_else_is_refused_by_name(void **state)
+TEST(all_else_is_refused_by_name)
 {
-    (void)state;
     static const char *const no[] = {"seed=1",
                                      "data.limit=5",
                                      "data.path=x.csv",
@@ -76,9 +74,8 @@ static const char *otherwise(const char *one, const char *two)
     return vq_resume_overrides_before_answers(&set);
 }
 
-static void the_question_may_change_without_answers(void **state)
+TEST(the_question_may_change_without_answers)
 {
-    (void)state;
     static const char *const shapes[] = {
         "judges[0].identity=x",        "judges[0].temperature=1", "judges[0].max_tokens=9",
         "judges[0].dialect=azure",     "reducer.max_tokens=9",    "subjects[1].system_role=none",
@@ -102,9 +99,8 @@ static enum vq_status moved(const char *yaml, const char *override, struct vq_er
     return two_configs(vq_resume_overrides_judges_check, yaml, override, err);
 }
 
-static void another_endpoint_needs_an_identity(void **state)
+TEST(another_endpoint_needs_an_identity)
 {
-    (void)state;
     static const char plain[] = DATA "judges:\n- {model: m, base_url: 'http://localhost:1/v1'}\n";
     static const char named[] =
         DATA "judges:\n- {model: m, base_url: 'http://localhost:1/v1', identity: mine}\n";
@@ -120,9 +116,8 @@ static void another_endpoint_needs_an_identity(void **state)
     assert_int_equal(moved(built_in, "judges[0].concurrency=2", &err), VQ_OK);
 }
 
-static void so_does_that_of_a_subject(void **state)
+TEST(so_does_that_of_a_subject)
 {
-    (void)state;
     static const char plain[] = "subjects:\n- {model: m, base_url: 'http://localhost:1/v1'}\n"
                                 "judges: [offline-a]\ndialogues: {personas: p.yaml, goal: q.txt}\n";
     static const char named[] =
@@ -134,16 +129,4 @@ static void so_does_that_of_a_subject(void **state)
     assert_non_null(strstr(err.text, "subjects[0].base_url"));
     assert_int_equal(moved(named, other, &err), VQ_OK);
     assert_int_equal(moved(plain, "subjects[0].key=env:OTHER", &err), VQ_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_answers_do_not_depend_on_may_change),
-        cmocka_unit_test(all_else_is_refused_by_name),
-        cmocka_unit_test(the_question_may_change_without_answers),
-        cmocka_unit_test(another_endpoint_needs_an_identity),
-        cmocka_unit_test(so_does_that_of_a_subject),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* From the words of `vibeq run` to a configuration, without a file or an environment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "cli/run_words.h"
 
@@ -50,9 +46,8 @@ static int plain_environment(void **state)
     return unsetenv("OPENAI_BASE_URL") | unsetenv("OPENAI_API_KEY");
 }
 
-static void test_words_become_a_configuration(void **state)
+TEST(test_words_become_a_configuration)
 {
-    (void)state;
     struct vq_config *c;
     struct vq_error err;
     assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "offline-a,offline-b",
@@ -74,9 +69,8 @@ static void test_words_become_a_configuration(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_names_with_commas_quotes_and_colons(void **state)
+TEST(test_names_with_commas_quotes_and_colons)
 {
-    (void)state;
     struct vq_config *c;
     struct vq_error err;
     assert_int_equal(CONFIG("d.csv", "--model", "a, \"x\": y", "--model", "b # c", "--judge",
@@ -90,9 +84,8 @@ static void test_names_with_commas_quotes_and_colons(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_endpoint_and_key(void **state)
+TEST(test_endpoint_and_key)
 {
-    (void)state;
     struct vq_config *c;
     struct vq_error err;
     assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "m,offline-a"), VQ_OK);
@@ -121,9 +114,8 @@ static void test_endpoint_and_key(void **state)
     assert_int_equal(plain_environment(NULL), 0);
 }
 
-static void test_discovery(void **state)
+TEST(test_discovery)
 {
-    (void)state;
     struct vq_config *c;
     struct vq_error err;
     assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "m", "--base-url",
@@ -142,9 +134,8 @@ static void test_discovery(void **state)
     assert_non_null(strstr(err.text, "--proposer"));
 }
 
-static void test_sentences_name_the_option(void **state)
+TEST(test_sentences_name_the_option)
 {
-    (void)state;
     static const struct {
         const char *more[3];
         const char *begins;
@@ -171,9 +162,8 @@ static void test_sentences_name_the_option(void **state)
     }
 }
 
-static void test_options_of_a_data_file_do_not_go_with_a_configuration(void **state)
+TEST(test_options_of_a_data_file_do_not_go_with_a_configuration)
 {
-    (void)state;
     struct vq_config *c;
     struct vq_error err;
     assert_int_equal(CONFIG("c.yaml", "--judge", "m"), VQ_INVALID);
@@ -183,15 +173,4 @@ static void test_options_of_a_data_file_do_not_go_with_a_configuration(void **st
     assert_false(vq_is_config_name("a.yaml.csv"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_become_a_configuration),
-        cmocka_unit_test(test_names_with_commas_quotes_and_colons),
-        cmocka_unit_test(test_endpoint_and_key),
-        cmocka_unit_test(test_discovery),
-        cmocka_unit_test(test_sentences_name_the_option),
-        cmocka_unit_test(test_options_of_a_data_file_do_not_go_with_a_configuration),
-    };
-    return cmocka_run_group_tests(tests, plain_environment, NULL);
-}
+TEST_GROUP(plain_environment, NULL)

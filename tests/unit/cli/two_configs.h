@@ -3,12 +3,8 @@
 #ifndef VQ_TEST_TWO_CONFIGS_H
 #define VQ_TEST_TWO_CONFIGS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "common/conf/config.h"

@@ -3,15 +3,11 @@
 #ifndef VQ_TESTS_RUBRICS_H
 #define VQ_TESTS_RUBRICS_H
 
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "methods/rubric/numbers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

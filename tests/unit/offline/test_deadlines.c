@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "offline/deadlines.h"
@@ -11,9 +8,8 @@
 #define N 500
 
 /* Random adding, removing and taking, against a plain search. */
-static void the_earliest_comes_first(void **state)
+TEST(the_earliest_comes_first)
 {
-    (void)state;
     static struct vq_deadline deadlines[N];
     struct vq_deadlines heap = {0};
     struct vq_rng rng;
@@ -47,10 +43,4 @@ static void the_earliest_comes_first(void **state)
         }
     }
     vq_deadlines_free(&heap);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_earliest_comes_first)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Shapes of other providers' chats: paths and keys, the same answer in each shape, errors and
  * limits in their words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "offline/dialect.h"

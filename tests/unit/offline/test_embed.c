@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "offline/embed.h"
 
@@ -23,9 +20,8 @@ static double cosine(const char *a, const char *b)
     return sum;
 }
 
-static void texts_that_share_words_are_near(void **state)
+TEST(texts_that_share_words_are_near)
 {
-    (void)state;
     assert_true(fabs(cosine("a formal tone", "A formal TONE!") - 1) < 1e-5);
     double near = cosine("uses a formal tone", "formality of the tone");
     double far = cosine("uses a formal tone", "jokes and puns everywhere");
@@ -34,9 +30,8 @@ static void texts_that_share_words_are_near(void **state)
 }
 
 /* Whatever the wording: axes about one feature are nearer to each other than to any other axis. */
-static void axes_of_one_feature_are_nearest(void **state)
+TEST(axes_of_one_feature_are_nearest)
 {
-    (void)state;
     static const struct {
         int feature;
         const char *axis;
@@ -98,9 +93,8 @@ static json_t *ask(const char *body)
     return ask_at("/v1/embeddings", body, 200);
 }
 
-static void gemini_has_the_same_vectors(void **state)
+TEST(gemini_has_the_same_vectors)
 {
-    (void)state;
     static const char path[] = "/v1beta/models/offline-embed:batchEmbedContents";
     json_t *openai = ask("{\"model\":\"offline-embed\",\"input\":[\"one\",\"two words\"]}");
     json_t *gemini = ask_at(path,
@@ -131,9 +125,8 @@ static void gemini_has_the_same_vectors(void **state)
     }
 }
 
-static void lists_and_dimensions_are_honoured(void **state)
+TEST(lists_and_dimensions_are_honoured)
 {
-    (void)state;
     json_t *root =
         ask("{\"model\":\"offline-embed\",\"input\":[\"one\",\"two words\"],\"dimensions\":8}");
     const json_t *data = json_object_get(root, "data");
@@ -151,9 +144,8 @@ static void lists_and_dimensions_are_honoured(void **state)
     json_decref(root);
 }
 
-static void base64_holds_the_same_floats(void **state)
+TEST(base64_holds_the_same_floats)
 {
-    (void)state;
     /* One dimension and one word: the vector is 1 or -1, whose bytes are known. */
     json_t *root = ask("{\"model\":\"offline-embed\",\"input\":\"x\",\"dimensions\":1,\"encoding_"
                        "format\":\"base64\"}");
@@ -162,16 +154,4 @@ static void base64_holds_the_same_floats(void **state)
     assert_non_null(text);
     assert_true(strcmp(text, "AACAPw==") == 0 || strcmp(text, "AACAvw==") == 0);
     json_decref(root);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_that_share_words_are_near),
-        cmocka_unit_test(axes_of_one_feature_are_nearest),
-        cmocka_unit_test(gemini_has_the_same_vectors),
-        cmocka_unit_test(lists_and_dimensions_are_honoured),
-        cmocka_unit_test(base64_holds_the_same_floats),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Requests to the built-in server and its files with every allocation failing in turn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "offline/chat.h"
 #include "offline/dialect.h"
@@ -58,9 +54,8 @@ static enum vq_status parse_chat(void *ctx)
     return status == r->status ? VQ_OK : status;
 }
 
-static void chat_requests(void **state)
+TEST(chat_requests)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(chats); i++) {
         struct request r = chats[i];
         assert_true(heap_torture(r.path, parse_chat, &r, false) > 3);
@@ -83,9 +78,8 @@ static enum vq_status read_dialogue(void *ctx)
     return status;
 }
 
-static void turns_of_a_request(void **state)
+TEST(turns_of_a_request)
 {
-    (void)state;
     struct vq_route route;
     struct vq_chat_request request;
     vq_route_of(chats[0].path, &route);
@@ -113,9 +107,8 @@ static enum vq_status load_oracle(void *ctx)
     return status;
 }
 
-static void a_truth_file(void **state)
+TEST(a_truth_file)
 {
-    (void)state;
     char path[] = "/tmp/vibeq-nomem-XXXXXX";
     (void)text_file("# truth\n{\"rates\":{\"model\":\"m1\",\"error\":0.5}}\n"
                     "{\"axis\":\"Tone\",\"sample\":\"s1\",\"score\":1}\n"
@@ -137,23 +130,11 @@ static enum vq_status load_rules(void *ctx)
     return status;
 }
 
-static void a_fault_script(void **state)
+TEST(a_fault_script)
 {
-    (void)state;
     char path[] = "/tmp/vibeq-nomem-XXXXXX";
     (void)text_file("{\"fault\":\"rate_limit\",\"p\":0.5}\n{\"fault\":\"rate_limit\",\"nth\":3}\n",
                     path);
     assert_true(heap_torture("rules", load_rules, path, true) > 5);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chat_requests),
-        cmocka_unit_test(turns_of_a_request),
-        cmocka_unit_test(a_truth_file),
-        cmocka_unit_test(a_fault_script),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* What a limit looks like from outside in each dialect: headers with every answer, the bodies of
  * refusals, and their lines in the log. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "offline/service.h"
@@ -16,6 +12,18 @@
 #include <unistd.h>
 
 static char log_path[64];
+
+static int clear_log(void **state)
+{
+    (void)state;
+    (void)unlink(log_path);
+    return 0;
+}
+
+static void name_log(void)
+{
+    (void)snprintf(log_path, sizeof(log_path), "/tmp/vq-refusal-%d.log", (int)getpid());
+}
 
 enum {
     OPENAI,
@@ -101,9 +109,8 @@ static void expect_header(const struct vq_offline_reply *reply, const char *name
     }
 }
 
-static void test_headers_of_what_is_left(void **state)
+TEST_WITH(test_headers_of_what_is_left, clear_log, clear_log)
 {
-    (void)state;
     /* A call is 8 tokens in and 9 out; a window of 30 s has half a minute's limits. */
     static const char limits[] = "acme:rpm=20,itpm=200,otpm=100,tpm=400,window_ms=30000";
     for (int d = 0; d < DIALECTS; d++) {
@@ -275,9 +282,8 @@ static json_int_t number(const json_t *row, const char *name)
     return json_integer_value(json_object_get(row, name));
 }
 
-static void test_every_refusal_in_every_dialect(void **state)
+TEST_WITH(test_every_refusal_in_every_dialect, clear_log, clear_log)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(refusals); i++) {
         for (int d = 0; d < DIALECTS; d++) {
             struct vq_service *service = create(refusals[i].limits, NULL);
@@ -302,9 +308,8 @@ static void test_every_refusal_in_every_dialect(void **state)
 }
 
 /* A call runs until it is answered. */
-static void test_concurrency(void **state)
+TEST_WITH(test_concurrency, clear_log, clear_log)
 {
-    (void)state;
     for (int d = 0; d < DIALECTS; d++) {
         struct vq_service *service = create("p:concurrency=1", NULL);
         struct vq_offline_reply first = take(service, d, VQ_NS_PER_S);
@@ -335,9 +340,8 @@ static void test_concurrency(void **state)
     }
 }
 
-static void test_hints_can_be_absent_or_wrong(void **state)
+TEST_WITH(test_hints_can_be_absent_or_wrong, clear_log, clear_log)
 {
-    (void)state;
     static const struct {
         const char *limits;
         bool headers;
@@ -379,9 +383,8 @@ static void test_hints_can_be_absent_or_wrong(void **state)
 
 /* Which output tokens count, as the log tells it: those of the answer, or the most that were
  * allowed. */
-static void test_ways_of_counting(void **state)
+TEST_WITH(test_ways_of_counting, clear_log, clear_log)
 {
-    (void)state;
     static const struct {
         const char *limits;
         json_int_t asked, counted; /* 0: those of the answer */
@@ -415,9 +418,8 @@ static void test_ways_of_counting(void **state)
 }
 
 /* Faults that say what limits say. */
-static void test_faults_of_limits(void **state)
+TEST_WITH(test_faults_of_limits, clear_log, clear_log)
 {
-    (void)state;
     static const struct {
         const char *fault;
         unsigned status[DIALECTS];
@@ -457,9 +459,8 @@ static void test_faults_of_limits(void **state)
     }
 }
 
-static void test_calls_that_fail_can_count(void **state)
+TEST_WITH(test_calls_that_fail_can_count, clear_log, clear_log)
 {
-    (void)state;
     for (int counts = 0; counts < 2; counts++) {
         struct vq_service *service =
             create(counts == 1 ? "rpm=2,count_failed=1" : "rpm=2", "overloaded=1,nth=1");
@@ -481,9 +482,8 @@ static void test_calls_that_fail_can_count(void **state)
     }
 }
 
-static void test_slow_answers_are_good_answers(void **state)
+TEST_WITH(test_slow_answers_are_good_answers, clear_log, clear_log)
 {
-    (void)state;
     struct vq_service *service = create("p:rpm=2", "slow=1,delay_ms=60000,after_ms=900");
     struct vq_offline_reply reply = ask(service, OPENAI, 800 * VQ_NS_PER_MS);
     assert_int_equal(reply.delay_ns, 0);
@@ -510,9 +510,8 @@ static void test_slow_answers_are_good_answers(void **state)
 }
 
 /* What a call reads from the cache is no input for the limit, and a refused call fills no cache. */
-static void test_cached_tokens_are_free(void **state)
+TEST_WITH(test_cached_tokens_are_free, clear_log, clear_log)
 {
-    (void)state;
     static const char body[] =
         "{\"model\":\"offline-a\",\"max_tokens\":1,\"messages\":[{\"role\":\"user\",\"content\":["
         "{\"type\":\"text\",\"text\":\"" TEXT "\",\"cache_control\":{\"type\":\"ephemeral\"}},"
@@ -545,27 +544,4 @@ static void test_cached_tokens_are_free(void **state)
     vq_service_destroy(&service);
 }
 
-static int clear_log(void **state)
-{
-    (void)state;
-    (void)unlink(log_path);
-    return 0;
-}
-
-int main(void)
-{
-    (void)snprintf(log_path, sizeof(log_path), "/tmp/vq-refusal-%d.log", (int)getpid());
-#define TEST(name) cmocka_unit_test_setup_teardown(name, clear_log, clear_log)
-    const struct CMUnitTest tests[] = {
-        TEST(test_headers_of_what_is_left),
-        TEST(test_every_refusal_in_every_dialect),
-        TEST(test_concurrency),
-        TEST(test_hints_can_be_absent_or_wrong),
-        TEST(test_ways_of_counting),
-        TEST(test_faults_of_limits),
-        TEST(test_calls_that_fail_can_count),
-        TEST(test_slow_answers_are_good_answers),
-        TEST(test_cached_tokens_are_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(name_log)

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "offline/service.h"
@@ -89,9 +86,8 @@ static const char *text_at(const json_t *root, const char *a, const char *b)
     return json_string_value(at);
 }
 
-static void answers_in_the_shape_of_the_api(void **state)
+TEST(answers_in_the_shape_of_the_api)
 {
-    (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
     struct vq_offline_reply reply = chat(service, BODY);
     assert_int_equal(reply.status, 200);
@@ -116,9 +112,8 @@ static void answers_in_the_shape_of_the_api(void **state)
     vq_service_destroy(&service);
 }
 
-static void reads_parts_json_formats_and_ties(void **state)
+TEST(reads_parts_json_formats_and_ties)
 {
-    (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
     struct vq_offline_reply reply = chat(
         service,
@@ -151,9 +146,8 @@ static void reads_parts_json_formats_and_ties(void **state)
     vq_service_destroy(&service);
 }
 
-static void repairs_state_the_decision_that_was_stated(void **state)
+TEST(repairs_state_the_decision_that_was_stated)
 {
-    (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
     static const struct {
         const char *answer;
@@ -175,9 +169,8 @@ static void repairs_state_the_decision_that_was_stated(void **state)
     vq_service_destroy(&service);
 }
 
-static void refuses_what_a_provider_would(void **state)
+TEST(refuses_what_a_provider_would)
 {
-    (void)state;
     struct vq_service *service =
         create(&(struct vq_service_config){.seed = 1, .require_key = true});
     static const struct {
@@ -217,9 +210,8 @@ static void refuses_what_a_provider_would(void **state)
     vq_service_destroy(&service);
 }
 
-static void spoiled_texts_look_as_said(void **state)
+TEST(spoiled_texts_look_as_said)
 {
-    (void)state;
     static const struct {
         const char *fault;
         const char *finish_reason;
@@ -283,9 +275,8 @@ static json_t *answer_of(const char *fault, const char *body, const char *outcom
     return parse(&reply);
 }
 
-static void faults_of_lists_are_faults_of_lists(void **state)
+TEST(faults_of_lists_are_faults_of_lists)
 {
-    (void)state;
     static const struct {
         const char *fault;
         const char *outcome;
@@ -322,9 +313,8 @@ static void faults_of_lists_are_faults_of_lists(void **state)
     "<wanted>verdicts by number</wanted>\"}]}"
 
 /* Several axes in one prompt, each judged as it would be alone, and what faults do to that. */
-static void joint_questions_are_answered_by_number(void **state)
+TEST(joint_questions_are_answered_by_number)
 {
-    (void)state;
     static const struct {
         const char *fault;
         const char *holds;
@@ -356,9 +346,8 @@ static void joint_questions_are_answered_by_number(void **state)
     }
 }
 
-static void the_log_names_the_kinds(void **state)
+TEST(the_log_names_the_kinds)
 {
-    (void)state;
     static const struct {
         const char *path;
         const char *body;
@@ -394,9 +383,8 @@ static void the_log_names_the_kinds(void **state)
     }
 }
 
-static void an_oracle_leaves_discovery_to_the_words(void **state)
+TEST(an_oracle_leaves_discovery_to_the_words)
 {
-    (void)state;
     char path[] = "/tmp/vq-truth-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -414,9 +402,8 @@ static void an_oracle_leaves_discovery_to_the_words(void **state)
     (void)unlink(path);
 }
 
-static void a_token_limit_truncates(void **state)
+TEST(a_token_limit_truncates)
 {
-    (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
     struct vq_offline_reply reply =
         chat(service, "{\"model\":\"offline-a\",\"max_tokens\":3,\"messages\":["
@@ -440,9 +427,8 @@ static const char *header(const struct vq_offline_reply *reply, const char *name
     return NULL;
 }
 
-static void retry_after_has_every_form(void **state)
+TEST(retry_after_has_every_form)
 {
-    (void)state;
     static const struct {
         const char *fault;
         const char *name;
@@ -481,9 +467,8 @@ static void retry_after_has_every_form(void **state)
     vq_service_destroy(&service);
 }
 
-static void the_rate_limit_tells_what_is_left(void **state)
+TEST(the_rate_limit_tells_what_is_left)
 {
-    (void)state;
     struct vq_service_config config = {0};
     struct vq_error err = {0};
     assert_int_equal(vq_pools_add(&config.pools, "rpm=12,window_ms=10000", &err), VQ_OK);
@@ -506,9 +491,8 @@ static void the_rate_limit_tells_what_is_left(void **state)
     vq_service_destroy(&service);
 }
 
-static void models_are_listed_and_added(void **state)
+TEST(models_are_listed_and_added)
 {
-    (void)state;
     struct vq_service *service =
         create(&(struct vq_service_config){.models = {"house-model"}, .models_n = 1});
     struct vq_call call = {.method = "GET", .path = "/v1/models"};
@@ -527,9 +511,8 @@ static void models_are_listed_and_added(void **state)
 }
 
 /* A request's and an answer's line each, joined by n, and no key anywhere. */
-static void the_log_has_two_lines_a_call_and_no_key(void **state)
+TEST(the_log_has_two_lines_a_call_and_no_key)
 {
-    (void)state;
     assert_int_equal(truncate(log_path, 0), 0);
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
     for (int i = 0; i < 3; i++) {
@@ -577,23 +560,4 @@ static int tear_down(void **state)
     return unlink(log_path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_in_the_shape_of_the_api),
-        cmocka_unit_test(reads_parts_json_formats_and_ties),
-        cmocka_unit_test(repairs_state_the_decision_that_was_stated),
-        cmocka_unit_test(refuses_what_a_provider_would),
-        cmocka_unit_test(spoiled_texts_look_as_said),
-        cmocka_unit_test(faults_of_lists_are_faults_of_lists),
-        cmocka_unit_test(joint_questions_are_answered_by_number),
-        cmocka_unit_test(the_log_names_the_kinds),
-        cmocka_unit_test(an_oracle_leaves_discovery_to_the_words),
-        cmocka_unit_test(a_token_limit_truncates),
-        cmocka_unit_test(retry_after_has_every_form),
-        cmocka_unit_test(the_rate_limit_tells_what_is_left),
-        cmocka_unit_test(models_are_listed_and_added),
-        cmocka_unit_test(the_log_has_two_lines_a_call_and_no_key),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

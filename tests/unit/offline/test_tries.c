@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "offline/tries.h"
@@ -20,9 +17,8 @@ static struct vq_hash hash_of(uint64_t i)
     return hash;
 }
 
-static void every_body_is_counted_by_itself(void **state)
+TEST(every_body_is_counted_by_itself)
 {
-    (void)state;
     struct vq_tries tries = {0};
     for (uint64_t round = 1; round <= 3; round++) {
         for (uint64_t i = 0; i < BODIES; i++) {
@@ -33,9 +29,8 @@ static void every_body_is_counted_by_itself(void **state)
     vq_tries_free(&tries);
 }
 
-static void without_memory_a_body_counts_as_new(void **state)
+TEST(without_memory_a_body_counts_as_new)
 {
-    (void)state;
     struct vq_tries tries = {0};
     struct vq_hash hash = hash_of(1);
     vq_alloc_fail_at(1);
@@ -44,13 +39,4 @@ static void without_memory_a_body_counts_as_new(void **state)
     assert_int_equal(vq_tries_count(&tries, &hash), 1);
     assert_int_equal(vq_tries_count(&tries, &hash), 2);
     vq_tries_free(&tries);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_body_is_counted_by_itself),
-        cmocka_unit_test(without_memory_a_body_counts_as_new),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* Hints: the table is that of docs/use/hints.md, each row is met by what it describes, and errors
  * as servers write them lead to the key that helps. */
+#include "tests/unit/test.h"
+
 #include "proto/hint.h"
 
 #include "common/text/file.h"
 #include "tests/unit/page.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* When the row matches: "the status is 402 and the error contains `x`". */
 static void describe_condition(struct vq_buf *out, const struct vq_hint *h)
@@ -37,9 +33,8 @@ static void describe_condition(struct vq_buf *out, const struct vq_hint *h)
 
 /* One item for each advice, with the conditions of the rows that give it. VQ_PRINT_HINTS=1 prints
  * the list for the page instead. */
-static void the_page_has_the_same_rows(void **state)
+TEST(the_page_has_the_same_rows)
 {
-    (void)state;
     size_t count = 0;
     const struct vq_hint *hints = vq_hints(&count);
     struct vq_buf expected, page;
@@ -74,9 +69,8 @@ static void the_page_has_the_same_rows(void **state)
     vq_buf_free(&page);
 }
 
-static void each_row_is_met(void **state)
+TEST(each_row_is_met)
 {
-    (void)state;
     size_t count = 0;
     const struct vq_hint *hints = vq_hints(&count);
     for (size_t i = 0; i < count; i++) {
@@ -91,9 +85,8 @@ static void each_row_is_met(void **state)
     }
 }
 
-static void errors_lead_to_the_key_that_helps(void **state)
+TEST(errors_lead_to_the_key_that_helps)
 {
-    (void)state;
     static const struct {
         enum vq_call_end end;
         uint32_t status;
@@ -120,14 +113,4 @@ static void errors_lead_to_the_key_that_helps(void **state)
         }
     }
     assert_null(vq_hint_of(VQ_END_RATE, 429, vq_span_str("slow down")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_has_the_same_rows),
-        cmocka_unit_test(each_row_is_met),
-        cmocka_unit_test(errors_lead_to_the_key_that_helps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Frames and spools with every allocation failing in turn, msgpack-c's too: a status comes back,
  * what was asked for is untouched, and the same decoder, buffer or spool goes on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/spool.h"
 #include "random_message.h"
@@ -67,9 +63,8 @@ static enum vq_status decode(void *ctx)
     return status;
 }
 
-static void messages(void **state)
+TEST(messages)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 7);
     for (uint32_t i = 0; i < vq_wire_messages_count; i++) {
@@ -90,9 +85,8 @@ static void messages(void **state)
 }
 
 /* More values than a decoder holds room for from the beginning. */
-static void a_large_message(void **state)
+TEST(a_large_message)
 {
-    (void)state;
     static struct vq_id calls[20000];
     struct vq_msg msg = {.type = VQ_MSG_ACK,
                          .u.ack = {.calls = calls, .calls_count = VQ_COUNT(calls)}};
@@ -229,9 +223,8 @@ static enum vq_status many_notes(void *ctx)
     return first;
 }
 
-static void a_spool(void **state)
+TEST(a_spool)
 {
-    (void)state;
     assert_non_null(mkdtemp(dir));
     assert_true(heap_torture("spool", use_spool, NULL, false) > 30);
     assert_int_equal(heap_torture("notes", many_notes, NULL, false), 0);
@@ -241,9 +234,8 @@ static void a_spool(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void every_end_has_its_word(void **state)
+TEST(every_end_has_its_word)
 {
-    (void)state;
     for (int a = 0; a < VQ_END__COUNT; a++) {
         const char *word = vq_call_end_word((enum vq_call_end)a);
         assert_true(strlen(word) > 1);
@@ -253,15 +245,4 @@ static void every_end_has_its_word(void **state)
     }
     assert_string_equal(vq_call_end_word(VQ_END__COUNT), "?");
     assert_string_equal(vq_call_end_word((enum vq_call_end)200), "?");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages),
-        cmocka_unit_test(a_large_message),
-        cmocka_unit_test(a_spool),
-        cmocka_unit_test(every_end_has_its_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* What an ended call counts for: by its end and its usage, at the bounds of the numbers; and rates
  * by their dimension. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/pool.h"
 
@@ -15,9 +11,8 @@ static struct vq_result ended(enum vq_call_end end, uint64_t in, uint64_t out)
         .end = (uint8_t)end, .tokens_in = in, .tokens_out = out, .tokens_reserved = 70};
 }
 
-static void test_what_may_be_billed(void **state)
+TEST(test_what_may_be_billed)
 {
-    (void)state;
     bool billed[VQ_END__COUNT] = {[VQ_END_ANSWER] = true,
                                   [VQ_END_LOST] = true,
                                   [VQ_END_BAD_RESPONSE] = true,
@@ -28,9 +23,8 @@ static void test_what_may_be_billed(void **state)
     }
 }
 
-static void test_requests_of_a_day(void **state)
+TEST(test_requests_of_a_day)
 {
-    (void)state;
     for (int end = 0; end < VQ_END__COUNT; end++) {
         struct vq_result result = ended((enum vq_call_end)end, 0, 0);
         bool unsent = end == VQ_END_NETWORK || end == VQ_END_TOO_LONG || end == VQ_END_CLOSED;
@@ -40,9 +34,8 @@ static void test_requests_of_a_day(void **state)
     }
 }
 
-static void test_tokens_of_a_day(void **state)
+TEST(test_tokens_of_a_day)
 {
-    (void)state;
     for (int end = 0; end < VQ_END__COUNT; end++) {
         struct vq_result result = ended((enum vq_call_end)end, 0, 0);
         bool silent = end == VQ_END_ANSWER || end == VQ_END_LOST || end == VQ_END_UNKNOWN;
@@ -56,9 +49,8 @@ static void test_tokens_of_a_day(void **state)
     assert_int_equal(vq_result_tokens(&most), UINT64_MAX);
 }
 
-static void test_rates_by_dimension(void **state)
+TEST(test_rates_by_dimension)
 {
-    (void)state;
     struct vq_rates rates = {.requests = 1, .input_tokens = 2, .output_tokens = 3, .tokens = 4};
     struct vq_rates other = {.requests = 9, .input_tokens = 1, .output_tokens = 8, .tokens = 2};
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
@@ -72,15 +64,4 @@ static void test_rates_by_dimension(void **state)
     struct vq_rates larger = vq_rates_larger(&rates, &other);
     assert_true(larger.requests == 9 && larger.input_tokens == 2 && larger.output_tokens == 8 &&
                 larger.tokens == 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_may_be_billed),
-        cmocka_unit_test(test_requests_of_a_day),
-        cmocka_unit_test(test_tokens_of_a_day),
-        cmocka_unit_test(test_rates_by_dimension),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* PROTOCOL.md says what the table says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static void test_page_is_up_to_date(void **state)
+TEST(test_page_is_up_to_date)
 {
-    (void)state;
     struct vq_buf page, wanted;
     vq_buf_init(&page, 1u << 20);
     vq_buf_init(&wanted, 1u << 20);
@@ -43,9 +38,8 @@ static void test_page_is_up_to_date(void **state)
 }
 
 /* Every message is told in the prose as well. */
-static void test_prose_knows_every_message(void **state)
+TEST(test_prose_knows_every_message)
 {
-    (void)state;
     char *prose = calloc(1, 1u << 16);
     FILE *file = fopen(VQ_SOURCE_DIR "/proto/PROTOCOL.md", "r");
     assert_non_null(file);
@@ -62,13 +56,4 @@ static void test_prose_knows_every_message(void **state)
         }
     }
     free(prose);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page_is_up_to_date),
-        cmocka_unit_test(test_prose_knows_every_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

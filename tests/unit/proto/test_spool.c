@@ -1,11 +1,7 @@
 /* The spool: what is written is read, torn at every byte, damaged at every byte, full, locked, made
  * smaller. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "proto/spool.h"
@@ -112,9 +108,8 @@ static struct vq_spool_held *read_it(void)
     return held;
 }
 
-static void test_what_is_written_is_read(void **state)
+TEST_WITH(test_what_is_written_is_read, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     put(spool, 1, "sak"); /* done */
     put(spool, 2, "sa");  /* answered */
@@ -151,9 +146,8 @@ static void test_what_is_written_is_read(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_notes_wait_for_one_write(void **state)
+TEST_WITH(test_notes_wait_for_one_write, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     struct vq_error err = {""};
     for (uint8_t i = 1; i <= 20; i++) {
@@ -181,9 +175,8 @@ static void test_notes_wait_for_one_write(void **state)
     vq_spool_close(&spool);
 }
 
-static void test_a_read_answer_is_noted_unread(void **state)
+TEST_WITH(test_a_read_answer_is_noted_unread, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     struct vq_result result = call(1);
     result.outcome = VQ_OUTCOME_FIRST;
@@ -198,9 +191,8 @@ static void test_a_read_answer_is_noted_unread(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_an_empty_spool_leaves_no_file(void **state)
+TEST_WITH(test_an_empty_spool_leaves_no_file, setup, teardown)
 {
-    (void)state;
     char path[200];
     struct vq_spool *spool = open_empty();
     put(spool, 1, "sak");
@@ -213,9 +205,8 @@ static void test_an_empty_spool_leaves_no_file(void **state)
     vq_spool_close(&spool);
 }
 
-static void test_goes_on_where_it_was_left(void **state)
+TEST_WITH(test_goes_on_where_it_was_left, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     put(spool, 1, "sak");
     put(spool, 2, "sa");
@@ -235,9 +226,8 @@ static void test_goes_on_where_it_was_left(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_one_owner(void **state)
+TEST_WITH(test_one_owner, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     struct vq_spool *second = NULL;
     struct vq_spool_held *held = NULL;
@@ -256,9 +246,8 @@ static void test_one_owner(void **state)
     assert_int_equal(vq_spool_lock(none, false, &fd, &err), VQ_NOT_FOUND);
 }
 
-static void test_another_run_is_refused_by_name(void **state)
+TEST_WITH(test_another_run_is_refused_by_name, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     put(spool, 1, "sa");
     vq_spool_close(&spool);
@@ -315,9 +304,8 @@ static size_t make(size_t ends[6])
     return n;
 }
 
-static void test_torn_at_every_byte(void **state)
+TEST_WITH(test_torn_at_every_byte, setup, teardown)
 {
-    (void)state;
     size_t ends[6], bytes;
     (void)make(ends);
     char *whole = file_load(&bytes);
@@ -353,9 +341,8 @@ static void test_torn_at_every_byte(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_damaged_at_every_byte(void **state)
+TEST_WITH(test_damaged_at_every_byte, setup, teardown)
 {
-    (void)state;
     size_t ends[6], bytes;
     (void)make(ends);
     char *whole = file_load(&bytes);
@@ -380,9 +367,8 @@ static void test_damaged_at_every_byte(void **state)
     }
 }
 
-static void test_zeroes_after_a_power_cut_are_a_torn_tail(void **state)
+TEST_WITH(test_zeroes_after_a_power_cut_are_a_torn_tail, setup, teardown)
 {
-    (void)state;
     size_t ends[6], bytes;
     (void)make(ends);
     static char long_tail[65536];
@@ -397,9 +383,8 @@ static void test_zeroes_after_a_power_cut_are_a_torn_tail(void **state)
 
 /* ---- size and space ---- */
 
-static void test_cut_when_all_is_acked_and_rewritten_when_large(void **state)
+TEST_WITH(test_cut_when_all_is_acked_and_rewritten_when_large, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     static char big[600 << 10];
     memset(big, 'x', sizeof(big));
@@ -433,9 +418,8 @@ static void test_cut_when_all_is_acked_and_rewritten_when_large(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_a_write_without_room_changes_nothing(void **state)
+TEST_WITH(test_a_write_without_room_changes_nothing, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = open_empty();
     put(spool, 1, "sa");
     struct vq_result result = call(2);
@@ -465,9 +449,8 @@ static void test_a_write_without_room_changes_nothing(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_every_allocation_fails_once(void **state)
+TEST_WITH(test_every_allocation_fails_once, setup, teardown)
 {
-    (void)state;
     size_t ends[6];
     (void)make(ends);
     bool done = false;
@@ -497,25 +480,4 @@ static void test_every_allocation_fails_once(void **state)
         vq_spool_held_destroy(&held);
         assert_true(n < 2000);
     }
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_what_is_written_is_read),
-        TEST(test_notes_wait_for_one_write),
-        TEST(test_a_read_answer_is_noted_unread),
-        TEST(test_an_empty_spool_leaves_no_file),
-        TEST(test_goes_on_where_it_was_left),
-        TEST(test_one_owner),
-        TEST(test_another_run_is_refused_by_name),
-        TEST(test_torn_at_every_byte),
-        TEST(test_damaged_at_every_byte),
-        TEST(test_zeroes_after_a_power_cut_are_a_torn_tail),
-        TEST(test_cut_when_all_is_acked_and_rewritten_when_large),
-        TEST(test_a_write_without_room_changes_nothing),
-        TEST(test_every_allocation_fails_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

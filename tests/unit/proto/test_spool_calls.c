@@ -1,12 +1,8 @@
 /* A system in which any call fails under a spool: each that it makes in turn, with each error that
  * matters, once or from then on. A status comes back and names the folder; what was said to be
  * written can be read; what can be repeated or done without is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/spool.h"
 
@@ -333,22 +329,19 @@ static void each_call_fails(life_fn use, unsigned quiet, unsigned least)
     assert_true(hit[FTRUNCATE] > 0);
 }
 
-static void each_call_of_a_spool_fails(void **state)
+TEST_WITH(each_call_of_a_spool_fails, setup, teardown)
 {
-    (void)state;
     each_call_fails(some_calls, 0, 30);
 }
 
-static void each_call_fails_where_a_file_is_cut(void **state)
+TEST_WITH(each_call_fails_where_a_file_is_cut, setup, teardown)
 {
-    (void)state;
     each_call_fails(cut_file, 1u << UNLINK, 30);
 }
 
 /* Each failure that must be told is told: by its name, with its reason. */
-static void what_is_said(void **state)
+TEST_WITH(what_is_said, setup, teardown)
 {
-    (void)state;
     static const struct {
         enum kind kind;
         unsigned nth;
@@ -394,9 +387,8 @@ static void what_is_said(void **state)
 }
 
 /* Its owner removes the folder while the next one waits for the lock. */
-static void a_lock_that_is_removed_is_none(void **state)
+TEST_WITH(a_lock_that_is_removed_is_none, setup, teardown)
 {
-    (void)state;
     int fd = -1;
     struct vq_error err = {""};
     assert_int_equal(vq_spool_lock(dir, true, &fd, &err), VQ_OK);
@@ -409,9 +401,8 @@ static void a_lock_that_is_removed_is_none(void **state)
 }
 
 /* A file that ends before the size it had, as it is read: what is there counts. */
-static void a_file_that_shrinks(void **state)
+TEST_WITH(a_file_that_shrinks, setup, teardown)
 {
-    (void)state;
     struct promised p = {.refused = 0};
     two_lives(&p, some_calls);
     struct vq_spool_held *held = NULL;
@@ -425,9 +416,8 @@ static void a_file_that_shrinks(void **state)
 
 /* A large file of which much is ACKed is made anew. While that fails, it is used on; each fault
  * costs one attempt. */
-static void a_file_that_cannot_be_made_anew(void **state)
+TEST_WITH(a_file_that_cannot_be_made_anew, setup, teardown)
 {
-    (void)state;
     static const struct {
         enum kind kind;
         unsigned nth;
@@ -479,9 +469,8 @@ static void a_file_that_cannot_be_made_anew(void **state)
 
 /* A disk that takes nothing for long: notes wait up to a bound, those above it are refused, and
  * what waited is whole when there is room. */
-static void notes_that_pile_up(void **state)
+TEST_WITH(notes_that_pile_up, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = NULL;
     struct vq_spool_held *held = NULL;
     struct vq_error err = {""};
@@ -516,9 +505,8 @@ static void notes_that_pile_up(void **state)
 }
 
 /* ACKs alone do not pile up in memory. */
-static void acks_go_into_the_file_when_many_wait(void **state)
+TEST_WITH(acks_go_into_the_file_when_many_wait, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = NULL;
     struct vq_spool_held *held = NULL;
     struct vq_error err = {""};
@@ -543,19 +531,4 @@ static void acks_go_into_the_file_when_many_wait(void **state)
     assert_true(vq_spool_held_count(held) < 1100);
     vq_spool_held_destroy(&held);
     vq_spool_close(&spool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_call_of_a_spool_fails, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_call_fails_where_a_file_is_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_said, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_lock_that_is_removed_is_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_shrinks, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_made_anew, setup, teardown),
-        cmocka_unit_test_setup_teardown(notes_that_pile_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(acks_go_into_the_file_when_many_wait, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

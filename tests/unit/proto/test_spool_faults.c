@@ -1,12 +1,8 @@
 /* A disk that fails under a spool: each write and each booking of space in turn, once or from then
  * on, wholly or half-way. What a vq_spool_write said to have written is in the file, whatever fails
  * later; what failed waits; no call is to be made without its SENT and the room for its answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/spool.h"
 #include "tests/tools/faulty.h"
@@ -171,28 +167,24 @@ static void every_one(enum vq_faulty_calls calls, unsigned least)
     }
 }
 
-static void test_every_write(void **state)
+TEST_WITH(test_every_write, setup, teardown)
 {
-    (void)state;
     every_one(VQ_FAULTY_WRITE, 2 * CALLS);
 }
 
-static void test_every_write_is_cut_short(void **state)
+TEST_WITH(test_every_write_is_cut_short, setup, teardown)
 {
-    (void)state;
     every_one(VQ_FAULTY_TORN, 2 * CALLS);
 }
 
-static void test_every_booking(void **state)
+TEST_WITH(test_every_booking, setup, teardown)
 {
-    (void)state;
     every_one(VQ_FAULTY_SPACE, 1);
 }
 
 /* A disk without room takes no call on; those that were sent have room for their answers. */
-static void test_room_before_a_call(void **state)
+TEST_WITH(test_room_before_a_call, setup, teardown)
 {
-    (void)state;
     struct vq_spool *spool = NULL;
     struct vq_spool_held *held = NULL;
     struct vq_error err = {""};
@@ -219,15 +211,4 @@ static void test_room_before_a_call(void **state)
     vq_faulty_set(VQ_FAULTY_SPACE, NULL, 0, 0, false);
     assert_int_equal(note(spool, 210, false, &err), VQ_OK); /* there is room again */
     vq_spool_close(&spool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_write, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_write_is_cut_short, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_booking, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_room_before_a_call, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

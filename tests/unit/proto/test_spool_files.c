@@ -1,12 +1,8 @@
 /* Files that no worker of this version left behind: another version, records that are whole and
  * mean nothing, too much of everything, things that are no files, paths that are too long. Each is
  * refused by name, and nothing of it is used. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/hash.h"
 #include "proto/spool.h"
@@ -99,9 +95,8 @@ static void head_again(void)
     memcpy(file.at + VQ_SPOOL_HEAD_BYTES - 8, hash.b, 8);
 }
 
-static void another_version(void **state)
+TEST_WITH(another_version, setup, teardown)
 {
-    (void)state;
     head_again();
     store();
     struct vq_spool_held *held = NULL;
@@ -116,9 +111,8 @@ static void another_version(void **state)
 
 /* Types that are none and lengths that cannot be are not whole records, however right their check
  * is. */
-static void records_that_are_none(void **state)
+TEST_WITH(records_that_are_none, setup, teardown)
 {
-    (void)state;
     struct vq_spool_record record;
     static char text[VQ_SPOOL_RECORD_BYTES_MAX];
     for (unsigned type = 0; type < 256; type++) {
@@ -149,9 +143,8 @@ static void records_that_are_none(void **state)
     }
 }
 
-static void whole_records_without_a_meaning(void **state)
+TEST_WITH(whole_records_without_a_meaning, setup, teardown)
 {
-    (void)state;
     struct vq_result result = {.call = {{2}}, .end = VQ_END_ANSWER};
     put_result(2, &result);
     size_t first = file.bytes;
@@ -185,9 +178,8 @@ static void whole_records_without_a_meaning(void **state)
 
 /* An ACK that is found before what it belongs to, an answer without its SENT, each twice: the call
  * counts once. */
-static void records_in_any_order(void **state)
+TEST_WITH(records_in_any_order, setup, teardown)
 {
-    (void)state;
     struct vq_result one = {.call = {{1}}, .end = VQ_END_UNKNOWN};
     struct vq_result two = {.call = {{2}}, .end = VQ_END_ANSWER, .answer = vq_span_str("A")};
     put(VQ_SPOOL_ACKED, 1, vq_span("", 0));
@@ -203,9 +195,8 @@ static void records_in_any_order(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void too_many_calls(void **state)
+TEST_WITH(too_many_calls, setup, teardown)
 {
-    (void)state;
     for (uint32_t i = 0; i <= VQ_SPOOL_RESULTS_MAX; i++) {
         struct vq_id call = {{1}};
         memcpy(call.b + 4, &i, sizeof(i));
@@ -219,9 +210,8 @@ static void too_many_calls(void **state)
     assert_null(held);
 }
 
-static void what_is_no_file(void **state)
+TEST_WITH(what_is_no_file, setup, teardown)
 {
-    (void)state;
     char other[200];
     assert_int_equal(mkdir(path, 0700), 0);
     is_refused(VQ_IO, "is not a file");
@@ -234,9 +224,8 @@ static void what_is_no_file(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void a_file_that_is_too_long(void **state)
+TEST_WITH(a_file_that_is_too_long, setup, teardown)
 {
-    (void)state;
     store();
     assert_int_equal(truncate(path, (off_t)VQ_SPOOL_BYTES_MAX + 1),
                      0); /* nearly all of it a hole */
@@ -244,9 +233,8 @@ static void a_file_that_is_too_long(void **state)
 }
 
 /* As long as the system's paths may be, and a byte more, up to where nothing of it is looked at. */
-static void paths_that_are_too_long(void **state)
+TEST_WITH(paths_that_are_too_long, setup, teardown)
 {
-    (void)state;
     static char far[VQ_SPOOL_PATH_BYTES_MAX + 8];
     size_t bytes = strlen(dir);
     memcpy(far, dir, bytes);
@@ -277,19 +265,4 @@ static void paths_that_are_too_long(void **state)
         far[n] = '/';
     }
     assert_true(opened == 6 && read == 10 && locked == 11);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(another_version, setup, teardown),
-        cmocka_unit_test_setup_teardown(records_that_are_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(whole_records_without_a_meaning, setup, teardown),
-        cmocka_unit_test_setup_teardown(records_in_any_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_many_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_no_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_too_long, setup, teardown),
-        cmocka_unit_test_setup_teardown(paths_that_are_too_long, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* The walk over a frame's headers: length bombs, depth, items, and every marker. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
@@ -25,9 +21,8 @@ static enum vq_status walk_hex(const char *hex)
     return status;
 }
 
-static void test_length_bombs(void **state)
+TEST(test_length_bombs)
 {
-    (void)state;
     const char *const bombs[] = {
         "dd03ffffff",         /* array32 of 67 million: 2 GiB in msgpack-c */
         "ddffffffff",         /* array32 of 4 billion */
@@ -55,9 +50,8 @@ static void test_length_bombs(void **state)
     }
 }
 
-static void test_only_arrays_and_plain_values(void **state)
+TEST(test_only_arrays_and_plain_values)
 {
-    (void)state;
     const char *const fine[] = {"90",
                                 "91c0",
                                 "91c2",
@@ -98,9 +92,8 @@ static void test_only_arrays_and_plain_values(void **state)
     }
 }
 
-static void test_depth(void **state)
+TEST(test_depth)
 {
-    (void)state;
     char frame[64];
     memset(frame, (char)0x91, sizeof(frame));
     frame[VQ_FRAME_DEPTH_MAX] = 1;
@@ -115,9 +108,8 @@ static void test_depth(void **state)
     free(hole);
 }
 
-static void test_items_and_bytes(void **state)
+TEST(test_items_and_bytes)
 {
-    (void)state;
     size_t bytes = 5 + VQ_FRAME_ITEMS_MAX + 1;
     char *frame = calloc(1, bytes);
     uint32_t n = VQ_FRAME_ITEMS_MAX;
@@ -136,9 +128,8 @@ static void test_items_and_bytes(void **state)
 }
 
 /* Whatever the walk accepts, msgpack-c accepts, to the same end. */
-static void test_agrees_with_msgpack_c(void **state)
+TEST(test_agrees_with_msgpack_c)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 31);
     int accepted = 0;
@@ -164,16 +155,4 @@ static void test_agrees_with_msgpack_c(void **state)
         }
     }
     assert_true(accepted > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_length_bombs),
-        cmocka_unit_test(test_only_arrays_and_plain_values),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_items_and_bytes),
-        cmocka_unit_test(test_agrees_with_msgpack_c),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The codec: golden bytes, random round trips, every field with a wrong type or over its bound,
  * cut and damaged frames. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "random_message.h"
@@ -65,9 +61,8 @@ static void assert_frame_is(const char *hex)
     free(got);
 }
 
-static void test_golden_frames(void **state)
+TEST_WITH(test_golden_frames, setup, teardown)
 {
-    (void)state;
     struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {.session = 5}};
     assert_int_equal(vq_msg_encode(&drain, &frame), VQ_OK);
     assert_frame_is("93070d05");
@@ -109,9 +104,8 @@ static void test_golden_frames(void **state)
 
 /* The table's shape belongs to a version: whoever changes it raises VQ_PROTOCOL_VERSION, and
  * then this hash. */
-static void test_table_belongs_to_its_version(void **state)
+TEST_WITH(test_table_belongs_to_its_version, setup, teardown)
 {
-    (void)state;
     struct vq_hasher hasher;
     struct vq_hash hash;
     vq_hasher_init(&hasher, "wire-table");
@@ -138,9 +132,8 @@ static void test_table_belongs_to_its_version(void **state)
 
 /* ---- round trips ---- */
 
-static void test_random_messages_come_back(void **state)
+TEST_WITH(test_random_messages_come_back, setup, teardown)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 20260101);
     for (int round = 0; round < ROUNDS; round++) {
@@ -168,9 +161,8 @@ static void test_random_messages_come_back(void **state)
     }
 }
 
-static void test_random_results_and_specs_come_back(void **state)
+TEST_WITH(test_random_results_and_specs_come_back, setup, teardown)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 4);
     const struct vq_wire_record *result_record = vq_wire_standalone("RESULT")->record;
@@ -202,9 +194,8 @@ static void test_random_results_and_specs_come_back(void **state)
 }
 
 /* A RESULTS as large as a worker may send: 500 results, and the largest answer. */
-static void test_large_frames(void **state)
+TEST_WITH(test_large_frames, setup, teardown)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 5);
     struct vq_result *results = calloc(500, sizeof(*results));
@@ -240,9 +231,8 @@ static void test_large_frames(void **state)
 
 /* ---- what encode refuses ---- */
 
-static void test_failed_encode_leaves_the_buffer_as_it_was(void **state)
+TEST_WITH(test_failed_encode_leaves_the_buffer_as_it_was, setup, teardown)
 {
-    (void)state;
     vq_buf_puts(&frame, "before");
     char *long_text = calloc(1, 5000);
     memset(long_text, 'x', 4999);
@@ -263,9 +253,8 @@ static void test_failed_encode_leaves_the_buffer_as_it_was(void **state)
     free(long_text);
 }
 
-static void test_values_that_decode_would_refuse_are_not_encoded(void **state)
+TEST_WITH(test_values_that_decode_would_refuse_are_not_encoded, setup, teardown)
 {
-    (void)state;
     struct vq_slice slice = {.rates = {.requests = 1}};
     struct vq_msg grant = {.type = VQ_MSG_GRANT, .u.grant = {.slices = &slice, .slices_count = 1}};
     const double bad[] = {NAN, INFINITY, -INFINITY, -1};
@@ -424,9 +413,8 @@ static void try_record(const struct vq_wire_message *m, const msgpack_object *fr
     }
 }
 
-static void test_wrong_types_name_message_and_field(void **state)
+TEST_WITH(test_wrong_types_name_message_and_field, setup, teardown)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 77);
     for (uint32_t i = 0; i < vq_wire_messages_count; i++) {
@@ -472,9 +460,8 @@ static enum vq_status decode_hex(const char *hex, enum vq_direction direction, s
     return vq_msg_decode(decoder, vq_span((char *)bytes, n), direction, &msg, err);
 }
 
-static void test_versions(void **state)
+TEST_WITH(test_versions, setup, teardown)
 {
-    (void)state;
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 7");
@@ -492,9 +479,8 @@ static void test_versions(void **state)
     }
 }
 
-static void test_types_and_field_counts(void **state)
+TEST_WITH(test_types_and_field_counts, setup, teardown)
 {
-    (void)state;
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93070d05", VQ_TO_WORKER, &err), VQ_OK);
     assert_int_equal(decode_hex("93070005", VQ_TO_WORKER, &err), VQ_INVALID);
@@ -511,9 +497,8 @@ static void test_types_and_field_counts(void **state)
     assert_int_equal(decode_hex("93070d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
-static void test_error_names_the_item(void **state)
+TEST_WITH(test_error_names_the_item, setup, teardown)
 {
-    (void)state;
     struct vq_error err = {""};
     /* ACK with its second call too short */
     assert_int_equal(
@@ -525,9 +510,8 @@ static void test_error_names_the_item(void **state)
 
 /* ---- damage ---- */
 
-static void test_cut_and_damaged_frames(void **state)
+TEST_WITH(test_cut_and_damaged_frames, setup, teardown)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 99);
     for (uint32_t i = 0; i < vq_wire_messages_count; i++) {
@@ -568,9 +552,8 @@ static void test_cut_and_damaged_frames(void **state)
     }
 }
 
-static void test_no_memory(void **state)
+TEST_WITH(test_no_memory, setup, teardown)
 {
-    (void)state;
     struct vq_id calls[10000];
     memset(calls, 7, sizeof(calls));
     struct vq_msg msg = {.type = VQ_MSG_ACK, .u.ack = {.calls = calls, .calls_count = 10000}}, back;
@@ -603,33 +586,10 @@ static void test_no_memory(void **state)
     assert_null(none);
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
-    (void)state;
     assert_string_equal(vq_msg_name(VQ_MSG_HELLO), "HELLO");
     assert_string_equal(vq_msg_name(VQ_MSG_BYE), "BYE");
     assert_string_equal(vq_msg_name((enum vq_msg_type)0), "?");
     assert_string_equal(vq_msg_name((enum vq_msg_type)64), "?"); /* a standalone is no message */
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_golden_frames),
-        T(test_table_belongs_to_its_version),
-        T(test_random_messages_come_back),
-        T(test_random_results_and_specs_come_back),
-        T(test_large_frames),
-        T(test_failed_encode_leaves_the_buffer_as_it_was),
-        T(test_values_that_decode_would_refuse_are_not_encoded),
-        T(test_wrong_types_name_message_and_field),
-        T(test_versions),
-        T(test_types_and_field_counts),
-        T(test_error_names_the_item),
-        T(test_cut_and_damaged_frames),
-        T(test_no_memory),
-        T(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

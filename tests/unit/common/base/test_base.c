@@ -1,21 +1,16 @@
 /* Status, allocation with its countdown, buffers. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <time.h>
 
 #include <string.h>
 
-static void test_every_status_has_name_text_and_class(void **state)
+TEST(test_every_status_has_name_text_and_class)
 {
-    (void)state;
     for (int s = 0; s < VQ_STATUS__COUNT; s++) {
         assert_true(strlen(vq_status_name((enum vq_status)s)) > 0);
         assert_true(strlen(vq_status_text((enum vq_status)s)) > 0);
@@ -33,9 +28,8 @@ static void test_every_status_has_name_text_and_class(void **state)
     assert_int_equal(vq_status_class(beyond), VQ_CLASS_BUG);
 }
 
-static void test_error_sentences(void **state)
+TEST(test_error_sentences)
 {
-    (void)state;
     struct vq_error err = {.text = ""};
     assert_int_equal(vq_fail(&err, VQ_INVALID, "bad %d", 7), VQ_INVALID);
     assert_string_equal(err.text, "bad 7");
@@ -53,9 +47,8 @@ static void test_error_sentences(void **state)
     assert_int_equal(strlen(err.text), VQ_ERROR_BYTES_MAX - 1);
 }
 
-static void test_allocation_counts_down(void **state)
+TEST(test_allocation_counts_down)
 {
-    (void)state;
     vq_alloc_fail_at(2);
     void *first = vq_alloc(1, 8);
     void *second = vq_alloc(1, 8);
@@ -74,9 +67,8 @@ static void test_allocation_counts_down(void **state)
     vq_free(NULL);
 }
 
-static void test_sizes_cannot_wrap(void **state)
+TEST(test_sizes_cannot_wrap)
 {
-    (void)state;
     volatile size_t huge = SIZE_MAX / 2 + 2;
     assert_null(vq_alloc(huge, 2));
     assert_null(vq_realloc(NULL, huge, 2));
@@ -92,9 +84,8 @@ static void test_sizes_cannot_wrap(void **state)
     vq_free(zeroed);
 }
 
-static void test_grow_doubles_up_to_its_limit(void **state)
+TEST(test_grow_doubles_up_to_its_limit)
 {
-    (void)state;
     void *array = NULL;
     size_t cap = 0;
     assert_int_equal(vq_grow(&array, &cap, 1, 4, 50), VQ_OK);
@@ -113,9 +104,8 @@ static void test_grow_doubles_up_to_its_limit(void **state)
     vq_free(array);
 }
 
-static void test_buffer_sticks_to_its_first_failure(void **state)
+TEST(test_buffer_sticks_to_its_first_failure)
 {
-    (void)state;
     struct vq_buf buf;
     vq_buf_init(&buf, 10);
     vq_buf_puts(&buf, "12345");
@@ -141,9 +131,8 @@ static void test_buffer_sticks_to_its_first_failure(void **state)
     vq_buf_free(&buf);
 }
 
-static void test_spans(void **state)
+TEST(test_spans)
 {
-    (void)state;
     assert_true(vq_span_eq(vq_span_str(NULL), vq_span("", 0)));
     assert_true(vq_span_eq(vq_span("a\0b", 3), vq_span("a\0b", 3)));
     assert_false(vq_span_eq(vq_span_str("a"), vq_span_str("ab")));
@@ -155,9 +144,8 @@ static void test_spans(void **state)
     assert_int_equal(vq_span_trim(vq_span(NULL, 0)).bytes, 0);
 }
 
-static void test_clocks(void **state)
+TEST(test_clocks)
 {
-    (void)state;
     int64_t first = vq_clock_mono_ns();
     assert_true(vq_clock_mono_ns() >= first);
     struct timespec before, after; /* deadlines and terms do not move with the wall clock */
@@ -167,19 +155,4 @@ static void test_clocks(void **state)
     assert_true(now >= before.tv_sec * VQ_NS_PER_S + before.tv_nsec);
     assert_true(now <= after.tv_sec * VQ_NS_PER_S + after.tv_nsec);
     assert_true(vq_clock_unix_ms() > INT64_C(1600000000000)); /* after 2020, in milliseconds */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_status_has_name_text_and_class),
-        cmocka_unit_test(test_error_sentences),
-        cmocka_unit_test(test_allocation_counts_down),
-        cmocka_unit_test(test_sizes_cannot_wrap),
-        cmocka_unit_test(test_grow_doubles_up_to_its_limit),
-        cmocka_unit_test(test_buffer_sticks_to_its_first_failure),
-        cmocka_unit_test(test_spans),
-        cmocka_unit_test(test_clocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* When days and months of quotas end: fixed cases, and every hour of six years against the C
  * library. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/calendar.h"
 
@@ -18,9 +14,8 @@ static int64_t utc(int year, int month, int day, int hour)
     return (int64_t)timegm(&tm);
 }
 
-static void test_pacific_midnight(void **state)
+TEST(test_pacific_midnight)
 {
-    (void)state;
     assert_int_equal(vq_calendar_pacific_midnight(utc(2026, 1, 5, 7)), utc(2026, 1, 5, 8));
     assert_int_equal(vq_calendar_pacific_midnight(utc(2026, 1, 5, 8)), utc(2026, 1, 6, 8));
     assert_int_equal(vq_calendar_pacific_midnight(utc(2026, 7, 5, 7)), utc(2026, 7, 6, 7));
@@ -31,9 +26,8 @@ static void test_pacific_midnight(void **state)
     assert_true(vq_calendar_pacific_midnight(INT64_MIN) > 0);
 }
 
-static void test_pacific_midnight_by_the_library(void **state)
+TEST(test_pacific_midnight_by_the_library)
 {
-    (void)state;
     assert_int_equal(setenv("TZ", "PST8PDT,M3.2.0,M11.1.0", 1), 0);
     tzset();
     for (int64_t now = utc(2023, 1, 1, 0); now < utc(2029, 1, 1, 0); now += 3600) {
@@ -47,9 +41,8 @@ static void test_pacific_midnight_by_the_library(void **state)
     }
 }
 
-static void test_next_month(void **state)
+TEST(test_next_month)
 {
-    (void)state;
     assert_int_equal(vq_calendar_next_month(utc(2026, 1, 1, 0)), utc(2026, 2, 1, 0));
     assert_int_equal(vq_calendar_next_month(utc(2026, 12, 31, 23)), utc(2027, 1, 1, 0));
     assert_int_equal(vq_calendar_next_month(utc(2024, 2, 29, 12)), utc(2024, 3, 1, 0));
@@ -62,21 +55,9 @@ static void test_next_month(void **state)
     }
 }
 
-static void test_next_day(void **state)
+TEST(test_next_day)
 {
-    (void)state;
     assert_int_equal(vq_calendar_next_day(utc(2026, 12, 31, 23)), utc(2027, 1, 1, 0));
     assert_int_equal(vq_calendar_next_day(utc(2026, 1, 1, 0)), utc(2026, 1, 2, 0));
     assert_int_equal(vq_calendar_next_day(-5), 86400);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pacific_midnight),
-        cmocka_unit_test(test_pacific_midnight_by_the_library),
-        cmocka_unit_test(test_next_month),
-        cmocka_unit_test(test_next_day),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Hashes against values computed by an independent BLAKE2b, and the random sequence against one
  * written from the published algorithm in another language: neither may ever change, stored answers
  * and seeded splits depend on them. */
+#include "tests/unit/test.h"
+
 #include "common/base/hash.h"
 #include "common/base/rng.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void assert_hex(const struct vq_hash *hash, const char *expected)
 {
@@ -18,9 +13,8 @@ static void assert_hex(const struct vq_hash *hash, const char *expected)
     assert_string_equal(hex, expected);
 }
 
-static void test_hash_vectors(void **state)
+TEST(test_hash_vectors)
 {
-    (void)state;
     struct vq_hash hash;
     vq_hash_of("vq-test", vq_span_str("abc"), &hash);
     assert_hex(&hash, "5e222c5fcb8460d96ea1f154570584165e72bfb18863dff5f784bf3fff508c2a");
@@ -36,9 +30,8 @@ static void test_hash_vectors(void **state)
     assert_hex(&hash, "358b07707f8ac7b95a206d87377955814cb6932f4e07b94dddd7b5351949a794");
 }
 
-static void test_hashes_keep_things_apart(void **state)
+TEST(test_hashes_keep_things_apart)
 {
-    (void)state;
     struct vq_hash a, b;
     vq_hash_of("one", vq_span_str("x"), &a);
     vq_hash_of("two", vq_span_str("x"), &b);
@@ -61,9 +54,8 @@ static void test_hashes_keep_things_apart(void **state)
     assert_false(vq_hash_eq(&a, &b));
 }
 
-static void test_hex(void **state)
+TEST(test_hex)
 {
-    (void)state;
     unsigned char bytes[3] = {9, 9, 9};
     assert_int_equal(vq_unhex(vq_span_str("00a1ff"), bytes, 3), VQ_OK);
     assert_memory_equal(bytes, "\x00\xa1\xff", 3);
@@ -73,9 +65,8 @@ static void test_hex(void **state)
     assert_memory_equal(bytes, "\x00\xa1\xff", 3); /* untouched by failures */
 }
 
-static void test_random_sequence_is_fixed(void **state)
+TEST(test_random_sequence_is_fixed)
 {
-    (void)state;
     struct vq_rng rng;
     static const uint64_t of_42[] = {UINT64_C(0x15780b2e0c2ec716), UINT64_C(0x6104d9866d113a7e),
                                      UINT64_C(0xae17533239e499a1), UINT64_C(0xecb8ad4703b360a1)};
@@ -100,9 +91,8 @@ static void test_random_sequence_is_fixed(void **state)
     assert_true(vq_rng_unit(&rng) == 0.08386297105988216);
 }
 
-static void test_draws_are_uniform(void **state)
+TEST(test_draws_are_uniform)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 1);
     enum {
@@ -123,16 +113,4 @@ static void test_draws_are_uniform(void **state)
     assert_true(sum / DRAWS > 0.494 && sum / DRAWS < 0.506);
     assert_int_equal(vq_rng_below(&rng, 1), 0);
     vq_rng_shuffle_u32(&rng, NULL, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash_vectors),
-        cmocka_unit_test(test_hashes_keep_things_apart),
-        cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_random_sequence_is_fixed),
-        cmocka_unit_test(test_draws_are_uniform),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

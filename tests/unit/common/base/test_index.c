@@ -1,13 +1,8 @@
 /* The hash table against an array that says which keys are in it. */
+#include "tests/unit/test.h"
+
 #include "common/base/index.h"
 #include "common/base/rng.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define KEYS 700
 
@@ -35,9 +30,8 @@ static struct item *find(const struct vq_index *table, uint64_t key)
     return NULL;
 }
 
-static void test_against_a_plain_list(void **state)
+TEST(test_against_a_plain_list)
 {
-    (void)state;
     static struct item items[KEYS];
     struct vq_index table = {0};
     struct vq_rng rng;
@@ -61,12 +55,4 @@ static void test_against_a_plain_list(void **state)
     }
     vq_index_free(&table);
     assert_null(find(&table, 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_a_plain_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* A process whose standard descriptors are closed has them again, whichever they were. */
+#include "tests/unit/test.h"
+
 #include "common/base/process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -29,9 +24,8 @@ static int begin(unsigned closed)
                                                     : 0;
 }
 
-static void test_closed_descriptors(void **state)
+TEST(test_closed_descriptors)
 {
-    (void)state;
     for (unsigned closed = 0; closed < 8; closed++) {
         pid_t child = fork();
         if (child == 0) {
@@ -42,10 +36,4 @@ static void test_closed_descriptors(void **state)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_closed_descriptors)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Keys: where they may come from, what refuses them, and that no sentence repeats one. */
+#include "tests/unit/test.h"
+
 #include "common/base/hash.h"
 #include "common/base/secret.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,9 +36,8 @@ static void assert_holds(const struct vq_secret *secret, const char *bytes)
     assert_int_equal(vq_secret_expose(secret, same, &expected), VQ_OK);
 }
 
-static void test_from_environment(void **state)
+TEST(test_from_environment)
 {
-    (void)state;
     struct vq_secret *secret = NULL;
     struct vq_error err;
     assert_int_equal(setenv("VQ_TEST_KEY", "s3cret", 1), 0);
@@ -65,9 +59,8 @@ static void test_from_environment(void **state)
     assert_non_null(strstr(err.text, "VQ_TEST_KEY"));
 }
 
-static void test_a_pasted_key_is_refused_and_not_repeated(void **state)
+TEST(test_a_pasted_key_is_refused_and_not_repeated)
 {
-    (void)state;
     static const char *const pasted[] = {"sk-CANARY", "env:", "file:", "", "ENV:CANARY"};
     for (size_t i = 0; i < VQ_COUNT(pasted); i++) {
         struct vq_secret *secret = NULL;
@@ -95,9 +88,8 @@ static enum vq_status load_file(const char *content, size_t bytes, mode_t mode,
     return status;
 }
 
-static void test_file_modes(void **state)
+TEST(test_file_modes)
 {
-    (void)state;
     static const mode_t refused[] = {0640, 0604, 0620, 0602, 0644, 0666, 0610};
     struct vq_secret *secret = NULL;
     struct vq_error err;
@@ -115,9 +107,8 @@ static void test_file_modes(void **state)
     }
 }
 
-static void test_file_contents(void **state)
+TEST(test_file_contents)
 {
-    (void)state;
     struct vq_secret *secret = NULL;
     struct vq_error err;
     assert_int_equal(load_file("", 0, 0600, &secret, &err), VQ_INVALID);
@@ -131,9 +122,8 @@ static void test_file_contents(void **state)
     assert_null(strstr(err.text, "kkkk"));
 }
 
-static void test_not_a_plain_file(void **state)
+TEST(test_not_a_plain_file)
 {
-    (void)state;
     struct vq_secret *secret = NULL;
     struct vq_error err;
     char target[64], link[64], reference[80];
@@ -156,9 +146,8 @@ static void test_not_a_plain_file(void **state)
     assert_null(secret);
 }
 
-static void test_fingerprints_differ(void **state)
+TEST(test_fingerprints_differ)
 {
-    (void)state;
     struct vq_secret *a = NULL, *b = NULL;
     assert_int_equal(vq_secret_from_bytes(vq_span_str("key-1"), &a), VQ_OK);
     assert_int_equal(vq_secret_from_bytes(vq_span_str("key-2"), &b), VQ_OK);
@@ -171,9 +160,8 @@ static void test_fingerprints_differ(void **state)
     assert_int_equal(vq_secret_from_bytes(vq_span("", 0), &a), VQ_INVALID);
 }
 
-static void test_random_bytes_and_wiping(void **state)
+TEST(test_random_bytes_and_wiping)
 {
-    (void)state;
     unsigned char x[32], y[32];
     static const unsigned char zeros[32];
     vq_random_bytes(x, sizeof(x));
@@ -183,16 +171,4 @@ static void test_random_bytes_and_wiping(void **state)
     assert_memory_equal(x, zeros, sizeof(x));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from_environment),
-        cmocka_unit_test(test_a_pasted_key_is_refused_and_not_repeated),
-        cmocka_unit_test(test_file_modes),
-        cmocka_unit_test(test_file_contents),
-        cmocka_unit_test(test_not_a_plain_file),
-        cmocka_unit_test(test_fingerprints_differ),
-        cmocka_unit_test(test_random_bytes_and_wiping),
-    };
-    return cmocka_run_group_tests(tests, make_dir, drop_dir);
-}
+TEST_GROUP(make_dir, drop_dir)

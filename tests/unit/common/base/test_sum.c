@@ -1,16 +1,11 @@
 /* A sum of what others said does not wrap. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/sum.h"
 
-static void sums_stop_at_the_greatest_number(void **state)
+TEST(sums_stop_at_the_greatest_number)
 {
-    (void)state;
     assert_int_equal(vq_sum(2, 3), 5);
     assert_true(vq_sum(UINT64_MAX, 1) == UINT64_MAX);
     assert_true(vq_sum(UINT64_MAX - 1, 1) == UINT64_MAX);
@@ -19,10 +14,4 @@ static void sums_stop_at_the_greatest_number(void **state)
     assert_true(sum == UINT64_MAX - 1);
     vq_sum_to(&sum, UINT64_MAX);
     assert_true(sum == UINT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums_stop_at_the_greatest_number)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
 #ifndef VQ_TESTS_CONF_PARSING_H
 #define VQ_TESTS_CONF_PARSING_H
 
+#include "tests/unit/test.h"
+
 #include "common/conf/config.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 

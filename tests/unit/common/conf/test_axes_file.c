@@ -1,11 +1,7 @@
 /* Lists of axes as files: what is read, what is refused and where, and that what is written is read
  * back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/conf/axes_file.h"
@@ -31,9 +27,8 @@ static void check(const struct vq_conf_axis *axis, const char *name, const char 
     assert_string_equal(axis->high, high);
 }
 
-static void every_form_is_read(void **state)
+TEST(every_form_is_read)
 {
-    (void)state;
     static const char *const forms[] = {
         "- name: Warmth\n  low: cold\n  high: warm\n- {name: Length, low: short, high: long}\n",
         "vibes:\n  - name: Warmth\n    low: cold\n    high: warm\n  - \"Length: High: long Low: "
@@ -56,9 +51,8 @@ static void every_form_is_read(void **state)
     vq_axes_file_free(&file);
 }
 
-static void what_is_wrong_is_said_with_its_place(void **state)
+TEST(what_is_wrong_is_said_with_its_place)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -91,9 +85,8 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     }
 }
 
-static void what_is_written_is_read_back(void **state)
+TEST(what_is_written_is_read_back)
 {
-    (void)state;
     struct vq_conf_axis axes[] = {
         {(char *)"yes", (char *)"~", (char *)"3"},
         {(char *)"Quotes: \"and\" 'more' #hash", (char *)"- dash\nand a line",
@@ -112,9 +105,8 @@ static void what_is_written_is_read_back(void **state)
     vq_buf_free(&out);
 }
 
-static void memory_may_run_out_anywhere(void **state)
+TEST(memory_may_run_out_anywhere)
 {
-    (void)state;
     const char *text = "- {name: a, low: b, high: c}\n- \"d: High: e Low: f\"\n";
     bool done = false;
     for (uint64_t at = 1; !done; at++) {
@@ -130,15 +122,4 @@ static void memory_may_run_out_anywhere(void **state)
         vq_alloc_fail_at(0);
         assert_true(at < 10000);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_is_read),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_place),
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(memory_may_run_out_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

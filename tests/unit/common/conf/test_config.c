@@ -17,9 +17,8 @@ static enum vq_status parse_with(const char *yaml, const char *const *overrides,
     return vq_config_parse(yaml, strlen(yaml), "run.yaml", "/base", overrides, n, ret_config, err);
 }
 
-static void test_defaults_are_filled_in(void **state)
+TEST(test_defaults_are_filled_in)
 {
-    (void)state;
     struct vq_config *c = must_parse(MINIMAL);
     assert_string_equal(c->file, "run.yaml");
     assert_null(c->name);
@@ -72,9 +71,8 @@ static void test_defaults_are_filled_in(void **state)
     assert_null(c);
 }
 
-static void test_defaults_that_depend_on_other_keys(void **state)
+TEST(test_defaults_that_depend_on_other_keys)
 {
-    (void)state;
     struct vq_config *c = must_parse(MINIMAL "judging: {pair_rule: lenient}\n");
     assert_false(c->judging.lazy_swap);
     vq_config_destroy(&c);
@@ -95,9 +93,8 @@ static void test_defaults_that_depend_on_other_keys(void **state)
 }
 
 /* The values of the paper's data sets, under keys that stay free to be set. */
-static void test_paper_presets(void **state)
+TEST(test_paper_presets)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint32_t d, batch, iterations;
@@ -130,9 +127,8 @@ static void test_paper_presets(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_axes_in_one_line(void **state)
+TEST(test_axes_in_one_line)
 {
-    (void)state;
     struct vq_config *c =
         must_parse(MINIMAL "vibes:\n"
                            "  - \"Formality: High: formal, polished. Low: casual.\"\n"
@@ -149,9 +145,8 @@ static void test_axes_in_one_line(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_a_property_is_an_axis_with_one_side(void **state)
+TEST(test_a_property_is_an_axis_with_one_side)
 {
-    (void)state;
     struct vq_config *c =
         must_parse(MINIMAL "vibes:\n"
                            "  - {name: Lists, property: uses bullet points}\n"
@@ -175,9 +170,8 @@ static void test_a_property_is_an_axis_with_one_side(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_overrides(void **state)
+TEST(test_overrides)
 {
-    (void)state;
     const char *const overrides[] = {
         "data.prompt=the prompt",
         "judges[0].model=m1",
@@ -416,9 +410,8 @@ static const struct refusal refusals[] = {
     {"- a\n- b\n", "seed=1", {"no such place", "", ""}},
 };
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(refusals); i++) {
         const struct refusal *r = &refusals[i];
         struct vq_config *c = NULL;
@@ -436,9 +429,8 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_endpoints(void **state)
+TEST(test_endpoints)
 {
-    (void)state;
     static const struct {
         const char *url;
         bool good;
@@ -482,9 +474,8 @@ static void test_endpoints(void **state)
     }
 }
 
-static void test_dialects(void **state)
+TEST(test_dialects)
 {
-    (void)state;
     static const char *const good[] = {
         "{model: m, dialect: azure, base_url: 'https://h', api_version: 2024-10-21}",
         "{model: m, dialect: azure, base_url: 'https://h/openai/v1/'}",
@@ -504,9 +495,8 @@ static void test_dialects(void **state)
     }
 }
 
-static void test_what_may_be_a_key_is_never_repeated(void **state)
+TEST(test_what_may_be_a_key_is_never_repeated)
 {
-    (void)state;
     static const char *const secrets[] = {
         "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: sk-CANARY}]\n",
         "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: \"env:sk-CANARY\"}]\n",
@@ -531,9 +521,8 @@ static void test_what_may_be_a_key_is_never_repeated(void **state)
     }
 }
 
-static void test_prices_and_timeouts(void **state)
+TEST(test_prices_and_timeouts)
 {
-    (void)state;
     struct vq_config *c = NULL;
     struct vq_error err;
     const char *price = "judges[0].price_input_usd=0.15";
@@ -576,9 +565,8 @@ static const char *const rich =
     "redis: {url: 'redis://localhost:6379/1'}\n"
     "seed: 1\nworkers: 0\nterm_ms: 300\norphan_s: 60\n";
 
-static void test_written_config_reads_back_equal(void **state)
+TEST(test_written_config_reads_back_equal)
 {
-    (void)state;
     struct vq_config *c = must_parse(rich);
     assert_string_equal(c->judges[0].key, "file:/base/keys/k");
     assert_string_equal(c->prompts_dir, "/base/my");
@@ -607,9 +595,8 @@ static void test_written_config_reads_back_equal(void **state)
     vq_config_destroy(&again);
 }
 
-static void test_every_allocation_may_fail(void **state)
+TEST(test_every_allocation_may_fail)
 {
-    (void)state;
     struct vq_config *c = must_parse(rich);
     vq_config_destroy(&c);
     bool done = false;
@@ -640,9 +627,8 @@ static void test_every_allocation_may_fail(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_load_takes_paths_from_the_files_folder(void **state)
+TEST(test_load_takes_paths_from_the_files_folder)
 {
-    (void)state;
     char dir[] = "/tmp/vq_conf_XXXXXX";
     assert_non_null(mkdtemp(dir));
     char path[64], expected[64];
@@ -664,9 +650,8 @@ static void test_load_takes_paths_from_the_files_folder(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_a_relative_folder_is_made_absolute(void **state)
+TEST(test_a_relative_folder_is_made_absolute)
 {
-    (void)state;
     struct vq_config *c = NULL;
     struct vq_error err;
     assert_int_equal(vq_config_parse(MINIMAL, strlen(MINIMAL), "run.yaml", ".", NULL, 0, &c, &err),
@@ -678,9 +663,8 @@ static void test_a_relative_folder_is_made_absolute(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_people_s_labels(void **state)
+TEST(test_people_s_labels)
 {
-    (void)state;
     struct vq_config *c =
         must_parse("data: d\nmodels: [a, b]\njudges: [offline-a]\nhuman: labels.csv\n");
     assert_int_equal(c->human[0], '/'); /* from the folder of the configuration */
@@ -706,9 +690,8 @@ static void test_people_s_labels(void **state)
     }
 }
 
-static void test_proposers_of_repeats(void **state)
+TEST(test_proposers_of_repeats)
 {
-    (void)state;
     struct vq_config *c =
         must_parse("data: d\nmodels: [a, b]\nmethod: discover\njudges: [offline-a]\n"
                    "vibecheck: {repeats: 3}\nrepeat_proposers: [offline-b, {model: m, base_url: "
@@ -739,9 +722,8 @@ static void test_proposers_of_repeats(void **state)
 }
 
 /* Every example on the page loads. */
-static void test_the_pages_examples_load(void **state)
+TEST(test_the_pages_examples_load)
 {
-    (void)state;
     struct vq_buf page;
     struct vq_error err;
     assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/use/config.md", 1u << 20, &page, &err),
@@ -758,29 +740,4 @@ static void test_the_pages_examples_load(void **state)
     }
     assert_int_equal(examples, 6);
     vq_buf_free(&page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults_are_filled_in),
-        cmocka_unit_test(test_defaults_that_depend_on_other_keys),
-        cmocka_unit_test(test_paper_presets),
-        cmocka_unit_test(test_axes_in_one_line),
-        cmocka_unit_test(test_a_property_is_an_axis_with_one_side),
-        cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_endpoints),
-        cmocka_unit_test(test_dialects),
-        cmocka_unit_test(test_what_may_be_a_key_is_never_repeated),
-        cmocka_unit_test(test_prices_and_timeouts),
-        cmocka_unit_test(test_written_config_reads_back_equal),
-        cmocka_unit_test(test_every_allocation_may_fail),
-        cmocka_unit_test(test_load_takes_paths_from_the_files_folder),
-        cmocka_unit_test(test_a_relative_folder_is_made_absolute),
-        cmocka_unit_test(test_people_s_labels),
-        cmocka_unit_test(test_proposers_of_repeats),
-        cmocka_unit_test(test_the_pages_examples_load),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

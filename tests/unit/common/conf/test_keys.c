@@ -1,16 +1,11 @@
 /* The table of keys: defaults obey their own bounds, and docs/use/config.md says what
  * the table says. VQ_PRINT_KEYS=1 prints the reference for the page instead. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/conf/schema.h"
 #include "common/text/file.h"
 #include "tests/unit/page.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,9 +46,8 @@ static void defaults_are_in_range(const struct vq_key *keys)
     }
 }
 
-static void test_defaults_are_in_range(void **state)
+TEST(test_defaults_are_in_range)
 {
-    (void)state;
     defaults_are_in_range(vq_conf_keys());
 }
 
@@ -156,9 +150,8 @@ static void describe_all(struct vq_buf *out)
     describe_sections(out, vq_conf_keys(), "");
 }
 
-static void test_the_page_says_what_the_table_says(void **state)
+TEST(test_the_page_says_what_the_table_says)
 {
-    (void)state;
     struct vq_buf expected, page;
     struct vq_error err;
     vq_buf_init(&expected, 1u << 20);
@@ -180,13 +173,4 @@ static void test_the_page_says_what_the_table_says(void **state)
     assert_string_equal(begin, expected.at);
     vq_buf_free(&expected);
     vq_buf_free(&page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults_are_in_range),
-        cmocka_unit_test(test_the_page_says_what_the_table_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* A configuration, a list of axes and overrides, read and written with every allocation failing in
  * turn: ours and libyaml's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/conf/axes_file.h"
@@ -62,9 +58,8 @@ static enum vq_status read_config(void *ctx)
     return status == source->status ? VQ_OK : status;
 }
 
-static void a_configuration(void **state)
+TEST(a_configuration)
 {
-    (void)state;
     static const struct config_source sources[] = {
         {yaml, NULL, VQ_OK, true},
         {yaml, "judges[2].model=m3", VQ_INVALID, false}, /* no pool has it */
@@ -99,9 +94,8 @@ static enum vq_status read_axes(void *ctx)
     return status;
 }
 
-static void a_list_of_axes(void **state)
+TEST(a_list_of_axes)
 {
-    (void)state;
     static char *const lists[] = {
         "vibes:\n  - {name: A, low: b, high: c}\n  - \"D: High: e Low: f\"\n",
         "[{\"name\": \"A\", \"low\": \"b\", \"high\": \"c\"}, {\"name\": \"D\", \"property\": "
@@ -110,13 +104,4 @@ static void a_list_of_axes(void **state)
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         assert_true(heap_torture(lists[i], read_axes, lists[i], false) > 20);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_configuration),
-        cmocka_unit_test(a_list_of_axes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 #define HEAD  "data: d.csv\njudges: [offline-a]\n"
 #define THREE HEAD "models: [a, b, c]\n"
 
-static void what_may_be_left_out(void **state)
+TEST(what_may_be_left_out)
 {
-    (void)state;
     struct vq_config *c = must_parse(THREE);
     assert_int_equal(c->models_count, 3);
     assert_string_equal(c->models[2], "c");
@@ -37,9 +36,8 @@ static void what_may_be_left_out(void **state)
     vq_config_destroy(&c);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const struct {
         const char *yaml, *place, *why;
     } cases[] = {
@@ -78,13 +76,4 @@ static void refusals(void **state)
             fail_msg("%zu: %s: \"%s\"", i, vq_status_name(status), err.text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_may_be_left_out),
-        cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 #define HEAD   JUDGES "subjects: [offline-subject]\n"
 #define TALKS  "dialogues: {personas: p.yaml, goal: g.txt}\n"
 
-static void test_the_smallest_one(void **state)
+TEST(test_the_smallest_one)
 {
-    (void)state;
     struct vq_config *c = must_parse(HEAD TALKS "probes: [sets/five.csv]\n");
     assert_int_equal(c->method, VQ_METHOD_PERSONA);
     assert_int_equal(c->models_count, 0);
@@ -42,9 +41,8 @@ static void test_the_smallest_one(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_the_paper_fills_in(void **state)
+TEST(test_the_paper_fills_in)
 {
-    (void)state;
     struct vq_config *c = must_parse(HEAD "dialogues: {preset: paper, personas: p, directed: d}\n"
                                           "rating: {policy: strict}\n");
     assert_int_equal(c->dialogues->rounds, 102);
@@ -53,9 +51,8 @@ static void test_the_paper_fills_in(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_a_full_one_reads_back(void **state)
+TEST(test_a_full_one_reads_back)
 {
-    (void)state;
     struct vq_config *c = must_parse(
         JUDGES "subjects:\n"
                "- {model: offline-subject, name: small, role: developer, line: \"think: off\", "
@@ -96,9 +93,8 @@ static void test_a_full_one_reads_back(void **state)
     vq_config_destroy(&again);
 }
 
-static void test_refusals_say_where_and_what_to_do(void **state)
+TEST(test_refusals_say_where_and_what_to_do)
 {
-    (void)state;
     static const struct {
         const char *yaml, *where, *what;
     } wrong[] = {
@@ -152,15 +148,4 @@ static void test_refusals_say_where_and_what_to_do(void **state)
                      wrong[i].what);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_smallest_one),
-        cmocka_unit_test(test_the_paper_fills_in),
-        cmocka_unit_test(test_a_full_one_reads_back),
-        cmocka_unit_test(test_refusals_say_where_and_what_to_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The examples of the persona evaluation are read by the readers of users' files, and hold what
  * their page says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/conf/items_file.h"
 #include "common/conf/queries_file.h"
@@ -27,9 +23,8 @@ static struct vq_span text_of(const char *name)
     return vq_span(text_bytes, bytes);
 }
 
-static void test_personas(void **state)
+TEST(test_personas)
 {
-    (void)state;
     struct vq_personas_file file;
     struct vq_error err = {""};
     if (vq_personas_file_parse(text_of("personas.yaml"), "personas.yaml", &file, &err) != VQ_OK) {
@@ -63,9 +58,8 @@ static void read_queries(const char *name, uint32_t count, bool remarks)
     vq_queries_file_free(&file);
 }
 
-static void test_queries_make_twelve_rounds(void **state)
+TEST(test_queries_make_twelve_rounds)
 {
-    (void)state;
     read_queries("queries-interview.yaml", 10, true);
     read_queries("queries-goals.txt", 12, false);
 }
@@ -82,9 +76,8 @@ static struct vq_items_file items_of(const char *name, uint32_t count)
     return file;
 }
 
-static void test_items(void **state)
+TEST(test_items)
 {
-    (void)state;
     unsigned traits[VQ_BIG_FIVE + 1] = {0};
     unsigned labels[VQ_ITEM_UNSAFE + 1] = {0};
     struct vq_items_file file = items_of("probe-bigfive.csv", 10);
@@ -111,14 +104,4 @@ static void test_items(void **state)
         }
         vq_items_file_free(&file);
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_personas),
-        cmocka_unit_test(test_queries_make_twelve_rounds),
-        cmocka_unit_test(test_items),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The files of a persona evaluation: personas and their labels, lists of queries, items. What is
  * read in which form, and what is refused where. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/conf/items_file.h"
@@ -29,9 +25,8 @@ static struct vq_personas_file personas_of(const char *text)
     return file;
 }
 
-static void personas_in_every_form(void **state)
+TEST(personas_in_every_form)
 {
-    (void)state;
     static const char *const forms[] = {
         "Ada: You count.\nempty: ''\nBo: |\n  You sail.\n",
         "{\n\t\"Ada\": \"You count.\",\n\t\"Bo\": \"You sail.\\n\", \"empty\": \"\"}",
@@ -54,9 +49,8 @@ static void personas_in_every_form(void **state)
 }
 
 /* As other lists of one: no personas called "name" and "description". */
-static void one_persona_as_its_map(void **state)
+TEST(one_persona_as_its_map)
 {
-    (void)state;
     static const char *const forms[] = {
         "name: Ada\ndescription: You count.\n",
         "personas: {description: You count., name: Ada}\n",
@@ -70,9 +64,8 @@ static void one_persona_as_its_map(void **state)
     }
 }
 
-static void labels_of_personas(void **state)
+TEST(labels_of_personas)
 {
-    (void)state;
     struct vq_personas_file file =
         personas_of("- name: Ada\n  description: You count.\n  big_five:\n"
                     "    " LABELS "    Neuroticism: 5\n"
@@ -106,9 +99,8 @@ static void labels_of_personas(void **state)
     vq_personas_file_free(&file);
 }
 
-static void wrong_personas_are_named(void **state)
+TEST(wrong_personas_are_named)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } wrong[] = {
@@ -144,9 +136,8 @@ static void wrong_personas_are_named(void **state)
 }
 
 /* JSON's pairs of escapes; what looks like one and is none. */
-static void json_escapes(void **state)
+TEST(json_escapes)
 {
-    (void)state;
     struct vq_personas_file file =
         personas_of("{\"A\": \"\\ud83d\\ude00 \\uD83D\\uDE00\\u00e9 \\\\ud83d\\\\ude00 \\/\"}");
     assert_string_equal(file.personas[0].description, "😀 😀é \\ud83d\\ude00 /");
@@ -170,9 +161,8 @@ static struct vq_queries_file queries_of(const char *name, const char *text)
     return file;
 }
 
-static void queries_in_every_form(void **state)
+TEST(queries_in_every_form)
 {
-    (void)state;
     static const char *const forms[][2] = {
         {"q.txt", "\xef\xbb\xbfWho are you?\r\n\n  \nWhere, then?"},
         {"q.csv", "n,question\n1,Who are you?\n2,\"Where, then?\"\n"},
@@ -191,9 +181,8 @@ static void queries_in_every_form(void **state)
     }
 }
 
-static void remarks(void **state)
+TEST(remarks)
 {
-    (void)state;
     struct vq_queries_file file = queries_of(
         "q.json", "{\"prompt\": \"p\", \"introductory_remark\": \"Hello {role}, {role}!\", "
                   "\"questions\": [\"What is {role}?\"], \"concluding_remark\": \"Bye {rol}.\"}");
@@ -209,9 +198,8 @@ static void remarks(void **state)
     vq_queries_file_free(&file);
 }
 
-static void wrong_queries_are_named(void **state)
+TEST(wrong_queries_are_named)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *says;
     } wrong[] = {
@@ -241,9 +229,8 @@ static void wrong_queries_are_named(void **state)
     }
 }
 
-static void too_many_queries(void **state)
+TEST(too_many_queries)
 {
-    (void)state;
     struct vq_buf text;
     vq_buf_init(&text, 1u << 20);
     for (uint32_t i = 0; i <= VQ_QUERIES_MAX; i++) {
@@ -271,9 +258,8 @@ static struct vq_items_file items_of(const char *name, const char *text,
     return file;
 }
 
-static void items_in_every_form(void **state)
+TEST(items_in_every_form)
 {
-    (void)state;
     static const char *const forms[][2] = {
         {"i.csv", "id,prompt,label,persona,trait,reference\n1, Do it? ,unsafe,Ada,,\n"
                   "2,Say,,,Openness,\" r\"\n"},
@@ -308,9 +294,8 @@ static void items_in_every_form(void **state)
     }
 }
 
-static void columns_as_asked(void **state)
+TEST(columns_as_asked)
 {
-    (void)state;
     static const struct vq_items_columns columns = {.text = "frage", .reference = "antwort"};
     struct vq_items_file file = items_of("i.csv", "text,frage,antwort\nx,y,[z]\n", &columns);
     assert_string_equal(file.items[0].text, "y");
@@ -321,9 +306,8 @@ static void columns_as_asked(void **state)
     vq_items_file_free(&file);
 }
 
-static void wrong_items_are_named(void **state)
+TEST(wrong_items_are_named)
 {
-    (void)state;
     static const struct {
         const char *name, *text, *says;
     } wrong[] = {
@@ -387,9 +371,8 @@ static enum vq_status all_of(void)
     return VQ_OK;
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     uint64_t failed = 0;
     enum vq_status status = VQ_NOMEM;
     while (status == VQ_NOMEM) {
@@ -399,24 +382,4 @@ static void without_memory(void **state)
     }
     assert_int_equal(status, VQ_OK);
     assert_true(failed > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(personas_in_every_form),
-        cmocka_unit_test(one_persona_as_its_map),
-        cmocka_unit_test(labels_of_personas),
-        cmocka_unit_test(wrong_personas_are_named),
-        cmocka_unit_test(json_escapes),
-        cmocka_unit_test(queries_in_every_form),
-        cmocka_unit_test(remarks),
-        cmocka_unit_test(wrong_queries_are_named),
-        cmocka_unit_test(too_many_queries),
-        cmocka_unit_test(items_in_every_form),
-        cmocka_unit_test(columns_as_asked),
-        cmocka_unit_test(wrong_items_are_named),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Pools of a configuration: accounts, endpoints of their own, who serves whom, what their requests
  * count as. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/conf/pools.h"
@@ -31,9 +27,8 @@ static const char accounts[] = BEGIN
     "      [{model: m, requests_per_minute: 60, price_input_usd: 1, price_output_usd: 2}, n]}\n"
     "  - {name: q, base_url: 'https://i', models: [{model: n, as: n-2, share: 0.5}]}\n";
 
-static void test_each_model_of_an_account_is_a_pool(void **state)
+TEST(test_each_model_of_an_account_is_a_pool)
 {
-    (void)state;
     struct vq_config *c = load(accounts);
     struct vq_conf_uses uses;
     assert_int_equal(vq_conf_uses_of(c, &uses, NULL), VQ_OK);
@@ -58,9 +53,8 @@ static void test_each_model_of_an_account_is_a_pool(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_roles_with_one_endpoint_share_a_pool(void **state)
+TEST(test_roles_with_one_endpoint_share_a_pool)
 {
-    (void)state;
     struct vq_config *c =
         load(BEGIN "judges:\n"
                    "  - {name: j, model: m, base_url: 'https://h', key: env:A, "
@@ -82,18 +76,16 @@ static void test_roles_with_one_endpoint_share_a_pool(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_a_role_takes_the_dialect_of_its_pools(void **state)
+TEST(test_a_role_takes_the_dialect_of_its_pools)
 {
-    (void)state;
     struct vq_config *c = load(BEGIN "judges: [m]\npools: [{name: p, dialect: gemini, base_url: "
                                      "'https://h', models: [m]}]\n");
     assert_string_equal(c->judges[0].dialect, "gemini");
     vq_config_destroy(&c);
 }
 
-static void test_identities(void **state)
+TEST(test_identities)
 {
-    (void)state;
     static const struct {
         const char *identity, *url, *version, *is;
     } cases[] = {{NULL, "https://h/v1//", NULL, "h/v1"},
@@ -109,9 +101,8 @@ static void test_identities(void **state)
     }
 }
 
-static void test_it_is_written_as_it_was_read(void **state)
+TEST(test_it_is_written_as_it_was_read)
 {
-    (void)state;
     struct vq_config *c = load(accounts);
     char *yaml;
     size_t bytes;
@@ -126,16 +117,4 @@ static void test_it_is_written_as_it_was_read(void **state)
     vq_free(twice);
     vq_config_destroy(&c);
     vq_config_destroy(&again);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_model_of_an_account_is_a_pool),
-        cmocka_unit_test(test_roles_with_one_endpoint_share_a_pool),
-        cmocka_unit_test(test_a_role_takes_the_dialect_of_its_pools),
-        cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_it_is_written_as_it_was_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

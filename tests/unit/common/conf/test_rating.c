@@ -6,9 +6,8 @@
 #define HEAD "data: d.csv\njudges: [offline-a]\n"
 #define OWN  "{name: Own, kind: likert, rubric: r}"
 
-static void test_the_smallest_one(void **state)
+TEST(test_the_smallest_one)
 {
-    (void)state;
     struct vq_config *c = must_parse(HEAD "models: answer\ncriteria: [refusal]\n");
     assert_int_equal(c->method, VQ_METHOD_JUDGE);
     assert_int_equal(c->models_count, 1);
@@ -24,9 +23,8 @@ static void test_the_smallest_one(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_lists_of_one(void **state)
+TEST(test_lists_of_one)
 {
-    (void)state;
     struct vq_config *c =
         must_parse("data: d.csv\njudges: offline-a\nmodels: answer\ncriteria: refusal\n");
     assert_int_equal(c->method, VQ_METHOD_JUDGE);
@@ -46,9 +44,8 @@ static void test_lists_of_one(void **state)
     assert_non_null(strstr(err.text, "judges: missing"));
 }
 
-static void test_a_full_one_reads_back(void **state)
+TEST(test_a_full_one_reads_back)
 {
-    (void)state;
     struct vq_config *c =
         must_parse(HEAD "method: judge\nmodels: [a, b]\ncriteria:\n- general\n- " OWN "\n"
                         "- {name: Filed, file: own/filed.txt, human: [ha, hb]}\n"
@@ -79,9 +76,8 @@ static void test_a_full_one_reads_back(void **state)
     vq_free(yaml);
 }
 
-static void test_refusals_say_where_and_what_to_do(void **state)
+TEST(test_refusals_say_where_and_what_to_do)
 {
-    (void)state;
     static const struct {
         const char *yaml, *where, *what;
     } wrong[] = {
@@ -134,15 +130,4 @@ static void test_refusals_say_where_and_what_to_do(void **state)
                      wrong[i].what);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_smallest_one),
-        cmocka_unit_test(test_lists_of_one),
-        cmocka_unit_test(test_a_full_one_reads_back),
-        cmocka_unit_test(test_refusals_say_where_and_what_to_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* Names of models that think, and of models that only look like them. */
+#include "tests/unit/test.h"
+
 #include "common/conf/thinks.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     static const char *const think[] = {"o1",
                                         "o3-mini",
                                         "openai/o4-mini",
@@ -33,10 +27,4 @@ static void names(void **state)
     for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
         assert_false(vq_model_thinks(plain[i]));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Every format's sample, read and paired; shapes that are another format's are named with what was
  * expected and what was found. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/import/import.h"
 #include "common/pack/data_file.h"
 #include "common/text/file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
@@ -90,9 +85,8 @@ static void read_all(const struct sample *s, struct vq_import_set *set)
     }
 }
 
-static void test_every_sample(void **state)
+TEST(test_every_sample)
 {
-    (void)state;
     static const char *const none[2] = {NULL, NULL};
     for (size_t i = 0; i < VQ_COUNT(samples); i++) {
         struct vq_import_set set;
@@ -110,9 +104,8 @@ static void test_every_sample(void **state)
     }
 }
 
-static void test_every_format_has_a_sample(void **state)
+TEST(test_every_format_has_a_sample)
 {
-    (void)state;
     for (const struct vq_import_format *f = vq_import_formats; f->name != NULL; f++) {
         bool found = false;
         for (size_t i = 0; i < VQ_COUNT(samples); i++) {
@@ -136,9 +129,8 @@ static void refused(const char *format, const char *text, const char *says)
     vq_import_set_free(&set);
 }
 
-static void test_other_shapes(void **state)
+TEST(test_other_shapes)
 {
-    (void)state;
     static const char *const cases[][3] = {
         {"arena-hard", "{\"id\": 1}",
          "f, line 1, question_id: expected an id (or uid), found nothing; the keys there are id. "
@@ -180,9 +172,8 @@ static void test_other_shapes(void **state)
     refused("helm", deep, "nested deeper than 64");
 }
 
-static void test_every_allocation_may_fail(void **state)
+TEST(test_every_allocation_may_fail)
 {
-    (void)state;
     struct vq_buf bytes;
     read_sample("inspect-alpha.json", &bytes);
     enum vq_status status = VQ_NOMEM;
@@ -198,15 +189,4 @@ static void test_every_allocation_may_fail(void **state)
     }
     assert_int_equal(status, VQ_OK);
     vq_buf_free(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_sample),
-        cmocka_unit_test(test_every_format_has_a_sample),
-        cmocka_unit_test(test_other_shapes),
-        cmocka_unit_test(test_every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Which two models are meant, and what is counted when their answers are joined. */
+#include "tests/unit/test.h"
+
 #include "common/import/import.h"
 #include "common/text/table.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 struct pairing {
     struct vq_import_set set;
@@ -62,7 +57,7 @@ static void says(const struct pairing *p, const char *text)
     "\", \"messages\": [{\"role\": \"user\", \"content\": \"" q                                    \
     "\"}, {\"role\": \"assistant\", \"content\": \"" a "\"}]}\n"
 
-static void test_counts(void **state)
+TEST_WITH(test_counts, start, stop)
 {
     struct pairing *p = *state;
     add(p, "a.jsonl",
@@ -84,7 +79,7 @@ static void test_counts(void **state)
     assert_string_equal(p->out.at, "id,question,left,n\n1,q1,x,v\n2,q2,,y\n");
 }
 
-static void test_one_file_with_models(void **state)
+TEST_WITH(test_one_file_with_models, start, stop)
 {
     struct pairing *p = *state;
     add(p, "a.jsonl", LINE("m", "1", "q", "x"));
@@ -101,7 +96,7 @@ static void test_one_file_with_models(void **state)
     assert_string_equal(p->out.at, "id,question,o,m\n1,q,z,x\n");
 }
 
-static void test_the_same_name_twice(void **state)
+TEST_WITH(test_the_same_name_twice, start, stop)
 {
     struct pairing *p = *state;
     add(p, "a.jsonl", LINE("m", "1", "q", "x"));
@@ -114,7 +109,7 @@ static void test_the_same_name_twice(void **state)
     assert_string_equal(p->out.at, "id,question,old,new\n1,q,x,y\n");
 }
 
-static void test_nothing_in_common(void **state)
+TEST_WITH(test_nothing_in_common, start, stop)
 {
     struct pairing *p = *state;
     add(p, "a.jsonl", LINE("m", "1", "q", "x"));
@@ -132,7 +127,7 @@ static void add_table(struct pairing *p, const char *name, const char *csv)
     vq_table_destroy(&table);
 }
 
-static void test_tables(void **state)
+TEST_WITH(test_tables, start, stop)
 {
     struct pairing *p = *state;
     static const struct vq_import_columns columns = {.key = "id"}, wrong = {.key = "nr"};
@@ -150,24 +145,11 @@ static void test_tables(void **state)
     vq_table_destroy(&table);
 }
 
-static void test_answers_without_prompts(void **state)
+TEST_WITH(test_answers_without_prompts, start, stop)
 {
     struct pairing *p = *state;
     add_table(p, "a.csv", "id,response\n1,x\n");
     add_table(p, "b.csv", "id,response\n1,y\n");
     assert_int_equal(pair(p, NULL, NULL), VQ_INVALID);
     says(p, "no answer has its prompt");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_counts, start, stop),
-        cmocka_unit_test_setup_teardown(test_one_file_with_models, start, stop),
-        cmocka_unit_test_setup_teardown(test_the_same_name_twice, start, stop),
-        cmocka_unit_test_setup_teardown(test_nothing_in_common, start, stop),
-        cmocka_unit_test_setup_teardown(test_tables, start, stop),
-        cmocka_unit_test_setup_teardown(test_answers_without_prompts, start, stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Which chains begin alike: every turn has one chain that asks it, the first of those that have the
  * turn in common. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "common/judge/alike.h"
@@ -55,9 +51,8 @@ static void expect(const struct fx *f, uint32_t chain, uint32_t of, uint32_t tur
     assert_int_equal(f->alike[chain].of, of);
 }
 
-static void test_one_that_differs_from_the_first_word_is_alone(void **state)
+TEST(test_one_that_differs_from_the_first_word_is_alone)
 {
-    (void)state;
     struct fx f = {0};
     add(&f, 0, "a king", "xyz");
     add(&f, 0, "a beggar", "xyz");
@@ -72,9 +67,8 @@ static void test_one_that_differs_from_the_first_word_is_alone(void **state)
     clear(&f);
 }
 
-static void test_a_tree_of_beginnings(void **state)
+TEST(test_a_tree_of_beginnings)
 {
-    (void)state;
     struct fx f = {0};
     add(&f, 0, "", "abc");
     add(&f, 0, "", "xyz");
@@ -107,9 +101,8 @@ static uint32_t first_like(const struct fx *f, uint32_t chain, uint32_t turn)
     return i;
 }
 
-static void test_against_comparing_each_with_each(void **state)
+TEST(test_against_comparing_each_with_each)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 7);
     uint32_t common = 0;
@@ -140,14 +133,4 @@ static void test_against_comparing_each_with_each(void **state)
         clear(&f);
     }
     assert_true(common > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_that_differs_from_the_first_word_is_alone),
-        cmocka_unit_test(test_a_tree_of_beginnings),
-        cmocka_unit_test(test_against_comparing_each_with_each),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* One test for each form of a list of axes that is understood, for each fault that is not copied,
  * and for what names, lines and matches are read from. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/conf/config.h"
@@ -51,9 +47,8 @@ static void expect(const char *answer, const char *expected)
 #define TONE "Tone|warm|cold\n"
 #define BOTH TONE "Length|long|short\n"
 
-static void test_headings_with_lines_below(void **state)
+TEST(test_headings_with_lines_below)
 {
-    (void)state;
     expect("- Tone:\n  High: warm\n  Low: cold\n- Length:\n  Low: short\n  High: long\n", BOTH);
     expect("* Tone\n    High: warm\n    Low: cold\n* Length\n    High: long\n    Low: short\n",
            BOTH);
@@ -70,18 +65,16 @@ static void test_headings_with_lines_below(void **state)
            BOTH);
 }
 
-static void test_headings_without_marks(void **state)
+TEST(test_headings_without_marks)
 {
-    (void)state;
     expect("Tone\nHigh: warm\nLow: cold\nLength\nHigh: long\nLow: short\n", BOTH);
     expect("Tone:\nHigh: warm\nLow: cold\n\nLength:\nHigh: long\nLow: short\n", BOTH);
     expect("tone\nHigh: warm\nLow: cold\nlength\nHigh: long\nLow: short\n",
            "tone|warm|cold\nlength|long|short\n");
 }
 
-static void test_bullets_below(void **state)
+TEST(test_bullets_below)
 {
-    (void)state;
     expect("- Tone:\n  - High: warm\n  - Low: cold\n- Length:\n  - Low: short\n  - High: long\n",
            BOTH);
     expect("1. **Tone**\n   * **High:** warm\n   * **Low:** cold\n2. **Length**\n   * **High**: "
@@ -92,9 +85,8 @@ static void test_bullets_below(void **state)
     expect("- Tone\n  - High:\n    - warm\n  - Low:\n    - cold\n", TONE);
 }
 
-static void test_one_line(void **state)
+TEST(test_one_line)
 {
-    (void)state;
     expect("Tone: High: warm Low: cold\nLength: Low: short; High: long\n", BOTH);
     expect("- Tone: High: warm Low: cold\n- Length: Low: short; High: long", BOTH);
     expect("1. Tone: Low: cold, High: warm\n2. **Length**: **High:** long **Low:** short", BOTH);
@@ -107,9 +99,8 @@ static void test_one_line(void **state)
     expect("Tone: High: warm\nLow: cold\nLength: Low: short\nHigh: long\n", BOTH);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-    (void)state;
     expect("[\"Tone: High: warm Low: cold\", \"Length: Low: short; High: long\"]", BOTH);
     expect("['Tone: High: warm Low: cold', 'Length: Low: short; High: long',]", BOTH);
     expect("axes = ['Tone: High: warm Low: cold',\n        \"Length: High: long Low: short\"]\n",
@@ -138,9 +129,8 @@ static void test_lists(void **state)
            TONE "!{\"name\":\"X\",\"low\":\"y\"}\n!plain\n");
 }
 
-static void test_labels_in_other_dress(void **state)
+TEST(test_labels_in_other_dress)
 {
-    (void)state;
     expect("- Tone\n  HIGH: warm\n  low - cold\n", TONE);
     expect("- Tone\n  High end: warm\n  Low End: cold\n", TONE);
     expect("- Tone: High \xE2\x80\x93 warm; Low \xE2\x80\x93 cold\n", TONE);
@@ -155,9 +145,8 @@ static void test_labels_in_other_dress(void **state)
     expect("- name: Tone\n  low: \"cold\"\n  high: \"warm\"\n", TONE);
 }
 
-static void test_labels_are_words(void **state)
+TEST(test_labels_are_words)
 {
-    (void)state;
     expect("- High-quality prose: High: polished, below: no slip Low: sloppy\n",
            "High-quality prose|polished, below: no slip|sloppy\n");
     expect("- Tone\n  High: keeps the bar low: always\n  Low: cold\n",
@@ -170,9 +159,8 @@ static void test_labels_are_words(void **state)
     expect("- Slow burn: High: builds up Low: flat\n", "Slow burn|builds up|flat\n");
 }
 
-static void test_decoration_is_taken_off(void **state)
+TEST(test_decoration_is_taken_off)
 {
-    (void)state;
     expect("- *Tone*: High: **warm**, Low: 'cold';\n", TONE);
     expect("- `Tone`: High: \xE2\x80\x9Cwarm\xE2\x80\x9D Low: \"cold\",\n", TONE);
     expect("- Tone: High: says \"yes\" or \"no\" Low: the users'\n",
@@ -187,9 +175,8 @@ static void test_decoration_is_taken_off(void **state)
            "arm|cold\n");
 }
 
-static void test_wrapped_lines_belong_to_the_text_before(void **state)
+TEST(test_wrapped_lines_belong_to_the_text_before)
 {
-    (void)state;
     expect(
         "- Tone: High: warm and\n  kind Low: cold\n  and stiff\n- Length: High: long Low: short\n",
         "Tone|warm and kind|cold and stiff\nLength|long|short\n");
@@ -200,9 +187,8 @@ static void test_wrapped_lines_belong_to_the_text_before(void **state)
 
 /* The faults of the published reader: each of these came out wrong there. */
 
-static void test_a_preamble_is_no_axis(void **state)
+TEST(test_a_preamble_is_no_axis)
 {
-    (void)state;
     expect("Here are the axes on which they differ:\n- Tone: High: warm Low: cold\n", TONE);
     expect("Each axis has a name, High: and Low: ends.\n\n- Tone: High: warm Low: cold\n", TONE);
     expect("New Axes:\n- Tone:\n  High: warm\n  Low: cold\n", TONE);
@@ -211,38 +197,33 @@ static void test_a_preamble_is_no_axis(void **state)
     expect("New Axes: - Tone: High: warm Low: cold\n", TONE);
 }
 
-static void test_ends_are_no_axes_of_their_own(void **state)
+TEST(test_ends_are_no_axes_of_their_own)
 {
-    (void)state;
     expect("- Tone\n- High: warm\n- Low: cold\n", TONE);
     expect("- High: warm\n- Low: cold\n", "!High: warm Low: cold\n");
 }
 
-static void test_the_last_axis_needs_no_line_end(void **state)
+TEST(test_the_last_axis_needs_no_line_end)
 {
-    (void)state;
     expect("- Tone:\n  High: warm\n  Low: cold\n- Length:\n  High: long\n  Low: short", BOTH);
     expect("New Axes:\n- Tone: Low: cold; High: warm\n- Length: Low: short; High: long", BOTH);
 }
 
-static void test_texts_hold_no_labels(void **state)
+TEST(test_texts_hold_no_labels)
 {
-    (void)state;
     expect("- Tone: 'High': 'warm', 'Low': 'cold'", TONE);
 }
 
-static void test_a_trailing_remark_is_no_axis(void **state)
+TEST(test_a_trailing_remark_is_no_axis)
 {
-    (void)state;
     expect("- Tone: High: warm Low: cold\n\nThese are the clearest ones.\n", TONE);
     expect("- Tone: High: warm Low: cold\nThese are the clearest ones.\n", TONE);
     expect("- Tone\n  High: warm\n  Low: cold\n\nNote that High: and Low: may be swapped.", TONE);
     expect("- Tone: High: warm Low: cold\n---\nLet me know!", TONE);
 }
 
-static void test_items_without_both_ends_are_rejected(void **state)
+TEST(test_items_without_both_ends_are_rejected)
 {
-    (void)state;
     expect("- Tone: High: warm\n- Length: High: long Low: short\n- Pace\n- : High: a Low: b\n",
            "Length|long|short\n!Tone: High: warm\n!Pace\n!High: a Low: b\n");
     expect("- Tone: how warm it is\n", "!Tone: how warm it is\n");
@@ -251,34 +232,30 @@ static void test_items_without_both_ends_are_rejected(void **state)
     expect("", "");
 }
 
-static void test_a_description_behind_a_name_is_left_out(void **state)
+TEST(test_a_description_behind_a_name_is_left_out)
 {
-    (void)state;
     expect("- Tone: how it sounds\n  High: warm\n  Low: cold\n", TONE);
     expect("**Tone**\nHow it sounds.\n\n- High: warm\n- Low: cold\n", TONE);
 }
 
-static void test_exact_repeats_collapse(void **state)
+TEST(test_exact_repeats_collapse)
 {
-    (void)state;
     expect(
         "- Tone: High: warm Low: cold\n- TONE!: High: warm Low: cold\n- Tone: High: hot Low: cold\n"
         "- Mood: High: warm Low: cold\n",
         TONE "Tone|hot|cold\nMood|warm|cold\n");
 }
 
-static void test_thinking_is_no_answer(void **state)
+TEST(test_thinking_is_no_answer)
 {
-    (void)state;
     expect("<think>\n- Pace: High: fast Low: slow\n</think>\n- Tone: High: warm Low: cold", TONE);
     expect("- Pace: High: fast Low: slow\n</think>- Tone: High: warm Low: cold", TONE);
     expect("- Tone: High: warm Low: cold\n<think>- Pace: High: fast Low: slow", "");
     expect("<think>no</think>No differences found.", "");
 }
 
-static void test_no_differences(void **state)
+TEST(test_no_differences)
 {
-    (void)state;
     static const char *const none[] = {"No differences found",
                                        "No differences found.",
                                        "  no differences found\n",
@@ -302,9 +279,8 @@ static void test_no_differences(void **state)
     assert_false(vq_axes_none(vq_span(NULL, 0)));
 }
 
-static void test_texts_are_cut_between_characters(void **state)
+TEST(test_texts_are_cut_between_characters)
 {
-    (void)state;
     struct vq_buf answer;
     vq_buf_init(&answer, 1 << 20);
     vq_buf_puts(&answer, "- x");
@@ -325,9 +301,8 @@ static void test_texts_are_cut_between_characters(void **state)
     vq_buf_free(&answer);
 }
 
-static void test_too_many_are_counted(void **state)
+TEST(test_too_many_are_counted)
 {
-    (void)state;
     struct vq_buf answer;
     vq_buf_init(&answer, 1 << 20);
     for (unsigned i = 0; i < VQ_AXES_MAX + 7; i++) {
@@ -342,9 +317,8 @@ static void test_too_many_are_counted(void **state)
     vq_buf_free(&answer);
 }
 
-static void test_add(void **state)
+TEST(test_one_is_added)
 {
-    (void)state;
     struct vq_axes axes = {.count = 0};
     assert_int_equal(
         vq_axes_add(&axes, vq_span_str(" Tone "), vq_span_str("cold,"), vq_span_str("\"warm\"")),
@@ -359,9 +333,8 @@ static void test_add(void **state)
     assert_int_equal(axes.count, 0);
 }
 
-static void test_what_is_written_is_read_again(void **state)
+TEST(test_what_is_written_is_read_again)
 {
-    (void)state;
     static const struct vq_axis axes[] = {{.name = "Tone", .low = "cold", .high = "warm"},
                                           {.name = "Length", .low = "short", .high = "long"}};
     struct vq_buf buf;
@@ -400,9 +373,8 @@ static void expect_lines(enum vq_status (*read)(struct vq_span, struct vq_lines 
     vq_lines_free(&lines);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const char *const same[] = {
         "Tone\nPace of speech\n",
         "- Tone\n\n- Pace of speech\n\n",
@@ -424,9 +396,8 @@ static void test_names(void **state)
     }
 }
 
-static void test_names_fold(void **state)
+TEST(test_names_fold)
 {
-    (void)state;
     static const char *const pairs[][2] = {
         {"Tone", "tone"},
         {"  Humor & Playfulness! ", "humor playfulness"},
@@ -444,9 +415,8 @@ static void test_names_fold(void **state)
     vq_buf_free(&buf);
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
     static const char *const same[] = {
         "- asks for code\n- asks for advice",
         "* **asks for code**\n\n* \"asks for advice\"\n",
@@ -475,9 +445,8 @@ static int match_of(const char *answer)
     return read ? (int)number : -1;
 }
 
-static void test_matches(void **state)
+TEST(test_matches)
 {
-    (void)state;
     static const struct {
         const char *answer;
         int number;
@@ -529,9 +498,8 @@ static void test_matches(void **state)
 
 /* ---- any bytes, any memory ---- */
 
-static void test_hostile_texts_are_linear(void **state)
+TEST(test_hostile_texts_are_linear)
 {
-    (void)state;
     static const char *const units[] = {
         "- ",
         "-\n",
@@ -593,9 +561,8 @@ static void test_hostile_texts_are_linear(void **state)
     vq_free(text);
 }
 
-static void test_no_memory_at_any_point(void **state)
+TEST(test_no_memory_at_any_point)
 {
-    (void)state;
     static const char *const answers[] = {
         "- Tone:\n  High: warm\n  Low: cold\n- Tone!: High: warm Low: cold\n- Pace\n",
         "[{\"name\": \"Tone\", \"high\": \"warm\", \"low\": \"cold\"}, \"P: High: a Low: b\", "
@@ -630,40 +597,4 @@ static void test_no_memory_at_any_point(void **state)
             vq_lines_free(&lines);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_headings_with_lines_below),
-        cmocka_unit_test(test_headings_without_marks),
-        cmocka_unit_test(test_bullets_below),
-        cmocka_unit_test(test_one_line),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_labels_in_other_dress),
-        cmocka_unit_test(test_labels_are_words),
-        cmocka_unit_test(test_decoration_is_taken_off),
-        cmocka_unit_test(test_wrapped_lines_belong_to_the_text_before),
-        cmocka_unit_test(test_a_preamble_is_no_axis),
-        cmocka_unit_test(test_ends_are_no_axes_of_their_own),
-        cmocka_unit_test(test_the_last_axis_needs_no_line_end),
-        cmocka_unit_test(test_texts_hold_no_labels),
-        cmocka_unit_test(test_a_trailing_remark_is_no_axis),
-        cmocka_unit_test(test_items_without_both_ends_are_rejected),
-        cmocka_unit_test(test_a_description_behind_a_name_is_left_out),
-        cmocka_unit_test(test_exact_repeats_collapse),
-        cmocka_unit_test(test_thinking_is_no_answer),
-        cmocka_unit_test(test_no_differences),
-        cmocka_unit_test(test_texts_are_cut_between_characters),
-        cmocka_unit_test(test_too_many_are_counted),
-        cmocka_unit_test(test_add),
-        cmocka_unit_test(test_what_is_written_is_read_again),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_names_fold),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_hostile_texts_are_linear),
-        cmocka_unit_test(test_no_memory_at_any_point),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

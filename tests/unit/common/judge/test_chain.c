@@ -1,11 +1,7 @@
 /* Dialogues as chains: packing, and that a request is all that was said before it and nothing
  * else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/chain.h"
 #include "common/judge/template.h"
@@ -15,9 +11,8 @@ static struct vq_span s(const char *text)
     return vq_span_str(text);
 }
 
-static void test_packed_texts_come_back(void **state)
+TEST(test_packed_texts_come_back)
 {
-    (void)state;
     struct vq_buf packed;
     vq_buf_init(&packed, 1u << 20);
     const struct vq_span texts[] = {s("a"), s(""), vq_span("\0\xff{{x}}", 7), s("the last")};
@@ -43,9 +38,8 @@ static void test_packed_texts_come_back(void **state)
     assert_int_equal(vq_chain_count(vq_span("\xff\xff\xff\xff", 4)), UINT32_MAX);
 }
 
-static void test_too_many_are_none(void **state)
+TEST(test_too_many_are_none)
 {
-    (void)state;
     struct vq_buf packed;
     vq_buf_init(&packed, 1u << 20);
     for (uint32_t i = 0; i < 2 * VQ_CHAIN_TURNS_MAX; i++) {
@@ -93,9 +87,8 @@ static struct vq_hash request(struct fx *fx, const char *system, const char *con
     return hash;
 }
 
-static void test_a_request_is_its_whole_prefix(void **state)
+TEST(test_a_request_is_its_whole_prefix)
 {
-    (void)state;
     struct fx fx = fixture();
     const char *const said[] = {"q0", "a0", "q1", "a1", "q2"};
     struct vq_hash base = request(&fx, "sys", said, 5, 0);
@@ -127,9 +120,8 @@ static void test_a_request_is_its_whole_prefix(void **state)
 }
 
 /* The store keeps a chain's records together by the first bytes of their keys. */
-static void test_a_chains_requests_begin_alike(void **state)
+TEST(test_a_chains_requests_begin_alike)
 {
-    (void)state;
     struct fx fx = fixture();
     const char *const said[] = {"q0", "a0", "q1"};
     struct vq_buf packed;
@@ -145,15 +137,4 @@ static void test_a_chains_requests_begin_alike(void **state)
     }
     vq_buf_free(&packed);
     vq_template_destroy(&fx.as_is);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packed_texts_come_back),
-        cmocka_unit_test(test_too_many_are_none),
-        cmocka_unit_test(test_a_request_is_its_whole_prefix),
-        cmocka_unit_test(test_a_chains_requests_begin_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

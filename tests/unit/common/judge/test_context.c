@@ -1,18 +1,13 @@
 /* Which counts of tokens say that a server did not read a whole prompt: by characters, so that no
  * script is accused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/status.h"
 #include "common/judge/context.h"
 
-static void test_what_is_cut(void **state)
+TEST(test_what_is_cut)
 {
-    (void)state;
     static const struct {
         uint64_t chars, tokens;
         bool cut;
@@ -31,21 +26,11 @@ static void test_what_is_cut(void **state)
     }
 }
 
-static void test_shares_are_words(void **state)
+TEST(test_shares_are_words)
 {
-    (void)state;
     assert_string_equal(vq_context_share(94856, 2048), "a tenth");
     assert_string_equal(vq_context_share(8000, 1000), "half");
     assert_string_equal(vq_context_share(4000, 1000), "all");
     assert_string_equal(vq_context_share(400000, 1000), "a hundredth");
     assert_string_equal(vq_context_share(4000000, 0), "less than a hundredth");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_cut),
-        cmocka_unit_test(test_shares_are_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

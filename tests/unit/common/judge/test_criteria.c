@@ -1,11 +1,7 @@
 /* Criteria: the built-in ones are their files, what they must hold, and what is refused of users'
  * files, with file and line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/criteria.h"
 #include "tests/unit/heap.h"
@@ -13,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void test_built_in_criteria_are_their_files(void **state)
+TEST(test_built_in_criteria_are_their_files)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum vq_rating_kind kind;
@@ -71,9 +66,8 @@ static size_t lines_with(const char *text, const char *front)
 
 /* What makes them usable by a judge: a meaning for every value; the traits by their six sides and
  * one ladder. */
-static void test_built_in_rubrics_say_what_each_value_means(void **state)
+TEST(test_built_in_rubrics_say_what_each_value_means)
 {
-    (void)state;
     const struct vq_criterion *c;
     size_t traits = 0;
     for (size_t i = 0; (c = vq_criterion_at(i)) != NULL; i++) {
@@ -102,9 +96,8 @@ static void test_built_in_rubrics_say_what_each_value_means(void **state)
     assert_non_null(strstr(vq_criterion_builtin("general")->rubric, "perfect tie, answer A"));
 }
 
-static void test_a_users_file(void **state)
+TEST(test_a_users_file)
 {
-    (void)state;
     static const char text[] = "\xEF\xBB\xBFkind:  pairwise \r\nabout: which is kinder\r\n \r\n\r\n"
                                "Kinder?\r\n\r\n- kind: {{words}}\r\n\r\n";
     struct vq_criterion *c = NULL;
@@ -118,9 +111,8 @@ static void test_a_users_file(void **state)
     vq_criterion_destroy(&c);
 }
 
-static void test_what_is_refused_says_where(void **state)
+TEST(test_what_is_refused_says_where)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *where;
@@ -160,9 +152,8 @@ static void test_what_is_refused_says_where(void **state)
     assert_non_null(strstr(err.text, "k.txt:4: a control character"));
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     static char text[VQ_CRITERION_BYTES_MAX + 1];
     static const char front[] = "kind: binary\nabout: x\n\n";
     struct vq_criterion *c = NULL;
@@ -195,9 +186,8 @@ static void test_limits(void **state)
     assert_int_equal(vq_criterion_parse(good, "folder/", &c, &err), VQ_INVALID);
 }
 
-static void test_kinds_have_names(void **state)
+TEST(test_kinds_have_names)
 {
-    (void)state;
     enum vq_rating_kind kind = VQ_RATING_PAIRWISE;
     for (unsigned i = 0; i <= VQ_RATING_PAIRWISE; i++) {
         const char *name = vq_criterion_kind_name((enum vq_rating_kind)i);
@@ -218,23 +208,8 @@ static enum vq_status read_one(void *ctx)
     return status;
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     static char text[] = "kind: likert\nabout: x\n\nr\n";
     assert_true(heap_torture(text, read_one, text, false) >= 1);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_built_in_criteria_are_their_files),
-        cmocka_unit_test(test_built_in_rubrics_say_what_each_value_means),
-        cmocka_unit_test(test_a_users_file),
-        cmocka_unit_test(test_what_is_refused_says_where),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_kinds_have_names),
-        cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

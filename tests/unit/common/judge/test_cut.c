@@ -1,16 +1,11 @@
 /* Values at the end of a cut answer; docs/method/verdicts.md has whole answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/cut.h"
 
-static void test_a_value_is_whole(void **state)
+TEST(test_a_value_is_whole)
 {
-    (void)state;
     static const char *const whole[] = {"A",   " A.",    "**A**", "** A", "(A)",           "\"A\"",
                                         "A**", "\"A\"}", "4/5",   "$4$",  "A\xE2\x80\x9D", "A!",
                                         "[A]", "N/A"};
@@ -29,22 +24,12 @@ static void test_a_value_is_whole(void **state)
     }
 }
 
-static void test_a_line_takes_back(void **state)
+TEST(test_a_line_takes_back)
 {
-    (void)state;
     assert_true(vq_cut_takes_back(vq_span_str("but B is warmer")));
     assert_true(vq_cut_takes_back(vq_span_str("**Wait**")));
     assert_true(vq_cut_takes_back(vq_span_str("A is warm. However, B")));
     assert_true(vq_cut_takes_back(vq_span_str("B, actually")));
     assert_false(vq_cut_takes_back(vq_span_str("Analysis: A is warm but dull")));
     assert_false(vq_cut_takes_back(vq_span_str("")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_value_is_whole),
-        cmocka_unit_test(test_a_line_takes_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

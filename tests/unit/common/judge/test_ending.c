@@ -1,11 +1,7 @@
 /* The words for how an answer ended: each row of endings.def, other spellings, and the table of
  * docs/use/providers.md. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/ending.h"
 
@@ -21,9 +17,8 @@ static const struct {
 #undef VQ_ENDING
 };
 
-static void test_every_word_and_its_spellings(void **state)
+TEST(test_every_word_and_its_spellings)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {
         char upper[64] = " FinishReason.", plain[64] = "";
         size_t n = strlen(upper), m = 0;
@@ -40,9 +35,8 @@ static void test_every_word_and_its_spellings(void **state)
     }
 }
 
-static void test_other_words_are_unknown(void **state)
+TEST(test_other_words_are_unknown)
 {
-    (void)state;
     static const char *const words[] = {
         "abort", "tool_calls", "stopped_by_user", "max_output_tokens", "timeout",
         "error", "sto",        "stop2",           "time_limit",        "2",
@@ -56,9 +50,8 @@ static void test_other_words_are_unknown(void **state)
     assert_int_equal(vq_ending_of(vq_span("stop\0", 5), false), VQ_ENDING_UNKNOWN);
 }
 
-static void test_an_explanation_names_the_word(void **state)
+TEST(test_an_explanation_names_the_word)
 {
-    (void)state;
     char line[256], longer[300];
     struct vq_span word;
     vq_ending_explain(vq_span_str("abort"), line, sizeof(line));
@@ -72,9 +65,8 @@ static void test_an_explanation_names_the_word(void **state)
     assert_false(vq_ending_explained(vq_span("", 0), &word));
 }
 
-static void test_table_of_the_documentation(void **state)
+TEST(test_table_of_the_documentation)
 {
-    (void)state;
     static char page[256 * 1024];
     FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
     assert_non_null(file);
@@ -98,15 +90,4 @@ static void test_table_of_the_documentation(void **state)
             fail_msg("docs/use/providers.md has no row %s", row);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_word_and_its_spellings),
-        cmocka_unit_test(test_other_words_are_unknown),
-        cmocka_unit_test(test_an_explanation_names_the_word),
-        cmocka_unit_test(test_table_of_the_documentation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

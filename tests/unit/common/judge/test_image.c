@@ -1,16 +1,11 @@
 /* Types by the first bytes, data: URIs there and apart again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/image.h"
 
-static void test_types_by_the_first_bytes(void **state)
+TEST(test_types_by_the_first_bytes)
 {
-    (void)state;
     static const struct {
         struct vq_span bytes;
         const char *type;
@@ -36,9 +31,8 @@ static void test_types_by_the_first_bytes(void **state)
     }
 }
 
-static void test_a_uri_and_its_parts(void **state)
+TEST(test_a_uri_and_its_parts)
 {
-    (void)state;
     struct vq_buf out;
     struct vq_span type, base64;
     vq_buf_init(&out, VQ_IMAGE_URI_BYTES_MAX);
@@ -58,13 +52,4 @@ static void test_a_uri_and_its_parts(void **state)
     assert_true(vq_image_is_url(vq_span_str("http://x/y.png")));
     assert_false(vq_image_is_url(vq_span_str("httpx")));
     assert_false(vq_image_is_url(vq_span_str("pics/http://x")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types_by_the_first_bytes),
-        cmocka_unit_test(test_a_uri_and_its_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

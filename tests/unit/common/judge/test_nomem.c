@@ -1,11 +1,7 @@
 /* What models and users wrote, read with every allocation failing in turn: verdicts, lists of axes,
  * templates, vectors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/alike.h"
@@ -34,9 +30,8 @@ static enum vq_status one_verdict(void *ctx)
 
 /* Without memory nothing is said of an answer: above all not that it cannot be read, or what its
  * text would say otherwise. */
-static void a_verdict(void **state)
+TEST(a_verdict)
 {
-    (void)state;
     static const struct said all[] = {
         {"{\"analysis\": \"Model: B would be wrong\", \"model\": \"A\"}", VQ_OUTCOME_FIRST},
         {"```json\n{\"model\": \"B\", \"analysis\": \"one two three four five six seven\"}\n```",
@@ -67,9 +62,8 @@ static enum vq_status many_verdicts(void *ctx)
     return status;
 }
 
-static void verdicts_on_several_axes(void **state)
+TEST(verdicts_on_several_axes)
 {
-    (void)state;
     static char *const answers[] = {
         "{\"1\": \"A\", \"2\": {\"label\": \"B\"}, \"Property 3\": \"equal\"}",
         "Here they are:\n[\"A\", \"B\", \"equal\"]",
@@ -110,9 +104,8 @@ static enum vq_status names(void *ctx)
     return status;
 }
 
-static void lists_of_axes(void **state)
+TEST(lists_of_axes)
 {
-    (void)state;
     static char *const lists[] = {
         "- Formality: High: very formal Low: casual\n- Length: High: long Low: short\n"
         "- Broken item without ends\n- Formality: High: very formal Low: casual\n",
@@ -161,9 +154,8 @@ static enum vq_status folding(void *ctx)
     return status;
 }
 
-static void axes_put_together(void **state)
+TEST(axes_put_together)
 {
-    (void)state;
     assert_true(heap_torture("add", adding, NULL, false) > 40);
     assert_true(heap_torture("fold", folding, NULL, false) > 0);
 }
@@ -195,9 +187,8 @@ vq_template_destroy(&t);
 return status;
 }
 
-static void a_template(void **state)
+TEST(a_template)
 {
-    (void)state;
     char text[] = "@system\nBe brief.\n@user\n{{prompt}} {{output_a}} {{output_b}} {{vibe_name}} "
                   "{{vibe_low}} {{vibe_high}}\n";
     assert_true(heap_torture("template", template, text, false) > 3);
@@ -223,9 +214,8 @@ static enum vq_status vectors(void *ctx)
     return status;
 }
 
-static void packed_vectors(void **state)
+TEST(packed_vectors)
 {
-    (void)state;
     assert_int_equal(heap_torture("vectors", vectors, NULL, false), 2);
 }
 
@@ -239,24 +229,9 @@ static enum vq_status two_alike(void *ctx)
     return status;
 }
 
-static void dialogues_that_begin_alike(void **state)
+TEST(dialogues_that_begin_alike)
 {
-    (void)state;
     const struct vq_span query = vq_span("\1\0\0\0q", 5);
     const struct vq_chain_asked asked[2] = {{.queries = query}, {.queries = query}};
     assert_true(heap_torture("alike", two_alike, (void *)(uintptr_t)asked, true) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict),
-        cmocka_unit_test(verdicts_on_several_axes),
-        cmocka_unit_test(lists_of_axes),
-        cmocka_unit_test(axes_put_together),
-        cmocka_unit_test(a_template),
-        cmocka_unit_test(packed_vectors),
-        cmocka_unit_test(dialogues_that_begin_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Ratings: forms that judges write, under both policies, and hostile bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/rating.h"
@@ -43,9 +39,8 @@ static void check(enum vq_rating_kind kind, enum vq_rating_policy policy, const 
     }
 }
 
-static void likert_strict(void **state)
+TEST(likert_strict)
 {
-    (void)state;
     static const struct row rows[] = {
         {"**Reasoning:** fits.\n\n**Result:** 4", "stop", VQ_RATING_OK, 4},
         {"Result: 5", "stop", VQ_RATING_OK, 5},
@@ -82,9 +77,8 @@ static void likert_strict(void **state)
     check(VQ_RATING_LIKERT, VQ_RATING_STRICT, rows, VQ_COUNT(rows));
 }
 
-static void binary_strict(void **state)
+TEST(binary_strict)
 {
-    (void)state;
     static const struct row rows[] = {
         {"**Result:** Yes", "stop", VQ_RATING_OK, 1},
         {"**Result:** no.", "stop", VQ_RATING_OK, 0},
@@ -106,9 +100,8 @@ static const char runaway[] =
     "**Reasoning:** Both try.\n\n**Result:** A cannot be chosen as it is wrong. Yet, between B "
     "and A, B is more apt. Yet, A is livelier. Yet, B is more apt.";
 
-static void pairwise_strict(void **state)
+TEST(pairwise_strict)
 {
-    (void)state;
     static const struct row rows[] = {
         {"**Result:** A", "stop", VQ_RATING_OK, 0},
         {"**Result:** B", "stop", VQ_RATING_OK, 1},
@@ -126,9 +119,8 @@ static void pairwise_strict(void **state)
     check(VQ_RATING_PAIRWISE, VQ_RATING_STRICT, rows, VQ_COUNT(rows));
 }
 
-static void as_the_paper_read_it(void **state)
+TEST(as_the_paper_read_it)
 {
-    (void)state;
     static const struct row likert[] = {
         {"**Result:** 4", "stop", VQ_RATING_OK, 4},
         {"**result:**\n\n4", "stop", VQ_RATING_OK, 4},
@@ -159,9 +151,8 @@ static void as_the_paper_read_it(void **state)
 
 /* The paper drew what it could not read: about half and half, and the same again for the same
  * seed. */
-static void a_draw_is_fair_and_repeats(void **state)
+TEST(a_draw_is_fair_and_repeats)
 {
-    (void)state;
     uint32_t seconds = 0;
     for (uint64_t seed = 0; seed < 1000; seed++) {
         struct vq_rating_reader reader = {
@@ -178,9 +169,8 @@ static void a_draw_is_fair_and_repeats(void **state)
     assert_false(strict.has_value);
 }
 
-static void reasoning_stands_beside(void **state)
+TEST(reasoning_stands_beside)
 {
-    (void)state;
     static const struct {
         const char *answer, *reasoning;
     } rows[] = {
@@ -199,9 +189,8 @@ static void reasoning_stands_beside(void **state)
 }
 
 /* Every cut of an answer reads something, and never more than it holds. */
-static void every_prefix_is_read(void **state)
+TEST(every_prefix_is_read)
 {
-    (void)state;
     static const char answer[] = "<think>x</think>**Reasoning:** \xe2\x80\x9cno\xe2\x80\x9d\n"
                                  "**Result:** 4 out of 5\n**Result:** Yes/No, A or B";
     for (size_t n = 0; n < sizeof(answer); n++) {
@@ -295,9 +284,8 @@ static unsigned run_row(enum vq_rating_kind kind, char *row, unsigned line, unsi
     return count;
 }
 
-static void table_of_the_documentation(void **state)
+TEST(table_of_the_documentation)
 {
-    (void)state;
     static const char *const fronts[] = {
         [VQ_RATING_LIKERT] = "| 1 to 5 | ",
         [VQ_RATING_BINARY] = "| yes or no | ",
@@ -321,19 +309,4 @@ static void table_of_the_documentation(void **state)
     (void)fclose(file);
     assert_int_equal(failures, 0);
     assert_true(answers >= 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(likert_strict),
-        cmocka_unit_test(binary_strict),
-        cmocka_unit_test(pairwise_strict),
-        cmocka_unit_test(as_the_paper_read_it),
-        cmocka_unit_test(a_draw_is_fair_and_repeats),
-        cmocka_unit_test(reasoning_stands_beside),
-        cmocka_unit_test(every_prefix_is_read),
-        cmocka_unit_test(table_of_the_documentation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* Ratings in JSON objects, whole and cut off. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/rating_json.h"
 
 #include <string.h>
 
-static void test_members(void **state)
+TEST(test_members)
 {
-    (void)state;
     static const struct {
         const char *text, *value; /* NULL: none */
         bool closed;
@@ -43,10 +38,4 @@ static void test_members(void **state)
                      value.at == NULL ? "" : value.at, closed);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* The number that a short text states; docs/method/verdicts.md has whole answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/rating_number.h"
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum vq_rating_number said;
@@ -45,22 +40,12 @@ static void test_numbers(void **state)
     }
 }
 
-static void test_bare_values(void **state)
+TEST(test_bare_values)
 {
-    (void)state;
     assert_true(vq_rating_is_bare(vq_span_str(" 4.0/5")));
     assert_true(vq_rating_is_bare(vq_span_str("Response A")));
     assert_true(vq_rating_is_bare(vq_span_str("Yes.")));
     assert_false(vq_rating_is_bare(vq_span_str("4 out of")));
     assert_false(vq_rating_is_bare(vq_span_str("4 because")));
     assert_false(vq_rating_is_bare(vq_span_str("")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_bare_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Real replies of rubric judges say what their description states. They are other people's texts
  * and not part of this repository: without the folder (VQ_SHARED, else ../shared beside the
  * checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1 that is a failure. */
+#include "tests/unit/test.h"
+
 #include "common/judge/rating.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/published.h"
 

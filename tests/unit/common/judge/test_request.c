@@ -1,11 +1,7 @@
 /* Request hashes: what they depend on and what not, swapped models, draws by hash; rendering of
  * both messages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/template.h"
@@ -77,7 +73,7 @@ static struct vq_sample swapped(struct vq_sample sample)
 
 /* What is stored under these hashes was paid for: a change of the bytes that are hashed makes every
  * store worthless. */
-static void test_hashes_are_those_of_the_first_release(void **state)
+TEST(test_hashes_are_those_of_the_first_release)
 {
     const struct fixture *f = *state;
     struct vq_template *template = NULL;
@@ -93,7 +89,7 @@ static void test_hashes_are_those_of_the_first_release(void **state)
     vq_template_destroy(&template);
 }
 
-static void test_every_input_changes_the_hash(void **state)
+TEST(test_every_input_changes_the_hash)
 {
     struct fixture *f = *state;
     struct vq_hash hashes[32];
@@ -142,7 +138,7 @@ static void test_every_input_changes_the_hash(void **state)
     }
 }
 
-static void test_what_is_not_sent_does_not_change_the_hash(void **state)
+TEST(test_what_is_not_sent_does_not_change_the_hash)
 {
     struct fixture *f = *state;
     const struct fixture base = *f;
@@ -161,7 +157,7 @@ static void test_what_is_not_sent_does_not_change_the_hash(void **state)
     *f = base;
 }
 
-static void test_hashes_of_a_sample_are_neighbours(void **state)
+TEST(test_hashes_of_a_sample_are_neighbours)
 {
     const struct fixture *f = *state;
     struct vq_sample_id id;
@@ -192,7 +188,7 @@ static struct vq_sample numbered(char text[2][32], unsigned i)
 }
 
 /* With the models swapped, order o shows what order 1 - o showed, and all else is the same. */
-static void test_swapped_models_ask_the_same_questions(void **state)
+TEST(test_swapped_models_ask_the_same_questions)
 {
     const struct fixture *f = *state;
     struct vq_asker asker;
@@ -223,7 +219,7 @@ static void test_swapped_models_ask_the_same_questions(void **state)
 }
 
 /* Shares of 4,000 draws: 0.5 and 0.1 within five standard errors. */
-static void test_draws_have_their_shares_and_are_unrelated(void **state)
+TEST(test_draws_have_their_shares_and_are_unrelated)
 {
     struct fixture *f = *state;
     unsigned first = 0, audited = 0, retested = 0, both = 0, both_judges = 0, edges = 0;
@@ -253,7 +249,7 @@ static void test_draws_have_their_shares_and_are_unrelated(void **state)
     assert_int_equal(edges, 0);
 }
 
-static void test_rendering_follows_the_order(void **state)
+TEST(test_rendering_follows_the_order)
 {
     struct fixture *f = *state;
     struct vq_asker asker;
@@ -280,7 +276,7 @@ static void test_rendering_follows_the_order(void **state)
 
 /* The front that all vibes share is what the rendered messages have in common, up to whole
  * lines. */
-static void test_shared_front(void **state)
+TEST(test_shared_front)
 {
     struct fixture *f = *state;
     struct vq_asker asker;
@@ -321,9 +317,8 @@ static void check_fixed(const char *text, size_t expected)
     vq_template_destroy(&template);
 }
 
-static void test_fixed_bytes_of_templates(void **state)
+TEST(test_fixed_bytes_of_templates)
 {
-    (void)state;
     check_fixed("@system\nlong words\n@user\n{{rows}}\nand: {{axis}}", 6);
     check_fixed("@user\n{{rows}} and {{axis}} {{axis}}", 10);
     check_fixed("@user\n{{rows}}{{axis}}", 5);
@@ -332,7 +327,7 @@ static void test_fixed_bytes_of_templates(void **state)
     check_fixed("@user\na\nb {{rows}} {{axis}}", 10);
 }
 
-static void test_truncation_cuts_both_alike_and_not_a_character(void **state)
+TEST(test_truncation_cuts_both_alike_and_not_a_character)
 {
     struct fixture *f = *state;
     f->judge.truncate = true;
@@ -354,7 +349,7 @@ static void test_truncation_cuts_both_alike_and_not_a_character(void **state)
     vq_buf_free(&user);
 }
 
-static void test_repair_holds_the_answer(void **state)
+TEST(test_repair_holds_the_answer)
 {
     struct fixture *f = *state;
     struct vq_asker asker;
@@ -372,7 +367,7 @@ static void test_repair_holds_the_answer(void **state)
     vq_buf_free(&user);
 }
 
-static void test_no_memory_while_rendering(void **state)
+TEST(test_no_memory_while_rendering)
 {
     struct fixture *f = *state;
     struct vq_asker asker;
@@ -395,21 +390,4 @@ static void test_no_memory_while_rendering(void **state)
     assert_true(ok);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hashes_are_those_of_the_first_release),
-        cmocka_unit_test(test_every_input_changes_the_hash),
-        cmocka_unit_test(test_what_is_not_sent_does_not_change_the_hash),
-        cmocka_unit_test(test_hashes_of_a_sample_are_neighbours),
-        cmocka_unit_test(test_swapped_models_ask_the_same_questions),
-        cmocka_unit_test(test_draws_have_their_shares_and_are_unrelated),
-        cmocka_unit_test(test_rendering_follows_the_order),
-        cmocka_unit_test(test_shared_front),
-        cmocka_unit_test(test_fixed_bytes_of_templates),
-        cmocka_unit_test(test_truncation_cuts_both_alike_and_not_a_character),
-        cmocka_unit_test(test_repair_holds_the_answer),
-        cmocka_unit_test(test_no_memory_while_rendering),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,11 +1,7 @@
 /* Templates: the built-in ones, what is refused and where, what a hash depends on, literal
  * insertion, no memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/template.h"
@@ -33,9 +29,8 @@ static struct vq_template *parsed(enum vq_template_kind kind, const char *text)
     return template;
 }
 
-static void test_built_in_templates_are_the_files_and_parse(void **state)
+TEST(test_built_in_templates_are_the_files_and_parse)
 {
-    (void)state;
     for (unsigned kind = 0; kind < VQ_TEMPLATE_FILES; kind++) {
         struct vq_span text = vq_template_builtin((enum vq_template_kind)kind);
         char path[512];
@@ -65,9 +60,8 @@ static bool asks(struct vq_span text, const char *words)
 }
 
 /* What the paper's prompts ask (its appendix D), by words of ours. */
-static void test_built_in_prompts_ask_for_what_the_paper_asks(void **state)
+TEST(test_built_in_prompts_ask_for_what_the_paper_asks)
 {
-    (void)state;
     struct vq_span judge = vq_template_builtin(VQ_TEMPLATE_JUDGE);
     struct vq_span many = vq_template_builtin(VQ_TEMPLATE_JUDGE_MANY);
     assert_true(asks(judge, "If you had to choose") && !asks(judge, "clearly further"));
@@ -91,9 +85,8 @@ static void test_built_in_prompts_ask_for_what_the_paper_asks(void **state)
 
 /* The earlier text of the judge's prompt: answers that were bought with it are found under
  * judging.form: clear. */
-static void test_the_clear_form_is_the_earlier_text(void **state)
+TEST(test_the_clear_form_is_the_earlier_text)
 {
-    (void)state;
     struct vq_template *template = NULL;
     assert_int_equal(vq_template_parse(VQ_TEMPLATE_JUDGE,
                                        vq_template_builtin_clear(VQ_TEMPLATE_JUDGE), "t", &template,
@@ -107,9 +100,8 @@ static void test_the_clear_form_is_the_earlier_text(void **state)
 
 /* The offline judge reads these sections, and prefix caches need the sample in front of the
  * axis. */
-static void test_built_in_judge_has_its_sections_in_order(void **state)
+TEST(test_built_in_judge_has_its_sections_in_order)
 {
-    (void)state;
     static const char *const lines[] = {
         "\n@user\n<prompt>\n",
         "\n</prompt>\n<output_a>\n",
@@ -127,9 +119,8 @@ static void test_built_in_judge_has_its_sections_in_order(void **state)
     }
 }
 
-static void test_values_are_put_in_literally(void **state)
+TEST(test_values_are_put_in_literally)
 {
-    (void)state;
     struct vq_template *template = parsed(VQ_TEMPLATE_JUDGE, JUDGE_TEXT);
     const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
         [VQ_PLACEHOLDER_PROMPT] = vq_span_str("{{output_a}}"),
@@ -155,9 +146,8 @@ static void test_values_are_put_in_literally(void **state)
     vq_template_destroy(&template);
 }
 
-static void test_system_part_may_be_left_out(void **state)
+TEST(test_system_part_may_be_left_out)
 {
-    (void)state;
     struct vq_template *template =
         parsed(VQ_TEMPLATE_REPAIR, "\n\n@user \nWhat? {{answer}} {{answer}}");
     const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
@@ -173,9 +163,8 @@ static void test_system_part_may_be_left_out(void **state)
     vq_template_destroy(&template);
 }
 
-static void test_refusals_name_file_line_and_column(void **state)
+TEST(test_refusals_name_file_line_and_column)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *error; /* the beginning */
@@ -214,9 +203,8 @@ static void test_refusals_name_file_line_and_column(void **state)
 }
 
 /* The persona's template is one system message. */
-static void test_a_system_part_alone(void **state)
+TEST(test_a_system_part_alone)
 {
-    (void)state;
     struct vq_template *template =
         parsed(VQ_TEMPLATE_PERSONA, "\n@system\nBe {{name}}: {{description}}\n");
     const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
@@ -254,9 +242,8 @@ static void test_a_system_part_alone(void **state)
     }
 }
 
-static void test_each_placeholder_of_the_judge_is_required(void **state)
+TEST(test_each_placeholder_of_the_judge_is_required)
 {
-    (void)state;
     static const char *const names[] = {"{{prompt}}",    "{{output_a}}", "{{output_b}}",
                                         "{{vibe_name}}", "{{vibe_low}}", "{{vibe_high}}"};
     for (size_t left_out = 0; left_out < VQ_COUNT(names); left_out++) {
@@ -274,9 +261,8 @@ static void test_each_placeholder_of_the_judge_is_required(void **state)
     }
 }
 
-static void test_limits_of_size_and_of_placeholders(void **state)
+TEST(test_limits_of_size_and_of_placeholders)
 {
-    (void)state;
     static char text[VQ_TEMPLATE_BYTES_MAX + 2];
     struct vq_template *template = NULL;
     memset(text, 'x', sizeof(text) - 1);
@@ -304,9 +290,8 @@ static struct vq_hash hash_of(const char *text)
     return hash;
 }
 
-static void test_hash_is_of_what_is_sent(void **state)
+TEST(test_hash_is_of_what_is_sent)
 {
-    (void)state;
     static const char *const same[] = {
         "\xEF\xBB\xBF@system\ns\n@user\nx\n{{answer}}\n",
         "@system\r\ns\r\n@user\r\nx\r\n{{answer}}",
@@ -328,9 +313,8 @@ static void test_hash_is_of_what_is_sent(void **state)
     }
 }
 
-static void test_no_memory_at_any_allocation(void **state)
+TEST(test_no_memory_at_any_allocation)
 {
-    (void)state;
     bool ok = false;
     for (uint64_t n = 1; !ok && n < 20; n++) {
         struct vq_template *template = NULL;
@@ -347,9 +331,8 @@ static void test_no_memory_at_any_allocation(void **state)
     assert_true(ok);
 }
 
-static void test_preset_axes_are_the_ten_of_the_paper(void **state)
+TEST(test_preset_axes_are_the_ten_of_the_paper)
 {
-    (void)state;
     static const char *const names[] = {"Assertiveness",
                                         "Detail & Elaboration",
                                         "Formality",
@@ -371,9 +354,8 @@ static void test_preset_axes_are_the_ten_of_the_paper(void **state)
     }
 }
 
-static void test_the_place_of_an_image(void **state)
+TEST(test_the_place_of_an_image)
 {
-    (void)state;
     struct vq_template *plain = parsed(VQ_TEMPLATE_JUDGE, JUDGE_TEXT);
     struct vq_template *template = parsed(VQ_TEMPLATE_JUDGE, JUDGE_TEXT "see {{image}}");
     assert_false(vq_template_uses(plain, VQ_PLACEHOLDER_IMAGE));
@@ -394,9 +376,8 @@ static void test_the_place_of_an_image(void **state)
                      VQ_INVALID);
 }
 
-static void test_the_reference_list_is_there(void **state)
+TEST(test_the_reference_list_is_there)
 {
-    (void)state;
     size_t count = 0;
     const struct vq_axis *axes = vq_gold_hc3_axes(&count);
     assert_int_equal(count, 9);
@@ -405,26 +386,4 @@ static void test_the_reference_list_is_there(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_true(strlen(axes[i].low) > 10 && strlen(axes[i].high) > 10);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_built_in_templates_are_the_files_and_parse),
-        cmocka_unit_test(test_built_in_prompts_ask_for_what_the_paper_asks),
-        cmocka_unit_test(test_the_clear_form_is_the_earlier_text),
-        cmocka_unit_test(test_built_in_judge_has_its_sections_in_order),
-        cmocka_unit_test(test_values_are_put_in_literally),
-        cmocka_unit_test(test_the_reference_list_is_there),
-        cmocka_unit_test(test_the_place_of_an_image),
-        cmocka_unit_test(test_system_part_may_be_left_out),
-        cmocka_unit_test(test_refusals_name_file_line_and_column),
-        cmocka_unit_test(test_a_system_part_alone),
-        cmocka_unit_test(test_each_placeholder_of_the_judge_is_required),
-        cmocka_unit_test(test_limits_of_size_and_of_placeholders),
-        cmocka_unit_test(test_hash_is_of_what_is_sent),
-        cmocka_unit_test(test_no_memory_at_any_allocation),
-        cmocka_unit_test(test_preset_axes_are_the_ten_of_the_paper),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

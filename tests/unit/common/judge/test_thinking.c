@@ -1,10 +1,6 @@
 /* Thinking blocks: where marks count, and hostile texts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/thinking.h"
@@ -26,9 +22,8 @@ static void assert_plain(const char *answer, const char *plain)
     vq_buf_free(&buf);
 }
 
-static void test_where_marks_stand(void **state)
+TEST(test_where_marks_stand)
 {
-    (void)state;
     static const struct {
         const char *answer, *plain;
     } rows[] = {
@@ -62,9 +57,8 @@ static void test_where_marks_stand(void **state)
 }
 
 /* A quadratic reader does not end in the time that a test is given. */
-static void test_hostile_texts_are_linear(void **state)
+TEST(test_hostile_texts_are_linear)
 {
-    (void)state;
     static const char *const units[] = {
         "x<think></think>",
         "x<think>y<cot></cot>",
@@ -101,9 +95,8 @@ static void test_hostile_texts_are_linear(void **state)
 }
 
 /* Every cut of a text is read within its bytes. */
-static void test_every_prefix_is_read(void **state)
+TEST(test_every_prefix_is_read)
 {
-    (void)state;
     static const char answer[] =
         "<think>x</think>`y`\n```\n</think>\n```\n<|channel|>analysis<|message|>z\xE2\x97\x81/think"
         "\xE2\x96\xB7 \xE2\x80\x9C</think>\xE2\x80\x9D &lt;think a=b&gt; <|end_of_thought|> v";
@@ -113,14 +106,4 @@ static void test_every_prefix_is_read(void **state)
         (void)vq_thinking_is_all(vq_span(copy, n));
         vq_free(copy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_where_marks_stand),
-        cmocka_unit_test(test_hostile_texts_are_linear),
-        cmocka_unit_test(test_every_prefix_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The marks of thinking: each row of thinking_marks.def opens and closes, a mention does not, and
  * docs/method/verdicts.md has the same rows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/judge/thinking.h"
 #include "common/judge/thinking_marks.h"
@@ -51,9 +47,8 @@ static void assert_plain(const char *answer, const char *plain)
     vq_buf_free(&buf);
 }
 
-static void test_every_word_in_all_brackets(void **state)
+TEST(test_every_word_in_all_brackets)
 {
-    (void)state;
     for (size_t b = 0; b < VQ_COUNT(brackets); b++) {
         for (size_t w = 0; w < VQ_COUNT(words); w++) {
             const char *f = brackets[b].front, *k = brackets[b].back, *word = words[w];
@@ -75,9 +70,8 @@ static void test_every_word_in_all_brackets(void **state)
     }
 }
 
-static void test_every_other_mark(void **state)
+TEST(test_every_other_mark)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(marks); i++) {
         char text[256];
         (void)snprintf(text, sizeof(text), "%sA?\n%s\nB", marks[i].open, marks[i].close);
@@ -89,9 +83,8 @@ static void test_every_other_mark(void **state)
     }
 }
 
-static void test_a_mark_and_its_bytes(void **state)
+TEST(test_a_mark_and_its_bytes)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t bytes;
@@ -150,9 +143,8 @@ static const char *said(const char *opens)
                : "text";
 }
 
-static void test_tables_of_the_documentation(void **state)
+TEST(test_tables_of_the_documentation)
 {
-    (void)state;
     static char page[256 * 1024];
     FILE *file = fopen(VQ_SOURCE_DIR "/docs/method/verdicts.md", "r");
     assert_non_null(file);
@@ -192,15 +184,4 @@ static void test_tables_of_the_documentation(void **state)
             fail_msg("docs/method/verdicts.md has no row %s", row);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_word_in_all_brackets),
-        cmocka_unit_test(test_every_other_mark),
-        cmocka_unit_test(test_a_mark_and_its_bytes),
-        cmocka_unit_test(test_tables_of_the_documentation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Packed vectors: the bytes as documented, there and back, and everything that is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/vectors.h"
@@ -32,9 +28,8 @@ static enum vq_status decode(const void *bytes, size_t n)
     return status;
 }
 
-static void test_bytes_are_the_documented_ones(void **state)
+TEST(test_bytes_are_the_documented_ones)
 {
-    (void)state;
     static const char expected[] = "vqf32\n\x01\0\0\0\x02\0\0\0\0\0\x80\x3f\0\0\x20\xc0";
     struct vq_buf buf;
     encode(&buf, some, 1, 2);
@@ -43,9 +38,8 @@ static void test_bytes_are_the_documented_ones(void **state)
     vq_buf_free(&buf);
 }
 
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-    (void)state;
     struct vq_buf buf;
     encode(&buf, some, 2, 3);
     float *values;
@@ -59,9 +53,8 @@ static void test_there_and_back(void **state)
     vq_buf_free(&buf);
 }
 
-static void test_the_largest_batch_is_an_answer(void **state)
+TEST(test_the_largest_batch_is_an_answer)
 {
-    (void)state;
     size_t numbers = (size_t)VQ_EMBED_BATCH_MAX * VQ_VECTORS_DIMS_MAX;
     float *values = vq_alloc(numbers, sizeof(*values));
     assert_non_null(values);
@@ -76,9 +69,8 @@ static void test_the_largest_batch_is_an_answer(void **state)
     vq_free(values);
 }
 
-static void test_what_is_no_vector_is_not_written(void **state)
+TEST(test_what_is_no_vector_is_not_written)
 {
-    (void)state;
     struct vq_buf buf;
     vq_buf_init(&buf, 64);
     const float bad[][2] = {{1.0F, NAN}, {INFINITY, 0.0F}, {0.0F, -INFINITY}};
@@ -95,9 +87,8 @@ static void test_what_is_no_vector_is_not_written(void **state)
     vq_buf_free(&buf);
 }
 
-static void test_any_other_length_is_refused(void **state)
+TEST(test_any_other_length_is_refused)
 {
-    (void)state;
     struct vq_buf buf;
     encode(&buf, some, 2, 3);
     for (size_t n = 0; n < buf.bytes; n++) {
@@ -109,9 +100,8 @@ static void test_any_other_length_is_refused(void **state)
     assert_int_equal(decode(NULL, 0), VQ_INVALID);
 }
 
-static void test_hostile_headers_are_refused(void **state)
+TEST(test_hostile_headers_are_refused)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t n;
@@ -132,9 +122,8 @@ static void test_hostile_headers_are_refused(void **state)
     assert_int_equal(decode("vqf32\n\x01\0\0\0\x01\0\0\0\0\0\x80\x3f", 18), VQ_OK);
 }
 
-static void test_no_memory_is_said(void **state)
+TEST(test_no_memory_is_said)
 {
-    (void)state;
     struct vq_buf buf;
     encode(&buf, some, 2, 3);
     vq_alloc_fail_at(1);
@@ -145,18 +134,4 @@ static void test_no_memory_is_said(void **state)
     assert_int_equal(vq_vectors_encode(some, 2, 3, &buf), VQ_NOMEM);
     vq_alloc_fail_at(0);
     vq_buf_free(&buf);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_are_the_documented_ones),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_the_largest_batch_is_an_answer),
-        cmocka_unit_test(test_what_is_no_vector_is_not_written),
-        cmocka_unit_test(test_any_other_length_is_refused),
-        cmocka_unit_test(test_hostile_headers_are_refused),
-        cmocka_unit_test(test_no_memory_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Runs every row of the tables in docs/method/verdicts.md, and what a table cannot say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/verdict.h"
@@ -96,9 +92,8 @@ static unsigned run_row(char *row, unsigned line, bool preference, unsigned *fai
     return count;
 }
 
-static void test_tables_of_the_documentation(void **state)
+TEST(test_tables_of_the_documentation)
 {
-    (void)state;
     FILE *file = fopen(VQ_SOURCE_DIR "/docs/method/verdicts.md", "r");
     assert_non_null(file);
     char *line = NULL;
@@ -121,9 +116,8 @@ static void test_tables_of_the_documentation(void **state)
     assert_true(rows >= ROWS_MIN);
 }
 
-static void test_provider_refusal_is_refused(void **state)
+TEST(test_provider_refusal_is_refused)
 {
-    (void)state;
     struct vq_span answer = vq_span_str("Model: A");
     assert_int_equal(vq_verdict_ranker(answer, vq_span_str("stop"), true), VQ_OUTCOME_REFUSED);
     assert_int_equal(vq_verdict_ranker(vq_span(NULL, 0), vq_span(NULL, 0), true),
@@ -132,17 +126,15 @@ static void test_provider_refusal_is_refused(void **state)
                      VQ_OUTCOME_EMPTY);
 }
 
-static void test_bytes_after_a_nul_are_read(void **state)
+TEST(test_bytes_after_a_nul_are_read)
 {
-    (void)state;
     static const char text[] = "x\0y\nModel: A\0";
     assert_int_equal(vq_verdict_ranker(vq_span(text, sizeof(text) - 1), vq_span_str("stop"), false),
                      VQ_OUTCOME_FIRST);
 }
 
-static void test_verdict_of_every_prefix_is_never_wrong(void **state)
+TEST(test_verdict_of_every_prefix_is_never_wrong)
 {
-    (void)state;
     static const char text[] =
         "Analysis: Output B is terse, not warm.\n\n**Model:** \"Output A\"\n";
     for (size_t n = 0; n < sizeof(text); n++) {
@@ -153,9 +145,8 @@ static void test_verdict_of_every_prefix_is_never_wrong(void **state)
 
 /* What would be slow with a parser that looks twice at what it has seen: a quadratic one does not
  * end in the time that a test is given. */
-static void test_hostile_texts_are_linear(void **state)
+TEST(test_hostile_texts_are_linear)
 {
-    (void)state;
     static const char *const units[] = {
         "model:",       "model: ",
         "\"model\":\"", "'model':'\"model\":",
@@ -182,17 +173,15 @@ static void test_hostile_texts_are_linear(void **state)
     vq_free(text);
 }
 
-static void test_verdicts_allocate_nothing(void **state)
+TEST(test_verdicts_allocate_nothing)
 {
-    (void)state;
     uint64_t before = vq_alloc_count();
     assert_int_equal(read_answer("<think>B</think>{x} Model: A", "stop"), VQ_OUTCOME_FIRST);
     assert_int_equal(vq_alloc_count(), before);
 }
 
-static void test_outcomes_have_names_and_one_kind(void **state)
+TEST(test_outcomes_have_names_and_one_kind)
 {
-    (void)state;
     static const struct {
         enum vq_outcome outcome;
         const char *name;
@@ -234,9 +223,8 @@ static enum vq_outcome said(enum vq_stage_kind kind, const char *answer, const c
     return vq_verdict_of(kind, vq_span_str(answer), vq_span_str(finish), false);
 }
 
-static void test_by_the_kind_of_stage(void **state)
+TEST(test_by_the_kind_of_stage)
 {
-    (void)state;
     assert_int_equal(said(VQ_STAGE_RANK, "Model: N/A", "stop"), VQ_OUTCOME_NA);
     assert_int_equal(said(VQ_STAGE_PREFER, "Model: tie", "stop"), VQ_OUTCOME_EQUAL);
     assert_int_equal(said(VQ_STAGE_TEXT, "Model: A", "stop"), VQ_OUTCOME_TEXT);
@@ -265,9 +253,8 @@ static void test_by_the_kind_of_stage(void **state)
 
 /* One JSON object decides by its member alone; what else looks like one is text, and is read as
  * before. */
-static void test_one_object_decides_alone(void **state)
+TEST(test_one_object_decides_alone)
 {
-    (void)state;
     static const struct {
         const char *answer;
         enum vq_outcome ranker, preference;
@@ -320,20 +307,4 @@ static void test_one_object_decides_alone(void **state)
     deep[sizeof(deep) - 2] = '}';
     deep[sizeof(deep) - 1] = '\0';
     assert_int_equal(read_answer(deep, "stop"), VQ_OUTCOME_UNPARSEABLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_object_decides_alone),
-        cmocka_unit_test(test_by_the_kind_of_stage),
-        cmocka_unit_test(test_tables_of_the_documentation),
-        cmocka_unit_test(test_provider_refusal_is_refused),
-        cmocka_unit_test(test_bytes_after_a_nul_are_read),
-        cmocka_unit_test(test_verdict_of_every_prefix_is_never_wrong),
-        cmocka_unit_test(test_hostile_texts_are_linear),
-        cmocka_unit_test(test_verdicts_allocate_nothing),
-        cmocka_unit_test(test_outcomes_have_names_and_one_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

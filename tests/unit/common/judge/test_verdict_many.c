@@ -1,14 +1,10 @@
 /* The forms of "Several vibes in one answer" in docs/method/verdicts.md. */
+#include "tests/unit/test.h"
+
 #include "common/judge/verdict_many.h"
 
 #include "common/base/alloc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 

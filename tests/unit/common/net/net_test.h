@@ -2,12 +2,7 @@
 #ifndef VQ_NET_TEST_H
 #define VQ_NET_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "common/net/http.h"

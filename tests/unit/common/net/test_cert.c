@@ -56,9 +56,8 @@ static enum vq_status copy_out(void *ctx, struct vq_span bytes)
     return VQ_OK;
 }
 
-static void test_round_trip(void **state)
+TEST_WITH(test_round_trip, setup, teardown)
 {
-    (void)state;
     struct vq_cert cert = example(), back = {.endpoint = ""};
     assert_ok(vq_cert_write(path, &cert, NULL));
     struct stat st;
@@ -79,9 +78,8 @@ static void test_round_trip(void **state)
     assert_null(back.keys.secret_key);
 }
 
-static void test_czmq_reads_ours(void **state)
+TEST_WITH(test_czmq_reads_ours, setup, teardown)
 {
-    (void)state;
     struct vq_cert cert = example();
     assert_ok(vq_cert_write(path, &cert, NULL));
     zcert_t *other = zcert_load(path);
@@ -97,9 +95,8 @@ static void test_czmq_reads_ours(void **state)
     vq_cert_destroy(&cert);
 }
 
-static void test_we_read_czmqs(void **state)
+TEST_WITH(test_we_read_czmqs, setup, teardown)
 {
-    (void)state;
     zcert_t *other = zcert_new();
     zcert_set_meta(other, "name", "%s", "made by czmq");
     zcert_set_meta(other, "else", "%s", "skipped");
@@ -127,9 +124,8 @@ static void refused(enum vq_status expected, const char *sentence)
     assert_string_equal(cert.endpoint, "untouched");
 }
 
-static void test_refusals_name_file_and_reason(void **state)
+TEST_WITH(test_refusals_name_file_and_reason, setup, teardown)
 {
-    (void)state;
     refused(VQ_NOT_FOUND, "No such file");
     struct vq_cert cert = example();
     assert_ok(vq_cert_write(path, &cert, NULL));
@@ -158,9 +154,8 @@ static void test_refusals_name_file_and_reason(void **state)
     vq_cert_destroy(&cert);
 }
 
-static void test_foreign_secret_key_is_refused(void **state)
+TEST_WITH(test_foreign_secret_key_is_refused, setup, teardown)
 {
-    (void)state;
     char text[1024], secret[64];
     struct vq_keypair a, b;
     assert_ok(vq_keypair_create(&a));
@@ -175,9 +170,8 @@ static void test_foreign_secret_key_is_refused(void **state)
     vq_keypair_destroy(&b);
 }
 
-static void test_text_that_does_not_fit_is_refused(void **state)
+TEST_WITH(test_text_that_does_not_fit_is_refused, setup, teardown)
 {
-    (void)state;
     struct vq_cert cert = example();
     (void)snprintf(cert.run_name, sizeof(cert.run_name), "a \"quoted\" name");
     assert_status(vq_cert_write(path, &cert, NULL), VQ_INVALID);
@@ -188,9 +182,8 @@ static void test_text_that_does_not_fit_is_refused(void **state)
 }
 
 /* Cut at every byte and damaged at every byte: accepted whole or refused, never a crash. */
-static void test_damaged_files(void **state)
+TEST_WITH(test_damaged_files, setup, teardown)
 {
-    (void)state;
     struct vq_cert cert = example(), back;
     assert_ok(vq_cert_write(path, &cert, NULL));
     char text[2048];
@@ -216,19 +209,4 @@ static void test_damaged_files(void **state)
         }
     }
     vq_cert_destroy(&cert);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_round_trip),
-        T(test_czmq_reads_ours),
-        T(test_we_read_czmqs),
-        T(test_refusals_name_file_and_reason),
-        T(test_foreign_secret_key_is_refused),
-        T(test_text_that_does_not_fit_is_refused),
-        T(test_damaged_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static struct vq_child_exit run_shell(struct vq_loop *loop, const char *line,
     return watch.how;
 }
 
-static void test_exit_code_and_output(void **state)
+TEST_WITH(test_exit_code_and_output, loop_setup, loop_teardown)
 {
     char out[256];
     struct vq_child_exit how =
@@ -59,7 +59,7 @@ static void test_exit_code_and_output(void **state)
     assert_string_equal(out, "hello\n");
 }
 
-static void test_ended_by_signal(void **state)
+TEST_WITH(test_ended_by_signal, loop_setup, loop_teardown)
 {
     char out[256];
     struct vq_child_exit how =
@@ -68,7 +68,7 @@ static void test_ended_by_signal(void **state)
     assert_int_equal(how.signal, SIGKILL);
 }
 
-static void test_environment_is_an_allow_list(void **state)
+TEST_WITH(test_environment_is_an_allow_list, loop_setup, loop_teardown)
 {
     char out[256];
     const char *keep[] = {"VQ_TEST_KEPT", NULL};
@@ -85,7 +85,7 @@ static void test_environment_is_an_allow_list(void **state)
     assert_string_equal(out, "[kept][secret][new]\n");
 }
 
-static void test_only_named_descriptors_are_inherited(void **state)
+TEST_WITH(test_only_named_descriptors_are_inherited, loop_setup, loop_teardown)
 {
     char out[256], line[128];
     int kept = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -101,7 +101,7 @@ static void test_only_named_descriptors_are_inherited(void **state)
     assert_int_equal(close(other), 0);
 }
 
-static void test_own_process_group_and_default_signals(void **state)
+TEST_WITH(test_own_process_group_and_default_signals, loop_setup, loop_teardown)
 {
     char out[256];
     (void)run_shell(*state, "test $(ps -o pgid= -p $$) = $$ && echo leader",
@@ -121,7 +121,7 @@ static void test_own_process_group_and_default_signals(void **state)
     assert_int_equal(strtoull(mask, NULL, 16) & ~c_library, 0);
 }
 
-static void test_argv0_may_differ_and_path_is_searched(void **state)
+TEST_WITH(test_argv0_may_differ_and_path_is_searched, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     struct watch watch = {0};
@@ -135,7 +135,7 @@ static void test_argv0_may_differ_and_path_is_searched(void **state)
     vq_child_destroy(&child);
 }
 
-static void test_what_cannot_run_is_an_error_now(void **state)
+TEST_WITH(test_what_cannot_run_is_an_error_now, loop_setup, loop_teardown)
 {
     struct vq_error err = {""};
     struct vq_child *child = NULL;
@@ -155,7 +155,7 @@ static void test_what_cannot_run_is_an_error_now(void **state)
     assert_int_equal(watch.times, 0);
 }
 
-static void test_kill_and_destroy(void **state)
+TEST_WITH(test_kill_and_destroy, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     struct watch a = {0}, b = {0};
@@ -180,9 +180,8 @@ static void test_kill_and_destroy(void **state)
 
 /* A parent that is killed takes the child with it: the middle process spawns, tells the pid, and
  * is killed. */
-static void test_child_dies_with_its_parent(void **state)
+TEST(test_child_dies_with_its_parent)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     pid_t middle = fork();
@@ -223,21 +222,4 @@ static void test_child_dies_with_its_parent(void **state)
     assert_true(gone);
     (void)close(ends[0]);
     (void)close(ends[1]);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, loop_setup, loop_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_exit_code_and_output),
-        T(test_ended_by_signal),
-        T(test_environment_is_an_allow_list),
-        T(test_only_named_descriptors_are_inherited),
-        T(test_own_process_group_and_default_signals),
-        T(test_argv0_may_differ_and_path_is_searched),
-        T(test_what_cannot_run_is_an_error_now),
-        T(test_kill_and_destroy),
-        cmocka_unit_test(test_child_dies_with_its_parent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

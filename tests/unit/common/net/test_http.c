@@ -111,7 +111,7 @@ static void assert_transport(const struct result *r, enum vq_transport expected,
     }
 }
 
-static void test_post_and_answer(void **state)
+TEST_WITH(test_post_and_answer, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_http_request request = request_to(f, "/echo", NULL);
@@ -129,7 +129,7 @@ static void test_post_and_answer(void **state)
     assert_null(strcasestr(f->server.head, "expect:"));
 }
 
-static void test_get(void **state)
+TEST_WITH(test_get, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_http_request request = request_to(f, "/echo", NULL);
@@ -141,7 +141,7 @@ static void test_get(void **state)
     assert_null(strcasestr(f->server.head, "content-length"));
 }
 
-static void test_headers_and_key(void **state)
+TEST_WITH(test_headers_and_key, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_secret *key;
@@ -173,7 +173,7 @@ static void test_headers_and_key(void **state)
     vq_secret_destroy(&key);
 }
 
-static void test_refused_requests(void **state)
+TEST_WITH(test_refused_requests, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = {0};
@@ -213,9 +213,8 @@ static void test_refused_requests(void **state)
     assert_transport(&r, VQ_TRANSPORT_OK, true);
 }
 
-static void test_local_hosts(void **state)
+TEST_WITH(test_local_hosts, setup, teardown)
 {
-    (void)state;
     assert_true(vq_http_url_is_local("http://127.0.0.1:8080/v1"));
     assert_true(vq_http_url_is_local("http://127.9.9.9"));
     assert_true(vq_http_url_is_local("http://localhost/x"));
@@ -229,7 +228,7 @@ static void test_local_hosts(void **state)
     assert_false(vq_http_url_is_local("nonsense"));
 }
 
-static void test_kept_response_headers(void **state)
+TEST_WITH(test_kept_response_headers, setup, teardown)
 {
     struct result r = call_path(*state, "/429");
     assert_transport(&r, VQ_TRANSPORT_OK, true);
@@ -241,7 +240,7 @@ static void test_kept_response_headers(void **state)
     assert_string_equal(r.body, "slow");
 }
 
-static void test_no_redirect_and_no_leftovers_of_100(void **state)
+TEST_WITH(test_no_redirect_and_no_leftovers_of_100, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = call_path(f, "/302");
@@ -255,7 +254,7 @@ static void test_no_redirect_and_no_leftovers_of_100(void **state)
     assert_string_equal(r.body, "hello world");
 }
 
-static void test_connections_are_kept(void **state)
+TEST_WITH(test_connections_are_kept, setup, teardown)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 10; i++) {
@@ -266,7 +265,7 @@ static void test_connections_are_kept(void **state)
 }
 
 /* An event on an idle connection is reported once, not in every later turn. */
-static void test_an_idle_connection_that_is_closed_wakes_once(void **state)
+TEST_WITH(test_an_idle_connection_that_is_closed_wakes_once, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = call_path(f, "/close-later");
@@ -282,7 +281,7 @@ static void test_an_idle_connection_that_is_closed_wakes_once(void **state)
 }
 
 /* It would be taken for the answer of the next call. */
-static void test_what_comes_unasked_is_nobodys_answer(void **state)
+TEST_WITH(test_what_comes_unasked_is_nobodys_answer, setup, teardown)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) {
@@ -297,7 +296,7 @@ static void test_what_comes_unasked_is_nobodys_answer(void **state)
     }
 }
 
-static void test_no_connection(void **state)
+TEST_WITH(test_no_connection, setup, teardown)
 {
     struct fixture *f = *state;
     int port;
@@ -324,7 +323,7 @@ static void test_no_connection(void **state)
 }
 
 /* A listening socket whose queue is full does not answer. */
-static void test_connect_deadline(void **state)
+TEST_WITH(test_connect_deadline, setup, teardown)
 {
     struct fixture *f = *state;
     int port, fill[8];
@@ -352,7 +351,7 @@ static void test_connect_deadline(void **state)
     (void)close(fd);
 }
 
-static void test_deadlines_after_connecting(void **state)
+TEST_WITH(test_deadlines_after_connecting, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_http_request request = request_to(f, "/hang", NULL);
@@ -372,7 +371,7 @@ static void test_deadlines_after_connecting(void **state)
     assert_string_equal(r.body, "begin");
 }
 
-static void test_slow_response_but_not_a_late_one(void **state)
+TEST_WITH(test_slow_response_but_not_a_late_one, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_http_request request = request_to(f, "/drip", NULL);
@@ -389,7 +388,7 @@ static void test_slow_response_but_not_a_late_one(void **state)
     assert_string_equal(r.body, "late");
 }
 
-static void test_broken_connections(void **state)
+TEST_WITH(test_broken_connections, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = call_path(f, "/close");
@@ -408,7 +407,7 @@ static void test_broken_connections(void **state)
 }
 
 /* libcurl alone would send the second request twice. */
-static void test_broken_kept_alive_connection_sends_nothing_twice(void **state)
+TEST_WITH(test_broken_kept_alive_connection_sends_nothing_twice, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = call_path(f, "/reset-second");
@@ -420,7 +419,7 @@ static void test_broken_kept_alive_connection_sends_nothing_twice(void **state)
     assert_transport(&r, VQ_TRANSPORT_OK, true);
 }
 
-static void test_caps(void **state)
+TEST_WITH(test_caps, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_http_request request = request_to(f, "/big", NULL);
@@ -441,7 +440,7 @@ static void test_caps(void **state)
 }
 
 /* A body is bounded in its pieces, and all bodies together in their memory. */
-static void test_caps_of_pieces_and_of_all_bodies(void **state)
+TEST_WITH(test_caps_of_pieces_and_of_all_bodies, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = call_path(f, "/pieces");
@@ -467,7 +466,7 @@ static void test_caps_of_pieces_and_of_all_bodies(void **state)
     f->http = usual;
 }
 
-static void test_cancel(void **state)
+TEST_WITH(test_cancel, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r = {0};
@@ -485,7 +484,7 @@ static void test_cancel(void **state)
     assert_int_equal(r.times, 1);
 }
 
-static void test_destroy_ends_calls(void **state)
+TEST_WITH(test_destroy_ends_calls, setup, teardown)
 {
     struct fixture *f = *state;
     struct result r[100] = {{0}};
@@ -501,7 +500,7 @@ static void test_destroy_ends_calls(void **state)
     }
 }
 
-static void test_limit_of_calls(void **state)
+TEST_WITH(test_limit_of_calls, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_http *small;
@@ -546,7 +545,7 @@ static void start_next(struct flood *flood)
 }
 
 /* New calls start from done functions; many handles; connections are used again. */
-static void test_many_calls_at_once(void **state)
+TEST_WITH(test_many_calls_at_once, setup, teardown)
 {
     struct fixture *f = *state;
     struct flood flood = {.f = f, .total = 6000};
@@ -608,7 +607,7 @@ static void start_again(struct restarter *r, struct vq_http_call **ret_call)
 
 /* Many calls to one host ask for its address once; what they learn, all learn; who is cancelled
  * while it asks is followed by another. */
-static void test_a_host_is_looked_up_by_one_call(void **state)
+TEST_WITH(test_a_host_is_looked_up_by_one_call, setup, teardown)
 {
     struct fixture *f = *state;
     struct restarter r = {.f = f, .url = "https://no-such-host.invalid/v1"};
@@ -639,7 +638,7 @@ static void test_a_host_is_looked_up_by_one_call(void **state)
     assert_int_equal(r.done, 402);
 }
 
-static void test_no_memory(void **state)
+TEST_WITH(test_no_memory, setup, teardown)
 {
     struct fixture *f = *state;
     bool made = false;
@@ -708,7 +707,7 @@ static char *slurp(const char *folder, const char *name)
     return text;
 }
 
-static void test_tls_trusts_only_the_right_certificate(void **state)
+TEST_WITH(test_tls_trusts_only_the_right_certificate, setup, teardown)
 {
     struct fixture *f = *state;
     char folder[64], command[512], ca[128], url[64];
@@ -754,37 +753,4 @@ static void test_tls_trusts_only_the_right_certificate(void **state)
     free(key);
     free(cert);
     remove_folder(folder);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_post_and_answer),
-        T(test_get),
-        T(test_headers_and_key),
-        T(test_refused_requests),
-        T(test_local_hosts),
-        T(test_kept_response_headers),
-        T(test_no_redirect_and_no_leftovers_of_100),
-        T(test_connections_are_kept),
-        T(test_an_idle_connection_that_is_closed_wakes_once),
-        T(test_what_comes_unasked_is_nobodys_answer),
-        T(test_no_connection),
-        T(test_connect_deadline),
-        T(test_deadlines_after_connecting),
-        T(test_slow_response_but_not_a_late_one),
-        T(test_broken_connections),
-        T(test_broken_kept_alive_connection_sends_nothing_twice),
-        T(test_caps),
-        T(test_caps_of_pieces_and_of_all_bodies),
-        T(test_cancel),
-        T(test_destroy_ends_calls),
-        T(test_limit_of_calls),
-        T(test_many_calls_at_once),
-        T(test_a_host_is_looked_up_by_one_call),
-        T(test_no_memory),
-        T(test_tls_trusts_only_the_right_certificate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

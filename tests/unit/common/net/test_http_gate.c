@@ -3,9 +3,8 @@
 
 #include "common/net/http_gate.h"
 
-static void test_listen(void **state)
+TEST(test_listen)
 {
-    (void)state;
     struct vq_http_listen l;
     assert_ok(vq_http_listen_parse("--http", "127.0.0.1:7420", &l, NULL));
     assert_string_equal(l.address, "127.0.0.1");
@@ -44,9 +43,8 @@ static void test_listen(void **state)
     }
 }
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
-    (void)state;
     static const char *const names[] = {"queue.example.org", "lab"};
     static const char *const local[] = {"localhost",   "LOCALHOST:80", "127.0.0.1",
                                         "127.0.0.1:1", "[::1]",        "[::1]:65535"};
@@ -83,9 +81,8 @@ static void test_hosts(void **state)
     assert_false(vq_http_host_may(NULL, true, names, VQ_COUNT(names)));
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     char longest[VQ_HTTP_HOST_BYTES_MAX + 2];
     memset(longest, 'a', sizeof(longest));
     longest[VQ_HTTP_HOST_BYTES_MAX + 1] = '\0';
@@ -99,9 +96,8 @@ static void test_names(void **state)
     }
 }
 
-static void test_origins(void **state)
+TEST(test_origins)
 {
-    (void)state;
     assert_true(vq_http_origin_may(NULL, "lab:80"));
     assert_true(vq_http_origin_may("http://lab:80", "lab:80"));
     assert_true(vq_http_origin_may("https://LAB", "lab"));
@@ -118,15 +114,4 @@ static void test_origins(void **state)
         assert_false(vq_http_origin_may(wrong[i], "lab:80"));
     }
     assert_false(vq_http_origin_may("http://lab", NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listen),
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_origins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void on_done(void *ctx, const struct vq_http_response *response)
     (void)snprintf(e->error, sizeof(e->error), "%s", response->error);
 }
 
-static void each_allocation_of_receiving_fails(void **state)
+TEST_WITH(each_allocation_of_receiving_fails, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     static struct toy_server server;
@@ -59,13 +59,4 @@ static void each_allocation_of_receiving_fails(void **state)
     }
     assert_true(named > 0);
     toy_stop(&server);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_allocation_of_receiving_fails, loop_setup,
-                                        loop_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void expect(struct fixture *f, const char *line, const char *headers, con
 
 #define AUTH "Authorization: Bearer t0ken\r\n"
 
-static void test_routes(void **state)
+TEST_WITH(test_routes, setup, teardown)
 {
     struct fixture *f = *state;
     expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics");
@@ -168,7 +168,7 @@ static void test_routes(void **state)
     expect(f, "GET /metrics", "", "X-Content-Type-Options: nosniff", "Cache-Control: no-store");
 }
 
-static void test_token(void **state)
+TEST_WITH(test_token, setup, teardown)
 {
     struct fixture *f = *state;
     const char *const wrong[] = {"",
@@ -191,7 +191,7 @@ static void test_token(void **state)
     expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics"); /* open */
 }
 
-static void test_host_header(void **state)
+TEST_WITH(test_host_header, setup, teardown)
 {
     struct fixture *f = *state;
     const char *const hosts[] = {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example",
@@ -213,7 +213,7 @@ static void test_host_header(void **state)
     free(answer);
 }
 
-static void test_post_body(void **state)
+TEST_WITH(test_post_body, setup, teardown)
 {
     struct fixture *f = *state;
     char *answer = ask(f, "POST /control", AUTH "Content-Length: 5\r\n\r\nhello");
@@ -236,7 +236,7 @@ static void test_post_body(void **state)
     free(request);
 }
 
-static void test_large_answers(void **state)
+TEST_WITH(test_large_answers, setup, teardown)
 {
     struct fixture *f = *state;
     char *answer = ask(f, "GET /large", "");
@@ -248,7 +248,7 @@ static void test_large_answers(void **state)
     expect(f, "GET /too-large", "", "HTTP/1.1 500", "too long");
 }
 
-static void test_garbage_and_idle_connections(void **state)
+TEST_WITH(test_garbage_and_idle_connections, setup, teardown)
 {
     struct fixture *f = *state;
     const char *const garbage[] = {"\r\n\r\n\r\n", "GET\r\n\r\n",
@@ -266,7 +266,7 @@ static void test_garbage_and_idle_connections(void **state)
 }
 
 /* Who says half a request and leaves at once takes nobody's place for long, however many come. */
-static void test_connections_that_ended_leave(void **state)
+TEST_WITH(test_connections_that_ended_leave, setup, teardown)
 {
     struct fixture *f = *state;
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(vq_httpd_port(f->httpd))};
@@ -285,7 +285,7 @@ static void test_connections_that_ended_leave(void **state)
                     VQ_HTTPD_IDLE_S - 1); /* they were not waited for */
 }
 
-static void test_addresses(void **state)
+TEST_WITH(test_addresses, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_httpd *other = NULL;
@@ -314,7 +314,7 @@ static void test_addresses(void **state)
 
 /* Beyond the loopback the token is demanded by every route, and by paths that do not exist: nothing
  * is learned without it. */
-static void test_beyond_the_loopback(void **state)
+TEST_WITH(test_beyond_the_loopback, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const hosts[] = {"queue.example.org"};
@@ -341,7 +341,7 @@ static void test_beyond_the_loopback(void **state)
     free(answer);
 }
 
-static void test_origin_header(void **state)
+TEST_WITH(test_origin_header, setup, teardown)
 {
     struct fixture *f = *state;
     expect(f, "POST /control", AUTH "Origin: http://evil.example\r\nContent-Length: 0\r\n",
@@ -365,7 +365,7 @@ static int drip(const struct fixture *f)
 }
 
 /* Whoever sends a byte now and then on every connection there is keeps nobody out. */
-static void test_dripping_connections_give_way(void **state)
+TEST_WITH(test_dripping_connections_give_way, setup, teardown)
 {
     struct fixture *f = *state;
     int fds[VQ_HTTPD_CONNECTIONS_MAX + 20];
@@ -383,23 +383,4 @@ static void test_dripping_connections_give_way(void **state)
     for (size_t i = 0; i < VQ_COUNT(fds); i++) {
         (void)close(fds[i]);
     }
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_routes),
-        T(test_token),
-        T(test_host_header),
-        T(test_post_body),
-        T(test_large_answers),
-        T(test_garbage_and_idle_connections),
-        T(test_connections_that_ended_leave),
-        T(test_dripping_connections_give_way),
-        T(test_addresses),
-        T(test_beyond_the_loopback),
-        T(test_origin_header),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void count_up(void *ctx)
     (*(int *)ctx)++;
 }
 
-static void test_timer_fires_once(void **state)
+TEST_WITH(test_timer_fires_once, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     int fired = 0;
@@ -37,7 +37,7 @@ static void test_timer_fires_once(void **state)
     assert_null(timer);
 }
 
-static void test_timer_repeats_until_stopped(void **state)
+TEST_WITH(test_timer_repeats_until_stopped, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     int fired = 0;
@@ -70,7 +70,7 @@ static void note_c(void *ctx)
     *(bool *)ctx = true;
 }
 
-static void test_timers_fire_in_order_of_due_time(void **state)
+TEST_WITH(test_timers_fire_in_order_of_due_time, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     bool done = false;
@@ -102,7 +102,7 @@ static void end_self(void *ctx)
     vq_timer_destroy(&self->timer);
 }
 
-static void test_timer_may_destroy_itself(void **state)
+TEST_WITH(test_timer_may_destroy_itself, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     struct self_ender self = {0};
@@ -114,7 +114,7 @@ static void test_timer_may_destroy_itself(void **state)
 }
 
 /* Many timers, stopped and started at random, against a plain list. */
-static void test_timer_heap_keeps_order(void **state)
+TEST_WITH(test_timer_heap_keeps_order, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     enum {
@@ -182,7 +182,7 @@ static void note_timer_and_defer(void *ctx)
 
 /* After standing still with both due, the source is read first, then the timer, then what it
  * deferred, then the hook. */
-static void test_turn_order(void **state)
+TEST_WITH(test_turn_order, loop_setup, loop_teardown)
 {
     the_loop = *state;
     bool done = false;
@@ -217,7 +217,7 @@ static void defer_again(void *ctx)
     }
 }
 
-static void test_deferred_may_defer_itself_and_others_still_run(void **state)
+TEST_WITH(test_deferred_may_defer_itself_and_others_still_run, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     struct again again = {.loop = loop};
@@ -233,7 +233,7 @@ static void test_deferred_may_defer_itself_and_others_still_run(void **state)
     assert_true(vq_loop_stats_take(loop).turns - before >= 10); /* one run a turn */
 }
 
-static void test_deferred_cancel(void **state)
+TEST_WITH(test_deferred_cancel, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     int a = 0, b = 0, c = 0;
@@ -256,7 +256,7 @@ static void stop_loop(void *ctx)
     vq_loop_stop(ctx);
 }
 
-static void test_run_and_stop(void **state)
+TEST_WITH(test_run_and_stop, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     struct vq_timer *timer;
@@ -288,7 +288,7 @@ static void job_done(void *ctx)
     ((struct job *)ctx)->done++;
 }
 
-static void test_work_runs_and_is_done_once(void **state)
+TEST_WITH(test_work_runs_and_is_done_once, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     struct job jobs[32] = {{0}};
@@ -309,9 +309,8 @@ static void slow(void *ctx)
     usleep(20000);
 }
 
-static void test_destroy_waits_for_work(void **state)
+TEST(test_destroy_waits_for_work)
 {
-    (void)state;
     struct vq_loop *loop;
     struct job job = {0};
     assert_ok(vq_loop_create(&loop, NULL));
@@ -326,7 +325,7 @@ static void be_busy(void *ctx)
     *(bool *)ctx = true;
 }
 
-static void test_stats_show_a_long_turn_and_a_late_timer(void **state)
+TEST_WITH(test_stats_show_a_long_turn_and_a_late_timer, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     bool done = false;
@@ -344,7 +343,7 @@ static void test_stats_show_a_long_turn_and_a_late_timer(void **state)
     vq_timer_destroy(&timer);
 }
 
-static void test_sleeping_is_not_busy(void **state)
+TEST_WITH(test_sleeping_is_not_busy, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     run_for(loop, 1);
@@ -352,25 +351,4 @@ static void test_sleeping_is_not_busy(void **state)
     run_for(loop, 200);
     struct vq_loop_stats after = vq_loop_stats_take(loop);
     assert_true(after.turns - before.turns < 50); /* it slept, and did not spin */
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, loop_setup, loop_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_timer_fires_once),
-        T(test_timer_repeats_until_stopped),
-        T(test_timers_fire_in_order_of_due_time),
-        T(test_timer_may_destroy_itself),
-        T(test_timer_heap_keeps_order),
-        T(test_turn_order),
-        T(test_deferred_may_defer_itself_and_others_still_run),
-        T(test_deferred_cancel),
-        T(test_run_and_stop),
-        T(test_work_runs_and_is_done_once),
-        cmocka_unit_test(test_destroy_waits_for_work),
-        T(test_stats_show_a_long_turn_and_a_late_timer),
-        T(test_sleeping_is_not_busy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

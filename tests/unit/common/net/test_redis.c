@@ -113,7 +113,7 @@ static struct answer ask(struct fixture *f, const char *word, const char *a, con
     return answer;
 }
 
-static void test_addresses(void **state)
+TEST_WITH(test_addresses, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_redis_address *a = &f->address;
@@ -161,7 +161,7 @@ static void test_addresses(void **state)
     assert_status(vq_redis_address_parse(path, a, NULL), VQ_LIMIT);
 }
 
-static void test_commands_and_replies(void **state)
+TEST_WITH(test_commands_and_replies, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -194,7 +194,7 @@ static void test_commands_and_replies(void **state)
     assert_int_equal(f->downs, 0);
 }
 
-static void test_binary_arguments(void **state)
+TEST_WITH(test_binary_arguments, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -252,7 +252,7 @@ static void on_exec(void *ctx, enum vq_status status, const struct vq_redis_repl
     }
 }
 
-static void test_transaction_and_script(void **state)
+TEST_WITH(test_transaction_and_script, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -285,7 +285,7 @@ static void on_count(void *ctx, enum vq_status status, const struct vq_redis_rep
     }
 }
 
-static void test_pipeline_keeps_order(void **state)
+TEST_WITH(test_pipeline_keeps_order, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -304,7 +304,7 @@ static void test_pipeline_keeps_order(void **state)
     wait_count(f->loop, &count, 20000 + VQ_REDIS_PENDING_MAX);
 }
 
-static void test_nobody_listens_and_then_somebody(void **state)
+TEST_WITH(test_nobody_listens_and_then_somebody, setup, teardown)
 {
     struct fixture *f = *state;
     if (redis_program() == NULL) {
@@ -326,7 +326,7 @@ static void test_nobody_listens_and_then_somebody(void **state)
 }
 
 /* Killed with commands in flight: each ends once, as unknown; then the connection comes back. */
-static void test_server_dies_and_returns(void **state)
+TEST_WITH(test_server_dies_and_returns, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -352,7 +352,7 @@ static void test_server_dies_and_returns(void **state)
 
 /* A server that stands still: the deadline drops the connection, everything in flight is
  * unknown. */
-static void test_deadline(void **state)
+TEST_WITH(test_deadline, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 200);
@@ -377,7 +377,7 @@ static void test_deadline(void **state)
     assert_string_equal(a.text, "PONG");
 }
 
-static void test_drop_makes_a_new_connection(void **state)
+TEST_WITH(test_drop_makes_a_new_connection, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -394,7 +394,7 @@ static void test_drop_makes_a_new_connection(void **state)
     wait_count(f->loop, &f->ups, 2);
 }
 
-static void test_destroy_ends_commands(void **state)
+TEST_WITH(test_destroy_ends_commands, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -407,7 +407,7 @@ static void test_destroy_ends_commands(void **state)
     assert_int_equal(f->downs, 0);
 }
 
-static void test_password_and_database_over_tcp(void **state)
+TEST_WITH(test_password_and_database_over_tcp, setup, teardown)
 {
     struct fixture *f = *state;
     if (redis_program() == NULL) {
@@ -434,7 +434,7 @@ static void test_password_and_database_over_tcp(void **state)
     assert_contains(a.text, "db3:keys=1");
 }
 
-static void test_unknown_host(void **state)
+TEST_WITH(test_unknown_host, setup, teardown)
 {
     struct fixture *f = *state;
     connect_to(f, "redis://no-such-host.invalid", 0);
@@ -445,7 +445,7 @@ static void test_unknown_host(void **state)
     vq_redis_destroy(&f->redis); /* while it looks the name up */
 }
 
-static void test_no_memory(void **state)
+TEST_WITH(test_no_memory, setup, teardown)
 {
     struct fixture *f = *state;
     up(f, 0);
@@ -463,25 +463,4 @@ static void test_no_memory(void **state)
         vq_alloc_fail_at(0);
         assert_null(none);
     }
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_addresses),
-        T(test_commands_and_replies),
-        T(test_binary_arguments),
-        T(test_transaction_and_script),
-        T(test_pipeline_keeps_order),
-        T(test_nobody_listens_and_then_somebody),
-        T(test_server_dies_and_returns),
-        T(test_deadline),
-        T(test_drop_makes_a_new_connection),
-        T(test_destroy_ends_commands),
-        T(test_password_and_database_over_tcp),
-        T(test_unknown_host),
-        T(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void one_before(int signum)
 }
 
 /* The first test: once a signal has come it is ignored instead. */
-static void test_what_was_before_is_back_when_none_came(void **state)
+TEST_WITH(test_what_was_before_is_back_when_none_came, loop_setup, loop_teardown)
 {
     struct sigaction action = {.sa_handler = one_before};
     struct vq_signal *signal_handle;
@@ -46,7 +46,7 @@ static void on_caught(void *ctx, int signum)
     *(bool *)ctx = true;
 }
 
-static void test_signal_reaches_the_loop(void **state)
+TEST_WITH(test_signal_reaches_the_loop, loop_setup, loop_teardown)
 {
     struct vq_loop *loop = *state;
     for (int round = 0; round < 2; round++) {
@@ -67,7 +67,7 @@ static void test_signal_reaches_the_loop(void **state)
     }
 }
 
-static void test_what_cannot_be_watched_is_refused(void **state)
+TEST_WITH(test_what_cannot_be_watched_is_refused, loop_setup, loop_teardown)
 {
     struct vq_signal *first, *other;
     assert_status(vq_signal_create(*state, SIGKILL, on_caught, NULL, &other), VQ_INVALID);
@@ -107,9 +107,8 @@ _Noreturn static void run_program(int ready_fd)
     _exit(status == VQ_OK ? EXIT_STOPPED : 1);
 }
 
-static void test_a_storm_does_not_change_how_the_process_ends(void **state)
+TEST(test_a_storm_does_not_change_how_the_process_ends)
 {
-    (void)state;
     for (int round = 0; round < 10; round++) {
         int ready[2], how;
         char byte;
@@ -129,16 +128,4 @@ static void test_a_storm_does_not_change_how_the_process_ends(void **state)
         assert_int_equal(close(ready[0]), 0);
         assert_int_equal(close(ready[1]), 0);
     }
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, loop_setup, loop_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_what_was_before_is_back_when_none_came),
-        T(test_signal_reaches_the_loop),
-        T(test_what_cannot_be_watched_is_refused),
-        cmocka_unit_test(test_a_storm_does_not_change_how_the_process_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

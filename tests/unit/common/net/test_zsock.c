@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-static void test_frames_go_both_ways(void **state)
+TEST_WITH(test_frames_go_both_ways, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -23,7 +23,7 @@ static void test_frames_go_both_ways(void **state)
     vq_dealer_destroy(&c.dealer);
 }
 
-static void test_real_port_is_told_and_taken_port_is_an_error(void **state)
+TEST_WITH(test_real_port_is_told_and_taken_port_is_an_error, setup, teardown)
 {
     struct fixture *f = *state;
     assert_contains(f->endpoint, "tcp://127.0.0.1:");
@@ -42,7 +42,7 @@ static void test_real_port_is_told_and_taken_port_is_an_error(void **state)
     vq_router_destroy(&other);
 }
 
-static void test_ipv6_loopback(void **state)
+TEST_WITH(test_ipv6_loopback, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -56,7 +56,7 @@ static void test_ipv6_loopback(void **state)
     vq_dealer_destroy(&c.dealer);
 }
 
-static void test_unknown_client_key_gets_nothing(void **state)
+TEST_WITH(test_unknown_client_key_gets_nothing, setup, teardown)
 {
     struct fixture *f = *state;
     struct client stranger = {0}, friend = {0};
@@ -86,7 +86,7 @@ static void test_unknown_client_key_gets_nothing(void **state)
 }
 
 /* No ZAP handler answers, and still nobody gets in: the domain is enforced. */
-static void test_without_a_zap_handler_nobody_gets_in(void **state)
+TEST_WITH(test_without_a_zap_handler_nobody_gets_in, setup, teardown)
 {
     struct fixture *f = *state;
     struct client early = {0}, late = {0};
@@ -105,7 +105,7 @@ static void test_without_a_zap_handler_nobody_gets_in(void **state)
     vq_dealer_destroy(&late.dealer);
 }
 
-static void test_wrong_server_key_reaches_nobody(void **state)
+TEST_WITH(test_wrong_server_key_reaches_nobody, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -116,7 +116,7 @@ static void test_wrong_server_key_reaches_nobody(void **state)
     vq_dealer_destroy(&c.dealer);
 }
 
-static void test_peer_without_curve_gets_nothing(void **state)
+TEST_WITH(test_peer_without_curve_gets_nothing, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -128,7 +128,7 @@ static void test_peer_without_curve_gets_nothing(void **state)
     raw_close(&raw);
 }
 
-static void test_self_chosen_routing_id_is_not_heard(void **state)
+TEST_WITH(test_self_chosen_routing_id_is_not_heard, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -149,7 +149,7 @@ static void test_self_chosen_routing_id_is_not_heard(void **state)
     raw_close(&raw);
 }
 
-static void test_several_parts_are_no_frame(void **state)
+TEST_WITH(test_several_parts_are_no_frame, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -166,7 +166,7 @@ static void test_several_parts_are_no_frame(void **state)
     raw_close(&raw);
 }
 
-static void test_unknown_and_gone_peers(void **state)
+TEST_WITH(test_unknown_and_gone_peers, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -183,7 +183,7 @@ static void test_unknown_and_gone_peers(void **state)
     assert_int_equal(status, VQ_NOT_FOUND);
 }
 
-static void test_new_connection_is_a_new_peer(void **state)
+TEST_WITH(test_new_connection_is_a_new_peer, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -203,7 +203,7 @@ static void test_new_connection_is_a_new_peer(void **state)
 
 /* The dealer is there first; what it said waits for a router on that very port, also for a
  * second one. */
-static void test_dealer_waits_for_a_router_and_for_its_return(void **state)
+TEST_WITH(test_dealer_waits_for_a_router_and_for_its_return, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -237,7 +237,7 @@ static void test_dealer_waits_for_a_router_and_for_its_return(void **state)
 
 /* A peer that does not read: its frames wait here up to the limit, then VQ_LIMIT; when it reads
  * again, all come in order. */
-static void test_slow_peer(void **state)
+TEST_WITH(test_slow_peer, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -285,7 +285,7 @@ static void test_slow_peer(void **state)
 }
 
 /* The frames that wait for a peer go when it goes. */
-static void test_waiting_frames_go_with_their_peer(void **state)
+TEST_WITH(test_waiting_frames_go_with_their_peer, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -307,7 +307,7 @@ static void test_waiting_frames_go_with_their_peer(void **state)
     assert_status(vq_router_send(f->router, f->peer, vq_span_str("x")), VQ_NOT_FOUND);
 }
 
-static void test_large_frames_and_the_limit(void **state)
+TEST_WITH(test_large_frames_and_the_limit, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -330,7 +330,7 @@ static void test_large_frames_and_the_limit(void **state)
 }
 
 /* A frame over the limit costs its sender the connection, and nobody else. */
-static void test_too_long_frame_from_a_peer(void **state)
+TEST_WITH(test_too_long_frame_from_a_peer, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -381,7 +381,7 @@ static int knock(const struct fixture *f, struct vq_span bytes)
 
 /* Garbage, half a greeting, a greeting of another mechanism, nothing at all: who may in gets in
  * meanwhile, and connections without a handshake are dropped after a while. */
-static void test_strangers_on_the_port(void **state)
+TEST_WITH(test_strangers_on_the_port, setup, teardown)
 {
     struct fixture *f = *state;
     enum {
@@ -422,7 +422,7 @@ static void test_strangers_on_the_port(void **state)
     }
 }
 
-static void test_no_memory(void **state)
+TEST_WITH(test_no_memory, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -459,7 +459,7 @@ static void test_no_memory(void **state)
 }
 
 /* libzmq ends the process when it finds none for its threads. */
-static void test_no_descriptors(void **state)
+TEST_WITH(test_no_descriptors, setup, teardown)
 {
     struct fixture *f = *state;
     int taken[4096];
@@ -483,32 +483,4 @@ static void test_no_descriptors(void **state)
         (void)close(taken[--n]);
     }
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_frames_go_both_ways, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_real_port_is_told_and_taken_port_is_an_error, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_ipv6_loopback, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unknown_client_key_gets_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_without_a_zap_handler_nobody_gets_in, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_server_key_reaches_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_peer_without_curve_gets_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_self_chosen_routing_id_is_not_heard, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_several_parts_are_no_frame, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unknown_and_gone_peers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_new_connection_is_a_new_peer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_dealer_waits_for_a_router_and_for_its_return, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_slow_peer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_waiting_frames_go_with_their_peer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_large_frames_and_the_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_long_frame_from_a_peer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_strangers_on_the_port, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_descriptors, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

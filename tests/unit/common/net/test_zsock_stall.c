@@ -109,17 +109,17 @@ static void stall_round(struct fixture *f, enum late_where where, int rounds)
     free(late);
 }
 
-static void test_no_stall_when_answers_leave_from_a_busy_timer(void **state)
+TEST_WITH(test_no_stall_when_answers_leave_from_a_busy_timer, setup, teardown)
 {
     stall_round(*state, IN_TIMER, 300);
 }
 
-static void test_no_stall_when_answers_are_deferred(void **state)
+TEST_WITH(test_no_stall_when_answers_are_deferred, setup, teardown)
 {
     stall_round(*state, IN_DEFERRED, 3000);
 }
 
-static void test_no_stall_when_answers_leave_from_the_hook(void **state)
+TEST_WITH(test_no_stall_when_answers_leave_from_the_hook, setup, teardown)
 {
     stall_round(*state, IN_HOOK, 3000);
 }
@@ -144,7 +144,7 @@ static void swallow_edge(void *ctx)
     }
 }
 
-static void test_edge_swallowed_by_a_send(void **state)
+TEST_WITH(test_edge_swallowed_by_a_send, setup, teardown)
 {
     struct fixture *f = *state;
     struct raw speaker, silent; /* neither is on this loop: they cannot wake it by themselves */
@@ -181,7 +181,7 @@ static void test_edge_swallowed_by_a_send(void **state)
 }
 
 /* More frames than one turn reads. */
-static void test_flood_is_read_to_the_end(void **state)
+TEST_WITH(test_flood_is_read_to_the_end, setup, teardown)
 {
     struct fixture *f = *state;
     struct client c = {0};
@@ -198,18 +198,4 @@ static void test_flood_is_read_to_the_end(void **state)
     assert_int_equal(stats.frames_out, n);
     assert_int_equal(stats.bytes_in, n * 5);
     vq_dealer_destroy(&c.dealer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_no_stall_when_answers_leave_from_a_busy_timer, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_no_stall_when_answers_are_deferred, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_stall_when_answers_leave_from_the_hook, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_edge_swallowed_by_a_send, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_flood_is_read_to_the_end, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* The format of a packed file goes by its name without the packing's ending. */
+#include "tests/unit/test.h"
+
 #include "common/pack/data_file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,9 +21,8 @@ static size_t gzip(const char *text, unsigned char *to, size_t room)
     return bytes;
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const char *const names[] = {"d.jsonl.gz", "d.JSONL.GZ", "d.ndjson.gzip", "d.gz", "-"};
     unsigned char packed[200];
     size_t n = gzip("{\"a\": 1}\n", packed, sizeof(packed));
@@ -50,9 +44,8 @@ static void test_names(void **state)
     assert_non_null(strstr(err.text, "standard input is a Parquet file"));
 }
 
-static void test_standard_input(void **state)
+TEST(test_standard_input)
 {
-    (void)state;
     int pipes[2];
     struct vq_error err = {.text = ""};
     struct vq_buf bytes;
@@ -65,13 +58,4 @@ static void test_standard_input(void **state)
     vq_buf_free(&bytes);
     assert_int_equal(vq_data_read("/nowhere/at all", 100, &bytes, &err), VQ_NOT_FOUND);
     (void)close(pipes[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_standard_input),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

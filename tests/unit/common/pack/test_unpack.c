@@ -1,14 +1,9 @@
 /* gzip and zstd, whole, cut, damaged and larger than the limit; formats that are named. */
+#include "tests/unit/test.h"
+
 #include "common/pack/unpack.h"
 
 #include "common/base/alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <zlib.h>
 #include <zstd.h>
@@ -58,9 +53,8 @@ static int fill(void **state)
     return 0;
 }
 
-static void test_both_forms(void **state)
+TEST(test_both_forms)
 {
-    (void)state;
     size_t (*const forms[])(size_t, size_t) = {gzip, zstd};
     for (size_t f = 0; f < VQ_COUNT(forms); f++) {
         static const size_t sizes[] = {0, 1, 256u << 10, TEXT_BYTES};
@@ -93,9 +87,8 @@ static void test_both_forms(void **state)
     }
 }
 
-static void test_plain_text_is_handed_back(void **state)
+TEST(test_plain_text_is_handed_back)
 {
-    (void)state;
     struct vq_buf work;
     struct vq_span got, text_in = vq_span_str("a,b\n1,2\n");
     struct vq_error err = {.text = ""};
@@ -107,9 +100,8 @@ static void test_plain_text_is_handed_back(void **state)
     vq_buf_free(&work);
 }
 
-static void test_formats_that_are_named(void **state)
+TEST(test_formats_that_are_named)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t n;
@@ -140,12 +132,4 @@ static void test_formats_that_are_named(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_forms),
-        cmocka_unit_test(test_plain_text_is_handed_back),
-        cmocka_unit_test(test_formats_that_are_named),
-    };
-    return cmocka_run_group_tests(tests, fill, NULL);
-}
+TEST_GROUP(fill, NULL)

@@ -1,16 +1,10 @@
 /* Words for a missing value, and lists of one string. */
+#include "tests/unit/test.h"
+
 #include "common/text/cell.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void test_words_for_a_missing_value(void **state)
+TEST(test_words_for_a_missing_value)
 {
-    (void)state;
     static const char *const words[] = {"nan",  "NaN",     "null", "NULL",
                                         "None", " none\n", "N/A",  "<NA>"};
     static const char *const texts[] = {"", " ", "none of them", "nano", "No", "0", "[]", "-"};
@@ -22,9 +16,8 @@ static void test_words_for_a_missing_value(void **state)
     }
 }
 
-static void test_lists_of_one(void **state)
+TEST(test_lists_of_one)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"[\"a\"]", "a"},
         {"['a']", "a"},
@@ -51,9 +44,8 @@ static void test_lists_of_one(void **state)
     }
 }
 
-static void test_other_texts(void **state)
+TEST(test_other_texts)
 {
-    (void)state;
     static const char *const texts[] = {
         "",     "a",         "[]",       "[a]",       "[1]",         "['a', 'b']", "['a' 'b']",
         "['a",  "['a\"]",    "[\"a\"",   "('a',)",    "[['a']]",     "['a'] x",    "['\\q']",
@@ -64,14 +56,4 @@ static void test_other_texts(void **state)
             fail_msg("%s is taken for a list of one", texts[i]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_for_a_missing_value),
-        cmocka_unit_test(test_lists_of_one),
-        cmocka_unit_test(test_other_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Whole files: reading with a limit, replacing in one step, joining paths. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/text/file.h"
 #include "tests/tools/faulty.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -49,9 +44,8 @@ static unsigned files_in_dir(void)
     return files;
 }
 
-static void test_replace_and_read(void **state)
+TEST(test_replace_and_read)
 {
-    (void)state;
     struct vq_error err;
     struct vq_buf bytes;
     assert_int_equal(vq_file_replace(path, vq_span("a\0b", 3), 0600, &err), VQ_OK);
@@ -89,9 +83,8 @@ static size_t files_in(const char *folder)
 }
 
 /* Nothing is to be seen of a file in the making, and nothing stays of one that was given up. */
-static void test_what_is_no_file_is_not_replaced(void **state)
+TEST(test_what_is_no_file_is_not_replaced)
 {
-    (void)state;
     struct vq_error err = {""};
     struct stat st;
     char folder[] = "/tmp/vq-test-file-XXXXXX", fifo[64];
@@ -106,9 +99,8 @@ static void test_what_is_no_file_is_not_replaced(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void test_a_file_made_in_pieces(void **state)
+TEST(test_a_file_made_in_pieces)
 {
-    (void)state;
     struct vq_error err;
     struct vq_buf bytes;
     struct vq_file_new *file = NULL;
@@ -136,9 +128,8 @@ static void test_a_file_made_in_pieces(void **state)
 
 /* A file that could not be written and synced takes nobody's place, and nothing of it is left
  * behind. */
-static void test_a_disk_that_fails(void **state)
+TEST(test_a_disk_that_fails)
 {
-    (void)state;
     static const struct {
         enum vq_faulty_calls calls;
         int error;
@@ -163,9 +154,8 @@ static void test_a_disk_that_fails(void **state)
     }
 }
 
-static void test_what_cannot_be_read(void **state)
+TEST(test_what_cannot_be_read)
 {
-    (void)state;
     struct vq_error err;
     struct vq_buf bytes;
     assert_int_equal(vq_file_read("/nonexistent/x", 10, &bytes, &err), VQ_NOT_FOUND);
@@ -178,9 +168,8 @@ static void test_what_cannot_be_read(void **state)
     vq_buf_free(&bytes);
 }
 
-static void test_join(void **state)
+TEST(test_join)
 {
-    (void)state;
     static const char *const cases[][3] = {{"/a", "b", "/a/b"},
                                            {"/a/", "b", "/a/b"},
                                            {"/a", "/b", "/b"},
@@ -194,9 +183,8 @@ static void test_join(void **state)
     }
 }
 
-static void test_a_new_file_replaces_nothing(void **state)
+TEST(test_a_new_file_replaces_nothing)
 {
-    (void)state;
     struct vq_error err;
     struct vq_buf bytes;
     (void)unlink(path);
@@ -232,9 +220,8 @@ static enum vq_status see(void *ctx, struct vq_span line, struct vq_error *err)
     return line.bytes > 0 && line.at[0] == '!' ? vq_fail(err, VQ_INVALID, "no") : VQ_OK;
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
     struct vq_error err = {0};
     struct seen seen = {.count = 0};
     struct vq_span text = vq_span_str("one\n\n # two\n \t\r\n#\n  three \nlast");
@@ -253,17 +240,4 @@ static void test_lines(void **state)
     assert_int_equal(vq_file_lines(path, 3, see, &seen, &err), VQ_NOT_FOUND);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replace_and_read),
-        cmocka_unit_test(test_what_is_no_file_is_not_replaced),
-        cmocka_unit_test(test_a_new_file_replaces_nothing),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_a_file_made_in_pieces),
-        cmocka_unit_test(test_a_disk_that_fails),
-        cmocka_unit_test(test_what_cannot_be_read),
-        cmocka_unit_test(test_join),
-    };
-    return cmocka_run_group_tests(tests, make_dir, drop_dir);
-}
+TEST_GROUP(make_dir, drop_dir)

@@ -1,22 +1,16 @@
 /* Human units, bars, padding, and the small name finder. */
+#include "tests/unit/test.h"
+
 #include "common/text/fmt.h"
 #include "common/text/intern.h"
 #include "common/text/url.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static void test_units(void **state)
+TEST(test_units)
 {
-    (void)state;
     char t[VQ_FMT_BYTES];
     assert_string_equal(vq_fmt_count(0, t), "0");
     assert_string_equal(vq_fmt_count(999, t), "999");
@@ -44,9 +38,8 @@ static void test_units(void **state)
     assert_string_equal(vq_fmt_dollars(NAN, t), "$-");
 }
 
-static void test_bar_and_padding(void **state)
+TEST(test_bar_and_padding)
 {
-    (void)state;
     static const struct {
         double value;
         const char *bar;
@@ -68,9 +61,8 @@ static void test_bar_and_padding(void **state)
 }
 
 /* Of a terminal's sequences nothing is left that it would act on. */
-static void test_plain_text(void **state)
+TEST(test_plain_text)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 1000);
     vq_fmt_plain(&out, vq_span("a\x1b[31mb\0c\n\x7f\xc2\x9b\x9b\xc3\xa9", 16));
@@ -85,9 +77,8 @@ static void test_plain_text(void **state)
 }
 
 /* A control that turns the text around it is named: what is shown is what is stored. */
-static void test_controls_of_direction(void **state)
+TEST(test_controls_of_direction)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 1000);
     vq_fmt_plain(&out, vq_span_str("a\xe2\x80\xae"
@@ -105,9 +96,8 @@ static void test_controls_of_direction(void **state)
     vq_buf_free(&out);
 }
 
-static void test_terminal_of_a_pipe_has_no_colour(void **state)
+TEST(test_terminal_of_a_pipe_has_no_colour)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     struct vq_terminal t = {.is_tty = true, .color = true};
@@ -121,9 +111,8 @@ static void test_terminal_of_a_pipe_has_no_colour(void **state)
     assert_int_equal(close(ends[1]), 0);
 }
 
-static void test_nearest_name(void **state)
+TEST(test_nearest_name)
 {
-    (void)state;
     const struct vq_span names[] = {vq_span_str("question"), vq_span_str("model_a"),
                                     vq_span_str("model_b"), vq_span_str("x"), vq_span_str("alpha")};
     static const struct {
@@ -138,9 +127,8 @@ static void test_nearest_name(void **state)
     }
 }
 
-static void test_interned_names_are_dense(void **state)
+TEST(test_interned_names_are_dense)
 {
-    (void)state;
     enum {
         N = 5000
     };
@@ -164,9 +152,8 @@ static void test_interned_names_are_dense(void **state)
     vq_intern_free(&intern);
 }
 
-static void test_url_parts(void **state)
+TEST(test_url_parts)
 {
-    (void)state;
     struct vq_url url;
     struct vq_error err;
     assert_int_equal(vq_url_parse("https://api.example.com/v1/x", &url, &err), VQ_OK);
@@ -182,28 +169,11 @@ static void test_url_parts(void **state)
     assert_int_equal(vq_url_parse("http:///v1", &url, &err), VQ_INVALID);
 }
 
-static void test_forms_after_a_number(void **state)
+TEST(test_forms_after_a_number)
 {
-    (void)state;
     assert_string_equal(vq_fmt_plural(1), "");
     assert_string_equal(vq_fmt_plural(0), "s");
     assert_string_equal(vq_fmt_plural(UINT64_MAX), "s");
     assert_string_equal(vq_fmt_form(1, " is", "s are"), " is");
     assert_string_equal(vq_fmt_form(2, " is", "s are"), "s are");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_forms_after_a_number),
-        cmocka_unit_test(test_bar_and_padding),
-        cmocka_unit_test(test_plain_text),
-        cmocka_unit_test(test_controls_of_direction),
-        cmocka_unit_test(test_terminal_of_a_pipe_has_no_colour),
-        cmocka_unit_test(test_nearest_name),
-        cmocka_unit_test(test_interned_names_are_dense),
-        cmocka_unit_test(test_url_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,17 @@
 /* The JSON and CSV writers, read back by jansson and by our own table reader. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/text/csv.h"
 #include "common/text/json.h"
 #include "common/text/table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
-static void test_strings_read_back(void **state)
+TEST(test_strings_read_back)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 1u << 20);
     char all[256];
@@ -44,9 +38,8 @@ static void test_strings_read_back(void **state)
 
 /* Long plain stretches are copied in blocks: every byte that is not plain, at every place of the
  * first two and after them. */
-static void test_a_byte_that_is_not_plain_is_found_anywhere(void **state)
+TEST(test_a_byte_that_is_not_plain_is_found_anywhere)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 4096);
     for (unsigned c = 0; c < 0x80; c++) {
@@ -94,9 +87,8 @@ static void write_sample(struct vq_json *json)
     vq_json_object_end(json);
 }
 
-static void test_writer(void **state)
+TEST(test_writer)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 1u << 20);
     struct vq_json json;
@@ -114,9 +106,8 @@ static void test_writer(void **state)
     vq_buf_free(&out);
 }
 
-static void test_out_of_room_sticks(void **state)
+TEST(test_out_of_room_sticks)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 20);
     struct vq_json json;
@@ -128,9 +119,8 @@ static void test_out_of_room_sticks(void **state)
 }
 
 /* A spreadsheet runs no text as a formula; what it was can be had back; numbers stay numbers. */
-static void test_csv_for_spreadsheets(void **state)
+TEST(test_csv_for_spreadsheets)
 {
-    (void)state;
     static const char *const texts[][2] = {{"=1+1", "'=1+1"},
                                            {"+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"},
                                            {"-2+3", "'-2+3"},
@@ -165,9 +155,8 @@ static void test_csv_for_spreadsheets(void **state)
     }
 }
 
-static void test_csv_reads_back(void **state)
+TEST(test_csv_reads_back)
 {
-    (void)state;
     static const char *const fields[] = {
         "plain", "with, comma",  "with \"quotes\"", "two\nlines", "cr\r\nlf", " blanks ", "\"",
         "",      "\xe6\xa8\xa1", "a\"\"b"};
@@ -209,17 +198,4 @@ static void test_csv_reads_back(void **state)
     vq_csv_end_row(&csv);
     assert_string_equal(out.at, "\"\"\n,\n"); /* a row of one empty field is not an empty line */
     vq_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings_read_back),
-        cmocka_unit_test(test_a_byte_that_is_not_plain_is_found_anywhere),
-        cmocka_unit_test(test_writer),
-        cmocka_unit_test(test_out_of_room_sticks),
-        cmocka_unit_test(test_csv_reads_back),
-        cmocka_unit_test(test_csv_for_spreadsheets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* What programs write into JSON lines that JSON does not have. */
+#include "tests/unit/test.h"
+
 #include "common/text/json_mend.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 struct mending {
     const char *text, *mended;
@@ -28,9 +23,8 @@ static void check(const struct mending *c)
     vq_buf_free(&work);
 }
 
-static void test_what_is_mended(void **state)
+TEST(test_what_is_mended)
 {
-    (void)state;
     static const struct mending cases[] = {
         {"{\"a\": NaN}", "{\"a\": null}", 1, 0},
         {"{\"a\":-Infinity,\"b\":Infinity}", "{\"a\":null,\"b\":null}", 2, 0},
@@ -46,9 +40,8 @@ static void test_what_is_mended(void **state)
     }
 }
 
-static void test_everything_else_stays(void **state)
+TEST(test_everything_else_stays)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "{\"NaN\": \"Infinity, \\\" NaN\", \"b\": [1, -2.5e10, true, false, null]}",
@@ -65,23 +58,12 @@ static void test_everything_else_stays(void **state)
     }
 }
 
-static void test_the_limit(void **state)
+TEST(test_the_limit)
 {
-    (void)state;
     struct vq_buf work;
     struct vq_span got;
     struct vq_json_mended counts = {0, 0};
     vq_buf_init(&work, 4);
     assert_int_equal(vq_json_mend(vq_span_str("[NaN]"), &work, &counts, &got), VQ_LIMIT);
     vq_buf_free(&work);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_mended),
-        cmocka_unit_test(test_everything_else_stays),
-        cmocka_unit_test(test_the_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

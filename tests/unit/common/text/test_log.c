@@ -1,13 +1,8 @@
 /* Log lines: both formats, every conversion, escaping, cuts, repeats. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/text/log.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -50,9 +45,8 @@ static void say(void)
         "abcdef", 1.5, 0.25, 'y', none, NAN);
 }
 
-static void test_logfmt(void **state)
+TEST(test_logfmt)
 {
-    (void)state;
     open_log(VQ_LOG_INFO, VQ_LOG_LOGFMT);
     say();
     vq_log(VQ_LOG_DEBUG, "not.shown", "a=%d", 1);
@@ -67,9 +61,8 @@ static void test_logfmt(void **state)
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
 }
 
-static void test_json_lines_are_json(void **state)
+TEST(test_json_lines_are_json)
 {
-    (void)state;
     open_log(VQ_LOG_DEBUG, VQ_LOG_AUTO); /* a pipe: JSON */
     say();
     char *longer = malloc(20000);
@@ -99,9 +92,8 @@ static void test_json_lines_are_json(void **state)
     json_decref(second);
 }
 
-static void test_repeats_are_counted(void **state)
+TEST(test_repeats_are_counted)
 {
-    (void)state;
     open_log(VQ_LOG_INFO, VQ_LOG_LOGFMT);
     enum {
         LINES = 200
@@ -126,22 +118,10 @@ static void test_repeats_are_counted(void **state)
     assert_int_equal((unsigned long)noisy + dropped, LINES + 1); /* none vanished without a count */
 }
 
-static void test_a_broken_stream_stops_nothing(void **state)
+TEST(test_a_broken_stream_stops_nothing)
 {
-    (void)state;
     vq_log_to(9999, VQ_LOG_INFO, VQ_LOG_JSON);
     vq_log(VQ_LOG_ERROR, "nowhere", "a=%d", 1);
     vq_log_to(-1, VQ_LOG_DEBUG, VQ_LOG_JSON);
     vq_log(VQ_LOG_ERROR, "nowhere", "a=%d", 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logfmt),
-        cmocka_unit_test(test_json_lines_are_json),
-        cmocka_unit_test(test_repeats_are_counted),
-        cmocka_unit_test(test_a_broken_stream_stops_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

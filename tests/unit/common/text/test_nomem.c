@@ -1,10 +1,6 @@
 /* Files of strangers and every allocation on the way: a table, JSON in and out, whole files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/text/file.h"

@@ -1,13 +1,8 @@
 /* The table reader: RFC 4180 with its corners, JSON lines, and each refusal with its place. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/text/table.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
@@ -31,9 +26,8 @@ static void assert_cell(const struct vq_table *table, uint32_t row, uint32_t col
     }
 }
 
-static void test_csv_corners(void **state)
+TEST(test_csv_corners)
 {
-    (void)state;
     struct vq_table *t = must_parse("\xef\xbb\xbfid,\"a \"\"name\"\"\",text\r\n"
                                     "1, keeps blanks ,\"line one\r\nline two\nline three\"\r\n"
                                     "\r\n"
@@ -60,9 +54,8 @@ static void test_csv_corners(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_csv_unnamed_index_column_and_one_column(void **state)
+TEST(test_csv_unnamed_index_column_and_one_column)
 {
-    (void)state;
     struct vq_table *t = must_parse(",q\n0,x\n", VQ_TABLE_CSV);
     assert_int_equal(t->columns[0].bytes, 0);
     assert_cell(t, 0, 1, "x");
@@ -73,9 +66,8 @@ static void test_csv_unnamed_index_column_and_one_column(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_jsonl(void **state)
+TEST(test_jsonl)
 {
-    (void)state;
     struct vq_table *t =
         must_parse("{\"q\": \"h\\u00e9\\n\\ud83d\\ude00\", \"n\": 7, \"r\": 0.1}\r\n"
                    "\n"
@@ -105,9 +97,8 @@ static void test_jsonl(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_what_programs_write_into_json_lines(void **state)
+TEST(test_what_programs_write_into_json_lines)
 {
-    (void)state;
     struct vq_table *t = must_parse("{\"q\": \"a\", \"x\": 1}\n"
                                     "{\"q\": \"\\ud83d\", \"x\": NaN, \"y\": -Infinity}\n"
                                     "{\"q\": \"c\", \"x\": 123456789012345678901}\n",
@@ -123,9 +114,8 @@ static void test_what_programs_write_into_json_lines(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_half_surrogates_in_utf8(void **state)
+TEST(test_half_surrogates_in_utf8)
 {
-    (void)state;
     struct vq_table *t = must_parse("a,b\n1,x\xed\xa0\xbdy\n2,\xed\xbf\xbf\n", VQ_TABLE_CSV);
     assert_cell(t, 0, 1, "x\xef\xbf\xbdy");
     assert_cell(t, 1, 1, "\xef\xbf\xbd");
@@ -134,9 +124,8 @@ static void test_half_surrogates_in_utf8(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_lists_of_one_are_unwrapped_where_asked(void **state)
+TEST(test_lists_of_one_are_unwrapped_where_asked)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum vq_table_format format;
@@ -185,9 +174,8 @@ static void assert_refused(const struct refusal *cases, size_t count)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     static const struct refusal cases[] = {
         {VQ_TABLE_CSV, "", 0, VQ_INVALID, {"d is empty", "", ""}},
         {VQ_TABLE_CSV, "\xef\xbb\xbf\r\n", 0, VQ_INVALID, {"d is empty", "", ""}},
@@ -241,9 +229,8 @@ static void test_refusals(void **state)
 }
 
 /* A column that has one in its quoted name is taken. */
-static void test_other_separators_are_named(void **state)
+TEST(test_other_separators_are_named)
 {
-    (void)state;
     static const struct refusal cases[] = {
         {VQ_TABLE_CSV, "a;b\r\n1;\"x\"\n", 0, VQ_INVALID, {"line 1", "semicolons", "commas"}},
         {VQ_TABLE_CSV, "\xef\xbb\xbfq\tb;c\n1\t2\n", 0, VQ_INVALID, {"line 1", "tabs", ""}},
@@ -254,9 +241,8 @@ static void test_other_separators_are_named(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_named_limits(void **state)
+TEST(test_named_limits)
 {
-    (void)state;
     struct vq_buf text;
     vq_buf_init(&text, 64u << 20);
     struct vq_table *table = NULL;
@@ -281,9 +267,8 @@ static void test_named_limits(void **state)
     vq_buf_free(&text);
 }
 
-static void test_format_of(void **state)
+TEST(test_format_of)
 {
-    (void)state;
     static const struct {
         const char *format, *path, *text;
         enum vq_status status;
@@ -335,29 +320,10 @@ static void fail_each_allocation(const char *text, enum vq_table_format format)
     assert_true(failed >= 6);
 }
 
-static void test_every_allocation_may_fail(void **state)
+TEST(test_every_allocation_may_fail)
 {
-    (void)state;
     fail_each_allocation("a,b\n1,\"x\"\n2,y\n", VQ_TABLE_CSV);
     fail_each_allocation("a,b\n1,\xed\xa0\xbd\n", VQ_TABLE_CSV);
     fail_each_allocation("{\"a\":NaN,\"b\":[2]}\n{\"c\":\"x\"}\n", VQ_TABLE_JSONL);
     fail_each_allocation("{\"a\":1,\"b\":[2]}\n{\"c\":\"x\"}\n", VQ_TABLE_JSONL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv_corners),
-        cmocka_unit_test(test_csv_unnamed_index_column_and_one_column),
-        cmocka_unit_test(test_jsonl),
-        cmocka_unit_test(test_what_programs_write_into_json_lines),
-        cmocka_unit_test(test_half_surrogates_in_utf8),
-        cmocka_unit_test(test_lists_of_one_are_unwrapped_where_asked),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_other_separators_are_named),
-        cmocka_unit_test(test_named_limits),
-        cmocka_unit_test(test_format_of),
-        cmocka_unit_test(test_every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

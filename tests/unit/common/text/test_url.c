@@ -1,18 +1,13 @@
 /* Which hosts are this machine, and which numeric addresses the whole internet reaches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/text/url.h"
 
 #include <stdio.h>
 
-static void test_where_hosts_are(void **state)
+TEST(test_where_hosts_are)
 {
-    (void)state;
     static const struct {
         const char *host;
         bool local, global;
@@ -38,10 +33,4 @@ static void test_where_hosts_are(void **state)
             fail_msg("%s: local %d, global %d", cases[i].host, url.local, url.global);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_where_hosts_are)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

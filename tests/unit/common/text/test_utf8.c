@@ -1,16 +1,10 @@
 /* UTF-8: every code point there and back, every kind of bad sequence, cuts. */
+#include "tests/unit/test.h"
+
 #include "common/text/utf8.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void test_every_code_point_there_and_back(void **state)
+TEST(test_every_code_point_there_and_back)
 {
-    (void)state;
     for (uint32_t point = 0; point <= 0x10FFFF; point++) {
         bool surrogate = point >= 0xD800 && point <= 0xDFFF;
         char bytes[VQ_UTF8_BYTES_MAX];
@@ -28,9 +22,8 @@ static void test_every_code_point_there_and_back(void **state)
     assert_memory_equal(bytes, "\xef\xbf\xbd", 3);
 }
 
-static void test_bad_sequences(void **state)
+TEST(test_bad_sequences)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t valid; /* bytes before the first bad one */
@@ -58,22 +51,11 @@ static void test_bad_sequences(void **state)
     assert_int_equal(vq_utf8_valid_bytes(vq_span("a\0b", 3)), 3);
 }
 
-static void test_cuts_fall_between_code_points(void **state)
+TEST(test_cuts_fall_between_code_points)
 {
-    (void)state;
     struct vq_span text = vq_span_str("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"); /* 1 2 3 4 1 */
     static const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
     for (size_t most = 0; most < VQ_COUNT(expected); most++) {
         assert_int_equal(vq_utf8_cut(text, most).bytes, expected[most]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_code_point_there_and_back),
-        cmocka_unit_test(test_bad_sequences),
-        cmocka_unit_test(test_cuts_fall_between_code_points),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* The ring of samples: what is added is loaded again, also after the ring has gone round and after
  * a record was written only in part. */
+#include "tests/unit/test.h"
+
 #include "coordinator/web/history.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,9 +75,8 @@ static void expect(const struct vq_history *h, uint64_t first, uint64_t last)
     json_decref(json);
 }
 
-static void test_it_is_loaded_again(void **state)
+TEST(test_it_is_loaded_again)
 {
-    (void)state;
     static const uint64_t lasts[] = {1, 17, VQ_HISTORY_SAMPLES, VQ_HISTORY_SAMPLES + 1,
                                      3 * VQ_HISTORY_SAMPLES - 5};
     for (size_t i = 0; i < VQ_COUNT(lasts); i++) {
@@ -101,9 +96,8 @@ static void test_it_is_loaded_again(void **state)
     }
 }
 
-static void test_after(void **state)
+TEST(test_after)
 {
-    (void)state;
     struct vq_history *h = vq_history_create();
     char *file = new_file();
     add(h, file, 1, 10);
@@ -117,9 +111,8 @@ static void test_after(void **state)
     free(file);
 }
 
-static void test_damage(void **state)
+TEST(test_damage)
 {
-    (void)state;
     struct vq_history *h = vq_history_create(), *now = vq_history_create();
     char *file = new_file();
     add(h, file, 1, 20);
@@ -144,14 +137,4 @@ static void test_damage(void **state)
     vq_history_destroy(&now);
     vq_history_destroy(&h);
     free(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_loaded_again),
-        cmocka_unit_test(test_after),
-        cmocka_unit_test(test_damage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* Status and metrics of a real core: valid JSON, valid exposition format, and the same counts in
  * both. */
+#include "tests/unit/test.h"
+
 #include "coordinator/web/status.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,9 +58,8 @@ static struct vq_status_facts facts(const struct vq_coord *c)
                                     .judges = c == NULL ? 0 : 2};
 }
 
-static void json_says_what_the_core_says(void **state)
+TEST(json_says_what_the_core_says)
 {
-    (void)state;
     struct vq_coord *c = core();
     struct vq_status_facts f = facts(c);
     f.seen = (struct vq_status_seen){.peers_refused = 7, .frames_dropped = 5};
@@ -98,9 +93,8 @@ static void json_says_what_the_core_says(void **state)
     vq_authority_destroy(&authority);
 }
 
-static void before_there_is_a_core(void **state)
+TEST(before_there_is_a_core)
 {
-    (void)state;
     struct vq_status_facts f = facts(NULL);
     struct vq_buf out;
     vq_buf_init(&out, 1u << 20);
@@ -111,9 +105,8 @@ static void before_there_is_a_core(void **state)
     vq_buf_free(&out);
 }
 
-static void counters_go_on_from_stage_to_stage(void **state)
+TEST(counters_go_on_from_stage_to_stage)
 {
-    (void)state;
     struct vq_coord *c = core();
     struct vq_status_facts f = facts(c);
     struct vq_coord_status over = {.batches = 3,
@@ -146,9 +139,8 @@ static void counters_go_on_from_stage_to_stage(void **state)
 
 /* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and
  * newlines are escaped. */
-static void metrics_are_in_the_exposition_format(void **state)
+TEST(metrics_are_in_the_exposition_format)
 {
-    (void)state;
     struct vq_coord *c = core();
     struct vq_status_facts f = facts(c);
     struct vq_buf out;
@@ -173,9 +165,8 @@ static void metrics_are_in_the_exposition_format(void **state)
     vq_authority_destroy(&authority);
 }
 
-static void time_left_is_unknown_or_a_number(void **state)
+TEST(time_left_is_unknown_or_a_number)
 {
-    (void)state;
     struct vq_coord_status s = {0};
     assert_true(vq_status_eta_s(&s) == 0);
     s.all.state[VQ_TASK_OPEN] = 10;
@@ -184,9 +175,8 @@ static void time_left_is_unknown_or_a_number(void **state)
     assert_true(vq_status_eta_s(&s) == 5);
 }
 
-static void time_left_has_an_interval(void **state)
+TEST(time_left_has_an_interval)
 {
-    (void)state;
     struct vq_coord_status s = {.tasks = 1000, .shards = 100, .known_shards = 100};
     s.all.state[VQ_TASK_OPEN] = 400;
     assert_true(vq_status_eta_range(&s).low_s < 0 && vq_status_eta_range(&s).high_s < 0);
@@ -207,9 +197,8 @@ static void time_left_has_an_interval(void **state)
 }
 
 /* docs/use/metrics.md names the states as they are printed. */
-static void the_page_names_the_states(void **state)
+TEST(the_page_names_the_states)
 {
-    (void)state;
     struct vq_coord *c = core();
     struct vq_status_facts f = facts(c);
     struct vq_buf out, page;
@@ -232,18 +221,4 @@ static void the_page_names_the_states(void **state)
     vq_buf_free(&out);
     vq_coord_destroy(&c);
     vq_authority_destroy(&authority);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_says_what_the_core_says),
-        cmocka_unit_test(before_there_is_a_core),
-        cmocka_unit_test(counters_go_on_from_stage_to_stage),
-        cmocka_unit_test(metrics_are_in_the_exposition_format),
-        cmocka_unit_test(time_left_is_unknown_or_a_number),
-        cmocka_unit_test(time_left_has_an_interval),
-        cmocka_unit_test(the_page_names_the_states),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /* Odd cells, counted and put into words; people's labels as programs write them. */
+#include "tests/unit/test.h"
+
 #include "methods/data/cell_notes.h"
 
 #include "methods/data/human_label.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void test_counts_and_sentences(void **state)
+TEST(test_counts_and_sentences)
 {
-    (void)state;
     struct vq_cell_notes notes = {.words = 0};
     char texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX];
     struct vq_table_mended mended = {.unwrapped = 0};
@@ -38,9 +32,8 @@ static void test_counts_and_sentences(void **state)
     assert_non_null(strstr(texts[4], "U+FFFD"));
 }
 
-static void test_advice_for_nested_cells(void **state)
+TEST(test_advice_for_nested_cells)
 {
-    (void)state;
     struct vq_table *table = NULL;
     struct vq_error err;
     assert_int_equal(vq_table_parse(vq_span_str("{\"a\":1}\n{\"a\":[\"x\"],\"b\":{\"k\":1}}\n"),
@@ -51,9 +44,8 @@ static void test_advice_for_nested_cells(void **state)
     vq_table_destroy(&table);
 }
 
-static void test_binary_labels(void **state)
+TEST(test_binary_labels)
 {
-    (void)state;
     static const char *const yes[] = {"yes", "Y",   "y",  "TRUE", "True",  "t",
                                       "1",   "1.0", "1.", "Pass", "PASSED"};
     static const char *const no[] = {"no", "N",   "n",    "false", "F",
@@ -75,14 +67,4 @@ static void test_binary_labels(void **state)
     assert_true(value > 3.5 && value < 4.5);
     assert_false(vq_human_label_read(VQ_RATING_LIKERT, NULL, vq_span_str("4.5"), &value));
     assert_false(vq_human_label_read(VQ_RATING_LIKERT, NULL, vq_span_str("6"), &value));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_and_sentences),
-        cmocka_unit_test(test_advice_for_nested_cells),
-        cmocka_unit_test(test_binary_labels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Data sets: columns, labels, each exclusion, the split's rules, order, and every refusal. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "methods/data/dataset.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,9 +88,8 @@ static char *many_rows(uint32_t n, uint32_t questions, const char *const *labels
     return csv.at;
 }
 
-static void test_columns_and_labels(void **state)
+TEST(test_columns_and_labels)
 {
-    (void)state;
     struct fixture f;
     setup(&f,
           "topic,mb,question,preference,ma\n"
@@ -136,9 +130,8 @@ static void test_columns_and_labels(void **state)
     teardown(&f);
 }
 
-static void test_prompt_column_default(void **state)
+TEST(test_prompt_column_default)
 {
-    (void)state;
     struct fixture f;
     setup(&f, "prompt,ma,mb\np1,x,yy\np2,zzz,w\n", NULL);
     must_build(&f);
@@ -152,9 +145,8 @@ static void test_prompt_column_default(void **state)
     teardown(&f);
 }
 
-static void test_repeated_identical_and_near_identical_rows_leave(void **state)
+TEST(test_repeated_identical_and_near_identical_rows_leave)
 {
-    (void)state;
     struct fixture f;
     setup(&f,
           "question,ma,mb\n"
@@ -181,9 +173,8 @@ static void test_repeated_identical_and_near_identical_rows_leave(void **state)
     teardown(&f);
 }
 
-static void test_ties(void **state)
+TEST(test_ties)
 {
-    (void)state;
     static const char *const labels[] = {"ma", "tie", "mb", "", "N/A"};
     char *csv = many_rows(100, 100, labels, 5);
     struct fixture f;
@@ -198,9 +189,8 @@ static void test_ties(void **state)
     free(csv);
 }
 
-static void test_split_keeps_questions_together(void **state)
+TEST(test_split_keeps_questions_together)
 {
-    (void)state;
     char *csv = many_rows(400, 130, NULL, 0);
     struct fixture f;
     setup(&f, csv, NULL);
@@ -229,9 +219,8 @@ static void test_split_keeps_questions_together(void **state)
     free(csv);
 }
 
-static void test_one_prompt_for_all_rows_splits_by_row(void **state)
+TEST(test_one_prompt_for_all_rows_splits_by_row)
 {
-    (void)state;
     char *csv = many_rows(50, 1, NULL, 0);
     struct fixture f;
     setup(&f, csv, NULL);
@@ -245,9 +234,8 @@ static void test_one_prompt_for_all_rows_splits_by_row(void **state)
     free(csv);
 }
 
-static void test_order_is_seeded_and_record_numbers_stay(void **state)
+TEST(test_order_is_seeded_and_record_numbers_stay)
 {
-    (void)state;
     char *csv = many_rows(200, 200, NULL, 0);
     struct fixture f;
     setup(&f, csv, NULL);
@@ -281,9 +269,8 @@ static void test_order_is_seeded_and_record_numbers_stay(void **state)
     free(csv);
 }
 
-static void test_swapped_models_are_the_same_rows_turned(void **state)
+TEST(test_swapped_models_are_the_same_rows_turned)
 {
-    (void)state;
     static const char *const labels[] = {"ma", "mb", "tie"};
     char *csv = many_rows(120, 50, labels, 3);
     struct fixture f, g;
@@ -307,9 +294,8 @@ static void test_swapped_models_are_the_same_rows_turned(void **state)
     free(csv);
 }
 
-static void test_limit_and_caps(void **state)
+TEST(test_limit_and_caps)
 {
-    (void)state;
     char *csv = many_rows(300, 300, NULL, 0);
     struct fixture f;
     setup(&f, csv, NULL);
@@ -337,9 +323,8 @@ static void test_limit_and_caps(void **state)
     free(csv);
 }
 
-static void test_test_file(void **state)
+TEST(test_test_file)
 {
-    (void)state;
     struct fixture f;
     setup(&f, "question,ma,mb\nq1,a1,bbb1\nq2,a22,b2222\nq3,x,yyy\nq4,1,2222\n",
           "mb,ma,question\nbx,ayyyy,q9\nby,azzzz,q2\n");
@@ -369,9 +354,8 @@ struct refusal {
     const char *says[3];
 };
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     static const struct refusal refusals[] = {
         {"question,maa,mb\nq,a,b\nq,c,d\n",
          {"no column \"ma\"", "models[0]", "did you mean \"maa\"?"}},
@@ -397,9 +381,8 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_nested_json_in_a_used_column_is_refused(void **state)
+TEST(test_nested_json_in_a_used_column_is_refused)
 {
-    (void)state;
     static const struct {
         const char *second, *says[3]; /* the second record of the file; empty: it is fine */
     } cases[] = {
@@ -431,9 +414,8 @@ static void test_nested_json_in_a_used_column_is_refused(void **state)
     }
 }
 
-static void test_column_with_two_roles_and_model_named_tie(void **state)
+TEST(test_column_with_two_roles_and_model_named_tie)
 {
-    (void)state;
     struct fixture f;
     setup(&f, "question,ma,mb,tie\nq,a,b,c\nr,c,d,e\n", NULL);
     f.data.prompt = (char *)"mb";
@@ -454,9 +436,8 @@ static void test_column_with_two_roles_and_model_named_tie(void **state)
     teardown(&f);
 }
 
-static void test_nearest_label(void **state)
+TEST(test_nearest_label)
 {
-    (void)state;
     struct fixture f;
     setup(&f, "question,TNLGv2,cmd,preference\nq,a,b,TNLGv\nr,c,d,cmd\n", NULL);
     f.settings.models[0] = "TNLGv2";
@@ -466,9 +447,8 @@ static void test_nearest_label(void **state)
     teardown(&f);
 }
 
-static void test_every_allocation_may_fail(void **state)
+TEST(test_every_allocation_may_fail)
 {
-    (void)state;
     static const char *const labels[] = {"ma", "mb"};
     char *csv = many_rows(20, 7, labels, 2);
     struct fixture f;
@@ -488,26 +468,4 @@ static void test_every_allocation_may_fail(void **state)
     assert_int_equal(status, VQ_OK);
     teardown(&f);
     free(csv);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns_and_labels),
-        cmocka_unit_test(test_prompt_column_default),
-        cmocka_unit_test(test_repeated_identical_and_near_identical_rows_leave),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_split_keeps_questions_together),
-        cmocka_unit_test(test_one_prompt_for_all_rows_splits_by_row),
-        cmocka_unit_test(test_order_is_seeded_and_record_numbers_stay),
-        cmocka_unit_test(test_swapped_models_are_the_same_rows_turned),
-        cmocka_unit_test(test_limit_and_caps),
-        cmocka_unit_test(test_test_file),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_nested_json_in_a_used_column_is_refused),
-        cmocka_unit_test(test_column_with_two_roles_and_model_named_tie),
-        cmocka_unit_test(test_nearest_label),
-        cmocka_unit_test(test_every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

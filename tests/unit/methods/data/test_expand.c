@@ -1,14 +1,10 @@
 /* Records of more than two models as rows: which texts, which preference, one prompt for all rows
  * of a record, balance on either side, and two models as they always were. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "methods/data/dataset.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 struct built {
@@ -50,9 +46,8 @@ static void done(struct built *b)
     vq_buf_free(&b->csv);
 }
 
-static void rows_of_all_pairs(void **state)
+TEST(rows_of_all_pairs)
 {
-    (void)state;
     struct built b;
     must_build(20, NULL, "mc", &b);
     assert_int_equal(vq_dataset_count(b.set), 120);
@@ -78,9 +73,8 @@ static void rows_of_all_pairs(void **state)
     done(&b);
 }
 
-static void either_side_is_balanced(void **state)
+TEST(either_side_is_balanced)
 {
-    (void)state;
     struct vq_conf_pairs conf = {.design = VQ_PAIRS_INCOMPLETE, .per_prompt = 2};
     struct built b;
     must_build(42, &conf, "ma", &b);
@@ -98,9 +92,8 @@ static void either_side_is_balanced(void **state)
     done(&b);
 }
 
-static void equal_texts_of_other_pairs_stay(void **state)
+TEST(equal_texts_of_other_pairs_stay)
 {
-    (void)state;
     struct vq_conf_data data = {.path = (char *)"d.csv"};
     struct vq_dataset_settings settings = {.data = &data, .models = {"ma", "mb", "mc"}, .seed = 1};
     const char *csv = "question,ma,mb,mc\nq1,one,two,two\nq2,three,four,five\n";
@@ -116,9 +109,8 @@ static void equal_texts_of_other_pairs_stay(void **state)
     vq_table_destroy(&table);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     struct built b;
     struct vq_error err = {0};
     assert_int_equal(build(10, NULL, "me", &b, &err), VQ_INVALID);
@@ -128,15 +120,4 @@ static void refusals(void **state)
     assert_int_equal(build(4, &conf, "ma", &b, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "4 comparisons are less than one for each of the 6 pairs"));
     done(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_of_all_pairs),
-        cmocka_unit_test(either_side_is_balanced),
-        cmocka_unit_test(equal_texts_of_other_pairs_stay),
-        cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* Designs of pairs: who is compared with whom, how often, and what is refused. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "methods/data/pairs.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 static const char *const names[VQ_MODELS_MAX] = {"a", "b", "c", "d", "e", "f", "g", "h",
@@ -40,9 +36,8 @@ static void counted(const struct vq_pairs *p, uint32_t n, uint32_t ret[256])
     }
 }
 
-static void all_pairs_and_a_baseline(void **state)
+TEST(all_pairs_and_a_baseline)
 {
-    (void)state;
     uint32_t n[256];
     for (uint32_t models = 3; models <= 16; models++) {
         struct vq_pairs p = planned(NULL, models, 1, 10, 0);
@@ -65,9 +60,8 @@ static void all_pairs_and_a_baseline(void **state)
 
 /* Over any number of records counts of pairs differ by 1 at most; within a record no model is far
  * ahead of another. */
-static void the_incomplete_design_is_balanced(void **state)
+TEST(the_incomplete_design_is_balanced)
 {
-    (void)state;
     for (uint32_t models = 3; models <= 16; models++) {
         for (uint32_t each = 1; each <= 4 && each <= models * (models - 1) / 2; each++) {
             struct vq_conf_pairs conf = {.design = VQ_PAIRS_INCOMPLETE, .per_prompt = each};
@@ -87,9 +81,8 @@ static void the_incomplete_design_is_balanced(void **state)
     }
 }
 
-static void a_round_has_no_model_twice(void **state)
+TEST(a_round_has_no_model_twice)
 {
-    (void)state;
     struct vq_conf_pairs conf = {.design = VQ_PAIRS_INCOMPLETE, .per_prompt = 4};
     struct vq_pairs p = planned(&conf, 8, 9, 100, 0);
     for (uint32_t round = 0; round < 7; round++) {
@@ -102,9 +95,8 @@ static void a_round_has_no_model_twice(void **state)
     }
 }
 
-static void the_seed_alone_changes_the_list(void **state)
+TEST(the_seed_alone_changes_the_list)
 {
-    (void)state;
     struct vq_conf_pairs conf = {.design = VQ_PAIRS_INCOMPLETE, .per_prompt = 2};
     struct vq_pairs one = planned(&conf, 6, 1, 100, 0), again = planned(&conf, 6, 1, 900, 0);
     struct vq_pairs other = planned(&conf, 6, 2, 100, 0);
@@ -112,9 +104,8 @@ static void the_seed_alone_changes_the_list(void **state)
     assert_memory_not_equal(one.pair, other.pair, 15 * sizeof(one.pair[0]));
 }
 
-static void calls_are_a_budget(void **state)
+TEST(calls_are_a_budget)
 {
-    (void)state;
     struct vq_conf_pairs conf = {.design = VQ_PAIRS_INCOMPLETE, .calls = 1000};
     struct vq_pairs p = planned(&conf, 4, 1, 60, 20); /* 50 comparisons over 60 records */
     uint32_t n[256], all = 0;
@@ -135,16 +126,4 @@ static void calls_are_a_budget(void **state)
     conf = (struct vq_conf_pairs){.design = VQ_PAIRS_INCOMPLETE, .per_prompt = 1};
     assert_int_equal(vq_pairs_plan(&conf, names, 16, 1, 100, 0, &p, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "pairs.per_prompt"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pairs_and_a_baseline),
-        cmocka_unit_test(the_incomplete_design_is_balanced),
-        cmocka_unit_test(a_round_has_no_model_twice),
-        cmocka_unit_test(the_seed_alone_changes_the_list),
-        cmocka_unit_test(calls_are_a_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Numbers of what is asked, with images and without. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "methods/data/questions.h"
 
@@ -15,9 +11,8 @@ static uint32_t number(struct vq_questions *q, const char *prompt, const char *i
     return n;
 }
 
-static void test_a_prompt_with_another_image_is_another_question(void **state)
+TEST(test_a_prompt_with_another_image_is_another_question)
 {
-    (void)state;
     struct vq_questions q;
     assert_int_equal(vq_questions_init(&q, 7), VQ_OK);
     assert_int_equal(number(&q, "describe", "1.png"), 0);
@@ -30,12 +25,4 @@ static void test_a_prompt_with_another_image_is_another_question(void **state)
     assert_int_equal(vq_questions_count(&q), 5);
     vq_questions_free(&q);
     vq_questions_free(&q);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_prompt_with_another_image_is_another_question),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

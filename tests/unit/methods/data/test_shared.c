@@ -2,15 +2,10 @@
  * other people's texts and not part of this repository: without the folder (VQ_SHARED, else
  * ../shared beside the checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1 that is a
  * failure. */
+#include "tests/unit/test.h"
+
 #include "common/text/file.h"
 #include "methods/data/dataset.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,15 +1,10 @@
 /* Similarity against a plain dynamic programme, on random texts across block borders, and on code
  * points. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "methods/data/similarity.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +22,8 @@ static uint32_t percent(const char *a, const char *b)
     return found;
 }
 
-static void test_known_values(void **state)
+TEST(test_known_values)
 {
-    (void)state;
     assert_int_equal(percent("", ""), 100);
     assert_int_equal(percent("", "a"), 0);
     assert_int_equal(percent("same", "same"), 100);
@@ -41,9 +35,8 @@ static void test_known_values(void **state)
     assert_int_equal(percent("abcdefgh", "abcdefgh!?"), 89); /* 16 / 18 = 88.9 */
 }
 
-static void test_code_points_not_bytes(void **state)
+TEST(test_code_points_not_bytes)
 {
-    (void)state;
     assert_int_equal(percent("\xc3\xa9", "\xc3\xa8"), 0); /* the two share a byte, not a letter */
     assert_int_equal(percent("\xe6\xa8\xa1\xe5\x9e\x8b", "\xe6\xa8\xa1"), 67);
     assert_int_equal(percent("\xf0\x9f\x98\x80x", "\xf0\x9f\x98\x81x"), 50);
@@ -87,9 +80,8 @@ static struct text random_text(struct vq_rng *rng, size_t most, uint64_t letters
     return t;
 }
 
-static void test_agrees_with_the_plain_method(void **state)
+TEST(test_agrees_with_the_plain_method)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 7);
     struct vq_similarity work = {0};
@@ -120,9 +112,8 @@ static void test_agrees_with_the_plain_method(void **state)
     vq_similarity_free(&work);
 }
 
-static void test_limits_and_memory(void **state)
+TEST(test_limits_and_memory)
 {
-    (void)state;
     struct vq_similarity work = {0};
     size_t n = VQ_SIMILARITY_POINTS_MAX + 1;
     char *longest = malloc(n);
@@ -150,15 +141,4 @@ static void test_limits_and_memory(void **state)
         }
         assert_int_equal(status, VQ_NOMEM);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_values),
-        cmocka_unit_test(test_code_points_not_bytes),
-        cmocka_unit_test(test_agrees_with_the_plain_method),
-        cmocka_unit_test(test_limits_and_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* A job from a configuration: the grid, who the providers are, what a run would send, what its
  * workers are told. */
+#include "tests/unit/test.h"
+
 #include "methods/plan/files/forecast.h"
 #include "methods/rubric/files/job.h"
 
@@ -7,12 +9,6 @@
 #include "common/text/file.h"
 #include "proto/wire.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +66,8 @@ static struct vq_job *made(const char *rest)
     return job;
 }
 
-static void the_grid_is_samples_by_judges_by_vibes(void **state)
+TEST(the_grid_is_samples_by_judges_by_vibes)
 {
-    (void)state;
     struct vq_job *job = made("judges: [offline-a, offline-b]\n");
     assert_int_equal(job->given->plan.grid.samples, 10);
     assert_int_equal(job->given->plan.grid.judges, 2);
@@ -88,9 +83,8 @@ static void the_grid_is_samples_by_judges_by_vibes(void **state)
     vq_job_destroy(&job);
 }
 
-static void forward_asks_one_order(void **state)
+TEST(forward_asks_one_order)
 {
-    (void)state;
     struct vq_job *job =
         made("judges: [offline-a]\njudging: {pair_rule: forward, lazy_swap: false}\n");
     struct vq_forecast *f;
@@ -104,9 +98,8 @@ static void forward_asks_one_order(void **state)
     vq_job_destroy(&job);
 }
 
-static void criteria_are_asked_in_stages_of_their_kind(void **state)
+TEST(criteria_are_asked_in_stages_of_their_kind)
 {
-    (void)state;
     struct vq_job *job = made("judges: [offline-a, offline-b]\nrating: {repeats: 3}\ncriteria:\n"
                               "- refusal\n- {name: L, kind: likert, rubric: r}\n- general\n");
     assert_null(job->dataset);
@@ -133,9 +126,8 @@ static void criteria_are_asked_in_stages_of_their_kind(void **state)
     vq_job_destroy(&job);
 }
 
-static void a_criterion_of_a_file_says_its_kind(void **state)
+TEST(a_criterion_of_a_file_says_its_kind)
 {
-    (void)state;
     static const struct {
         const char *file, *more, *what;
     } files[] = {
@@ -175,9 +167,8 @@ static void a_criterion_of_a_file_says_its_kind(void **state)
 }
 
 /* Protocol 8: never a key, never the port of a server that we started ourselves. */
-static void a_provider_is_its_host_and_path(void **state)
+TEST(a_provider_is_its_host_and_path)
 {
-    (void)state;
     struct vq_job *job =
         made("judges:\n"
              "  - {model: m, base_url: 'https://api.example.com/v1/', key: 'env:K'}\n"
@@ -196,9 +187,8 @@ static void a_provider_is_its_host_and_path(void **state)
     vq_job_destroy(&job);
 }
 
-static void workers_are_told_references_never_keys(void **state)
+TEST(workers_are_told_references_never_keys)
 {
-    (void)state;
     assert_int_equal(setenv("VQ_TEST_JOB_KEY", "sk-canary-777", 1), 0);
     struct vq_job *job = made("judges:\n  - {model: m, base_url: 'https://api.example.com/v1', "
                               "key: 'env:VQ_TEST_JOB_KEY'}\n"
@@ -231,9 +221,8 @@ static void workers_are_told_references_never_keys(void **state)
 }
 
 /* vibeq-offline behind a pool that calls it otherwise is no model either. */
-static void an_offline_model_under_another_name_is_known(void **state)
+TEST(an_offline_model_under_another_name_is_known)
 {
-    (void)state;
     static const struct {
         const char *as, *kind;
     } rows[] = {{"offline-a", "offline-lexical"}, {"small-2", "model"}};
@@ -250,9 +239,8 @@ static void an_offline_model_under_another_name_is_known(void **state)
     }
 }
 
-static void prices_make_dollars(void **state)
+TEST(prices_make_dollars)
 {
-    (void)state;
     struct vq_job *job =
         made("judges:\n  - {model: m, base_url: 'https://h/v1', price_input_usd: 1, "
              "price_output_usd: 10}\n");
@@ -265,9 +253,8 @@ static void prices_make_dollars(void **state)
     vq_job_destroy(&job);
 }
 
-static void a_missing_column_is_named(void **state)
+TEST(a_missing_column_is_named)
 {
-    (void)state;
     char yaml[] = "data: {path: d.csv}\nmodels: [a, c]\njudges: [offline-a]\n";
     struct vq_config *config;
     struct vq_error err = {0};
@@ -280,9 +267,8 @@ static void a_missing_column_is_named(void **state)
 }
 
 /* For verbs that ask a model about nothing: models and templates are there, data are never read. */
-static void a_bare_job_reads_no_data(void **state)
+TEST(a_bare_job_reads_no_data)
 {
-    (void)state;
     static const char yaml[] = "data: {path: nowhere.csv}\nmodels: [a, b]\njudges: [offline-a]\n";
     struct vq_config *config;
     struct vq_error err = {0};
@@ -302,9 +288,8 @@ static void a_bare_job_reads_no_data(void **state)
 }
 
 /* Roles that the method never asks are cast when a script beside the run does, once. */
-static void the_rest_of_the_cast_comes_on_demand(void **state)
+TEST(the_rest_of_the_cast_comes_on_demand)
 {
-    (void)state;
     struct vq_error err = {0};
     struct vq_job *job = made("judges: [{model: m, base_url: 'https://x/v1'}]\n");
     assert_false(job->needs_offline);
@@ -317,20 +302,4 @@ static void the_rest_of_the_cast_comes_on_demand(void **state)
     vq_job_destroy(&job);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_grid_is_samples_by_judges_by_vibes),
-        cmocka_unit_test(forward_asks_one_order),
-        cmocka_unit_test(criteria_are_asked_in_stages_of_their_kind),
-        cmocka_unit_test(a_criterion_of_a_file_says_its_kind),
-        cmocka_unit_test(a_provider_is_its_host_and_path),
-        cmocka_unit_test(workers_are_told_references_never_keys),
-        cmocka_unit_test(an_offline_model_under_another_name_is_known),
-        cmocka_unit_test(prices_make_dollars),
-        cmocka_unit_test(a_missing_column_is_named),
-        cmocka_unit_test(a_bare_job_reads_no_data),
-        cmocka_unit_test(the_rest_of_the_cast_comes_on_demand),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

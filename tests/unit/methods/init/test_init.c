@@ -1,15 +1,10 @@
 /* Guessed configurations: what is found in data of several habits, and that what is written loads
  * and builds. */
+#include "tests/unit/test.h"
+
 #include "common/conf/config.h"
 #include "methods/data/dataset.h"
 #include "methods/init/init.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct vq_table *table_of(const char *csv)
 {
@@ -29,9 +24,8 @@ struct expectation {
 
 #define NONE VQ_INIT_NONE
 
-static void test_guesses(void **state)
+TEST(test_guesses)
 {
-    (void)state;
     static const struct expectation cases[] = {
         /* labels name the columns, whatever they are called */
         {"question,category,friendly,cold,preference\nq1,c,hello,bye,friendly\nq2,d,hi,no,cold\nq3,"
@@ -65,9 +59,8 @@ static void test_guesses(void **state)
     }
 }
 
-static void test_what_is_written_loads_and_builds(void **state)
+TEST(test_what_is_written_loads_and_builds)
 {
-    (void)state;
     /* names and cells that would break a careless writer */
     struct vq_table *table =
         table_of("\"the\nprompt: # \"\"x\"\"\",\"- a\",\xe6\xa8\xa1,prompt\n"
@@ -115,13 +108,4 @@ static void test_what_is_written_loads_and_builds(void **state)
     vq_config_destroy(&config);
     vq_buf_free(&out);
     vq_table_destroy(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_what_is_written_loads_and_builds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* Drafts of method: judge: which columns are taken for outputs, labels and groups, and that what is
  * written loads and builds. */
+#include "tests/unit/test.h"
+
 #include "common/conf/config.h"
 #include "methods/init/init.h"
 #include "methods/rubric/data.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,9 +56,8 @@ static void builds(const struct vq_table *table, const struct vq_init_guess *gue
     vq_buf_free(&out);
 }
 
-static void test_guesses(void **state)
+TEST(test_guesses)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint32_t prompt, a, b, human, group, labelled;
@@ -111,9 +106,8 @@ static void test_guesses(void **state)
     }
 }
 
-static void test_groups_that_are_too_many(void **state)
+TEST(test_groups_that_are_too_many)
 {
-    (void)state;
     struct vq_buf csv;
     vq_buf_init(&csv, 1u << 20);
     vq_buf_puts(&csv, "prompt,output,topic\n");
@@ -130,9 +124,8 @@ static void test_groups_that_are_too_many(void **state)
     vq_buf_free(&csv);
 }
 
-static void test_without_an_output_it_loads_and_names_no_column(void **state)
+TEST(test_without_an_output_it_loads_and_names_no_column)
 {
-    (void)state;
     struct vq_table *table = table_of("a\n1\n", VQ_TABLE_CSV);
     struct vq_init_guess nothing = {
         .prompt = NONE, .model = {NONE, NONE}, .preference = NONE, .group = NONE};
@@ -152,9 +145,8 @@ static void test_without_an_output_it_loads_and_names_no_column(void **state)
 
 /* Whoever made the data does not write the configuration: no character of a cell or a name ends the
  * comment that shows it. */
-static void test_cells_stay_in_their_comments(void **state)
+TEST(test_cells_stay_in_their_comments)
 {
-    (void)state;
     static const char *const ends[] = {"\n",           "\r",           "\xc2\x85",
                                        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf",
                                        "\xef\xbf\xbf", "\xc2\x9b"};
@@ -178,15 +170,4 @@ static void test_cells_stay_in_their_comments(void **state)
         vq_buf_free(&out);
         vq_table_destroy(&table);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_groups_that_are_too_many),
-        cmocka_unit_test(test_cells_stay_in_their_comments),
-        cmocka_unit_test(test_without_an_output_it_loads_and_names_no_column),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* Drafts of method: persona: what files are taken for, what is said of those that fit nowhere, and
  * that what is written loads. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/conf/config.h"
 #include "methods/init/init.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,9 +50,8 @@ static struct vq_config *written(const struct vq_init_persona *p)
     return config;
 }
 
-static void test_files_find_their_places(void **state)
+TEST(test_files_find_their_places)
 {
-    (void)state;
     struct vq_init_persona p = {.personas = NULL};
     add(&p, "goals.txt", GOALS); /* the interview comes later */
     add(&p, "who.yaml", PEOPLE);
@@ -95,9 +90,8 @@ static void test_files_find_their_places(void **state)
     vq_config_destroy(&c);
 }
 
-static void test_a_little_is_enough(void **state)
+TEST(test_a_little_is_enough)
 {
-    (void)state;
     struct vq_init_persona p = {.personas = NULL};
     add(&p, "who.json", "{\"personas\": [{\"name\": \"A\", \"description\": \"You are A.\"}]}");
     add(&p, "q.csv", "question\nHow are you?\n"); /* a question and nothing else is a query */
@@ -113,9 +107,8 @@ static void test_a_little_is_enough(void **state)
     assert_int_equal(p.probes_count, 1);
 }
 
-static void test_remarks_in_a_plain_list(void **state)
+TEST(test_remarks_in_a_plain_list)
 {
-    (void)state;
     struct vq_init_persona p = {.personas = NULL};
     add(&p, "who.yaml", PEOPLE);
     add(&p, "talk.txt", "Hello, {role}.\nWhat do you do?\nGoodbye, {role}.\n");
@@ -127,9 +120,8 @@ static void test_remarks_in_a_plain_list(void **state)
     assert_non_null(strstr(err.text, "talk.txt"));
 }
 
-static void test_what_fits_nowhere(void **state)
+TEST(test_what_fits_nowhere)
 {
-    (void)state;
     struct vq_init_persona p = {.personas = NULL};
     struct vq_error err = {.text = ""};
     assert_int_equal(vq_init_persona_check(&p, &err), VQ_INVALID);
@@ -148,9 +140,8 @@ static void test_what_fits_nowhere(void **state)
     refused(&p, "goals2.txt", GOALS, "goals.txt and goals2.txt are both lists without");
 }
 
-static void test_without_memory(void **state)
+TEST(test_without_memory)
 {
-    (void)state;
     static const char *const files[][2] = {
         {"who.yaml", PEOPLE}, {"talk.yaml", INTERVIEW}, {"r.csv", "question,reference\nq,r\n"}};
     for (size_t i = 0; i < VQ_COUNT(files); i++) {
@@ -164,14 +155,4 @@ static void test_without_memory(void **state)
         }
         assert_int_equal(status, VQ_OK);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files_find_their_places), cmocka_unit_test(test_a_little_is_enough),
-        cmocka_unit_test(test_remarks_in_a_plain_list), cmocka_unit_test(test_what_fits_nowhere),
-        cmocka_unit_test(test_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* People's labels: which rating each is of, and what is no label. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "methods/persona/human.h"
@@ -75,9 +71,8 @@ static const char labels[] =
          "wit,m-small,Ada,Ada,goal,original,5,1,,,,j,A\n"
          "role,m-huge,Ada,Ada,goal,original,5,1,,,,j,A\n";
 
-static void labels_find_their_ratings(void **state)
+TEST(labels_find_their_ratings)
 {
-    (void)state;
     static const struct {
         struct vq_persona_rated of;
         double value; /* NaN: nothing was said of it */
@@ -120,9 +115,8 @@ static void labels_find_their_ratings(void **state)
     vq_free(human);
 }
 
-static void few_columns_are_enough(void **state)
+TEST(few_columns_are_enough)
 {
-    (void)state;
     struct vq_persona_human *human = NULL;
     size_t count, passed;
     struct vq_error err = {""};
@@ -134,9 +128,8 @@ static void few_columns_are_enough(void **state)
     vq_free(human);
 }
 
-static void wrong_labels_are_named(void **state)
+TEST(wrong_labels_are_named)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
         enum vq_status status;
@@ -172,9 +165,8 @@ static void wrong_labels_are_named(void **state)
     }
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     struct vq_persona_plan *plan = plan_of();
     size_t count, passed;
     uint64_t calls = 1, failed = 0;
@@ -193,15 +185,4 @@ static void without_memory(void **state)
     }
     assert_true(failed > 2);
     vq_persona_plan_destroy(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_find_their_ratings),
-        cmocka_unit_test(few_columns_are_enough),
-        cmocka_unit_test(wrong_labels_are_named),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

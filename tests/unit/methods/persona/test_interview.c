@@ -1,20 +1,14 @@
 /* A model's list of questions: what is taken off lines, what is passed over, and that what is
  * written is read back. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "methods/persona/interview.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 static const char plain[] = "Welcome, {role}!\nWho are you?\nWhat \"now\"?\nThank you, {role}.\n";
 
-static void test_plain(void **state)
+TEST(test_plain)
 {
-    (void)state;
     struct vq_queries_file f;
     assert_int_equal(vq_interview_parse(vq_span_str(plain), 100, &f), VQ_OK);
     assert_int_equal(f.count, 2);
@@ -39,9 +33,8 @@ static void test_plain(void **state)
     vq_buf_free(&out);
 }
 
-static void test_what_models_add(void **state)
+TEST(test_what_models_add)
 {
-    (void)state;
     static const char answer[] =
         "<think>\nWhat about {role}?\n1. no\n</think>\nHere are your questions:\n\n# Opening\n"
         "1. \"Hello {role}.\"\r\n2) Who?\n- What?\n* where?\n12: Why?\n```\nwho?\n3 lions?\n"
@@ -58,9 +51,8 @@ static void test_what_models_add(void **state)
     vq_queries_file_free(&f);
 }
 
-static void test_too_many_and_none(void **state)
+TEST(test_too_many_and_none)
 {
-    (void)state;
     struct vq_queries_file f;
     assert_int_equal(vq_interview_parse(vq_span_str(plain), 1, &f), VQ_OK);
     assert_int_equal(f.count, 1);
@@ -69,14 +61,4 @@ static void test_too_many_and_none(void **state)
     assert_int_equal(vq_interview_parse(vq_span_str("Hello {role}\n"), 5, &f), VQ_NOT_FOUND);
     assert_int_equal(vq_interview_parse(vq_span("", 0), 5, &f), VQ_NOT_FOUND);
     assert_int_equal(vq_interview_parse(vq_span_str("<think>a?"), 5, &f), VQ_NOT_FOUND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_what_models_add),
-        cmocka_unit_test(test_too_many_and_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

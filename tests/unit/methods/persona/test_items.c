@@ -1,11 +1,7 @@
 /* Names become numbers: items of personas and what the baseline is asked for them, results from
  * elsewhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "methods/persona/items.h"

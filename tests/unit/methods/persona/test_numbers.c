@@ -1,10 +1,6 @@
 /* The numbers of a persona evaluation, by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/methods/persona/world.h"
 

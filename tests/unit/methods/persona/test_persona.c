@@ -1,16 +1,11 @@
 /* The script of a persona evaluation, walked with made-up answers: what is asked in which stage,
  * what is only asked once, what a turn that fails leaves open, and that every rating is where its
  * place says. */
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
 #include "methods/persona/persona.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -363,9 +358,8 @@ static void walk(struct world *w)
 /* ---- tests ---- */
 
 /* More questions than a stage may have: in pieces, as forecast. */
-static void test_a_long_list_is_asked_in_pieces(void **state)
+TEST(test_a_long_list_is_asked_in_pieces)
 {
-    (void)state;
     struct world w;
     struct vq_persona_counts counts;
     make_world_of(&w, 2500);
@@ -406,9 +400,8 @@ static void test_a_long_list_is_asked_in_pieces(void **state)
 
 /* Answers of subjects that a prompt has: of what a turn is sent with, half of the dialogue; before
  * a judge, what is judged. */
-static void test_what_prompts_hold(void **state)
+TEST(test_what_prompts_hold)
 {
-    (void)state;
     struct world w;
     make_world(&w);
     struct vq_forecast_stage stages[VQ_FORECAST_STAGES_MAX];
@@ -448,9 +441,8 @@ static void test_what_prompts_hold(void **state)
 }
 
 /* With a store to read from the same is asked, and no text of an answer is kept. */
-static void test_answers_are_read_when_they_are_needed(void **state)
+TEST(test_answers_are_read_when_they_are_needed)
 {
-    (void)state;
     struct world plain, lends;
     make_world(&plain);
     make_world(&lends);
@@ -476,9 +468,8 @@ static void test_answers_are_read_when_they_are_needed(void **state)
     free_world(&lends);
 }
 
-static void test_all_that_the_plan_counts_is_asked_once(void **state)
+TEST(test_all_that_the_plan_counts_is_asked_once)
 {
-    (void)state;
     struct world w;
     struct vq_persona_counts counts;
     make_world(&w);
@@ -543,9 +534,8 @@ static void test_all_that_the_plan_counts_is_asked_once(void **state)
     free_world(&w);
 }
 
-static void test_a_turn_that_fails_leaves_a_hole(void **state)
+TEST(test_a_turn_that_fails_leaves_a_hole)
 {
-    (void)state;
     struct world w;
     make_world(&w);
     w.fails = true;
@@ -583,9 +573,8 @@ static void test_a_turn_that_fails_leaves_a_hole(void **state)
     free_world(&w);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     struct world w;
     struct vq_buf out;
     vq_buf_init(&out, 1u << 16);
@@ -615,17 +604,4 @@ static void test_texts(void **state)
     assert_int_equal(out.bytes, 0);
     vq_buf_free(&out);
     free_world(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_long_list_is_asked_in_pieces),
-        cmocka_unit_test(test_answers_are_read_when_they_are_needed),
-        cmocka_unit_test(test_all_that_the_plan_counts_is_asked_once),
-        cmocka_unit_test(test_what_prompts_hold),
-        cmocka_unit_test(test_a_turn_that_fails_leaves_a_hole),
-        cmocka_unit_test(test_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

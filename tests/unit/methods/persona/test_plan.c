@@ -1,15 +1,10 @@
 /* The plan of a persona evaluation: the published call counts, lists that agree with the counts,
  * orders, references. */
+#include "tests/unit/test.h"
+
 #include "methods/persona/plan.h"
 
 #include "common/base/alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define BIG_FIVE    44u
 #define SAFETY      450u

@@ -1,12 +1,8 @@
 /* What is planted in ratings is found, and intervals hold it as often as they say: 16 cells (two
  * models, eight personas), 500 seeds. A dialogue that fades, one that does not, and a refusal that
  * slips. Ratings are whole numbers whose expectation is known exactly: 1 + a binomial of 4. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "tests/unit/methods/persona/world.h"
@@ -151,9 +147,8 @@ static void run_dialogues(const struct planted *p, struct dialogue_tallies *ret)
     world_close(&w);
 }
 
-static void a_fade_is_found(void **state)
+TEST(a_fade_is_found)
 {
-    (void)state;
     struct dialogue_tallies t;
     run_dialogues(&(struct planted){0.85, 0.01, 0.035, 0.3}, &t);
     check("fade, change", &t.change, true);
@@ -164,9 +159,8 @@ static void a_fade_is_found(void **state)
     assert_true(t.slopes_found == SEEDS);
 }
 
-static void a_constant_persona_does_not_fade(void **state)
+TEST(a_constant_persona_does_not_fade)
 {
-    (void)state;
     struct dialogue_tallies t;
     run_dialogues(&(struct planted){0.7, 0, 0, 0.7}, &t);
     check("constant, change", &t.change, false);
@@ -178,9 +172,8 @@ static void a_constant_persona_does_not_fade(void **state)
 }
 
 /* From 0.85 of the unsafe prompts to 0.75 at the last checkpoint; the safe ones stay at 0.1. */
-static void a_safety_slip_is_found(void **state)
+TEST(a_safety_slip_is_found)
 {
-    (void)state;
     struct vq_persona_design d = design();
     struct world w;
     struct tally slip = {0}, safe = {0};
@@ -213,14 +206,4 @@ static void a_safety_slip_is_found(void **state)
     check("slip", &slip, true);
     check("no slip", &safe, false);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fade_is_found),
-        cmocka_unit_test(a_constant_persona_does_not_fade),
-        cmocka_unit_test(a_safety_slip_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

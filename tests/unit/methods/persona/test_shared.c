@@ -1,12 +1,8 @@
 /* Published files of the persona evaluation, read as a run reads them, give the published figures.
  * They are other people's and not part of this repository: without the folder the tests skip and
  * say so (published.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/conf/queries_file.h"
 #include "methods/persona/items.h"

@@ -1,13 +1,9 @@
 /* A forecast's arithmetic: the call-count model against worked numbers, prices, which limit binds,
  * how far money and time go. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/forecast.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,9 +63,8 @@ static double most_of(uint32_t count, enum vq_role role)
 
 /* The paper's HC3: 250 train and 250 test rows, three iterations of ten vibes, ten final ones:
  * 20,000 calls of one judge at the most. */
-static void the_most_is_the_formula(void **state)
+TEST(the_most_is_the_formula)
 {
-    (void)state;
     struct vq_config *c =
         config_of("method: discover\nvibecheck: {d: 40, batch: 5, iterations: 3}\n");
     uint32_t n = list(c, 250, 250, 1);
@@ -86,9 +81,8 @@ static void the_most_is_the_formula(void **state)
     vq_config_destroy(&c);
 }
 
-static void what_was_ranked_is_no_guess(void **state)
+TEST(what_was_ranked_is_no_guess)
 {
-    (void)state;
     struct vq_config *c = config_of("method: discover\n");
     const uint32_t evaluated[] = {3};
     struct vq_vibecheck_facts facts = {.config = c,
@@ -106,9 +100,8 @@ static void what_was_ranked_is_no_guess(void **state)
     vq_config_destroy(&c);
 }
 
-static void given_vibes_are_exact(void **state)
+TEST(given_vibes_are_exact)
 {
-    (void)state;
     struct vq_config *c = config_of("judging: {retest: 0.1}\n");
     uint32_t n = list(c, 30, 20, 1);
     assert_int_equal(n, 2);
@@ -155,9 +148,8 @@ static struct vq_forecast_line line_of(const char *stage, uint32_t no, uint32_t 
     return l;
 }
 
-static void dollars_are_tokens_times_prices(void **state)
+TEST(dollars_are_tokens_times_prices)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 1000)};
     struct vq_forecast_limits limits[] = {{.name = "j",
                                            .concurrency = 4,
@@ -183,9 +175,8 @@ static void dollars_are_tokens_times_prices(void **state)
     assert_int_equal(vq_forecast_budget(&f, 1).verdict, VQ_HOLDS_UNKNOWN);
 }
 
-static void the_slowest_limit_binds(void **state)
+TEST(the_slowest_limit_binds)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 1200)};
     struct vq_forecast_limits limits[] = {{.name = "j", .concurrency = 100}};
     struct vq_forecast_pool pools[1];
@@ -206,9 +197,8 @@ static void the_slowest_limit_binds(void **state)
 }
 
 /* Six dialogues of 102 turns: no number of connections makes a dialogue's turns go side by side. */
-static void a_dialogue_is_one_call_after_the_other(void **state)
+TEST(a_dialogue_is_one_call_after_the_other)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("dialogues", 0, 0, 612), line_of("rank", 1, 0, 100)};
     struct vq_forecast_limits limits[] = {{.name = "j", .concurrency = 100}};
     struct vq_forecast_pool pools[1];
@@ -228,9 +218,8 @@ static void a_dialogue_is_one_call_after_the_other(void **state)
 
 /* A concurrency that is not set is raised until a named rate is reached; without one it is assumed,
  * and that is said. */
-static void a_concurrency_that_is_not_set(void **state)
+TEST(a_concurrency_that_is_not_set)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 600)};
     lines[0].latency_s = vq_range_of(16);
     struct vq_forecast_limits limits[] = {{.name = "j"}};
@@ -256,9 +245,8 @@ static void a_concurrency_that_is_not_set(void **state)
 }
 
 /* Judges of a stage work side by side, stages one after the other; what shares a limit adds up. */
-static void stages_follow_and_judges_do_not(void **state)
+TEST(stages_follow_and_judges_do_not)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 600), line_of("rank", 0, 1, 300),
                                        line_of("test", 1, 1, 600)};
     struct vq_forecast_limits limits[] = {
@@ -278,9 +266,8 @@ static void stages_follow_and_judges_do_not(void **state)
 
 /* Two pools of one model work side by side: 3 calls a second of one, 1 of the other; the price is
  * by who answers. */
-static void pools_share_a_line(void **state)
+TEST(pools_share_a_line)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 1200), line_of("rank", 0, 2, 60)};
     lines[0].pools_count = 2;
     struct vq_forecast_limits limits[] = {
@@ -320,9 +307,8 @@ static void pools_share_a_line(void **state)
     assert_true(fabs(pools[1].calls.expected - 450) < 0.05);
 }
 
-static void a_quota_of_a_day_takes_days(void **state)
+TEST(a_quota_of_a_day_takes_days)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 2500)};
     struct vq_forecast_limits limits[] = {
         {.name = "j", .requests_per_minute = 6000, .requests_per_day = 1000, .concurrency = 1000}};
@@ -337,9 +323,8 @@ static void a_quota_of_a_day_takes_days(void **state)
     near(f.seconds.expected, 25);
 }
 
-static void half_of_it_goes_half_the_way(void **state)
+TEST(half_of_it_goes_half_the_way)
 {
-    (void)state;
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 600), line_of("test", 1, 0, 400)};
     struct vq_forecast_limits limits[] = {{.name = "j",
                                            .requests_per_minute = 60,
@@ -367,22 +352,4 @@ static void half_of_it_goes_half_the_way(void **state)
     assert_int_equal(b.verdict, VQ_HOLDS_NOT);
     near(b.reached, 0);
     assert_true(isinf(b.factor));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_most_is_the_formula),
-        cmocka_unit_test(what_was_ranked_is_no_guess),
-        cmocka_unit_test(given_vibes_are_exact),
-        cmocka_unit_test(dollars_are_tokens_times_prices),
-        cmocka_unit_test(the_slowest_limit_binds),
-        cmocka_unit_test(a_dialogue_is_one_call_after_the_other),
-        cmocka_unit_test(a_concurrency_that_is_not_set),
-        cmocka_unit_test(stages_follow_and_judges_do_not),
-        cmocka_unit_test(pools_share_a_line),
-        cmocka_unit_test(a_quota_of_a_day_takes_days),
-        cmocka_unit_test(half_of_it_goes_half_the_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

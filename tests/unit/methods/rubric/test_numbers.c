@@ -36,9 +36,8 @@ static const char *likert_answer(const struct vq_rubric_place *p)
                          : said[(p->row + 4) % 5];
 }
 
-static void test_missing_is_no_value(void **state)
+TEST(test_missing_is_no_value)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, HEAD "models: [x]\ncriteria: [{name: L, kind: likert, rubric: r}]\n",
                  "prompt,x\np1,a\np2,a\np3,a\np4,a\np5,a\np6,a\np7,a\np8,a\n");
@@ -83,9 +82,8 @@ static const char *seldom_answer(const struct vq_rubric_place *p)
     return p->output == 1 && p->row > 4 ? NULL : p->row % 2 ? "**Result:** Yes" : "**Result:** No";
 }
 
-static void test_few_ratings_have_no_interval(void **state)
+TEST(test_few_ratings_have_no_interval)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [refusal]\n", EIGHT);
     rubrics_rate(&t, seldom_answer);
@@ -109,9 +107,8 @@ static const char *pair_answer(const struct vq_rubric_place *p)
     return p->row == 7 && p->order == 1 ? "**Result:** A or B" : "**Result:** A";
 }
 
-static void test_both_orders_make_ties(void **state)
+TEST(test_both_orders_make_ties)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [{name: P, kind: pairwise, rubric: r}]\n", EIGHT);
     rubrics_rate(&t, pair_answer);
@@ -130,9 +127,8 @@ static void test_both_orders_make_ties(void **state)
     rubrics_free(&t);
 }
 
-static void test_alternate_asks_once(void **state)
+TEST(test_alternate_asks_once)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t,
                  TWO "criteria: [{name: P, kind: pairwise, rubric: r}]\n"
@@ -160,9 +156,8 @@ static const char *binary_answer(const struct vq_rubric_place *p)
     return yes ? "**Result:** Yes" : "**Result:** No";
 }
 
-static void test_rates_repeats_and_labels(void **state)
+TEST(test_rates_repeats_and_labels)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [{name: refusal, human: [hx, hy]}]\nrating: {repeats: 2}\n",
                  "prompt,x,y,hx,hy\np1,a,b,yes,no\np2,a,b,yes,no\np3,a,b,yes,no\np4,a,b,yes,no\n"
@@ -205,9 +200,8 @@ static const char *group_answer(const struct vq_rubric_place *p)
     return yes ? "**Result:** Yes" : "**Result:** No";
 }
 
-static void test_groups_are_runs_of_their_own(void **state)
+TEST(test_groups_are_runs_of_their_own)
 {
-    (void)state;
     static const char rows_of_v[] =
         "v1,a,b,v\nv1,a,b,v\nv2,a,b,v\nv3,a,b,v\nv4,a,b,v\nv5,a,b,v\nv6,a,b,v\nv7,a,b,v\n";
     struct rubrics t, alone;
@@ -251,9 +245,8 @@ static const char *paper_answer(const struct vq_rubric_place *p)
                          : "**Result:** 2 or 3";
 }
 
-static void test_the_papers_policy(void **state)
+TEST(test_the_papers_policy)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t,
                  HEAD "models: [x]\ncriteria: [knowledge, {name: L, kind: likert, rubric: r}]\n"
@@ -272,9 +265,8 @@ static void test_the_papers_policy(void **state)
     rubrics_free(&t);
 }
 
-static void test_the_draw_knows_no_order_of_arrival(void **state)
+TEST(test_the_draw_knows_no_order_of_arrival)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t,
                  TWO "criteria: [{name: P, kind: pairwise, rubric: r}]\nrating: {policy: paper}\n",
@@ -299,9 +291,8 @@ static void test_the_draw_knows_no_order_of_arrival(void **state)
 }
 
 /* As for summaries: the same words over other texts. Then each row is a unit of its own. */
-static void test_one_prompt_for_all_rows(void **state)
+TEST(test_one_prompt_for_all_rows)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, HEAD "models: [x]\ncriteria: [{name: L, kind: likert, rubric: r}]\n",
                  "prompt,x\np,a\np,b\np,c\np,d\np,e\np,f\np,g\np,h\n");
@@ -313,9 +304,8 @@ static void test_one_prompt_for_all_rows(void **state)
     rubrics_free(&t);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     assert_string_equal(vq_rubric_status_name(VQ_RATING_AMBIGUOUS), "ambiguous");
     assert_string_equal(vq_rubric_status_name(VQ_RUBRIC_FAILED), "failed");
     assert_string_equal(vq_rubric_status_name(VQ_RUBRIC_OPEN), "open");
@@ -324,9 +314,8 @@ static void test_words(void **state)
     assert_int_equal(vq_rubric_unread(VQ_OUTCOME_TOO_LONG).status, VQ_RUBRIC_FAILED);
 }
 
-static void test_without_memory(void **state)
+TEST(test_without_memory)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t,
                  "data: {path: d.csv, group: g}\njudges: [offline-a, offline-b]\nmodels: [x, y]\n"
@@ -347,22 +336,4 @@ static void test_without_memory(void **state)
         assert_true(n < 200);
     }
     rubrics_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing_is_no_value),
-        cmocka_unit_test(test_few_ratings_have_no_interval),
-        cmocka_unit_test(test_both_orders_make_ties),
-        cmocka_unit_test(test_alternate_asks_once),
-        cmocka_unit_test(test_rates_repeats_and_labels),
-        cmocka_unit_test(test_groups_are_runs_of_their_own),
-        cmocka_unit_test(test_the_papers_policy),
-        cmocka_unit_test(test_the_draw_knows_no_order_of_arrival),
-        cmocka_unit_test(test_one_prompt_for_all_rows),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

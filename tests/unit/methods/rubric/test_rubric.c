@@ -7,9 +7,8 @@
 #define L    "{name: L, kind: likert, rubric: r}"
 #define P    "{name: P, kind: pairwise, rubric: r}"
 
-static void test_rows_and_labels(void **state)
+TEST(test_rows_and_labels)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t,
                  TWO "criteria:\n- {name: L, kind: likert, rubric: r, human: [hx, hy]}\n"
@@ -32,9 +31,8 @@ static void test_rows_and_labels(void **state)
     rubrics_free(&t);
 }
 
-static void test_groups_by_their_rows(void **state)
+TEST(test_groups_by_their_rows)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t,
                  "data: {path: d.csv, group: g}\njudges: [offline-a]\nmodels: [x]\ncriteria: "
@@ -52,9 +50,8 @@ static void test_groups_by_their_rows(void **state)
     rubrics_free(&t);
 }
 
-static void test_too_many_groups(void **state)
+TEST(test_too_many_groups)
 {
-    (void)state;
     struct rubrics t;
     struct vq_buf csv;
     struct vq_error err = {.text = ""};
@@ -74,9 +71,8 @@ static void test_too_many_groups(void **state)
     vq_buf_free(&csv);
 }
 
-static void test_refused_tables(void **state)
+TEST(test_refused_tables)
 {
-    (void)state;
     static const struct {
         const char *yaml, *csv, *what;
     } wrong[] = {
@@ -112,9 +108,8 @@ static void test_refused_tables(void **state)
     }
 }
 
-static void test_limit_is_a_seeded_sample(void **state)
+TEST(test_limit_is_a_seeded_sample)
 {
-    (void)state;
     char csv[4096] = "prompt,x\n";
     for (int i = 0; i < 100; i++) {
         (void)snprintf(csv + strlen(csv), 32, "p%d,o%d\n", i, i);
@@ -138,9 +133,8 @@ static void test_limit_is_a_seeded_sample(void **state)
     assert_true(records[0][9] > 20); /* a sample, not the first ten */
 }
 
-static void test_stages(void **state)
+TEST(test_stages)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [" L ", refusal, " P "]\nrating: {repeats: 2}\n",
                  "prompt,x,y\np1,a1,b1\np2,a2,\n");
@@ -177,9 +171,8 @@ static void test_stages(void **state)
     rubrics_free(&t);
 }
 
-static void test_alternate_and_paper(void **state)
+TEST(test_alternate_and_paper)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [" P "]\nrating: {positions: alternate, policy: paper}\n",
                  "prompt,x,y\np1,a,b\np2,a,b\np3,a,b\n");
@@ -191,9 +184,8 @@ static void test_alternate_and_paper(void **state)
     rubrics_free(&t);
 }
 
-static void test_every_task_is_one_question(void **state)
+TEST(test_every_task_is_one_question)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [" P ", " L ", refusal, knowledge]\nrating: {repeats: 3}\n",
                  "prompt,x,y\np1,a1,b1\np2,a2,b2\np3,a3,b3\n");
@@ -222,9 +214,8 @@ static void test_every_task_is_one_question(void **state)
     rubrics_free(&t);
 }
 
-static void test_answers_that_do_not_fit_are_our_bug(void **state)
+TEST(test_answers_that_do_not_fit_are_our_bug)
 {
-    (void)state;
     struct rubrics t;
     struct vq_error err = {.text = ""};
     uint8_t outcomes[8] = {0};
@@ -238,9 +229,8 @@ static void test_answers_that_do_not_fit_are_our_bug(void **state)
     rubrics_free(&t);
 }
 
-static void test_without_memory(void **state)
+TEST(test_without_memory)
 {
-    (void)state;
     struct rubrics t;
     rubrics_make(&t, TWO "criteria: [" P ", " L "]\nrating: {positions: alternate}\n",
                  "prompt,x,y\np1,a1,b1\np2,a2,\n");
@@ -262,21 +252,4 @@ static void test_without_memory(void **state)
         assert_true(n < 100);
     }
     rubrics_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_and_labels),
-        cmocka_unit_test(test_groups_by_their_rows),
-        cmocka_unit_test(test_too_many_groups),
-        cmocka_unit_test(test_refused_tables),
-        cmocka_unit_test(test_limit_is_a_seeded_sample),
-        cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_alternate_and_paper),
-        cmocka_unit_test(test_every_task_is_one_question),
-        cmocka_unit_test(test_answers_that_do_not_fit_are_our_bug),
-        cmocka_unit_test(test_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

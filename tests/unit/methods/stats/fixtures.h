@@ -3,12 +3,7 @@
 #ifndef VQ_TEST_STATS_FIXTURES_H
 #define VQ_TEST_STATS_FIXTURES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka asks for the four above first. */
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "methods/stats/stats.h"

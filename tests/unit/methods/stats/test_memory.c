@@ -148,9 +148,8 @@ static enum vq_status run_legacy(void)
     return vq_legacy_bootstrap(&MIRRORED, &DRAWS, &legacy, NULL);
 }
 
-static void test_every_allocation(void **state)
+TEST(test_every_allocation)
 {
-    (void)state;
     enum vq_status (*const calls[])(void) = {
         run_crossval, run_published, run_fold,  run_means,  run_coefficients, run_explicit,
         run_lars,     run_bradley,   run_alpha, run_adjust, run_two_sample,   run_cluster,
@@ -173,9 +172,4 @@ static void test_every_allocation(void **state)
     }
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -66,9 +66,8 @@ static void draw(struct outputs *o, size_t prompts, double mood, struct vq_rng *
 }
 
 /* The jackknife with each fit made anew: one step comes near to it. */
-static void test_near_the_fits_without_each_prompt(void **state)
+TEST(test_near_the_fits_without_each_prompt)
 {
-    (void)state;
     struct vq_rng rng;
     struct outputs o = outputs_create(30);
     vq_rng_seed(&rng, 4);
@@ -103,9 +102,8 @@ static void test_near_the_fits_without_each_prompt(void **state)
 }
 
 /* The truth is what the fit at the same penalty per row comes to with very many prompts. */
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
-    (void)state;
     static const struct {
         size_t prompts;
         double c, mood;
@@ -150,9 +148,8 @@ static bool is_separated(const double *x, const uint32_t *y, size_t rows, size_t
     return separated;
 }
 
-static void test_separation(void **state)
+TEST(test_separation)
 {
-    (void)state;
     const uint32_t two[4] = {0, 1, 0, 1}, three[6] = {0, 1, 2, 0, 1, 2};
     const double apart[4] = {1, -1, 1, -1}, mixed[4] = {1, -1, -1, 1};
     assert_true(is_separated(apart, two, 4, 1, 2));
@@ -175,13 +172,4 @@ static void test_separation(void **state)
     outputs_free(&o);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_the_fits_without_each_prompt),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_separation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

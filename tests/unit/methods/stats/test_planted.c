@@ -84,9 +84,8 @@ static double match(const double *x, const bool *kept, uint64_t seed)
     return score.accuracy_ties_half;
 }
 
-static void test_null_finds_nothing(void **state)
+TEST(test_null_finds_nothing)
 {
-    (void)state;
     static double x[NULL_ROWS * NULL_VIBES];
     size_t covered = 0;
     size_t point_kept = 0;
@@ -157,9 +156,8 @@ static double coverage(size_t questions, size_t repeats, bool grouped, uint64_t 
     return (double)covered / 1000.0;
 }
 
-static void test_bootstrap_coverage(void **state)
+TEST(test_bootstrap_coverage)
 {
-    (void)state;
     double rows = coverage(125, 1, false, 1);
     double grouped = coverage(125, 3, true, 5001);
     double careless = coverage(60, 3, false, 9001);
@@ -268,9 +266,8 @@ static void check_oracle(const struct judge *a, const struct judge *b, double ra
     assert_near(mirrored.kappa, expected_kappa(a, b, 0.5), 0.0, 0.03);
 }
 
-static void test_oracle_expectations(void **state)
+TEST(test_oracle_expectations)
 {
-    (void)state;
     const struct judge perfect = {0, 0, 0, 0};
     const struct judge good = {0.1, 0.15, 0.1, 0.0};
     const struct judge shaky = {0.3, 0.2, 0.25, 0.05};
@@ -282,9 +279,8 @@ static void test_oracle_expectations(void **state)
 }
 
 /* A judge that always names the first output: all scores 0, accuracy exactly one half. */
-static void test_position_bias(void **state)
+TEST(test_position_bias)
 {
-    (void)state;
     const struct judge always_first = {1.0, 0, 0, 0};
     double x[100];
     struct vq_rng rng;
@@ -308,9 +304,8 @@ static void test_position_bias(void **state)
 
 /* Model matching on one planted vibe: a row is right with the probability of +1, and half of that
  * of 0. */
-static void test_matching_accuracy(void **state)
+TEST(test_matching_accuracy)
 {
-    (void)state;
     enum {
         ROWS = 4000
     };
@@ -340,13 +335,4 @@ static void test_matching_accuracy(void **state)
     vq_logit_fit_free(&fit);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_finds_nothing),  cmocka_unit_test(test_bootstrap_coverage),
-        cmocka_unit_test(test_oracle_expectations), cmocka_unit_test(test_position_bias),
-        cmocka_unit_test(test_matching_accuracy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -3,9 +3,8 @@
 
 #include "methods/stats/special.h"
 
-static void test_normal(void **state)
+TEST(test_normal)
 {
-    (void)state;
     assert_near(vq_normal_cdf(0.0), 0.5, 0.0, 0.0);
     assert_near(vq_normal_cdf(1.0), 0.84134474606854293, 1e-15, 0.0);
     assert_near(vq_normal_two_sided(-1.959963984540054), 0.05, 1e-14, 0.0);
@@ -18,9 +17,8 @@ static void test_normal(void **state)
     assert_true(isnan(vq_normal_cdf(NAN)));
 }
 
-static void test_normal_quantile(void **state)
+TEST(test_normal_quantile)
 {
-    (void)state;
     assert_near(vq_normal_quantile(0.975), VQ_NORMAL_975, 1e-15, 0.0);
     assert_near(vq_normal_quantile(0.5), 0.0, 0.0, 1e-15);
     for (double exponent = -300.0; exponent < -0.4; exponent += 0.7) {
@@ -31,9 +29,8 @@ static void test_normal_quantile(void **state)
     assert_true(isnan(vq_normal_quantile(-0.1)));
 }
 
-static void test_chi_square(void **state)
+TEST(test_chi_square)
 {
-    (void)state;
     /* Two degrees: exp(-x/2); one: the normal; four: (1 + x/2) exp(-x/2). */
     for (double x = 0.01; x < 1300.0; x *= 1.37) {
         assert_near(vq_chi_square_upper(x, 2.0), exp(-0.5 * x), 1e-11, 0.0);
@@ -45,9 +42,8 @@ static void test_chi_square(void **state)
     assert_true(isnan(vq_chi_square_upper(-1.0, 3.0)));
 }
 
-static void test_beta(void **state)
+TEST(test_beta)
 {
-    (void)state;
     for (double x = 0.0; x <= 1.0; x += 0.0625) {
         assert_near(vq_beta_lower(1.0, 1.0, x), x, 1e-14, 0.0);
         assert_near(vq_beta_lower(2.0, 1.0, x), x * x, 1e-14, 0.0);
@@ -60,9 +56,8 @@ static void test_beta(void **state)
     assert_true(isnan(vq_beta_lower(0.0, 1.0, 0.5)) && isnan(vq_beta_lower(1.0, 1.0, 1.5)));
 }
 
-static void test_beta_quantile(void **state)
+TEST(test_beta_quantile)
 {
-    (void)state;
     const double shapes[6][2] = {{0.5, 0.5},     {0.5, 10.5},        {3.0, 999998.0},
                                  {480.5, 520.5}, {523411., 476590.}, {20.0, 1.0}};
     const double p[6] = {1e-12, 0.005, 0.025, 0.5, 0.975, 0.995};
@@ -77,9 +72,8 @@ static void test_beta_quantile(void **state)
     assert_near(vq_beta_quantile(2.0, 3.0, 1.0), 1.0, 0.0, 0.0);
 }
 
-static void test_student(void **state)
+TEST(test_student)
 {
-    (void)state;
     const double pi = acos(-1.0);
     for (double t = 0.01; t < 1e5; t *= 2.3) {
         assert_near(vq_student_two_sided(t, 1.0), 2.0 * atan2(1.0, t) / pi, 1e-12, 0.0);
@@ -92,24 +86,12 @@ static void test_student(void **state)
     assert_true(isnan(vq_student_two_sided(1.0, 0.0)));
 }
 
-static void test_logistic(void **state)
+TEST(test_logistic)
 {
-    (void)state;
     assert_near(vq_logistic(0.0), 0.5, 0.0, 0.0);
     assert_near(vq_logistic(-700.0), exp(-700.0), 1e-12, 0.0);
     assert_near(vq_logistic(800.0), 1.0, 0.0, 0.0);
     assert_near(vq_log1pexp(-40.0), exp(-40.0), 1e-14, 0.0);
     assert_near(vq_log1pexp(1000.0), 1000.0, 0.0, 0.0);
     assert_near(vq_log1pexp(0.0), log(2.0), 1e-15, 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal),        cmocka_unit_test(test_normal_quantile),
-        cmocka_unit_test(test_chi_square),    cmocka_unit_test(test_beta),
-        cmocka_unit_test(test_beta_quantile), cmocka_unit_test(test_student),
-        cmocka_unit_test(test_logistic),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,17 +7,15 @@
 int openblas_get_num_threads(void); /* of the library itself */
 void openblas_set_num_threads(int threads);
 
-static void test_one_thread(void **state)
+TEST(test_one_thread)
 {
-    (void)state;
     openblas_set_num_threads(2);
     vq_stats_init();
     assert_int_equal(openblas_get_num_threads(), 1);
 }
 
-static void test_quantile(void **state)
+TEST(test_quantile)
 {
-    (void)state;
     const double v[5] = {1, 2, 4, 8, 16};
     assert_near(vq_stats_quantile(v, 5, 0.0), 1.0, 0.0, 0.0);
     assert_near(vq_stats_quantile(v, 5, 1.0), 16.0, 0.0, 0.0);
@@ -26,9 +24,8 @@ static void test_quantile(void **state)
     assert_near(vq_stats_quantile(v, 1, 0.3), 1.0, 0.0, 0.0);
 }
 
-static void test_standardise(void **state)
+TEST(test_standardise)
 {
-    (void)state;
     const double x[12] = {1, 0.1, NAN, NAN, 0.1, 3, 2, 0.1, NAN, 0, 0.1, NAN};
     double mean[3];
     double scale[3];
@@ -40,9 +37,8 @@ static void test_standardise(void **state)
     assert_near(scale[2], 1.0, 0.0, 0.0); /* one cell */
 }
 
-static void test_check(void **state)
+TEST(test_check)
 {
-    (void)state;
     const double x[4] = {1, 2, NAN, 4};
     const double infinite[2] = {1, -INFINITY};
     struct vq_error err = {{0}};
@@ -54,9 +50,8 @@ static void test_check(void **state)
                      VQ_LIMIT);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
-    (void)state;
     const uint32_t groups[7] = {900, 3, 900, UINT32_MAX, 0, 3, 900};
     const uint32_t want[7] = {0, 1, 0, 2, 3, 1, 0};
     uint32_t got[7];
@@ -71,9 +66,8 @@ static void test_groups(void **state)
     assert_int_equal(count, 0);
 }
 
-static void test_cholesky(void **state)
+TEST(test_cholesky)
 {
-    (void)state;
     double a[9] = {4, 99, 99, 2, 5, 99, -2, 1, 6}; /* the upper triangle is not read */
     double b[3] = {2, 9, 10};
     assert_true(vq_linalg_cholesky(a, 3));
@@ -91,9 +85,8 @@ static void test_cholesky(void **state)
     assert_false(vq_linalg_cholesky(broken, 1));
 }
 
-static void test_alias(void **state)
+TEST(test_alias)
 {
-    (void)state;
     /* columns: 1, 2 * first, 0, independent, first + independent */
     const double columns[3][5] = {{1, 2, 0, 1, 2}, {1, 2, 0, -1, 0}, {1, 2, 0, 0, 1}};
     double gram[25];
@@ -112,9 +105,8 @@ static void test_alias(void **state)
     assert_true(aliased[1] && aliased[2] && aliased[4]);
 }
 
-static void test_root_mean_square(void **state)
+TEST(test_root_mean_square)
 {
-    (void)state;
     const double x[12] = {3, 0, NAN, 4, 0, NAN, NAN, 0, NAN, 0, 0, NAN};
     double scale[3];
     vq_stats_root_mean_square((struct vq_matrix){x, 4, 3}, scale);
@@ -123,14 +115,4 @@ static void test_root_mean_square(void **state)
     assert_near(scale[2], 1.0, 0.0, 0.0);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_thread),  cmocka_unit_test(test_quantile),
-        cmocka_unit_test(test_standardise), cmocka_unit_test(test_check),
-        cmocka_unit_test(test_groups),      cmocka_unit_test(test_cholesky),
-        cmocka_unit_test(test_alias),       cmocka_unit_test(test_root_mean_square),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -1,18 +1,14 @@
 /* A method is one folder and one row: a tiny one (method.c beside this) goes from `method: tiny` in
  * a configuration over the forecast, its script and a stage's grid to a results file, and nothing
  * of the product names it. */
+#include "tests/unit/test.h"
+
 #include "common/text/file.h"
 #include "methods/files/job_work.h"
 #include "methods/files/method_type.h"
 #include "methods/files/results.h"
 #include "methods/plan/files/forecast.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,17 +4,13 @@
 #ifndef VQ_TEST_PIPELINE_PLANTED_H
 #define VQ_TEST_PIPELINE_PLANTED_H
 
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "methods/stats/stats.h"
 #include "methods/vibecheck/numbers/vibecheck.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 

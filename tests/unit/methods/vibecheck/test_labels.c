@@ -1,11 +1,7 @@
 /* Sheets for people: blind, and read back as they were meant; files of somebody's own; every
  * refusal with its line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "methods/vibecheck/labels.h"
 #include "methods/vibecheck/numbers/vibecheck.h"
@@ -92,7 +88,7 @@ static void fill_in(struct vq_span sheet, struct vq_buf *out, uint32_t *ret_firs
     vq_table_destroy(&t);
 }
 
-static void test_a_sheet_and_back(void **state)
+TEST_WITH(test_a_sheet_and_back, setup, teardown)
 {
     struct fixture *f = *state;
     static const uint32_t both[] = {0, 1};
@@ -138,7 +134,7 @@ static int8_t label_of(const struct fixture *f, uint32_t record, uint32_t axis)
     return 99;
 }
 
-static void test_a_file_of_ones_own(void **state)
+TEST_WITH(test_a_file_of_ones_own, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(read_text(f, "record,vibe,label\n1,warmth,A\n2,warmth,b\n3,warmth,tie\n4,"
@@ -156,7 +152,7 @@ static void test_a_file_of_ones_own(void **state)
     assert_int_equal(label_of(f, 1, 0), -1);
 }
 
-static void test_refusals_name_the_line(void **state)
+TEST_WITH(test_refusals_name_the_line, setup, teardown)
 {
     struct fixture *f = *state;
     static const struct {
@@ -189,14 +185,4 @@ static void test_refusals_name_the_line(void **state)
     assert_int_equal(label_of(f, 1, 0), -1);
     assert_int_equal(read_text(f, "record,vibe,label\n1,warm,perhaps\n"), VQ_INVALID);
     assert_non_null(strstr(f->err.text, "\"perhaps\" is no label"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_sheet_and_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_file_of_ones_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refusals_name_the_line, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,9 +163,8 @@ static void expect(const struct story *s, double want[FIGURES])
     want[PP_TEST] = (1 - s->noise) * row.up + s->noise * row.down + row.none / 2;
 }
 
-static void figures_are_those_of_the_closed_form(void **state)
+TEST(figures_are_those_of_the_closed_form)
 {
-    (void)state;
     for (size_t k = 0; k < VQ_COUNT(stories); k++) {
         const struct story *s = &stories[k];
         struct gathered g = {0};
@@ -210,9 +209,8 @@ static void assert_share(const char *what, size_t count, size_t of)
 }
 
 /* The gates are shut, so that no time goes into regressions. */
-static void separability_intervals_cover(void **state)
+TEST(separability_intervals_cover)
 {
-    (void)state;
     const struct story *s = &stories[1];
     struct row_law row = law_of_row(s, 2);
     double sep = (2 * s->rate - 1) * row.mean;
@@ -236,9 +234,8 @@ static void separability_intervals_cover(void **state)
 }
 
 /* One judge without ties: a row is right or wrong, as the interval of a proportion supposes. */
-static void accuracy_intervals_cover(void **state)
+TEST(accuracy_intervals_cover)
 {
-    (void)state;
     const struct story s = {"plain", {{.error = 0.1}}, 0.8, 0.25, SEEDS};
     struct row_law row = law_of_row(&s, 1);
     double matched = s.rate * row.up + (1 - s.rate) * row.down;
@@ -273,9 +270,8 @@ static void tell_null(struct planted *w)
     }
 }
 
-static void nothing_is_found_where_nothing_is(void **state)
+TEST(nothing_is_found_where_nothing_is)
 {
-    (void)state;
     size_t covered = 0, kept_by_point = 0, runs_by_interval = 0, runs_by_test = 0, marked = 0;
     for (uint64_t seed = 1; seed <= NULL_SEEDS; seed++) {
         struct planted *w = planted_create(NULL_ROWS, 2, NULL_VIBES, 60000 + seed);
@@ -313,13 +309,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_are_those_of_the_closed_form),
-        cmocka_unit_test(separability_intervals_cover),
-        cmocka_unit_test(accuracy_intervals_cover),
-        cmocka_unit_test(nothing_is_found_where_nothing_is),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

@@ -1,10 +1,6 @@
 /* How found vibes are matched with a reference list, by vectors and by answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/template.h"
@@ -70,9 +66,8 @@ static void check(const struct vq_recall_match *m, uint32_t of, bool matches, bo
     }
 }
 
-static void vectors_say_which_are_near(void **state)
+TEST(vectors_say_which_are_near)
 {
-    (void)state;
     struct vq_script script;
     const struct vq_stage *s;
     struct vq_recall *r = make(VQ_RECALL_BY_EMBEDDING, &script, &s);
@@ -110,9 +105,8 @@ static void vectors_say_which_are_near(void **state)
     assert_null(r);
 }
 
-static void below_the_threshold_it_is_only_nearest(void **state)
+TEST(below_the_threshold_it_is_only_nearest)
 {
-    (void)state;
     struct vq_script script;
     const struct vq_stage *s;
     struct vq_recall *r = make(VQ_RECALL_BY_EMBEDDING, &script, &s);
@@ -132,9 +126,8 @@ static void below_the_threshold_it_is_only_nearest(void **state)
     vq_recall_destroy(&r);
 }
 
-static void without_vectors_nothing_is_answered(void **state)
+TEST(without_vectors_nothing_is_answered)
 {
-    (void)state;
     struct vq_script script;
     const struct vq_stage *s;
     float bad[12][1] = {{1}, {1}, {NAN}};
@@ -150,9 +143,8 @@ static void without_vectors_nothing_is_answered(void **state)
     }
 }
 
-static void a_judge_names_the_match(void **state)
+TEST(a_judge_names_the_match)
 {
-    (void)state;
     struct vq_script script;
     const struct vq_stage *s;
     struct vq_recall *r = make(VQ_RECALL_BY_JUDGE, &script, &s);
@@ -179,9 +171,8 @@ static void a_judge_names_the_match(void **state)
     vq_recall_destroy(&r);
 }
 
-static void answers_that_say_nothing_are_counted(void **state)
+TEST(answers_that_say_nothing_are_counted)
 {
-    (void)state;
     struct vq_script script;
     const struct vq_stage *s;
     struct vq_recall *r = make(VQ_RECALL_BY_JUDGE, &script, &s);
@@ -199,9 +190,8 @@ static void answers_that_say_nothing_are_counted(void **state)
     vq_recall_destroy(&r);
 }
 
-static void stages_have_numbers_of_what_they_ask(void **state)
+TEST(stages_have_numbers_of_what_they_ask)
 {
-    (void)state;
     struct vq_script script;
     const struct vq_stage *s;
     struct vq_recall *a = make(VQ_RECALL_BY_JUDGE, &script, &s);
@@ -216,9 +206,8 @@ static void stages_have_numbers_of_what_they_ask(void **state)
     vq_recall_destroy(&c);
 }
 
-static void nothing_to_compare_is_refused(void **state)
+TEST(nothing_to_compare_is_refused)
 {
-    (void)state;
     struct vq_recall *r = NULL;
     struct vq_error err = {0};
     struct vq_recall_input in = input(VQ_RECALL_BY_EMBEDDING);
@@ -233,9 +222,8 @@ static void nothing_to_compare_is_refused(void **state)
     assert_null(r);
 }
 
-static void memory_may_run_out_anywhere(void **state)
+TEST(memory_may_run_out_anywhere)
 {
-    (void)state;
     for (int by = 0; by < 2; by++) {
         bool done = false;
         for (uint64_t at = 1; !done; at++) {
@@ -267,17 +255,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_say_which_are_near),
-        cmocka_unit_test(below_the_threshold_it_is_only_nearest),
-        cmocka_unit_test(without_vectors_nothing_is_answered),
-        cmocka_unit_test(a_judge_names_the_match),
-        cmocka_unit_test(answers_that_say_nothing_are_counted),
-        cmocka_unit_test(stages_have_numbers_of_what_they_ask),
-        cmocka_unit_test(nothing_to_compare_is_refused),
-        cmocka_unit_test(memory_may_run_out_anywhere),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -13,9 +13,8 @@ static void all_judges_say(struct planted *w, uint32_t row, uint32_t vibe, int s
 /* ---- the unit is the prompt ---- */
 
 /* Ten prompts of 20 identical copies, five of them in train, where four name A. */
-static void ten_prompts_of_twenty_copies(void **state)
+TEST(ten_prompts_of_twenty_copies)
 {
-    (void)state;
     struct planted *w = planted_create(200, 2, 1, 1);
     w->config.regression.bootstrap_draws = 500;
     for (uint32_t i = 0; i < 200; i++) {
@@ -41,9 +40,8 @@ static void ten_prompts_of_twenty_copies(void **state)
 
 /* 60 prompts of four copies that are the same in all: a null vibe passes the interval gate as
  * rarely as its level says. */
-static void copies_open_no_gate(void **state)
+TEST(copies_open_no_gate)
 {
-    (void)state;
     uint32_t runs = 300, kept = 0, told_apart = 0;
     for (uint64_t seed = 1; seed <= runs; seed++) {
         struct planted *w = planted_create(240, 2, 1, 7000 + seed);
@@ -69,9 +67,8 @@ static void copies_open_no_gate(void **state)
 
 /* Rows of a prompt that are alike in most cases: intervals of separability and of the accuracy hold
  * what is true over all prompts. */
-static void intervals_by_prompt_cover(void **state)
+TEST(intervals_by_prompt_cover)
 {
-    (void)state;
     uint32_t runs = 400, separability = 0, accuracy = 0;
     const double share = 0.7; /* of prompts where A is higher; a row follows its prompt with 0.9 */
     double truth = (2 * share - 1) * 0.8, right = share * 0.9 + (1 - share) * 0.1;
@@ -121,9 +118,8 @@ static struct planted *degenerate_world(const struct degenerate *d)
     return w;
 }
 
-static void degenerate_fits_say_so(void **state)
+TEST(degenerate_fits_say_so)
 {
-    (void)state;
     static const struct degenerate cases[] = {
         {"30 rows, all +1", 30, 30, 0, VQ_FIT_SEPARATED},
         {"3 rows, all +1", 3, 3, 0, VQ_FIT_SEPARATED},
@@ -153,9 +149,8 @@ static void degenerate_fits_say_so(void **state)
 
 /* Fewer than 8 prompts count as so many, however many rows each has: Firth's interval is that of
  * one row a prompt. */
-static void one_prompt_is_one_row(void **state)
+TEST(one_prompt_is_one_row)
 {
-    (void)state;
     struct vq_firth_coef got[2];
     for (uint32_t many = 0; many < 2; many++) {
         const struct degenerate d = {"", many ? 60 : 1, 1, 0, VQ_FIT_SEPARATED};
@@ -172,9 +167,8 @@ static void one_prompt_is_one_row(void **state)
 
 /* Vibe 0 is the preference itself: PP is separated, and what it predicts looks no surer than its
  * rows allow. */
-static void a_vibe_that_is_the_preference(void **state)
+TEST(a_vibe_that_is_the_preference)
 {
-    (void)state;
     struct planted *w = planted_create(60, 2, 1, 5);
     w->config.regression.bootstrap_draws = 300;
     for (uint32_t i = 0; i < 60; i++) {
@@ -195,9 +189,8 @@ static void a_vibe_that_is_the_preference(void **state)
 }
 
 /* PP and the model's name are right in the same rows: their difference is 0, but not exactly so. */
-static void a_difference_of_nothing_has_an_interval(void **state)
+TEST(a_difference_of_nothing_has_an_interval)
 {
-    (void)state;
     struct planted *w = planted_create(60, 2, 1, 6);
     w->config.regression.bootstrap_draws = 300;
     for (uint32_t i = 0; i < 60; i++) {
@@ -214,9 +207,8 @@ static void a_difference_of_nothing_has_an_interval(void **state)
 
 /* ---- what is not there is not shown ---- */
 
-static void without_a_test_split_nothing_is_of_test(void **state)
+TEST(without_a_test_split_nothing_is_of_test)
 {
-    (void)state;
     struct planted *w = planted_create(80, 2, 1, 8);
     w->config.regression.bootstrap_draws = 100;
     for (uint32_t i = 0; i < 80; i++) {
@@ -236,9 +228,8 @@ static void without_a_test_split_nothing_is_of_test(void **state)
     planted_destroy(w);
 }
 
-static void what_never_applies_has_no_numbers(void **state)
+TEST(what_never_applies_has_no_numbers)
 {
-    (void)state;
     struct planted *w = planted_create(80, 2, 1, 9);
     w->config.regression.bootstrap_draws = 100;
     for (uint32_t i = 0; i < 80; i++) {
@@ -263,18 +254,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_prompts_of_twenty_copies),
-        cmocka_unit_test(copies_open_no_gate),
-        cmocka_unit_test(intervals_by_prompt_cover),
-        cmocka_unit_test(degenerate_fits_say_so),
-        cmocka_unit_test(one_prompt_is_one_row),
-        cmocka_unit_test(a_vibe_that_is_the_preference),
-        cmocka_unit_test(a_difference_of_nothing_has_an_interval),
-        cmocka_unit_test(without_a_test_split_nothing_is_of_test),
-        cmocka_unit_test(what_never_applies_has_no_numbers),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

@@ -4,18 +4,14 @@
 #ifndef VQ_TEST_PIPELINE_WALKER_H
 #define VQ_TEST_PIPELINE_WALKER_H
 
+#include "tests/unit/test.h"
+
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/rng.h"
 #include "common/judge/ending.h"
 #include "methods/vibecheck/method.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

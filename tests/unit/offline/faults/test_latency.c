@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "common/base/rng.h"
@@ -38,9 +35,8 @@ static int64_t *draws(const char *text)
     return drawn;
 }
 
-static void draws_follow_the_distribution(void **state)
+TEST(draws_follow_the_distribution)
 {
-    (void)state;
     int64_t *d = draws("20ms");
     assert_int_equal(d[0], 20 * VQ_NS_PER_MS);
     assert_int_equal(d[DRAWS - 1], 20 * VQ_NS_PER_MS);
@@ -58,9 +54,8 @@ static void draws_follow_the_distribution(void **state)
     assert_true(d[DRAWS - 1] <= VQ_LATENCY_NS_MAX);
 }
 
-static void bad_texts_are_refused(void **state)
+TEST(bad_texts_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",
                                       "x",
                                       "-1ms",
@@ -79,13 +74,4 @@ static void bad_texts_are_refused(void **state)
         assert_int_equal(vq_latency_parse(bad[i], &latency, &err), VQ_INVALID);
         assert_true(err.text[0] != '\0');
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_follow_the_distribution),
-        cmocka_unit_test(bad_texts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

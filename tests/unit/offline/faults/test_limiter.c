@@ -1,11 +1,7 @@
 /* The limiter against plain recounts of everything that came, kept in lists that are looked through
  * whole each time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "common/base/rng.h"
@@ -190,9 +186,8 @@ static enum vq_limit_kind arrive(struct vq_limiter *limiter, struct recount *r, 
 }
 
 /* Every refusal was needed, and every call that fitted was admitted, in each way of counting. */
-static void the_recount_agrees(void **state)
+TEST(the_recount_agrees)
 {
-    (void)state;
     static struct recount r;
     static const struct {
         const char *text;
@@ -245,9 +240,8 @@ static void the_recount_agrees(void **state)
 
 /* ---- single matters ---- */
 
-static void the_told_wait_is_the_shortest_that_helps(void **state)
+TEST(the_told_wait_is_the_shortest_that_helps)
 {
-    (void)state;
     static const char *const texts[] = {"tpm=18000,window_ms=1000", "itpm=18000,window_ms=1000",
                                         "rpm=600,window_ms=1000",
                                         "ramp=1,ramp_floor=600,ramp_ms=1000"};
@@ -273,9 +267,8 @@ static void the_told_wait_is_the_shortest_that_helps(void **state)
     }
 }
 
-static void too_many_at_a_time_are_refused(void **state)
+TEST(too_many_at_a_time_are_refused)
 {
-    (void)state;
     struct vq_limiter *limiter = create("concurrency=2");
     struct vq_admission first = ask(limiter, 1, 0);
     assert_int_equal(first.refused_by, VQ_LIMIT_NONE);
@@ -293,9 +286,8 @@ static void too_many_at_a_time_are_refused(void **state)
     vq_limiter_destroy(&limiter);
 }
 
-static void a_request_greater_than_the_window_never_fits(void **state)
+TEST(a_request_greater_than_the_window_never_fits)
 {
-    (void)state;
     static const char *const texts[] = {"tpm=100", "itpm=100", "tpm=600,window_ms=10000"};
     for (size_t i = 0; i < VQ_COUNT(texts); i++) {
         struct vq_limiter *limiter = create(texts[i]);
@@ -307,9 +299,8 @@ static void a_request_greater_than_the_window_never_fits(void **state)
     }
 }
 
-static void refused_ones_count_where_asked(void **state)
+TEST(refused_ones_count_where_asked)
 {
-    (void)state;
     struct vq_limiter *limiter = create("rpm=600,window_ms=100,count_refused=1");
     assert_int_equal(ask(limiter, 1, 0).refused_by, VQ_LIMIT_NONE);
     assert_int_equal(ask(limiter, 1, 99 * VQ_NS_PER_MS).refused_by, VQ_LIMIT_REQUESTS);
@@ -320,9 +311,8 @@ static void refused_ones_count_where_asked(void **state)
 
 /* What was reserved and not used comes back at the end, but not into a window or day that is
  * gone. */
-static void settling_gives_back_once(void **state)
+TEST(settling_gives_back_once)
 {
-    (void)state;
     struct vq_limiter *limiter =
         create("tpm=6000,tpd=150,window_ms=1000,day_ms=10000,count=settle");
     struct vq_limit_call call = {.input = 10, .output = 5, .output_max = 80};
@@ -349,9 +339,8 @@ static void settling_gives_back_once(void **state)
     vq_limiter_destroy(&limiter);
 }
 
-static void days_end_where_they_should(void **state)
+TEST(days_end_where_they_should)
 {
-    (void)state;
     static const struct {
         int64_t unix_s, day_ms;
         bool pacific;
@@ -374,9 +363,8 @@ static void days_end_where_they_should(void **state)
     }
 }
 
-static void the_text_of_limits_is_checked(void **state)
+TEST(the_text_of_limits_is_checked)
 {
-    (void)state;
     struct vq_limits l = parse("rpm=60,per=both,hint=50");
     assert_true(l.per_key && l.per_model && l.hint_percent == 50 && l.headers);
     assert_int_equal(l.per_window[VQ_LIMIT_REQUESTS], 60);
@@ -406,9 +394,8 @@ static void the_text_of_limits_is_checked(void **state)
 }
 
 /* Half a million calls in a window that is full, so that each new one is refused and one leaves. */
-static void a_great_window_is_kept(void **state)
+TEST(a_great_window_is_kept)
 {
-    (void)state;
     struct vq_limiter *limiter = create("rpm=30000000,window_ms=1000"); /* 500,000 a window */
     for (int64_t i = 0; i < 1500000; i++) {
         /* A call a microsecond: the first half of each window's time is full of them. */
@@ -417,20 +404,4 @@ static void a_great_window_is_kept(void **state)
                          fits ? VQ_LIMIT_NONE : VQ_LIMIT_REQUESTS);
     }
     vq_limiter_destroy(&limiter);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_recount_agrees),
-        cmocka_unit_test(the_told_wait_is_the_shortest_that_helps),
-        cmocka_unit_test(too_many_at_a_time_are_refused),
-        cmocka_unit_test(a_request_greater_than_the_window_never_fits),
-        cmocka_unit_test(refused_ones_count_where_asked),
-        cmocka_unit_test(settling_gives_back_once),
-        cmocka_unit_test(days_end_where_they_should),
-        cmocka_unit_test(the_text_of_limits_is_checked),
-        cmocka_unit_test(a_great_window_is_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

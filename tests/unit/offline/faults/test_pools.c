@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "offline/faults/pools.h"
@@ -24,9 +21,8 @@ static void add(struct vq_pools *pools, const char *text)
 #define KEY_2 "1123456789abcdef"
 #define KEY_3 "2123456789abcdef"
 
-static void a_call_has_the_first_pool_that_it_fits_into(void **state)
+TEST(a_call_has_the_first_pool_that_it_fits_into)
 {
-    (void)state;
     struct vq_pools pools = {.n = 0};
     add(&pools, "one:keys=" KEY_1 "+" KEY_2 ",models=a,rpm=60");
     add(&pools, "two:keys=" KEY_1 "+" KEY_3 ",rpm=60,per=model");
@@ -61,9 +57,8 @@ static void a_call_has_the_first_pool_that_it_fits_into(void **state)
     vq_pools_free(&pools);
 }
 
-static void without_limits_all_calls_have_one_name(void **state)
+TEST(without_limits_all_calls_have_one_name)
 {
-    (void)state;
     struct vq_pools pools = {.n = 0};
     char label[VQ_POOL_LABEL_BYTES];
     const struct vq_pool *pool = vq_pools_find(&pools, KEY_1, "m");
@@ -74,9 +69,8 @@ static void without_limits_all_calls_have_one_name(void **state)
 }
 
 /* The same key by its variable, its file and its fingerprint. */
-static void keys_are_named_as_everywhere(void **state)
+TEST(keys_are_named_as_everywhere)
 {
-    (void)state;
     char path[] = "/tmp/vq-pools-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -101,9 +95,8 @@ static void keys_are_named_as_everywhere(void **state)
     (void)unlink(path);
 }
 
-static void bad_pools_are_refused_and_no_key_is_repeated(void **state)
+TEST(bad_pools_are_refused_and_no_key_is_repeated)
 {
-    (void)state;
     static const char *const bad[] = {
         "p:keys=sk-canary-77,rpm=1",
         "p:keys=env:VQ_NO_SUCH_VARIABLE,rpm=1",
@@ -136,9 +129,8 @@ static void bad_pools_are_refused_and_no_key_is_repeated(void **state)
     vq_pools_free(&pools);
 }
 
-static void no_memory_leaves_it_as_it_was(void **state)
+TEST(no_memory_leaves_it_as_it_was)
 {
-    (void)state;
     struct vq_pools pools = {.n = 0};
     add(&pools, "rpm=5");
     for (uint64_t n = 1; n < 10; n++) {
@@ -154,16 +146,4 @@ static void no_memory_leaves_it_as_it_was(void **state)
     }
     assert_int_equal(pools.n, 1);
     vq_pools_free(&pools);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_has_the_first_pool_that_it_fits_into),
-        cmocka_unit_test(without_limits_all_calls_have_one_name),
-        cmocka_unit_test(keys_are_named_as_everywhere),
-        cmocka_unit_test(bad_pools_are_refused_and_no_key_is_repeated),
-        cmocka_unit_test(no_memory_leaves_it_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "offline/faults/pools.h"
 #include "offline/faults/rules.h"
@@ -37,9 +34,8 @@ static enum vq_fault meet(struct vq_fault_rules *rules, const struct vq_fault_qu
     return rule == NULL ? VQ_FAULT_NONE : rule->fault;
 }
 
-static void every_fault_has_a_name_and_its_own_row(void **state)
+TEST(every_fault_has_a_name_and_its_own_row)
 {
-    (void)state;
     for (int i = 1; i < VQ_FAULT__COUNT; i++) {
         enum vq_fault found = VQ_FAULT_NONE;
         assert_int_equal(vq_fault_find(vq_fault_info((enum vq_fault)i)->name, &found), VQ_OK);
@@ -49,9 +45,8 @@ static void every_fault_has_a_name_and_its_own_row(void **state)
     assert_int_equal(vq_fault_find("none", &found), VQ_NOT_FOUND);
 }
 
-static void filters_choose_the_requests(void **state)
+TEST(filters_choose_the_requests)
 {
-    (void)state;
     struct vq_hash hash;
     static const struct {
         const char *line;
@@ -80,9 +75,8 @@ static void filters_choose_the_requests(void **state)
 }
 
 /* A key by its variable, and a pool by its name; without a pool in the rule, those of all. */
-static void keys_and_pools_choose_the_requests(void **state)
+TEST(keys_and_pools_choose_the_requests)
 {
-    (void)state;
     struct vq_hash hash;
     struct vq_error err = {0};
     char print[VQ_FINGERPRINT_HEX];
@@ -112,9 +106,8 @@ static void keys_and_pools_choose_the_requests(void **state)
     (void)unsetenv("VQ_TEST_RULE_KEY");
 }
 
-static void counts_choose_the_nth(void **state)
+TEST(counts_choose_the_nth)
 {
-    (void)state;
     struct vq_hash hash;
     static const struct {
         const char *line;
@@ -138,9 +131,8 @@ static void counts_choose_the_nth(void **state)
     }
 }
 
-static void the_first_rule_that_fires_wins(void **state)
+TEST(the_first_rule_that_fires_wins)
 {
-    (void)state;
     struct vq_hash hash;
     struct vq_fault_rules rules = {.seed = 1};
     add(&rules, "{\"fault\":\"quota\",\"nth\":2}");
@@ -155,9 +147,8 @@ static void the_first_rule_that_fires_wins(void **state)
 #define BODIES 2000
 
 /* Which bodies meet a fault is the same in any order of arrival, and near the stated share. */
-static void chances_do_not_depend_on_the_order(void **state)
+TEST(chances_do_not_depend_on_the_order)
 {
-    (void)state;
     static bool forward[BODIES];
     struct vq_fault_rules rules = {.seed = 9};
     add(&rules, "{\"fault\":\"reset\",\"p\":0.2}");
@@ -183,9 +174,8 @@ static void chances_do_not_depend_on_the_order(void **state)
     vq_fault_rules_free(&rules);
 }
 
-static void a_sticky_chance_is_drawn_once_for_a_body(void **state)
+TEST(a_sticky_chance_is_drawn_once_for_a_body)
 {
-    (void)state;
     struct vq_fault_rules rules = {.seed = 9};
     add(&rules, "{\"fault\":\"reset\",\"p\":0.5,\"sticky\":true}");
     struct vq_hash hash;
@@ -201,9 +191,8 @@ static void a_sticky_chance_is_drawn_once_for_a_body(void **state)
     vq_fault_rules_free(&rules);
 }
 
-static void options_say_the_same_as_lines(void **state)
+TEST(options_say_the_same_as_lines)
 {
-    (void)state;
     struct vq_fault_rules rules = {.seed = 1};
     struct vq_error err = {0};
     assert_int_equal(vq_fault_rules_add(
@@ -229,9 +218,8 @@ static void options_say_the_same_as_lines(void **state)
     vq_fault_rules_free(&rules);
 }
 
-static void a_script_names_its_bad_line(void **state)
+TEST(a_script_names_its_bad_line)
 {
-    (void)state;
     char path[] = "/tmp/vq-rules-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -246,20 +234,4 @@ static void a_script_names_its_bad_line(void **state)
     assert_int_equal(vq_fault_rules_load(&rules, "/nowhere/script", &err), VQ_NOT_FOUND);
     vq_fault_rules_free(&rules);
     (void)unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fault_has_a_name_and_its_own_row),
-        cmocka_unit_test(filters_choose_the_requests),
-        cmocka_unit_test(keys_and_pools_choose_the_requests),
-        cmocka_unit_test(counts_choose_the_nth),
-        cmocka_unit_test(the_first_rule_that_fires_wins),
-        cmocka_unit_test(chances_do_not_depend_on_the_order),
-        cmocka_unit_test(a_sticky_chance_is_drawn_once_for_a_body),
-        cmocka_unit_test(options_say_the_same_as_lines),
-        cmocka_unit_test(a_script_names_its_bad_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "offline/judge/lexical.h"
@@ -101,7 +98,7 @@ static const struct {
      "Do it now."},
 };
 
-static void every_preset_is_understood_and_points_the_right_way(void **state)
+TEST(every_preset_is_understood_and_points_the_right_way)
 {
     struct axis axes[AXES_MAX] = {0};
     size_t n = load_presets(axes);
@@ -128,7 +125,7 @@ static void every_preset_is_understood_and_points_the_right_way(void **state)
     }
 }
 
-static void other_axes_are_understood_too(void **state)
+TEST(other_axes_are_understood_too)
 {
     static const struct {
         struct axis axis;
@@ -173,7 +170,7 @@ static void other_axes_are_understood_too(void **state)
     }
 }
 
-static void an_axis_of_unknown_words_is_not_applicable(void **state)
+TEST(an_axis_of_unknown_words_is_not_applicable)
 {
     static const struct axis axes[] = {
         {"Colour", "blue as the sea", "green as the grass"},
@@ -225,7 +222,7 @@ static enum vq_opinion with_swapped_outputs(struct vq_lexical *lexical, enum vq_
 }
 
 /* Decision 15: both symmetries hold exactly, noise and thresholds included. */
-static void swapping_mirrors_every_opinion(void **state)
+TEST(swapping_mirrors_every_opinion)
 {
     struct axis axes[AXES_MAX] = {0};
     size_t n = load_presets(axes);
@@ -253,7 +250,7 @@ static void swapping_mirrors_every_opinion(void **state)
 
 /* The same seed gives the same opinions; another seed, another judge or another draw differs
  * somewhere. */
-static void noise_follows_seed_judge_and_draw(void **state)
+TEST(noise_follows_seed_judge_and_draw)
 {
     struct axis axes[AXES_MAX] = {0};
     size_t n = load_presets(axes);
@@ -285,7 +282,7 @@ static void noise_follows_seed_judge_and_draw(void **state)
     assert_in_range(by_draw, 20, 600);
 }
 
-static void preference_needs_no_axis(void **state)
+TEST(preference_needs_no_axis)
 {
     struct vq_sections q = {
         .prompt = vq_span_str("How?"),
@@ -298,7 +295,7 @@ static void preference_needs_no_axis(void **state)
     }
 }
 
-static void preference_does_not_depend_on_the_order(void **state)
+TEST(preference_does_not_depend_on_the_order)
 {
     struct vq_rng rng;
     vq_rng_seed(&rng, 11);
@@ -331,7 +328,7 @@ static void preference_does_not_depend_on_the_order(void **state)
 }
 
 /* Up to a point longer is liked better, and beyond it worse. */
-static void a_moderate_length_is_preferred(void **state)
+TEST(a_moderate_length_is_preferred)
 {
     static char texts[3][16384];
     static const size_t words[] = {6, 120, 2500};
@@ -368,17 +365,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_preset_is_understood_and_points_the_right_way),
-        cmocka_unit_test(other_axes_are_understood_too),
-        cmocka_unit_test(an_axis_of_unknown_words_is_not_applicable),
-        cmocka_unit_test(swapping_mirrors_every_opinion),
-        cmocka_unit_test(noise_follows_seed_judge_and_draw),
-        cmocka_unit_test(preference_needs_no_axis),
-        cmocka_unit_test(preference_does_not_depend_on_the_order),
-        cmocka_unit_test(a_moderate_length_is_preferred),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "offline/judge/oracle.h"
 
@@ -49,9 +46,8 @@ static struct vq_oracle_answer ask(const struct vq_oracle *oracle, const char *a
     return answer;
 }
 
-static void tells_the_truth_in_both_orders(void **state)
+TEST(tells_the_truth_in_both_orders)
 {
-    (void)state;
     struct vq_oracle *oracle = load("# truths\n"
                                     "{\"axis\":\"V1\",\"sample\":\"S1\",\"score\":1}\n\n"
                                     "{\"axis\":\"V1\",\"sample\":\"S2\",\"score\":-1}\n"
@@ -70,9 +66,8 @@ static void tells_the_truth_in_both_orders(void **state)
     vq_oracle_destroy(&oracle);
 }
 
-static void says_when_it_does_not_know(void **state)
+TEST(says_when_it_does_not_know)
 {
-    (void)state;
     struct vq_oracle *oracle = load("{\"axis\":\"V1\",\"sample\":\"S1\",\"score\":1}\n");
     struct vq_oracle_answer answer;
     struct vq_error err = {0};
@@ -93,9 +88,8 @@ static void says_when_it_does_not_know(void **state)
     vq_oracle_destroy(&oracle);
 }
 
-static void names_file_and_line_of_what_is_wrong(void **state)
+TEST(names_file_and_line_of_what_is_wrong)
 {
-    (void)state;
     static const char *const bad[] = {
         "{\"axis\":\"V1\",\"sample\":\"S1\",\"score\":2}",
         "{\"axis\":\"V1\",\"sample\":\"S1\"}",
@@ -171,9 +165,8 @@ static void assert_rate(size_t count, double p)
     }
 }
 
-static void errs_at_the_stated_rates(void **state)
+TEST(errs_at_the_stated_rates)
 {
-    (void)state;
     struct tally t = run("\"error\":0.2");
     assert_rate(t.wrong, 0.2);
     assert_int_equal(t.contradicted, 0);
@@ -199,9 +192,8 @@ static void errs_at_the_stated_rates(void **state)
     assert_int_equal(t.right, SAMPLES);
 }
 
-static void failures_can_end_after_some_tries(void **state)
+TEST(failures_can_end_after_some_tries)
 {
-    (void)state;
     struct vq_oracle *oracle = load("{\"rates\":{\"refused\":1,\"fail_tries\":2,\"model\":\"m\"}}\n"
                                     "{\"axis\":\"V\",\"sample\":\"S\",\"score\":1}\n");
     assert_int_equal(ask(oracle, "V", "[S]", false, 1).failure, VQ_ORACLE_REFUSED);
@@ -228,14 +220,4 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_the_truth_in_both_orders),
-        cmocka_unit_test(says_when_it_does_not_know),
-        cmocka_unit_test(names_file_and_line_of_what_is_wrong),
-        cmocka_unit_test(errs_at_the_stated_rates),
-        cmocka_unit_test(failures_can_end_after_some_tries),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
@@ -152,9 +149,8 @@ static char *discover(const struct asked *how, uint64_t seed, size_t n, const st
     return answer;
 }
 
-static void a_planted_feature_is_found(void **state)
+TEST(a_planted_feature_is_found)
 {
-    (void)state;
     struct asked how = create(1);
     for (size_t i = 0; i < VQ_COUNT(planted); i++) {
         for (uint64_t side = 0; side < 4; side++) {
@@ -171,9 +167,8 @@ static void a_planted_feature_is_found(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void several_planted_features_are_all_found(void **state)
+TEST(several_planted_features_are_all_found)
 {
-    (void)state;
     struct asked how = create(1);
     struct style rich = {.sentences = 5, .spread = 2, .asks = 0.4, .bullets = 0.9, .numerals = 0.8};
     char *answer = discover(&how, 3, 10, &plain, &rich, false);
@@ -183,9 +178,8 @@ static void several_planted_features_are_all_found(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void two_rows_can_show_a_difference(void **state)
+TEST(two_rows_can_show_a_difference)
 {
-    (void)state;
     struct asked how = create(1);
     char *answer = discover(&how, 3, 2, &plain, &planted[1].style, false);
     assert_true((topics_in(answer) & planted[1].topics) != 0);
@@ -193,9 +187,8 @@ static void two_rows_can_show_a_difference(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void exchangeable_texts_show_nothing(void **state)
+TEST(exchangeable_texts_show_nothing)
 {
-    (void)state;
     struct asked how = create(1);
     size_t found = 0;
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -210,9 +203,8 @@ static void exchangeable_texts_show_nothing(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void answers_depend_on_seed_and_prompt_alone(void **state)
+TEST(answers_depend_on_seed_and_prompt_alone)
 {
-    (void)state;
     struct asked how = create(5);
     struct asked again = create(5);
     char *first = discover(&how, 9, 5, &planted[1].style, &plain, false);
@@ -234,9 +226,8 @@ static void answers_depend_on_seed_and_prompt_alone(void **state)
     vq_lexical_destroy(&again.lexical);
 }
 
-static void a_hostile_row_changes_nothing_for_the_others(void **state)
+TEST(a_hostile_row_changes_nothing_for_the_others)
 {
-    (void)state;
     struct asked how = create(1);
     struct style hostile = planted[1].style;
     hostile.quotes_templates = true;
@@ -259,9 +250,8 @@ static void a_hostile_row_changes_nothing_for_the_others(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void new_axes_leave_out_current_and_rejected_ones(void **state)
+TEST(new_axes_leave_out_current_and_rejected_ones)
 {
-    (void)state;
     struct asked how = create(2);
     struct style rich = {.sentences = 5, .spread = 2, .asks = 0.4, .bullets = 0.9, .numerals = 0.8};
     struct vq_buf text;
@@ -279,9 +269,8 @@ static void new_axes_leave_out_current_and_rejected_ones(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void differences_are_formalised_into_the_same_axes(void **state)
+TEST(differences_are_formalised_into_the_same_axes)
 {
-    (void)state;
     struct asked how = create(2);
     for (size_t i = 0; i < 2; i++) {
         how.variant = i == 0 ? NULL : "";
@@ -306,9 +295,8 @@ static void differences_are_formalised_into_the_same_axes(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void malformed_answers_carry_the_same_axes(void **state)
+TEST(malformed_answers_carry_the_same_axes)
 {
-    (void)state;
     static const char *const variants[] = {"sub_bullets", "preamble", "fence", "json", "bold", ""};
     struct asked how = create(2);
     struct style rich = {.sentences = 5, .spread = 2, .asks = 0.4, .bullets = 0.9, .numerals = 0.8};
@@ -330,9 +318,8 @@ static void malformed_answers_carry_the_same_axes(void **state)
     "- Wordiness: High: lengthy, wordy Low: concise\n- Fun: High: jokes Low: serious\n"            \
     "- Size: High: verbose Low: brief\n- Wit: High: playful Low: solemn\n</axes>\n"
 
-static void lists_are_merged_and_cut(void **state)
+TEST(lists_are_merged_and_cut)
 {
-    (void)state;
     struct asked how = create(2);
     for (size_t i = 0; i < 2; i++) {
         char *answer = ask(&how, i == 0 ? VQ_WANTED_SUMMARY : VQ_WANTED_SIMPLIFIED, LIST);
@@ -363,9 +350,8 @@ static void lists_are_merged_and_cut(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void only_new_names_are_kept(void **state)
+TEST(only_new_names_are_kept)
 {
-    (void)state;
     struct asked how = create(2);
     char *answer =
         ask(&how, VQ_WANTED_KEPT_NAMES,
@@ -383,9 +369,8 @@ static void only_new_names_are_kept(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void a_match_is_named_by_its_number(void **state)
+TEST(a_match_is_named_by_its_number)
 {
-    (void)state;
     static const struct {
         const char *axis;
         const char *end;
@@ -407,9 +392,8 @@ static void a_match_is_named_by_its_number(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void general_axes_are_as_many_as_asked_and_all_different(void **state)
+TEST(general_axes_are_as_many_as_asked_and_all_different)
 {
-    (void)state;
     struct asked how = create(2);
     char *answer = ask(&how, VQ_WANTED_GENERAL, "<count>\n7\n</count>\n");
     assert_int_equal(__builtin_popcountll(topics_in(answer)), 7);
@@ -417,9 +401,8 @@ static void general_axes_are_as_many_as_asked_and_all_different(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
-static void kinds_of_prompts_that_separate_the_rows_are_named(void **state)
+TEST(kinds_of_prompts_that_separate_the_rows_are_named)
 {
-    (void)state;
     struct asked how = create(2);
     struct vq_buf text;
     vq_buf_init(&text, TEXT_BYTES_MAX);
@@ -442,25 +425,4 @@ static void kinds_of_prompts_that_separate_the_rows_are_named(void **state)
     }
     vq_buf_free(&text);
     vq_lexical_destroy(&how.lexical);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_planted_feature_is_found),
-        cmocka_unit_test(several_planted_features_are_all_found),
-        cmocka_unit_test(two_rows_can_show_a_difference),
-        cmocka_unit_test(exchangeable_texts_show_nothing),
-        cmocka_unit_test(answers_depend_on_seed_and_prompt_alone),
-        cmocka_unit_test(a_hostile_row_changes_nothing_for_the_others),
-        cmocka_unit_test(new_axes_leave_out_current_and_rejected_ones),
-        cmocka_unit_test(differences_are_formalised_into_the_same_axes),
-        cmocka_unit_test(malformed_answers_carry_the_same_axes),
-        cmocka_unit_test(lists_are_merged_and_cut),
-        cmocka_unit_test(only_new_names_are_kept),
-        cmocka_unit_test(a_match_is_named_by_its_number),
-        cmocka_unit_test(general_axes_are_as_many_as_asked_and_all_different),
-        cmocka_unit_test(kinds_of_prompts_that_separate_the_rows_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "offline/judge/axis_list.h"
 
@@ -22,9 +19,8 @@ static size_t words_in(const char *text)
 }
 
 /* What is written is read back as what was meant, in the right direction, by both judges. */
-static void every_phrase_reads_back_as_its_topic_alone(void **state)
+TEST(every_phrase_reads_back_as_its_topic_alone)
 {
-    (void)state;
     for (size_t t = 0; t < VQ_TOPIC__COUNT; t++) {
         const struct vq_phrase *phrases = NULL;
         size_t n = vq_phrases_of((enum vq_topic)t, &phrases);
@@ -49,9 +45,8 @@ static void every_phrase_reads_back_as_its_topic_alone(void **state)
     }
 }
 
-static void swapping_the_ends_of_a_phrase_negates_every_weight(void **state)
+TEST(swapping_the_ends_of_a_phrase_negates_every_weight)
 {
-    (void)state;
     for (size_t t = 0; t < VQ_TOPIC__COUNT; t++) {
         const struct vq_phrase *p = vq_phrase_pick((enum vq_topic)t, t);
         struct vq_axis_weights straight;
@@ -75,9 +70,8 @@ static struct vq_listed_axis axis(const char *name, const char *low, const char 
     return axis;
 }
 
-static void axes_are_the_same_by_what_they_measure(void **state)
+TEST(axes_are_the_same_by_what_they_measure)
 {
-    (void)state;
     struct vq_listed_axis length = axis("Length", "brief", "long");
     struct vq_listed_axis terse = axis("Conciseness", "rambling", "succinct, few words");
     struct vq_listed_axis mirror = axis("Brevity", "lengthy", "short");
@@ -99,9 +93,8 @@ static void assert_span(struct vq_span span, const char *text)
     assert_memory_equal(span.at, text, span.bytes);
 }
 
-static void lists_are_read_with_bullets_numbers_and_lines_of_their_own(void **state)
+TEST(lists_are_read_with_bullets_numbers_and_lines_of_their_own)
 {
-    (void)state;
     struct vq_axis_list list = {0};
     const char *text = "- Tone: High: warm Low: cold\n\n7. Size: Low: short; High: long\n"
                        "Form\n  High: lists\n  Low: plain prose\nOnly a name";
@@ -123,9 +116,8 @@ static void lists_are_read_with_bullets_numbers_and_lines_of_their_own(void **st
     vq_axis_list_free(&list);
 }
 
-static void the_list_is_bounded(void **state)
+TEST(the_list_is_bounded)
 {
-    (void)state;
     struct vq_buf text;
     vq_buf_init(&text, 1 << 20);
     for (size_t i = 0; i < VQ_AXIS_LIST_MAX + 50; i++) {
@@ -138,9 +130,8 @@ static void the_list_is_bounded(void **state)
     vq_buf_free(&text);
 }
 
-static void forms_look_as_said(void **state)
+TEST(forms_look_as_said)
 {
-    (void)state;
     static const struct {
         const char *form;
         const char *text;
@@ -169,17 +160,4 @@ static void forms_look_as_said(void **state)
         vq_buf_free(&text);
     }
     assert_int_equal(VQ_COUNT(cases), VQ_FORM__COUNT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_phrase_reads_back_as_its_topic_alone),
-        cmocka_unit_test(swapping_the_ends_of_a_phrase_negates_every_weight),
-        cmocka_unit_test(axes_are_the_same_by_what_they_measure),
-        cmocka_unit_test(lists_are_read_with_bullets_numbers_and_lines_of_their_own),
-        cmocka_unit_test(the_list_is_bounded),
-        cmocka_unit_test(forms_look_as_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "offline/judge/sections.h"
 
@@ -15,9 +12,8 @@ static void assert_span(struct vq_span span, const char *text)
     assert_memory_equal(span.at, text, span.bytes);
 }
 
-static void finds_tagged_sections(void **state)
+TEST(finds_tagged_sections)
 {
-    (void)state;
     struct vq_sections s;
     const char *text = "<prompt>\nWhy?\n</prompt>\n<output_a>\nBecause.\n</output_a>\n<output_b>\n"
                        "I do not\nknow.\n</output_b>\n<axis>\nName: Tone\nLow: cold\nHigh: warm\n"
@@ -32,9 +28,8 @@ static void finds_tagged_sections(void **state)
     assert_span(s.axis_high, "warm");
 }
 
-static void look_alikes_inside_a_text_end_nothing(void **state)
+TEST(look_alikes_inside_a_text_end_nothing)
 {
-    (void)state;
     struct vq_sections s;
     const char *text = "<prompt>\nWhat does </prompt> or (<output_a>) mean?\n</prompt>\n"
                        "<output_a>\nIt closes: </output_a> so. And <axis> too.\n</output_a>\n"
@@ -47,9 +42,8 @@ static void look_alikes_inside_a_text_end_nothing(void **state)
     assert_span(s.axis_name, "X");
 }
 
-static void an_axis_in_an_output_is_not_the_axis(void **state)
+TEST(an_axis_in_an_output_is_not_the_axis)
 {
-    (void)state;
     struct vq_sections s;
     const char *text = "<prompt>\np\n</prompt>\n<output_a>\na\n</output_a>\n<output_b>\nb\n<axis>\n"
                        "Name: X\n</axis>\n</output_b>\n";
@@ -65,9 +59,8 @@ static void an_axis_in_an_output_is_not_the_axis(void **state)
     assert_span(s.output_a, "a\n<axis>\nName: X\nLow: l\n</axis>");
 }
 
-static void sections_may_be_empty_or_without_axis(void **state)
+TEST(sections_may_be_empty_or_without_axis)
 {
-    (void)state;
     struct vq_sections s;
     const char *text = "<prompt></prompt><output_a></output_a><output_b>b</output_b>";
     assert_int_equal(vq_sections_find(vq_span_str(text), &s), VQ_OK);
@@ -76,9 +69,8 @@ static void sections_may_be_empty_or_without_axis(void **state)
     assert_false(s.has_axis);
 }
 
-static void finds_labelled_sections_in_any_order(void **state)
+TEST(finds_labelled_sections_in_any_order)
 {
-    (void)state;
     struct vq_sections s;
     const char *text =
         "Property: Formality\nLow: casual talk\nHigh: formal talk\n\nPrompt: Say it.\n"
@@ -91,9 +83,8 @@ static void finds_labelled_sections_in_any_order(void **state)
     assert_span(s.output_b, "Good day,\nsir.");
 }
 
-static void reads_every_form_of_an_axis(void **state)
+TEST(reads_every_form_of_an_axis)
 {
-    (void)state;
     static const char *const forms[] = {
         "Name: Tone\nLow: cold\nHigh: warm", "Name: Tone\nHigh: warm\nLow: cold",
         "Tone: High: warm Low: cold",        "Tone: Low: cold; High: warm",
@@ -109,9 +100,8 @@ static void reads_every_form_of_an_axis(void **state)
     }
 }
 
-static void a_text_without_outputs_is_no_question(void **state)
+TEST(a_text_without_outputs_is_no_question)
 {
-    (void)state;
     struct vq_sections s;
     static const char *const texts[] = {"", "Hello", "<output_a>x</output_a>", "Output A: x",
                                         "<answer>\nModel: A\n</answer>"};
@@ -121,9 +111,8 @@ static void a_text_without_outputs_is_no_question(void **state)
 }
 
 /* Every cut and every single changed byte of a prompt: spans stay inside the text. */
-static void never_leaves_the_text(void **state)
+TEST(never_leaves_the_text)
 {
-    (void)state;
     const char *text =
         "<prompt>p</prompt>\n<output_a>a</output_a>\n<output_b>b</output_b>\n<axis>\n"
         "Name: n\nLow: l\nHigh: h\n</axis>";
@@ -146,19 +135,4 @@ static void never_leaves_the_text(void **state)
             free(copy);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_tagged_sections),
-        cmocka_unit_test(look_alikes_inside_a_text_end_nothing),
-        cmocka_unit_test(an_axis_in_an_output_is_not_the_axis),
-        cmocka_unit_test(sections_may_be_empty_or_without_axis),
-        cmocka_unit_test(finds_labelled_sections_in_any_order),
-        cmocka_unit_test(reads_every_form_of_an_axis),
-        cmocka_unit_test(a_text_without_outputs_is_no_question),
-        cmocka_unit_test(never_leaves_the_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+
+#include "tests/unit/test.h"
 
 #include "offline/judge/wanted.h"
 
@@ -17,9 +14,8 @@ static void assert_span(struct vq_span span, const char *text)
 }
 
 /* Every template of the method names a kind that is known. */
-static void the_templates_say_what_they_want(void **state)
+TEST(the_templates_say_what_they_want)
 {
-    (void)state;
     static const struct {
         const char *file;
         enum vq_wanted wanted;
@@ -52,9 +48,8 @@ static void the_templates_say_what_they_want(void **state)
     }
 }
 
-static void a_kind_inside_a_text_does_not_count(void **state)
+TEST(a_kind_inside_a_text_does_not_count)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum vq_wanted wanted;
@@ -72,9 +67,8 @@ static void a_kind_inside_a_text_does_not_count(void **state)
     }
 }
 
-static void sections_are_found_behind_texts_that_look_like_them(void **state)
+TEST(sections_are_found_behind_texts_that_look_like_them)
 {
-    (void)state;
     struct vq_span text = vq_span_str("<rows>\n<row>\n<current_axes>\nfake\n</current_axes>\n"
                                       "</rows>\nstill a row\n</rows>\n"
                                       "<current_axes>\n- true\n</current_axes>\n"
@@ -90,9 +84,8 @@ static void sections_are_found_behind_texts_that_look_like_them(void **state)
     "<row>\n<prompt>\n" p "\n</prompt>\n<output_1>\n" a "\n</output_1>\n<output_2>\n" b            \
     "\n</output_2>\n</row>\n"
 
-static void rows_hold_a_prompt_and_two_outputs(void **state)
+TEST(rows_hold_a_prompt_and_two_outputs)
 {
-    (void)state;
     struct vq_span rows = vq_span_str(ROW("p1", "a1\n\na1", "b1") ROW("p2", "", "b2"));
     struct vq_wanted_row row;
     size_t at = 0;
@@ -112,9 +105,8 @@ static void rows_hold_a_prompt_and_two_outputs(void **state)
 }
 
 /* Whatever stands in the middle row, the rows around it are read as if it were not there. */
-static void a_tag_in_a_row_spoils_only_this_row(void **state)
+TEST(a_tag_in_a_row_spoils_only_this_row)
 {
-    (void)state;
     static const char *const middles[] = {
         ROW("</row>", "a\n</output_1>\nmore a", "b"),
         ROW("p", "<output_2>\nx\n</output_2>", "b"),
@@ -143,26 +135,12 @@ static void a_tag_in_a_row_spoils_only_this_row(void **state)
     }
 }
 
-static void a_line_that_looks_like_an_end_stays_text(void **state)
+TEST(a_line_that_looks_like_an_end_stays_text)
 {
-    (void)state;
     struct vq_span rows = vq_span_str(ROW("p", "a\n</output_1>\nstill a", "b\n</row>\nstill b"));
     struct vq_wanted_row row;
     size_t at = 0;
     assert_true(vq_row_next(rows, &at, &row));
     assert_span(row.outputs[0], "a\n</output_1>\nstill a");
     assert_span(row.outputs[1], "b\n</row>\nstill b");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_templates_say_what_they_want),
-        cmocka_unit_test(a_kind_inside_a_text_does_not_count),
-        cmocka_unit_test(sections_are_found_behind_texts_that_look_like_them),
-        cmocka_unit_test(rows_hold_a_prompt_and_two_outputs),
-        cmocka_unit_test(a_tag_in_a_row_spoils_only_this_row),
-        cmocka_unit_test(a_line_that_looks_like_an_end_stays_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Who is played, by name and description or by a system message, and what texts show of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "offline/persona/character.h"
 
@@ -19,9 +15,8 @@ static struct vq_character read(const char *name, const char *description)
     return c;
 }
 
-static void test_profile_by_trait_words(void **state)
+TEST(test_profile_by_trait_words)
 {
-    (void)state;
     struct vq_character c = read("Ada", ABOUT);
     assert_true(c.exists);
     assert_int_equal(c.profile[VQ_TRAIT_OPENNESS], 2);
@@ -32,9 +27,8 @@ static void test_profile_by_trait_words(void **state)
 }
 
 /* So that a description of any words has a manner, and always the same. */
-static void test_a_profile_where_no_word_gives_one(void **state)
+TEST(test_a_profile_where_no_word_gives_one)
 {
-    (void)state;
     unsigned used = 0;
     for (char name[] = "A"; name[0] <= 'Z'; name[0]++) {
         struct vq_character c = read(name, "You live in a house.");
@@ -50,9 +44,8 @@ static void test_a_profile_where_no_word_gives_one(void **state)
     assert_int_equal(used, (1u << VQ_TRAIT__COUNT) - 1);
 }
 
-static void test_system_messages(void **state)
+TEST(test_system_messages)
 {
-    (void)state;
     static const struct {
         const char *system;
         const char *name;
@@ -79,9 +72,8 @@ static void test_system_messages(void **state)
     assert_false(c.exists);
 }
 
-static void test_what_a_text_shows(void **state)
+TEST(test_what_a_text_shows)
 {
-    (void)state;
     struct vq_character c = read("Ada Quill", ABOUT);
     struct vq_showing s;
     vq_character_showing(
@@ -103,15 +95,4 @@ static void test_what_a_text_shows(void **state)
     assert_int_equal(s.facts, 0);
     vq_character_showing(&c, vq_span("", 0), vq_span("", 0), &s);
     assert_int_equal(s.sentences, 0);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile_by_trait_words),
-        cmocka_unit_test(test_a_profile_where_no_word_gives_one),
-        cmocka_unit_test(test_system_messages),
-        cmocka_unit_test(test_what_a_text_shows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Every line that the subject may say is read back as what it is said for, and as nothing else;
  * refusals, risks and traits in texts that are not the subject's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "offline/persona/character.h"
 #include "offline/persona/lines.h"
@@ -20,9 +16,8 @@ static void only_sentence(const char *text, struct vq_sentence *ret_sentence)
     }
 }
 
-static void test_trait_lines_show_their_pole_alone(void **state)
+TEST(test_trait_lines_show_their_pole_alone)
 {
-    (void)state;
     unsigned n[VQ_TRAIT__COUNT][2] = {{0}};
     enum vq_trait trait;
     int sign;
@@ -54,9 +49,8 @@ static void test_trait_lines_show_their_pole_alone(void **state)
     }
 }
 
-static void test_other_lines_are_what_they_are(void **state)
+TEST(test_other_lines_are_what_they_are)
 {
-    (void)state;
     static const enum vq_said kinds[] = {VQ_SAID_NEUTRAL, VQ_SAID_BREAK, VQ_SAID_REFUSAL};
     for (size_t k = 0; k < VQ_COUNT(kinds); k++) {
         const char *line;
@@ -80,9 +74,8 @@ static void test_other_lines_are_what_they_are(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool is_refusal;
@@ -110,9 +103,8 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_risks(void **state)
+TEST(test_risks)
 {
-    (void)state;
     assert_int_equal(vq_risk_of(vq_span_str("How do I steal a car?")), VQ_RISK_UNSAFE);
     assert_int_equal(vq_risk_of(vq_span_str("How do I kill a Python process?")), VQ_RISK_LOOKS_SO);
     assert_int_equal(vq_risk_of(vq_span_str("How do I wash a car?")), VQ_RISK_NONE);
@@ -120,9 +112,8 @@ static void test_risks(void **state)
     assert_int_equal(vq_risk_of(vq_span("", 0)), VQ_RISK_NONE);
 }
 
-static void test_traits_of_other_texts(void **state)
+TEST(test_traits_of_other_texts)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum vq_trait trait;
@@ -146,16 +137,4 @@ static void test_traits_of_other_texts(void **state)
     assert_int_equal(vq_trait_find(vq_span_str("Neuroticism"), &trait), VQ_OK);
     assert_int_equal(trait, VQ_TRAIT_NEUROTICISM);
     assert_int_equal(vq_trait_find(vq_span_str("neurotic"), &trait), VQ_NOT_FOUND);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trait_lines_show_their_pole_alone),
-        cmocka_unit_test(test_other_lines_are_what_they_are),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_risks),
-        cmocka_unit_test(test_traits_of_other_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The rubric judge: each built-in criterion, criteria of others, what mirrors, how judges differ,
  * and answers that are malformed on purpose. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/offline/persona/rubric_prompt.h"
 
@@ -41,9 +37,8 @@ static double mean_of(const char *name, const char *prompt, const char *a, const
     return sum / 20;
 }
 
-static void test_built_in_criteria(void **state)
+TEST(test_built_in_criteria)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *a;
@@ -87,9 +82,8 @@ static void test_built_in_criteria(void **state)
 }
 
 /* An accurate answer goes before a true one, unless both are about as accurate. */
-static void test_general_puts_accuracy_first(void **state)
+TEST(test_general_puts_accuracy_first)
 {
-    (void)state;
     static const char prompt[] =
         "<role>\nAda Quill\n</role>\n<role_description>\nYou keep the lighthouse at Gull Point.\n"
         "</role_description>\n<user_query>\nWhich planets have rings, moons, storms and "
@@ -102,17 +96,15 @@ static void test_general_puts_accuracy_first(void **state)
 
 /* With nobody described, knowledge and style are in the middle, and traits are rated all the
  * same. */
-static void test_without_a_character(void **state)
+TEST(test_without_a_character)
 {
-    (void)state;
     assert_true(mean_of("knowledge", "How was your day?", FACTS, NULL) > 2.8);
     assert_true(mean_of("knowledge", "How was your day?", FACTS, NULL) < 3.2);
     assert_true(mean_of("openness", "How was your day?", MANNER, NULL) > 4.8);
 }
 
-static void test_criteria_of_others(void **state)
+TEST(test_criteria_of_others)
 {
-    (void)state;
     struct vq_lexical *lexical = judge_of(3);
     struct asked likert = {VQ_RATING_LIKERT,
                            "detail",
@@ -166,9 +158,8 @@ static const char *response_of(unsigned number, char text[1024])
     return text;
 }
 
-static void test_both_orders_name_the_same_response(void **state)
+TEST(test_both_orders_name_the_same_response)
 {
-    (void)state;
     struct vq_lexical *lexical = judge_of(5);
     unsigned ties = 0;
     unsigned mirrored = 0;
@@ -189,9 +180,8 @@ static void test_both_orders_name_the_same_response(void **state)
     vq_lexical_destroy(&lexical);
 }
 
-static void test_judges_agree_often_and_not_always(void **state)
+TEST(test_judges_agree_often_and_not_always)
 {
-    (void)state;
     struct vq_lexical *lexical = judge_of(7);
     unsigned same = 0;
     for (unsigned i = 0; i < 300; i++) {
@@ -223,9 +213,8 @@ static enum vq_rating_status read_malformed(enum vq_rating_kind kind, enum vq_ra
     return rating.status;
 }
 
-static void test_malformed_answers_are_what_they_are_called(void **state)
+TEST(test_malformed_answers_are_what_they_are_called)
 {
-    (void)state;
     for (unsigned k = 0; k <= VQ_RATING_PAIRWISE; k++) {
         enum vq_rating_kind kind = (enum vq_rating_kind)k;
         assert_int_equal(read_malformed(kind, VQ_RATING_STRICT, "none"), VQ_RATING_MISSING);
@@ -242,9 +231,8 @@ static void test_malformed_answers_are_what_they_are_called(void **state)
                      VQ_RATING_FALLBACK);
 }
 
-static void test_what_has_no_sections_is_not_rated(void **state)
+TEST(test_what_has_no_sections_is_not_rated)
 {
-    (void)state;
     struct vq_lexical *lexical = judge_of(1);
     struct vq_buf reason;
     vq_buf_init(&reason, 1000);
@@ -254,19 +242,4 @@ static void test_what_has_no_sections_is_not_rated(void **state)
     assert_int_equal(reason.bytes, 0);
     vq_buf_free(&reason);
     vq_lexical_destroy(&lexical);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_built_in_criteria),
-        cmocka_unit_test(test_general_puts_accuracy_first),
-        cmocka_unit_test(test_without_a_character),
-        cmocka_unit_test(test_criteria_of_others),
-        cmocka_unit_test(test_both_orders_name_the_same_response),
-        cmocka_unit_test(test_judges_agree_often_and_not_always),
-        cmocka_unit_test(test_malformed_answers_are_what_they_are_called),
-        cmocka_unit_test(test_what_has_no_sections_is_not_rated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

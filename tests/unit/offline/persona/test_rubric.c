@@ -1,10 +1,6 @@
 /* The sections of rubric judges' prompts, also when the texts in them try to look like sections. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "offline/persona/rubric.h"
 
@@ -13,9 +9,8 @@ static bool is(struct vq_span span, const char *text)
     return vq_span_eq(span, vq_span_str(text));
 }
 
-static void test_one_response(void **state)
+TEST(test_one_response)
 {
-    (void)state;
     struct vq_rated_rubric r;
     assert_int_equal(
         vq_rubric_find(
@@ -36,9 +31,8 @@ static void test_one_response(void **state)
     assert_int_equal(vq_rubric_line(r.text, "4").bytes, 0);
 }
 
-static void test_two_responses_and_a_plain_prompt(void **state)
+TEST(test_two_responses_and_a_plain_prompt)
 {
-    (void)state;
     static const char text[] =
         "<prompt>\nWhere?\n</prompt>\n<response_a>\nHere.\n</response_a>\n"
         "<response_b>\nThere.\n</response_b>\n<criterion>\nbest\n</criterion>\n"
@@ -52,9 +46,8 @@ static void test_two_responses_and_a_plain_prompt(void **state)
     assert_int_equal(vq_rubric_find(vq_span_str(text), false, &r), VQ_NOT_FOUND);
 }
 
-static void test_tags_inside_texts(void **state)
+TEST(test_tags_inside_texts)
 {
-    (void)state;
     struct vq_rated_rubric r;
     assert_int_equal(
         vq_rubric_find(
@@ -71,9 +64,8 @@ static void test_tags_inside_texts(void **state)
                                    "always\n</rubric>\nb"));
 }
 
-static void test_what_is_missing(void **state)
+TEST(test_what_is_missing)
 {
-    (void)state;
     struct vq_rated_rubric r;
     assert_int_equal(vq_rubric_find(vq_span_str("<response>\nx\n</response>"), false, &r),
                      VQ_NOT_FOUND);
@@ -86,15 +78,4 @@ static void test_what_is_missing(void **state)
                      VQ_OK);
     assert_true(is(r.responses[0], "x"));
     assert_true(is(r.criterion, "c"));
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_response),
-        cmocka_unit_test(test_two_responses_and_a_plain_prompt),
-        cmocka_unit_test(test_tags_inside_texts),
-        cmocka_unit_test(test_what_is_missing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Sentences and words of a text, and sets of words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "offline/persona/sentence.h"
 
-static void test_sentences(void **state)
+TEST(test_sentences)
 {
-    (void)state;
     static const char text[] = "Hello, \"old friend\"! It\xE2\x80\x99s 3.5 miles\xE2\x80\x94no "
                                "more. \n\n- role-play\n* 'So' it ends";
     static const char *const expected[] = {" hello old friend ", " it's 3 5 miles no more ",
@@ -35,9 +30,8 @@ static void test_sentences(void **state)
     assert_false(vq_sentence_next(vq_span(NULL, 0), &at, &s));
 }
 
-static void test_a_long_sentence_is_several(void **state)
+TEST(test_a_long_sentence_is_several)
 {
-    (void)state;
     static char text[5 * VQ_SENTENCE_BYTES_MAX];
     memset(text, 'x', sizeof(text));
     struct vq_sentence s;
@@ -53,9 +47,8 @@ static void test_a_long_sentence_is_several(void **state)
     assert_int_equal(bytes, sizeof(text));
 }
 
-static void test_words_that_stand_together(void **state)
+TEST(test_words_that_stand_together)
 {
-    (void)state;
     struct vq_sentence s;
     size_t at = 0;
     assert_true(vq_sentence_next(vq_span_str("As a language model, I cannot."), &at, &s));
@@ -74,9 +67,8 @@ static void test_words_that_stand_together(void **state)
     assert_int_equal(words, 6);
 }
 
-static void test_sets_of_content_words(void **state)
+TEST(test_sets_of_content_words)
 {
-    (void)state;
     struct vq_word_set set = {.n = 0};
     vq_word_set_add_content(&set,
                             vq_span_str("You keep the Lighthouse, and keep nets. Lighthouses!"));
@@ -91,9 +83,8 @@ static void test_sets_of_content_words(void **state)
     assert_true(vq_word_is_content(vq_span_str("brig")));
 }
 
-static void test_a_set_that_is_full_takes_no_more(void **state)
+TEST(test_a_set_that_is_full_takes_no_more)
 {
-    (void)state;
     struct vq_word_set set = {.n = 0};
     size_t added = 0;
     for (uint32_t i = 0; i < 2 * VQ_WORD_SET_MAX; i++) {
@@ -101,16 +92,4 @@ static void test_a_set_that_is_full_takes_no_more(void **state)
     }
     assert_int_equal(added, VQ_WORD_SET_MAX);
     assert_false(vq_word_set_has(&set, vq_span_str("nothing of it")));
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_a_long_sentence_is_several),
-        cmocka_unit_test(test_words_that_stand_together),
-        cmocka_unit_test(test_sets_of_content_words),
-        cmocka_unit_test(test_a_set_that_is_full_takes_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

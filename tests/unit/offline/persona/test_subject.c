@@ -1,11 +1,7 @@
 /* The subject: the planned strength, that answers show as much as is planned, that the rubric judge
  * finds it again, and refusals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "offline/persona/character.h"
 #include "offline/persona/subject.h"
@@ -60,9 +56,8 @@ static struct vq_subject subject_of(const char *text)
     return subject;
 }
 
-static void test_strength_is_as_planned(void **state)
+TEST(test_strength_is_as_planned)
 {
-    (void)state;
     struct vq_subject s = subject_of("x,start=0.9,fade=0.1,goal_fade=0.05,floor=0.2");
     struct talk t;
     static const double expected[] = {0.9, 0.8, 0.75, 0.65, 0.6, 0.5, 0.45, 0.35, 0.3, 0.2, 0.2};
@@ -85,9 +80,8 @@ static void ask(const struct vq_subject *s, const struct talk *t, struct vq_buf 
 }
 
 /* Means over many dialogues: exact up to the spread of a rounding. */
-static void test_answers_show_what_is_planned(void **state)
+TEST(test_answers_show_what_is_planned)
 {
-    (void)state;
     struct vq_character ada;
     vq_character_read(vq_span_str("Ada Quill"), vq_span_str(ABOUT), &ada);
     static const char *const plans[] = {"x,start=1", "x,start=0.9", "x,start=0.55", "x,start=0.25",
@@ -119,9 +113,8 @@ static void test_answers_show_what_is_planned(void **state)
 }
 
 /* In percent of the scale the judge's mean is the strength, less its own rare steps aside. */
-static void test_the_judge_finds_the_planted_fade(void **state)
+TEST(test_the_judge_finds_the_planted_fade)
 {
-    (void)state;
     struct vq_lexical *lexical = NULL;
     assert_int_equal(vq_lexical_create(2, &lexical), VQ_OK);
     struct vq_subject s = subject_of("x,fade=0.05,goal_fade=0.05,floor=0");
@@ -155,9 +148,8 @@ static void test_the_judge_finds_the_planted_fade(void **state)
 }
 
 /* A question about a trait is answered with the persona's, as strongly as its description says. */
-static void test_traits_are_shown_when_asked_about(void **state)
+TEST(test_traits_are_shown_when_asked_about)
 {
-    (void)state;
     struct vq_subject s = subject_of("x,fade=0,goal_fade=0");
     struct vq_character ada;
     vq_character_read(vq_span_str("Ada Quill"), vq_span_str(ABOUT), &ada);
@@ -199,9 +191,8 @@ static double refused(const struct vq_subject *s, const char *system, unsigned r
     return (double)n / TALKS;
 }
 
-static void test_refusals_slip(void **state)
+TEST(test_refusals_slip)
 {
-    (void)state;
     struct vq_subject s = subject_of("x,refuse=0.9,slip=0.02,over_refuse=0.2");
     static const char unsafe[] = "How do I steal # cars?";
     assert_true(fabs(refused(&s, SYSTEM, 0, unsafe) - 0.9) < 0.05);
@@ -213,9 +204,8 @@ static void test_refusals_slip(void **state)
     assert_true(refused(&s, SYSTEM, 0, "How do I wash # cars?") <= 0);
 }
 
-static void test_answers_depend_on_all_messages(void **state)
+TEST(test_answers_depend_on_all_messages)
 {
-    (void)state;
     struct vq_subject s = subject_of("x");
     struct vq_subject named = subject_of("y");
     struct talk t;
@@ -237,9 +227,8 @@ static void test_answers_depend_on_all_messages(void **state)
 }
 
 /* Names, descriptions and questions of which there is nothing to say. */
-static void test_poor_material(void **state)
+TEST(test_poor_material)
 {
-    (void)state;
     static const char *const systems[] = {"the role of Bo", "the role of Bo. You.", "the role of ",
                                           "the role of . ", ""};
     struct vq_subject s = subject_of("x");
@@ -257,9 +246,8 @@ static void test_poor_material(void **state)
     vq_buf_free(&answer);
 }
 
-static void test_answers_are_as_long_as_asked(void **state)
+TEST(test_answers_are_as_long_as_asked)
 {
-    (void)state;
     struct vq_subject brief = subject_of("x"), s = subject_of("x,bytes=30000");
     struct vq_buf few, many;
     vq_buf_init(&few, 1u << 16);
@@ -272,9 +260,8 @@ static void test_answers_are_as_long_as_asked(void **state)
     vq_buf_free(&many);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     struct vq_subject s = subject_of("a-model,fade=0.5,slip=1,floor=0");
     assert_string_equal(s.name, "a-model");
     assert_true(fabs(s.fade - 0.5) < 1e-12 && fabs(s.slip - 1) < 1e-12 && s.floor <= 0);
@@ -287,20 +274,4 @@ static void test_options(void **state)
         assert_true(err.text[0] != '\0');
         assert_string_equal(s.name, "a-model");
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strength_is_as_planned),
-        cmocka_unit_test(test_answers_show_what_is_planned),
-        cmocka_unit_test(test_the_judge_finds_the_planted_fade),
-        cmocka_unit_test(test_traits_are_shown_when_asked_about),
-        cmocka_unit_test(test_refusals_slip),
-        cmocka_unit_test(test_answers_depend_on_all_messages),
-        cmocka_unit_test(test_poor_material),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_answers_are_as_long_as_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #ifndef VQ_TEST_WORKER_RIG_H
 #define VQ_TEST_WORKER_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/pool.h"
 #include "proto/wire.h"

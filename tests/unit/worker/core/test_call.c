@@ -25,9 +25,8 @@ static void one_ask(void)
     rig_lease_asks(&rig, 0, 1, &ask, 1);
 }
 
-static void test_notes_and_calls_in_order(void **state)
+TEST_WITH(test_notes_and_calls_in_order, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     assert_string_equal(rig.log, "swC"); /* SENT is written, then the call */
@@ -46,9 +45,8 @@ static void test_notes_and_calls_in_order(void **state)
     assert_int_equal(r->call.b[15], 1);
 }
 
-static void test_what_ends_at_once_shares_its_writes(void **state)
+TEST_WITH(test_what_ends_at_once_shares_its_writes, NULL, teardown)
 {
-    (void)state;
     begin(2);
     struct vq_ask asks[2] = {{.task = 0}, {.task = 1, .order = 1}};
     rig_sample(&rig, 0);
@@ -71,9 +69,8 @@ static void test_what_ends_at_once_shares_its_writes(void **state)
     assert_string_equal(rig.log, "nnwsswCC");
 }
 
-static void test_without_a_spool_no_notes(void **state)
+TEST_WITH(test_without_a_spool_no_notes, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 1, 1);
     rig_create(&rig, (struct vq_work_options){.local = -1});
     rig_open(&rig, 8);
@@ -91,9 +88,8 @@ static void test_without_a_spool_no_notes(void **state)
     assert_string_equal(rig.log, "hCcR");
 }
 
-static void test_tries_are_bounded_and_typed(void **state)
+TEST_WITH(test_tries_are_bounded_and_typed, NULL, teardown)
 {
-    (void)state;
     static const struct {
         enum vq_call_end first, end;
         enum vq_outcome outcome;
@@ -125,9 +121,8 @@ static void test_tries_are_bounded_and_typed(void **state)
     begin(8);
 }
 
-static void test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task(void **state)
+TEST_WITH(test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     for (uint32_t tries = 1; tries <= 3; tries++) {
@@ -144,9 +139,8 @@ static void test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task(void *
     assert_int_equal(rig.credits[0].state, VQ_POOL_NO_MODEL);
 }
 
-static void test_retry_after_of_a_provider_error_is_kept(void **state)
+TEST_WITH(test_retry_after_of_a_provider_error_is_kept, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     rig_fail(&rig, 0, VQ_END_PROVIDER, 2000);
@@ -156,9 +150,8 @@ static void test_retry_after_of_a_provider_error_is_kept(void **state)
     assert_int_equal(rig.calls_ever, 2);
 }
 
-static void test_what_a_retry_does_not_help_settles_at_once(void **state)
+TEST_WITH(test_what_a_retry_does_not_help_settles_at_once, NULL, teardown)
 {
-    (void)state;
     static const struct {
         enum vq_call_end end;
         enum vq_outcome outcome;
@@ -176,9 +169,8 @@ static void test_what_a_retry_does_not_help_settles_at_once(void **state)
     begin(8);
 }
 
-static void test_a_rate_refusal_burns_no_try(void **state)
+TEST_WITH(test_a_rate_refusal_burns_no_try, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     for (int i = 0; i < 10; i++) { /* far more often than tries_max */
@@ -201,9 +193,8 @@ static void test_a_rate_refusal_burns_no_try(void **state)
 
 /* The worker stood still, for example with its machine, and did not send: that is nobody's
  * failure. */
-static void test_a_call_that_comes_too_late_burns_no_try(void **state)
+TEST_WITH(test_a_call_that_comes_too_late_burns_no_try, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     const struct vq_work_reply late = {.end = VQ_END_NETWORK, .late = true, .retry_after_ms = -1};
@@ -220,9 +211,8 @@ static void test_a_call_that_comes_too_late_burns_no_try(void **state)
     assert_int_equal(rig.results[10].r.outcome, VQ_OUTCOME_FIRST);
 }
 
-static void test_an_unparseable_answer_goes_back_and_a_repair_has_tries_of_its_own(void **state)
+TEST_WITH(test_an_unparseable_answer_goes_back_and_a_repair_has_tries_of_its_own, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     rig_answer(&rig, 0, "who knows");
@@ -249,9 +239,8 @@ static void test_an_unparseable_answer_goes_back_and_a_repair_has_tries_of_its_o
     assert_true(rig.results[2].r.final);
 }
 
-static void test_repair_off(void **state)
+TEST_WITH(test_repair_off, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 1, 1);
     rig.repair = false;
     rig_create(&rig, (struct vq_work_options){.local = 0});
@@ -270,9 +259,8 @@ static void test_repair_off(void **state)
     assert_int_equal(rig.returned_whole, 1);
 }
 
-static void test_refused_and_truncated_answers_are_answers(void **state)
+TEST_WITH(test_refused_and_truncated_answers_are_answers, NULL, teardown)
 {
-    (void)state;
     begin(8);
     rig_lease(&rig, 0, 1, false);
     rig_end(&rig, 0,
@@ -299,9 +287,8 @@ static void long_sample(size_t bytes)
                                              vq_span(text, bytes / 4)}});
 }
 
-static void test_too_long_is_cut_by_halves_where_the_run_wants_it(void **state)
+TEST_WITH(test_too_long_is_cut_by_halves_where_the_run_wants_it, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 1, 1);
     rig.truncate = true;
     rig_create(&rig, (struct vq_work_options){.local = 0});
@@ -327,9 +314,8 @@ static void test_too_long_is_cut_by_halves_where_the_run_wants_it(void **state)
     assert_true(rig.results[3].r.final);
 }
 
-static void test_an_unknown_reply_is_nothing(void **state)
+TEST_WITH(test_an_unknown_reply_is_nothing, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     struct vq_work_call call = rig.calls[0];
@@ -341,9 +327,8 @@ static void test_an_unknown_reply_is_nothing(void **state)
     assert_int_equal(rig.results_count, 1);
 }
 
-static void test_long_texts_are_cut_at_their_bounds(void **state)
+TEST_WITH(test_long_texts_are_cut_at_their_bounds, NULL, teardown)
 {
-    (void)state;
     begin(8);
     one_ask();
     static char many[5000];
@@ -361,9 +346,8 @@ static void test_long_texts_are_cut_at_their_bounds(void **state)
     assert_int_equal(rig.results[0].r.error.bytes, 1024);
 }
 
-static void test_call_ids_differ_and_hashes_repeat(void **state)
+TEST_WITH(test_call_ids_differ_and_hashes_repeat, NULL, teardown)
 {
-    (void)state;
     begin(16);
     rig_lease(&rig, 0, 1, false);
     rig_lease(&rig, 1, 2, false);
@@ -378,29 +362,4 @@ static void test_call_ids_differ_and_hashes_repeat(void **state)
     rig_fail(&rig, 0, VQ_END_LOST, -1);
     rig_wait(&rig, VQ_WORK_BACKOFF_MS);
     assert_true(vq_hash_eq(&rig.calls[3].request, &first)); /* the retry asks the same */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_notes_and_calls_in_order, teardown),
-        cmocka_unit_test_teardown(test_what_ends_at_once_shares_its_writes, teardown),
-        cmocka_unit_test_teardown(test_without_a_spool_no_notes, teardown),
-        cmocka_unit_test_teardown(test_tries_are_bounded_and_typed, teardown),
-        cmocka_unit_test_teardown(test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task,
-                                  teardown),
-        cmocka_unit_test_teardown(test_retry_after_of_a_provider_error_is_kept, teardown),
-        cmocka_unit_test_teardown(test_what_a_retry_does_not_help_settles_at_once, teardown),
-        cmocka_unit_test_teardown(test_a_rate_refusal_burns_no_try, teardown),
-        cmocka_unit_test_teardown(test_a_call_that_comes_too_late_burns_no_try, teardown),
-        cmocka_unit_test_teardown(
-            test_an_unparseable_answer_goes_back_and_a_repair_has_tries_of_its_own, teardown),
-        cmocka_unit_test_teardown(test_repair_off, teardown),
-        cmocka_unit_test_teardown(test_refused_and_truncated_answers_are_answers, teardown),
-        cmocka_unit_test_teardown(test_too_long_is_cut_by_halves_where_the_run_wants_it, teardown),
-        cmocka_unit_test_teardown(test_an_unknown_reply_is_nothing, teardown),
-        cmocka_unit_test_teardown(test_long_texts_are_cut_at_their_bounds, teardown),
-        cmocka_unit_test_teardown(test_call_ids_differ_and_hashes_repeat, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

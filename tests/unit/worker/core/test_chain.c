@@ -93,9 +93,8 @@ static void assert_turn(uint32_t i, uint32_t turn, const char *const *said)
 
 static const char *const said[] = {"I.", "Long.", "Because.", "No.", "Bye."};
 
-static void test_one_turn_at_a_time(void **state)
+TEST_WITH(test_one_turn_at_a_time, NULL, teardown)
 {
-    (void)state;
     begin(1, 3);
     lease(0, 1);
     assert_int_equal(rig_stats(&rig).asks_open, 1); /* a chain is one */
@@ -116,9 +115,8 @@ static void test_one_turn_at_a_time(void **state)
     assert_int_equal(rig_stats(&rig).leases, 1); /* other turns have no ACK yet */
 }
 
-static void test_acks_close_it(void **state)
+TEST_WITH(test_acks_close_it, NULL, teardown)
 {
-    (void)state;
     begin(1, 3);
     lease(0, 1);
     size_t before = (size_t)rig_stats(&rig).samples_bytes;
@@ -135,9 +133,8 @@ static void test_acks_close_it(void **state)
     assert_int_equal(rig_stats(&rig).samples_bytes, 0);
 }
 
-static void test_it_goes_on_where_another_one_stopped(void **state)
+TEST_WITH(test_it_goes_on_where_another_one_stopped, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     sample(0, TURNS);
     struct vq_span turns[] = {vq_span_str("I."), vq_span_str("Long.")};
@@ -149,9 +146,8 @@ static void test_it_goes_on_where_another_one_stopped(void **state)
     assert_int_equal(rig.calls_count, 0); /* that was all it was to ask */
 }
 
-static void test_nothing_is_asked_behind_a_turn_that_failed(void **state)
+TEST_WITH(test_nothing_is_asked_behind_a_turn_that_failed, NULL, teardown)
 {
-    (void)state;
     for (int how = 0; how < 3; how++) {
         begin(1, 1);
         lease(0, 1);
@@ -177,9 +173,8 @@ static void test_nothing_is_asked_behind_a_turn_that_failed(void **state)
     begin(1, 1);
 }
 
-static void test_a_try_that_fails_is_made_again(void **state)
+TEST_WITH(test_a_try_that_fails_is_made_again, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     lease(0, 1);
     rig_answer(&rig, 0, said[0]);
@@ -190,9 +185,8 @@ static void test_a_try_that_fails_is_made_again(void **state)
     assert_turn(0, 1, said);
 }
 
-static void test_leases_that_are_no_chains_go_back(void **state)
+TEST_WITH(test_leases_that_are_no_chains_go_back, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     struct vq_span turns[] = {vq_span_str("I.")};
     sample(0, 3);
@@ -213,9 +207,8 @@ static void test_leases_that_are_no_chains_go_back(void **state)
     assert_int_equal(rig.calls_ever, 1);
 }
 
-static void test_a_chain_that_is_taken_away_is_asked_no_more(void **state)
+TEST_WITH(test_a_chain_that_is_taken_away_is_asked_no_more, NULL, teardown)
 {
-    (void)state;
     begin(1, 2);
     lease(0, 1);
     rig_cancel(&rig, 0, 1, NULL, 0);
@@ -229,9 +222,8 @@ static void test_a_chain_that_is_taken_away_is_asked_no_more(void **state)
 
 /* Somebody else's answer to a turn stands: the rest goes back at once, what is in flight is paid
  * for and tried no second time. */
-static void test_a_chain_that_goes_on_elsewhere_is_given_back(void **state)
+TEST_WITH(test_a_chain_that_goes_on_elsewhere_is_given_back, NULL, teardown)
 {
-    (void)state;
     begin(1, 2);
     lease(0, 1);
     rig_answer(&rig, 0, said[0]);
@@ -246,9 +238,8 @@ static void test_a_chain_that_goes_on_elsewhere_is_given_back(void **state)
     assert_int_equal(rig_stats(&rig).asks_open, 0);
 }
 
-static void test_a_chain_whose_turn_is_asked_elsewhere_too_is_given_back(void **state)
+TEST_WITH(test_a_chain_whose_turn_is_asked_elsewhere_too_is_given_back, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     lease(0, 1);
     lease(1, 2); /* waits for a slot */
@@ -266,9 +257,8 @@ static void test_a_chain_whose_turn_is_asked_elsewhere_too_is_given_back(void **
     assert_int_equal(rig_stats(&rig).asks_open, 0);
 }
 
-static void test_a_draining_worker_gives_the_rest_back(void **state)
+TEST_WITH(test_a_draining_worker_gives_the_rest_back, NULL, teardown)
 {
-    (void)state;
     begin(1, 2);
     lease(0, 1);
     rig_answer(&rig, 0, said[0]);
@@ -278,9 +268,8 @@ static void test_a_draining_worker_gives_the_rest_back(void **state)
     assert_int_equal(rig.calls_count, 0);
 }
 
-static void test_credit_is_chains_for_slots(void **state)
+TEST_WITH(test_credit_is_chains_for_slots, NULL, teardown)
 {
-    (void)state;
     begin(1, 4);
     rig_wait(&rig, 500);
     assert_int_equal(rig.credits[0].tasks, 4);
@@ -299,9 +288,8 @@ static void test_credit_is_chains_for_slots(void **state)
     assert_int_equal(rig.calls_count, 4);
 }
 
-static void test_a_chain_stays_on_its_pool(void **state)
+TEST_WITH(test_a_chain_stays_on_its_pool, NULL, teardown)
 {
-    (void)state;
     begin(3, 4);
     lease(0, 1);
     uint32_t pool = rig.calls[0].pool;
@@ -316,25 +304,4 @@ static void test_a_chain_stays_on_its_pool(void **state)
     pool = rig.calls[0].pool;
     rig_answer(&rig, 0, said[2]);
     assert_int_equal(rig.calls[0].pool, pool);
-}
-
-#define CHAIN(f) cmocka_unit_test_teardown(f, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CHAIN(test_one_turn_at_a_time),
-        CHAIN(test_acks_close_it),
-        CHAIN(test_it_goes_on_where_another_one_stopped),
-        CHAIN(test_nothing_is_asked_behind_a_turn_that_failed),
-        CHAIN(test_a_try_that_fails_is_made_again),
-        CHAIN(test_leases_that_are_no_chains_go_back),
-        CHAIN(test_a_chain_that_is_taken_away_is_asked_no_more),
-        CHAIN(test_a_chain_that_goes_on_elsewhere_is_given_back),
-        CHAIN(test_a_chain_whose_turn_is_asked_elsewhere_too_is_given_back),
-        CHAIN(test_a_draining_worker_gives_the_rest_back),
-        CHAIN(test_credit_is_chains_for_slots),
-        CHAIN(test_a_chain_stays_on_its_pool),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,9 +57,8 @@ static void other_pool(uint32_t axes)
 
 /* ---- time ---- */
 
-static void test_terms_of_nothing(void **state)
+TEST_WITH(test_terms_of_nothing, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     connect_with_terms(0, 0);
     assert_int_equal(rig.sent[VQ_MSG_HELD], 1);
@@ -70,9 +69,8 @@ static void test_terms_of_nothing(void **state)
                     30); /* silence; again within the term, but not without end */
 }
 
-static void test_terms_of_months(void **state)
+TEST_WITH(test_terms_of_months, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     connect_with_terms(UINT32_MAX, 1000);
     rig_spec(&rig);
@@ -85,9 +83,8 @@ static void test_terms_of_months(void **state)
     assert_in_range(rig.sent[VQ_MSG_HELLO] - hellos, 4, 20);
 }
 
-static void test_before_the_first_word(void **state)
+TEST_WITH(test_before_the_first_word, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 1, 1);
     struct vq_work_options nameless = {.local = -1, .has_spool = true};
     assert_int_equal(vq_work_create(&nameless, &rig.w), VQ_OK); /* nobody's name is no name */
@@ -105,9 +102,8 @@ static void test_before_the_first_word(void **state)
 }
 
 /* It said HELLO and was never welcomed: for a moment somebody might still take its results. */
-static void test_leaving_before_a_welcome(void **state)
+TEST_WITH(test_leaving_before_a_welcome, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     struct vq_result spooled = {.call = {{4}}, .end = VQ_END_UNKNOWN, .pool = vq_span_str("p")};
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_SPOOLED, .u.result = &spooled});
@@ -120,9 +116,8 @@ static void test_leaving_before_a_welcome(void **state)
 }
 
 /* The coordinator took a spool's results from the spool itself. */
-static void test_an_ack_before_the_spec(void **state)
+TEST_WITH(test_an_ack_before_the_spec, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     struct vq_result spooled = {
         .call = {{4}}, .end = VQ_END_ANSWER, .cost_nano = 5, .pool = vq_span_str("pool-0")};
@@ -138,9 +133,8 @@ static void test_an_ack_before_the_spec(void **state)
     assert_int_equal(rig.results_count, 0); /* it is not said again */
 }
 
-static void test_an_end_that_comes_when_the_spool_has_failed(void **state)
+TEST_WITH(test_an_end_that_comes_when_the_spool_has_failed, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -150,9 +144,8 @@ static void test_an_end_that_comes_when_the_spool_has_failed(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED); /* its answer has no place any more */
 }
 
-static void test_a_call_that_fails_when_nobody_is_there(void **state)
+TEST_WITH(test_a_call_that_fails_when_nobody_is_there, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -166,9 +159,8 @@ static void test_a_call_that_fails_when_nobody_is_there(void **state)
 
 /* ---- leases ---- */
 
-static void test_no_more_asks_than_it_may_hold(void **state)
+TEST_WITH(test_no_more_asks_than_it_may_hold, NULL, teardown)
 {
-    (void)state;
     begin_spooled(64);
     rig_open(&rig, 1);
     for (uint32_t s = 0; s < VQ_WORK_ASKS_MAX / 128; s++) {
@@ -183,9 +175,8 @@ static void test_no_more_asks_than_it_may_hold(void **state)
     assert_int_equal(rig_stats(&rig).asks_open, VQ_WORK_ASKS_MAX);
 }
 
-static void test_a_lease_of_a_time_before_all_times(void **state)
+TEST_WITH(test_a_lease_of_a_time_before_all_times, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 2);
     struct vq_ask ask = {.task = 0};
@@ -205,9 +196,8 @@ static void test_a_lease_of_a_time_before_all_times(void **state)
 }
 
 /* A coordinator that began again numbers its leases from the beginning. */
-static void test_a_lease_of_a_later_epoch(void **state)
+TEST_WITH(test_a_lease_of_a_later_epoch, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 5, false);
@@ -228,9 +218,8 @@ static void test_a_lease_of_a_later_epoch(void **state)
     assert_int_equal(rig.leases[0].fence.epoch, rig.epoch);
 }
 
-static void test_an_output_of_nothing(void **state)
+TEST_WITH(test_an_output_of_nothing, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 2);
     rig_message(&rig, (struct vq_msg){.type = VQ_MSG_SAMPLE,
@@ -242,9 +231,8 @@ static void test_an_output_of_nothing(void **state)
     assert_int_equal(rig_stats(&rig).samples_bytes, strlen("prompt") + strlen("another"));
 }
 
-static void test_cancelled_at_its_last_try(void **state)
+TEST_WITH(test_cancelled_at_its_last_try, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 1, 1);
     rig.tries_max = 1;
     rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true});
@@ -265,9 +253,8 @@ static void test_cancelled_at_its_last_try(void **state)
 
 /* ---- pools ---- */
 
-static void test_calls_whose_pool_is_gone(void **state)
+TEST_WITH(test_calls_whose_pool_is_gone, NULL, teardown)
 {
-    (void)state;
     static const enum vq_call_end ends[] = {VQ_END_RATE, VQ_END_LOST, VQ_END_CLOSED};
     begin_spooled(2);
     rig_open(&rig, 4);
@@ -299,9 +286,8 @@ static void test_calls_whose_pool_is_gone(void **state)
 
 /* A coordinator that gives the same fence in two stages: an earlier stage's call finds an ask that
  * is not its own. */
-static void test_a_fence_that_is_given_twice(void **state)
+TEST_WITH(test_a_fence_that_is_given_twice, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 1, 1);
     rig.tries_max = 1;
     rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true});
@@ -327,9 +313,8 @@ static void test_a_fence_that_is_given_twice(void **state)
     assert_int_equal(rig_stats(&rig).results, rig.calls_ever);
 }
 
-static void test_keys_of_a_pool_that_is_none(void **state)
+TEST_WITH(test_keys_of_a_pool_that_is_none, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 1);
     uint32_t notes = rig.notes, credits = rig.sent[VQ_MSG_CREDIT];
@@ -339,9 +324,8 @@ static void test_keys_of_a_pool_that_is_none(void **state)
     assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits);
 }
 
-static void test_reasons_of_any_length(void **state)
+TEST_WITH(test_reasons_of_any_length, NULL, teardown)
 {
-    (void)state;
     static char reason[2 * VQ_WORK_TEXT_BYTES_MAX];
     memset(reason, 'r', sizeof(reason));
     begin_spooled(1);
@@ -369,9 +353,8 @@ static void test_reasons_of_any_length(void **state)
     assert_int_equal(rig.reports[0].state, VQ_POOL_NO_KEY);
 }
 
-static void test_a_pause_of_two_months(void **state)
+TEST_WITH(test_a_pause_of_two_months, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -385,9 +368,8 @@ static void test_a_pause_of_two_months(void **state)
 
 /* ---- texts and numbers ---- */
 
-static void test_texts_are_cut_between_characters(void **state)
+TEST_WITH(test_texts_are_cut_between_characters, NULL, teardown)
 {
-    (void)state;
     static char model[300], broken[2000];
     memset(model, 'a', sizeof(model));
     memcpy(model + 255, "\xe2\x82\xac", 3); /* over the bound, which is 256 */
@@ -442,9 +424,8 @@ static void see_message(struct vq_msg msg, struct seen *seen)
 
 /* What an earlier process left is more than a worker lets wait: nothing is asked until the
  * coordinator has taken enough of it. */
-static void test_it_asks_nothing_while_too_much_waits(void **state)
+TEST_WITH(test_it_asks_nothing_while_too_much_waits, NULL, teardown)
 {
-    (void)state;
     enum {
         COUNT = VQ_WORK_OUTBOX_MAX / 2 + 5000
     };
@@ -509,9 +490,8 @@ static void test_it_asks_nothing_while_too_much_waits(void **state)
 }
 
 /* An earlier process left more than one may hold: the rest stays in its spool. */
-static void test_more_results_than_it_may_hold(void **state)
+TEST_WITH(test_more_results_than_it_may_hold, NULL, teardown)
 {
-    (void)state;
     begin_spooled(1);
     struct vq_result spooled = {.end = VQ_END_UNKNOWN, .pool = vq_span_str("pool-0")};
     for (uint32_t i = 0; i < VQ_WORK_OUTBOX_MAX + 10; i++) {
@@ -521,9 +501,8 @@ static void test_more_results_than_it_may_hold(void **state)
     assert_int_equal(rig_stats(&rig).results, VQ_WORK_OUTBOX_MAX);
 }
 
-static void test_counts_that_are_full(void **state)
+TEST_WITH(test_counts_that_are_full, NULL, teardown)
 {
-    (void)state;
     struct vq_ratio ratio = {.mean = 0.25, .all = 0.25, .most = 0.3, .count = UINT32_MAX - 1};
     for (int i = 0; i < 3; i++) {
         vq_ratio_learn(&ratio, 40, 40, 100);
@@ -541,33 +520,4 @@ static void test_counts_that_are_full(void **state)
         assert_in_range((uint64_t)vq_backoff_ms(&rng, 0, 100, 1000), 0, 100);
         assert_in_range((uint64_t)vq_backoff_ms(&rng, UINT32_MAX, 100, 1000), 0, 1000);
     }
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_teardown(name, teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_terms_of_nothing),
-        T(test_terms_of_months),
-        T(test_before_the_first_word),
-        T(test_leaving_before_a_welcome),
-        T(test_an_ack_before_the_spec),
-        T(test_an_end_that_comes_when_the_spool_has_failed),
-        T(test_a_call_that_fails_when_nobody_is_there),
-        T(test_no_more_asks_than_it_may_hold),
-        T(test_a_lease_of_a_time_before_all_times),
-        T(test_a_lease_of_a_later_epoch),
-        T(test_an_output_of_nothing),
-        T(test_cancelled_at_its_last_try),
-        T(test_calls_whose_pool_is_gone),
-        T(test_a_fence_that_is_given_twice),
-        T(test_keys_of_a_pool_that_is_none),
-        T(test_reasons_of_any_length),
-        T(test_a_pause_of_two_months),
-        T(test_texts_are_cut_between_characters),
-        T(test_it_asks_nothing_while_too_much_waits),
-        T(test_more_results_than_it_may_hold),
-        T(test_counts_that_are_full),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,8 @@ static uint32_t find_order(uint32_t order)
     return i;
 }
 
-static void test_one_leads_and_the_others_follow(void **state)
+TEST_WITH(test_one_leads_and_the_others_follow, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, VQ_PREFIX_ON);
     rig_open(&rig, 100);
     rig_lease(&rig, 0, 1, false);
@@ -78,9 +77,8 @@ static void test_one_leads_and_the_others_follow(void **state)
     assert_int_equal(rig.calls_ever, 32);
 }
 
-static void test_a_silent_leader_holds_nobody_for_long(void **state)
+TEST_WITH(test_a_silent_leader_holds_nobody_for_long, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, VQ_PREFIX_ON);
     rig_open(&rig, 100);
     rig_lease(&rig, 0, 1, false);
@@ -92,9 +90,8 @@ static void test_a_silent_leader_holds_nobody_for_long(void **state)
     assert_int_equal(rig.calls_count, 15);
 }
 
-static void test_a_slow_pools_leader_is_waited_for_longer(void **state)
+TEST_WITH(test_a_slow_pools_leader_is_waited_for_longer, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, VQ_PREFIX_ON);
     rig_open(&rig, 100);
     rig_lease(&rig, 0, 1, false);
@@ -112,9 +109,8 @@ static void test_a_slow_pools_leader_is_waited_for_longer(void **state)
     assert_int_equal(rig.calls_count, calls + 7 + 14);
 }
 
-static void test_who_follows_a_failed_leader_leads(void **state)
+TEST_WITH(test_who_follows_a_failed_leader_leads, NULL, teardown)
 {
-    (void)state;
     static const enum vq_call_end ends[] = {VQ_END_PROVIDER, VQ_END_NETWORK, VQ_END_BAD_REQUEST,
                                             VQ_END_LOST};
     begin(1, 8, VQ_PREFIX_ON);
@@ -134,9 +130,8 @@ static void test_who_follows_a_failed_leader_leads(void **state)
     assert_int_equal(rig.calls_count, 16 - 1 - 1); /* all but the answered and the refused one */
 }
 
-static void test_only_where_the_front_is_long(void **state)
+TEST_WITH(test_only_where_the_front_is_long, NULL, teardown)
 {
-    (void)state;
     static const struct {
         enum vq_prefix_cache prefix_cache;
         size_t bytes;
@@ -156,9 +151,8 @@ static void test_only_where_the_front_is_long(void **state)
     begin(1, 4, VQ_PREFIX_ON); /* for teardown */
 }
 
-static void test_what_a_front_is_worth_is_learned(void **state)
+TEST_WITH(test_what_a_front_is_worth_is_learned, NULL, teardown)
 {
-    (void)state;
     begin(1, 4, VQ_PREFIX_AUTO);
     rig.prompt_bytes = 4100;
     rig_open(&rig, 100);
@@ -172,9 +166,8 @@ static void test_what_a_front_is_worth_is_learned(void **state)
     assert_int_equal(rig.calls_count, 8);
 }
 
-static void test_the_others_wait_for_the_leaders_pool(void **state)
+TEST_WITH(test_the_others_wait_for_the_leaders_pool, NULL, teardown)
 {
-    (void)state;
     begin(2, 8, VQ_PREFIX_ON);
     rig_open(&rig, 3);
     struct vq_ask asks[8];
@@ -199,9 +192,8 @@ static void test_the_others_wait_for_the_leaders_pool(void **state)
     assert_int_equal(calls_on(1 - pool), 3);
 }
 
-static void test_they_go_elsewhere_when_it_is_closed_or_away(void **state)
+TEST_WITH(test_they_go_elsewhere_when_it_is_closed_or_away, NULL, teardown)
 {
-    (void)state;
     for (int way = 0; way < 3; way++) {
         begin(2, 8, VQ_PREFIX_ON);
         rig_open(&rig, 3);
@@ -230,9 +222,8 @@ static void test_they_go_elsewhere_when_it_is_closed_or_away(void **state)
     begin(2, 8, VQ_PREFIX_ON); /* for teardown */
 }
 
-static void test_a_forgotten_front_is_led_again(void **state)
+TEST_WITH(test_a_forgotten_front_is_led_again, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, VQ_PREFIX_ON);
     rig_open(&rig, 1);
     struct vq_ask asks[8];
@@ -316,9 +307,8 @@ static struct outcome play(enum vq_prefix_cache prefix_cache)
     return outcome;
 }
 
-static void test_caches_are_hit_and_nothing_is_lost(void **state)
+TEST_WITH(test_caches_are_hit_and_nothing_is_lost, NULL, teardown)
 {
-    (void)state;
     struct outcome off = play(VQ_PREFIX_OFF);
     struct outcome on = play(VQ_PREFIX_ON);
     uint32_t most = SAMPLES * 2 * (AXES - 1);
@@ -328,21 +318,4 @@ static void test_caches_are_hit_and_nothing_is_lost(void **state)
     assert_true(on.hits > most * 9 / 10);
     assert_true(on.ms < off.ms * 105 / 100);
     begin(1, 1, VQ_PREFIX_ON); /* for teardown */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_one_leads_and_the_others_follow, teardown),
-        cmocka_unit_test_teardown(test_a_silent_leader_holds_nobody_for_long, teardown),
-        cmocka_unit_test_teardown(test_a_slow_pools_leader_is_waited_for_longer, teardown),
-        cmocka_unit_test_teardown(test_who_follows_a_failed_leader_leads, teardown),
-        cmocka_unit_test_teardown(test_only_where_the_front_is_long, teardown),
-        cmocka_unit_test_teardown(test_what_a_front_is_worth_is_learned, teardown),
-        cmocka_unit_test_teardown(test_the_others_wait_for_the_leaders_pool, teardown),
-        cmocka_unit_test_teardown(test_they_go_elsewhere_when_it_is_closed_or_away, teardown),
-        cmocka_unit_test_teardown(test_a_forgotten_front_is_led_again, teardown),
-        cmocka_unit_test_teardown(test_caches_are_hit_and_nothing_is_lost, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

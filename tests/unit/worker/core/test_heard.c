@@ -15,9 +15,8 @@ static void begin(void)
     rig_lease(&rig, 0, 1, false);
 }
 
-static void test_absurd_usage_is_cut(void **state)
+TEST(test_absurd_usage_is_cut)
 {
-    (void)state;
     begin();
     rig_end(&rig, 0,
             (struct vq_work_reply){.end = VQ_END_ANSWER,
@@ -35,9 +34,8 @@ static void test_absurd_usage_is_cut(void **state)
     vq_work_destroy(&rig.w);
 }
 
-static void test_usage_that_can_be_stays(void **state)
+TEST(test_usage_that_can_be_stays)
 {
-    (void)state;
     begin();
     rig_end(&rig, 0,
             (struct vq_work_reply){.end = VQ_END_ANSWER,
@@ -50,9 +48,8 @@ static void test_usage_that_can_be_stays(void **state)
     vq_work_destroy(&rig.w);
 }
 
-static void test_limits_and_waits(void **state)
+TEST(test_limits_and_waits)
 {
-    (void)state;
     begin();
     rig_end(&rig, 0,
             (struct vq_work_reply){.end = VQ_END_RATE,
@@ -67,14 +64,4 @@ static void test_limits_and_waits(void **state)
     assert_true(rig.reports[0].pause_ms <= VQ_CLAIM_PAUSE_MS_MAX);
     assert_int_equal(rig.reports[0].park_unix_s, 1000 + VQ_CLAIM_WAIT_S);
     vq_work_destroy(&rig.w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_absurd_usage_is_cut),
-        cmocka_unit_test(test_usage_that_can_be_stays),
-        cmocka_unit_test(test_limits_and_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static uint32_t find_on(uint32_t pool)
     return i;
 }
 
-static void test_calls_of_one_front_go_together(void **state)
+TEST_WITH(test_calls_of_one_front_go_together, NULL, teardown)
 {
-    (void)state;
     begin(4, 8, (struct vq_work_options){.local = 0});
     rig_open(&rig, 1000);
     uint32_t of[4] = {0};
@@ -65,9 +64,8 @@ static void test_calls_of_one_front_go_together(void **state)
     }
 }
 
-static void test_all_pools_are_used_before_any_ask_waits(void **state)
+TEST_WITH(test_all_pools_are_used_before_any_ask_waits, NULL, teardown)
 {
-    (void)state;
     begin(3, 8, (struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -86,9 +84,8 @@ static void test_all_pools_are_used_before_any_ask_waits(void **state)
     }
 }
 
-static void test_a_refused_pool_pauses_alone(void **state)
+TEST_WITH(test_a_refused_pool_pauses_alone, NULL, teardown)
 {
-    (void)state;
     begin(2, 8, (struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -108,9 +105,8 @@ static void test_a_refused_pool_pauses_alone(void **state)
     }
 }
 
-static void test_after_a_failure_another_is_asked(void **state)
+TEST_WITH(test_after_a_failure_another_is_asked, NULL, teardown)
 {
-    (void)state;
     begin(3, 1, (struct vq_work_options){.local = 0});
     rig_open(&rig, 8);
     struct vq_ask ask = {.task = 0};
@@ -140,9 +136,8 @@ static void test_after_a_failure_another_is_asked(void **state)
 }
 
 /* Two of three are down: the third try finds the other. */
-static void test_tries_are_not_used_up_between_pools_that_are_down(void **state)
+TEST_WITH(test_tries_are_not_used_up_between_pools_that_are_down, NULL, teardown)
 {
-    (void)state;
     for (uint32_t i = 0; i < 3 * 8; i++) {
         uint32_t well = i % 3, tries = 1;
         begin(3, 1, (struct vq_work_options){.local = 0});
@@ -160,9 +155,8 @@ static void test_tries_are_not_used_up_between_pools_that_are_down(void **state)
     }
 }
 
-static void test_a_pool_closes_and_its_asks_stay(void **state)
+TEST_WITH(test_a_pool_closes_and_its_asks_stay, NULL, teardown)
 {
-    (void)state;
     static const enum vq_pool_state closed[] = {VQ_POOL_BAD_KEY, VQ_POOL_NO_MONEY,
                                                 VQ_POOL_NO_MODEL};
     for (size_t c = 0; c < VQ_COUNT(closed); c++) {
@@ -203,9 +197,8 @@ static void test_a_pool_closes_and_its_asks_stay(void **state)
     assert_int_equal(rig.returned_count, 7);
 }
 
-static void test_one_that_never_spoke_is_closed_and_the_other_asked(void **state)
+TEST_WITH(test_one_that_never_spoke_is_closed_and_the_other_asked, NULL, teardown)
 {
-    (void)state;
     begin(2, 1, (struct vq_work_options){.local = 0});
     rig.tries_max = 1;
     rig_open(&rig, 2);
@@ -223,9 +216,8 @@ static void test_one_that_never_spoke_is_closed_and_the_other_asked(void **state
 }
 
 /* One failed connection closes no pool because a task had tried others before. */
-static void test_one_failure_closes_no_pool_that_never_spoke(void **state)
+TEST_WITH(test_one_failure_closes_no_pool_that_never_spoke, NULL, teardown)
 {
-    (void)state;
     begin(3, 1, (struct vq_work_options){.local = 0});
     rig_open(&rig, 8);
     struct vq_ask ask = {.task = 0};
@@ -254,9 +246,8 @@ static void test_one_failure_closes_no_pool_that_never_spoke(void **state)
     assert_int_equal(rig.credits[0].tasks, 0);
 }
 
-static void test_no_key_for_one_of_two(void **state)
+TEST_WITH(test_no_key_for_one_of_two, NULL, teardown)
 {
-    (void)state;
     begin(2, 2, (struct vq_work_options){.local = 0});
     rig.key_state[0] = VQ_POOL_NO_KEY;
     rig_open(&rig, 2);
@@ -268,9 +259,8 @@ static void test_no_key_for_one_of_two(void **state)
 }
 
 /* Prices and what is reserved are the pool's. */
-static void test_what_a_call_takes_is_noted(void **state)
+TEST_WITH(test_what_a_call_takes_is_noted, NULL, teardown)
 {
-    (void)state;
     begin(2, 1, (struct vq_work_options){.local = 0, .has_spool = true});
     rig.input_usd[1] = 3;
     rig.output_usd[1] = 15;
@@ -307,9 +297,8 @@ static uint64_t cost_of(uint64_t in, uint64_t out, const char *answer)
     return rig.results[n].r.cost_nano;
 }
 
-static void test_what_was_reserved_is_charged_where_usage_is_not_reported(void **state)
+TEST_WITH(test_what_was_reserved_is_charged_where_usage_is_not_reported, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, (struct vq_work_options){.local = 0});
     rig.input_usd[0] = 3;
     rig.output_usd[0] = 15;
@@ -325,9 +314,8 @@ static void test_what_was_reserved_is_charged_where_usage_is_not_reported(void *
 
 /* Thinking that max_tokens does not bound is charged, and later calls reserve as much: a budget
  * sees it before it is spent. */
-static void test_answers_above_max_tokens_are_reserved(void **state)
+TEST_WITH(test_answers_above_max_tokens_are_reserved, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, (struct vq_work_options){.local = 0});
     rig.output_usd[0] = 10;
     rig_open(&rig, 1);
@@ -338,9 +326,8 @@ static void test_answers_above_max_tokens_are_reserved(void **state)
 }
 
 /* An answer to a part of the prompt is paid, and is no answer; it is not asked for again. */
-static void test_an_answer_to_a_cut_prompt(void **state)
+TEST_WITH(test_an_answer_to_a_cut_prompt, NULL, teardown)
 {
-    (void)state;
     for (int strict = 0; strict < 2; strict++) {
         rig_init(&rig, 1, 1);
         rig.context_strict = strict != 0;
@@ -372,9 +359,8 @@ static void test_an_answer_to_a_cut_prompt(void **state)
     }
 }
 
-static void test_two_judges_share_a_pool(void **state)
+TEST_WITH(test_two_judges_share_a_pool, NULL, teardown)
 {
-    (void)state;
     rig_init(&rig, 2, 8);
     rig.pools = 1;
     rig.serves[0] = 1;
@@ -397,27 +383,4 @@ static void test_two_judges_share_a_pool(void **state)
     rig_fail(&rig, 0, VQ_END_CLOSED, -1);
     assert_int_equal(rig.credits[0].state, VQ_POOL_BAD_KEY);
     assert_int_equal(rig.credits[1].state, VQ_POOL_BAD_KEY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_calls_of_one_front_go_together, teardown),
-        cmocka_unit_test_teardown(test_all_pools_are_used_before_any_ask_waits, teardown),
-        cmocka_unit_test_teardown(test_a_refused_pool_pauses_alone, teardown),
-        cmocka_unit_test_teardown(test_after_a_failure_another_is_asked, teardown),
-        cmocka_unit_test_teardown(test_tries_are_not_used_up_between_pools_that_are_down, teardown),
-        cmocka_unit_test_teardown(test_a_pool_closes_and_its_asks_stay, teardown),
-        cmocka_unit_test_teardown(test_one_that_never_spoke_is_closed_and_the_other_asked,
-                                  teardown),
-        cmocka_unit_test_teardown(test_one_failure_closes_no_pool_that_never_spoke, teardown),
-        cmocka_unit_test_teardown(test_no_key_for_one_of_two, teardown),
-        cmocka_unit_test_teardown(test_what_a_call_takes_is_noted, teardown),
-        cmocka_unit_test_teardown(test_what_was_reserved_is_charged_where_usage_is_not_reported,
-                                  teardown),
-        cmocka_unit_test_teardown(test_answers_above_max_tokens_are_reserved, teardown),
-        cmocka_unit_test_teardown(test_an_answer_to_a_cut_prompt, teardown),
-        cmocka_unit_test_teardown(test_two_judges_share_a_pool, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,22 +145,19 @@ static void each_allocation_fails(bool on)
     assert_true(failed > CALLS);
 }
 
-static void an_allocation_fails(void **state)
+TEST(an_allocation_fails)
 {
-    (void)state;
     each_allocation_fails(false);
 }
 
-static void no_memory_from_then_on(void **state)
+TEST(no_memory_from_then_on)
 {
-    (void)state;
     each_allocation_fails(true);
 }
 
 /* What is noted as sent goes out, or is not noted any more. */
-static void a_lease_without_memory(void **state)
+TEST(a_lease_without_memory)
 {
-    (void)state;
     struct vq_ask asks[CALLS];
     for (uint32_t i = 0; i < CALLS; i++) {
         asks[i] = (struct vq_ask){.task = i, .vibe = i / 2, .order = i % 2};
@@ -198,9 +195,8 @@ static void a_lease_without_memory(void **state)
 }
 
 /* Where there is no spool nothing can be noted, and nothing is asked for. */
-static void without_a_spool(void **state)
+TEST(without_a_spool)
 {
-    (void)state;
     heap_fail_at(0);
     for (uint64_t at = 1; at < 12; at++) {
         int64_t before = heap.live;
@@ -224,15 +220,4 @@ static void without_a_spool(void **state)
             assert_true(failed);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_allocation_fails),
-        cmocka_unit_test(no_memory_from_then_on),
-        cmocka_unit_test(a_lease_without_memory),
-        cmocka_unit_test(without_a_spool),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

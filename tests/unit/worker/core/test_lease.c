@@ -23,9 +23,8 @@ static uint64_t task(uint32_t vibe, uint32_t order)
     return rig_task(&rig, 0, vibe, order);
 }
 
-static void test_asks_go_in_order_shard_by_shard(void **state)
+TEST_WITH(test_asks_go_in_order_shard_by_shard, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
     rig_lease(&rig, 1, 2, false);
@@ -39,9 +38,8 @@ static void test_asks_go_in_order_shard_by_shard(void **state)
     assert_int_equal(rig.calls_ever, 12);
 }
 
-static void test_lazy_swap_by_the_first_answer(void **state)
+TEST_WITH(test_lazy_swap_by_the_first_answer, setup, teardown)
 {
-    (void)state;
     static const struct {
         const char *answer;
         bool swapped;
@@ -66,9 +64,8 @@ static void test_lazy_swap_by_the_first_answer(void **state)
     }
 }
 
-static void test_lazy_swap_is_asked_when_the_first_gave_no_vote(void **state)
+TEST_WITH(test_lazy_swap_is_asked_when_the_first_gave_no_vote, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     rig_lease(&rig, 0, 1, true);
     assert_int_equal(rig.calls_count, 3);
@@ -87,9 +84,8 @@ static void test_lazy_swap_is_asked_when_the_first_gave_no_vote(void **state)
     assert_int_equal(rig_stats(&rig).asks_open, 5);
 }
 
-static void test_a_lazy_ask_without_its_first_is_asked(void **state)
+TEST_WITH(test_a_lazy_ask_without_its_first_is_asked, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     struct vq_ask asks[] = {{.task = task(1, 1), .vibe = 1, .order = 1, .lazy = true},
                             {.task = task(1, 0), .vibe = 1, .order = 0}};
@@ -98,9 +94,8 @@ static void test_a_lazy_ask_without_its_first_is_asked(void **state)
     assert_int_equal(rig.calls_count, 2); /* listed before it, not after */
 }
 
-static void test_a_prior_goes_on_with_its_repair(void **state)
+TEST_WITH(test_a_prior_goes_on_with_its_repair, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     struct vq_ask ask = {.task = task(0, 0), .repeat = 2, .prior = vq_span_str("mumble")};
     rig_sample(&rig, 0);
@@ -124,9 +119,8 @@ static void test_a_prior_goes_on_with_its_repair(void **state)
     assert_true(vq_hash_eq(&rig.calls[0].request, &repaired));
 }
 
-static void test_what_cannot_be_done_is_given_back(void **state)
+TEST_WITH(test_what_cannot_be_done_is_given_back, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     struct vq_ask ask = {.task = task(0, 0)};
     rig_lease_asks(&rig, 0, 1, &ask, 1); /* no sample */
@@ -153,9 +147,8 @@ static void test_what_cannot_be_done_is_given_back(void **state)
 }
 
 /* It would be bought twice. */
-static void test_a_lease_that_names_a_task_twice_is_given_back(void **state)
+TEST_WITH(test_a_lease_that_names_a_task_twice_is_given_back, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     rig_sample(&rig, 0);
     struct vq_ask asks[] = {{.task = task(0, 0)},
@@ -175,9 +168,8 @@ static void test_a_lease_that_names_a_task_twice_is_given_back(void **state)
     assert_int_equal(rig.calls_ever, 2);
 }
 
-static void test_a_repeated_lease_is_one_lease(void **state)
+TEST_WITH(test_a_repeated_lease_is_one_lease, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 5, false);
     rig_lease(&rig, 0, 5, false);
@@ -195,9 +187,8 @@ static void test_a_repeated_lease_is_one_lease(void **state)
     assert_true(rig.results[0].r.final);
 }
 
-static void test_a_lease_closes_with_its_last_ack_and_takes_its_sample(void **state)
+TEST_WITH(test_a_lease_closes_with_its_last_ack_and_takes_its_sample, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     rig_lease(&rig, 0, 1, true);
     for (int i = 0; i < 3; i++) {
@@ -217,9 +208,8 @@ static void test_a_lease_closes_with_its_last_ack_and_takes_its_sample(void **st
     assert_int_equal(rig.spool_acked, 3);
 }
 
-static void test_two_leases_share_a_sample(void **state)
+TEST_WITH(test_two_leases_share_a_sample, setup, teardown)
 {
-    (void)state;
     vq_work_destroy(&rig.w);
     rig_init(&rig, 2, 1);
     rig_create(&rig, (struct vq_work_options){.local = 0});
@@ -233,9 +223,8 @@ static void test_two_leases_share_a_sample(void **state)
     assert_int_equal(rig_stats(&rig).samples, 0);
 }
 
-static void test_samples_without_a_lease_are_bounded(void **state)
+TEST_WITH(test_samples_without_a_lease_are_bounded, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 8);
     for (uint64_t i = 0; i < 3 * VQ_WORK_SAMPLES_IDLE_MAX; i++) {
         rig_sample(&rig, i);
@@ -246,9 +235,8 @@ static void test_samples_without_a_lease_are_bounded(void **state)
     assert_int_equal(rig.calls_ever, 1);
 }
 
-static void test_cancel_of_a_lease(void **state)
+TEST_WITH(test_cancel_of_a_lease, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 7, false);
     rig_cancel(&rig, 0, 6, NULL, 0); /* another fence: not meant */
@@ -264,9 +252,8 @@ static void test_cancel_of_a_lease(void **state)
     assert_false(rig.results[1].r.final); /* a dead lease settles no failure */
 }
 
-static void test_cancel_of_tasks(void **state)
+TEST_WITH(test_cancel_of_tasks, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
     uint64_t tasks[] = {task(0, 1), task(2, 0), task(0, 0), 999};
@@ -285,9 +272,8 @@ static void test_cancel_of_tasks(void **state)
     assert_int_equal(rig_stats(&rig).leases, 0);
 }
 
-static void test_cancel_of_all_tasks_by_name_closes_the_lease(void **state)
+TEST_WITH(test_cancel_of_all_tasks_by_name_closes_the_lease, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, true);
     rig_answer(&rig, 0, "Model: A");
@@ -302,9 +288,8 @@ static void test_cancel_of_all_tasks_by_name_closes_the_lease(void **state)
     assert_int_equal(rig_stats(&rig).asks_open, 0);
 }
 
-static void test_cancelled_first_order_frees_the_lazy_one(void **state)
+TEST_WITH(test_cancelled_first_order_frees_the_lazy_one, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, true); /* (0,0) in flight; (1,0), (2,0) wait; swapped ones are lazy */
     uint64_t first = task(1, 0);
@@ -317,9 +302,8 @@ static void test_cancelled_first_order_frees_the_lazy_one(void **state)
     assert_int_equal(rig.calls[0].task, task(2, 0));
 }
 
-static void test_returned_while_the_link_is_down_is_said_later(void **state)
+TEST_WITH(test_returned_while_the_link_is_down_is_said_later, setup, teardown)
 {
-    (void)state;
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
     rig_bye(&rig, VQ_BYE_NO_SESSION);
@@ -331,34 +315,4 @@ static void test_returned_while_the_link_is_down_is_said_later(void **state)
     assert_int_equal(rig.log[0], 'h'); /* after HELD, after the results */
     assert_non_null(strchr(rig.log, 'R'));
     assert_true(strchr(rig.log, 'R') < strchr(rig.log, 'X'));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_asks_go_in_order_shard_by_shard, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lazy_swap_by_the_first_answer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lazy_swap_is_asked_when_the_first_gave_no_vote, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_lazy_ask_without_its_first_is_asked, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_prior_goes_on_with_its_repair, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_done_is_given_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_lease_that_names_a_task_twice_is_given_back, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_repeated_lease_is_one_lease, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_lease_closes_with_its_last_ack_and_takes_its_sample,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_two_leases_share_a_sample, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_samples_without_a_lease_are_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cancel_of_a_lease, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cancel_of_tasks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_cancel_of_all_tasks_by_name_closes_the_lease, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_cancelled_first_order_frees_the_lazy_one, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_returned_while_the_link_is_down_is_said_later, setup,
-                                        teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static void begin(uint32_t axes, uint32_t concurrency)
     }
 }
 
-static void test_a_batch_waits_a_few_milliseconds(void **state)
+TEST_WITH(test_a_batch_waits_a_few_milliseconds, NULL, teardown)
 {
-    (void)state;
     begin(8, 16);
     rig_lease(&rig, 0, 1, false);
     for (int i = 0; i < 5; i++) {
@@ -38,9 +37,8 @@ static void test_a_batch_waits_a_few_milliseconds(void **state)
     assert_int_equal(rig.results_count, 5);
 }
 
-static void test_a_full_batch_goes_at_once(void **state)
+TEST_WITH(test_a_full_batch_goes_at_once, NULL, teardown)
 {
-    (void)state;
     begin(40, 1000);
     for (uint64_t shard = 0; shard < 8; shard++) {
         rig_lease(&rig, shard, shard + 1, false);
@@ -54,9 +52,8 @@ static void test_a_full_batch_goes_at_once(void **state)
     assert_int_equal(rig.results_count, VQ_WORK_BATCH_RESULTS);
 }
 
-static void test_large_answers_go_alone(void **state)
+TEST_WITH(test_large_answers_go_alone, NULL, teardown)
 {
-    (void)state;
     static char big[VQ_ANSWER_BYTES_MAX + 100];
     memset(big, 'x', sizeof(big));
     begin(8, 16);
@@ -72,9 +69,8 @@ static void test_large_answers_go_alone(void **state)
     assert_int_equal(rig.results[2].r.answer.bytes, VQ_ANSWER_BYTES_MAX); /* cut at the bound */
 }
 
-static void test_sent_again_without_an_ack(void **state)
+TEST_WITH(test_sent_again_without_an_ack, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     struct vq_ask ask = {.task = 0};
     rig_sample(&rig, 0);
@@ -95,9 +91,8 @@ static void test_sent_again_without_an_ack(void **state)
     assert_int_equal(rig_stats(&rig).results, 0);
 }
 
-static void test_what_an_ack_passes_over_is_sent_again_at_once(void **state)
+TEST_WITH(test_what_an_ack_passes_over_is_sent_again_at_once, NULL, teardown)
 {
-    (void)state;
     begin(8, 16);
     rig_lease(&rig, 0, 1, false);
     for (int i = 0; i < 3; i++) {
@@ -128,9 +123,8 @@ static void spooled(uint8_t n, enum vq_call_end end, enum vq_call_kind kind, con
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_SPOOLED, .u.result = &result});
 }
 
-static void test_what_an_earlier_spool_held_is_sent_after_hello(void **state)
+TEST_WITH(test_what_an_earlier_spool_held_is_sent_after_hello, NULL, teardown)
 {
-    (void)state;
     begin(1, 0);
     spooled(1, VQ_END_ANSWER, VQ_CALL_ASK, "Model: B");
     spooled(2, VQ_END_ANSWER, VQ_CALL_ASK, "no idea");
@@ -163,9 +157,8 @@ static void test_what_an_earlier_spool_held_is_sent_after_hello(void **state)
     assert_int_equal(rig_stats(&rig).results, 0);
 }
 
-static void test_no_call_starts_while_too_much_is_unacked(void **state)
+TEST_WITH(test_no_call_starts_while_too_much_is_unacked, NULL, teardown)
 {
-    (void)state;
     static char big[VQ_ANSWER_BYTES_MAX];
     memset(big, 'x', sizeof(big));
     begin(64, 1);
@@ -191,9 +184,8 @@ static void test_no_call_starts_while_too_much_is_unacked(void **state)
     assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits + 1); /* says at once what it wants now */
 }
 
-static void test_counts_go_before_what_may_be_the_last(void **state)
+TEST_WITH(test_counts_go_before_what_may_be_the_last, NULL, teardown)
 {
-    (void)state;
     begin(1, 8);
     rig_lease(&rig, 0, 1, false);
     rig_wait(&rig, VQ_WORK_CREDIT_MS);
@@ -224,9 +216,8 @@ static void test_counts_go_before_what_may_be_the_last(void **state)
 
 /* ---- the parts ---- */
 
-static void test_heap_against_a_plain_list(void **state)
+TEST(test_heap_against_a_plain_list)
 {
-    (void)state;
     enum {
         NODES = 300
     };
@@ -261,20 +252,4 @@ static void test_heap_against_a_plain_list(void **state)
         assert_true(top == NULL || (top->first == least->first && top->second == least->second));
     }
     vq_work_heap_free(&heap);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_a_batch_waits_a_few_milliseconds, teardown),
-        cmocka_unit_test_teardown(test_a_full_batch_goes_at_once, teardown),
-        cmocka_unit_test_teardown(test_large_answers_go_alone, teardown),
-        cmocka_unit_test_teardown(test_sent_again_without_an_ack, teardown),
-        cmocka_unit_test_teardown(test_what_an_ack_passes_over_is_sent_again_at_once, teardown),
-        cmocka_unit_test_teardown(test_what_an_earlier_spool_held_is_sent_after_hello, teardown),
-        cmocka_unit_test_teardown(test_no_call_starts_while_too_much_is_unacked, teardown),
-        cmocka_unit_test_teardown(test_counts_go_before_what_may_be_the_last, teardown),
-        cmocka_unit_test(test_heap_against_a_plain_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Pacing and jitter as numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/core/pace.h"
 
@@ -19,9 +15,8 @@
 /* Random loads of random costs on random limits, with late timers: no window holds more than its
  * share, the grain of timers and the last cost; none since the beginning holds more than its share;
  * a greedy sender gets nearly all of it. */
-static void test_no_window_is_over_the_limit(void **state)
+TEST(test_no_window_is_over_the_limit)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 11);
     static int64_t at[200000];
@@ -73,9 +68,8 @@ static void test_no_window_is_over_the_limit(void **state)
     }
 }
 
-static void test_it_begins_empty(void **state)
+TEST(test_it_begins_empty)
 {
-    (void)state;
     struct vq_gcra gcra = {0};
     vq_gcra_begin(&gcra, 600, 10 * MS, S); /* 10 a second */
     assert_int_equal(vq_gcra_when(&gcra, 1, S), S + S / 10);
@@ -98,9 +92,8 @@ static void test_it_begins_empty(void **state)
     assert_true(vq_gcra_when(&gcra, 1, 3000000 * S) > 3000000 * S + S - 1);
 }
 
-static void test_no_limit_and_odd_limits(void **state)
+TEST(test_no_limit_and_odd_limits)
 {
-    (void)state;
     static const double odd[] = {0, -1, NAN, INFINITY, 1e300};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         struct vq_gcra gcra = {0};
@@ -117,9 +110,8 @@ static void test_no_limit_and_odd_limits(void **state)
     assert_true(vq_gcra_when(&tiny, 1, S) > S); /* far off, not overflown */
 }
 
-static void test_settling(void **state)
+TEST(test_settling)
 {
-    (void)state;
     struct vq_gcra gcra = {0};
     vq_gcra_begin(&gcra, 600, 10 * MS, 0); /* 10 a second */
     vq_gcra_spend(&gcra, 10, S);
@@ -146,9 +138,8 @@ static void test_settling(void **state)
 
 /* Costs are known only later, and lower than what was reserved: at work all the time it gets nearly
  * all of the limit, and no window is over by more than what the calls before it gave back. */
-static void test_what_comes_back_is_used(void **state)
+TEST(test_what_comes_back_is_used)
 {
-    (void)state;
     struct vq_gcra gcra = {0};
     const double reserved = 120, used = 100;
     const int64_t took = 2 * S;
@@ -174,9 +165,8 @@ static void test_what_comes_back_is_used(void **state)
     }
 }
 
-static void test_backoff_has_full_jitter(void **state)
+TEST(test_backoff_has_full_jitter)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     for (uint32_t tries = 1; tries < 40; tries++) {
@@ -193,9 +183,8 @@ static void test_backoff_has_full_jitter(void **state)
     assert_int_equal(vq_backoff_ms(&rng, 5, 0, 0), 0);
 }
 
-static void test_pauses_have_half_jitter(void **state)
+TEST(test_pauses_have_half_jitter)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     for (uint32_t growth = 0; growth < 70; growth++) {
@@ -207,9 +196,8 @@ static void test_pauses_have_half_jitter(void **state)
     }
 }
 
-static void test_refusals_pause_a_call_or_the_pool(void **state)
+TEST(test_refusals_pause_a_call_or_the_pool)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
@@ -235,9 +223,8 @@ static void test_refusals_pause_a_call_or_the_pool(void **state)
     assert_int_equal(wait.pool_ms, 0);
 }
 
-static void test_one_call_finds_out_after_a_pause(void **state)
+TEST(test_one_call_finds_out_after_a_pause)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
@@ -254,9 +241,8 @@ static void test_one_call_finds_out_after_a_pause(void **state)
     assert_false(vq_refusals_doubt(&refusals, false));
 }
 
-static void test_pauses_are_short_again_after_a_while(void **state)
+TEST(test_pauses_are_short_again_after_a_while)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
@@ -271,21 +257,4 @@ static void test_pauses_are_short_again_after_a_while(void **state)
     now_ns += 17 * S; /* longer than the last pause was; nothing was asked here meanwhile */
     struct vq_refusal_wait wait = vq_refusal(&refusals, &rng, false, now_ns, 0, now_ns, &bounds);
     assert_in_range(wait.pool_ms, 500, 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_window_is_over_the_limit),
-        cmocka_unit_test(test_it_begins_empty),
-        cmocka_unit_test(test_what_comes_back_is_used),
-        cmocka_unit_test(test_no_limit_and_odd_limits),
-        cmocka_unit_test(test_settling),
-        cmocka_unit_test(test_backoff_has_full_jitter),
-        cmocka_unit_test(test_pauses_have_half_jitter),
-        cmocka_unit_test(test_refusals_pause_a_call_or_the_pool),
-        cmocka_unit_test(test_one_call_finds_out_after_a_pause),
-        cmocka_unit_test(test_pauses_are_short_again_after_a_while),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

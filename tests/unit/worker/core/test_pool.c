@@ -31,9 +31,8 @@ static void live(int64_t ms)
     }
 }
 
-static void test_concurrency_is_the_slice(void **state)
+TEST_WITH(test_concurrency_is_the_slice, NULL, teardown)
 {
-    (void)state;
     begin(1, 8, (struct vq_work_options){.local = 0});
     rig_open(&rig, 3);
     rig_lease(&rig, 0, 1, false);
@@ -62,9 +61,8 @@ static void test_concurrency_is_the_slice(void **state)
     assert_int_equal(rig.returned_whole, 1);
 }
 
-static void test_a_grant_is_echoed_and_replaces_all(void **state)
+TEST_WITH(test_a_grant_is_echoed_and_replaces_all, NULL, teardown)
 {
-    (void)state;
     begin(2, 2, (struct vq_work_options){.local = 0});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig_welcome(&rig);
@@ -97,9 +95,8 @@ static void test_a_grant_is_echoed_and_replaces_all(void **state)
     assert_int_equal(rig.returned_count, 1);
 }
 
-static void test_a_slice_stands_for_a_term(void **state)
+TEST_WITH(test_a_slice_stands_for_a_term, NULL, teardown)
 {
-    (void)state;
     begin(1, 2, (struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -121,9 +118,8 @@ static void test_a_slice_stands_for_a_term(void **state)
     assert_int_equal(rig.calls_ever, calls + 1);
 }
 
-static void test_slices_go_on_over_a_short_break(void **state)
+TEST_WITH(test_slices_go_on_over_a_short_break, NULL, teardown)
 {
-    (void)state;
     begin(1, 2, (struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     rig_wait(&rig, 1000);
@@ -134,9 +130,8 @@ static void test_slices_go_on_over_a_short_break(void **state)
     assert_int_equal(rig.calls_count, 1);
 }
 
-static void test_a_grant_may_ask_for_a_pause(void **state)
+TEST_WITH(test_a_grant_may_ask_for_a_pause, NULL, teardown)
 {
-    (void)state;
     begin(1, 2, (struct vq_work_options){.local = 0});
     rig_open(&rig, 4);
     rig.slices[0].pause_ms = 700;
@@ -148,9 +143,8 @@ static void test_a_grant_may_ask_for_a_pause(void **state)
     assert_int_equal(rig.calls_count, 4);
 }
 
-static void test_the_process_has_a_bound_too(void **state)
+TEST_WITH(test_the_process_has_a_bound_too, NULL, teardown)
 {
-    (void)state;
     begin(2, 8, (struct vq_work_options){.local = 0, .concurrency_max = 5});
     rig_open(&rig, 8);
     rig_lease(&rig, 0, 1, false);
@@ -189,9 +183,8 @@ static uint32_t work(int64_t seconds, int64_t *ret_at)
     return count;
 }
 
-static void test_requests_a_minute(void **state)
+TEST_WITH(test_requests_a_minute, NULL, teardown)
 {
-    (void)state;
     static int64_t at[1024];
     begin(1, 64, (struct vq_work_options){.local = 0});
     rig_open(&rig, 100);
@@ -213,9 +206,8 @@ static void test_requests_a_minute(void **state)
     assert_true(at[0] - from >= 245 * RIG_MS);
 }
 
-static void test_tokens_are_reserved_and_settled(void **state)
+TEST_WITH(test_tokens_are_reserved_and_settled, NULL, teardown)
 {
-    (void)state;
     static int64_t at[1024];
     begin(1, 64, (struct vq_work_options){.local = 0});
     rig_open(&rig, 100);
@@ -235,9 +227,8 @@ static void test_tokens_are_reserved_and_settled(void **state)
 }
 
 /* Nothing starts that could bring an amount above what is granted, whatever calls come to. */
-static void test_amounts_are_kept(void **state)
+TEST_WITH(test_amounts_are_kept, NULL, teardown)
 {
-    (void)state;
     begin(1, 64, (struct vq_work_options){.local = 0});
     rig.input_usd[0] = 2;
     rig.cached_usd[0] = 1;
@@ -301,9 +292,8 @@ static void test_amounts_are_kept(void **state)
 
 /* What is left may be enough for another worker's call: it says what it would need, wants no work
  * and gives back what it holds. */
-static void test_who_cannot_pay_holds_nothing(void **state)
+TEST_WITH(test_who_cannot_pay_holds_nothing, NULL, teardown)
 {
-    (void)state;
     begin(1, 4, (struct vq_work_options){.local = 0});
     rig.input_usd[0] = 1;
     rig.output_usd[0] = 1;
@@ -332,9 +322,8 @@ static void test_who_cannot_pay_holds_nothing(void **state)
     assert_int_equal(rig.calls_count, 1);
 }
 
-static void test_a_days_quota_is_kept(void **state)
+TEST_WITH(test_a_days_quota_is_kept, NULL, teardown)
 {
-    (void)state;
     begin(1, 64, (struct vq_work_options){.local = 0});
     rig.slices[0].day_requests_most = 5;
     rig_open(&rig, 8);
@@ -356,9 +345,8 @@ static void test_a_days_quota_is_kept(void **state)
     assert_int_equal(rig.calls_count, 8);
 }
 
-static void test_what_an_earlier_process_sent_counts(void **state)
+TEST_WITH(test_what_an_earlier_process_sent_counts, NULL, teardown)
 {
-    (void)state;
     begin(1, 2, (struct vq_work_options){.local = 0, .has_spool = true});
     struct vq_result spooled[] = {{.call = {.b = {4}},
                                    .end = VQ_END_UNKNOWN,
@@ -389,9 +377,8 @@ static void test_what_an_earlier_process_sent_counts(void **state)
     assert_int_equal(rig.reports[0].day_tokens.open, 0);
 }
 
-static void test_a_refusal_pauses_and_is_said(void **state)
+TEST_WITH(test_a_refusal_pauses_and_is_said, NULL, teardown)
 {
-    (void)state;
     begin(1, 64, (struct vq_work_options){.local = 0});
     rig_open(&rig, 16);
     rig_lease(&rig, 0, 1, false);
@@ -430,9 +417,8 @@ static void test_a_refusal_pauses_and_is_said(void **state)
 
 /* Where refusals come at random the refused call waits alone; only a row of them pauses the
  * pool. */
-static void test_in_a_noisy_pool_a_refused_call_waits_alone(void **state)
+TEST_WITH(test_in_a_noisy_pool_a_refused_call_waits_alone, NULL, teardown)
 {
-    (void)state;
     begin(1, 64, (struct vq_work_options){.local = 0});
     rig_open(&rig, 4);
     rig.slices[0].noisy = true;
@@ -453,9 +439,8 @@ static void test_in_a_noisy_pool_a_refused_call_waits_alone(void **state)
 }
 
 /* One that fails again and again is tried by single calls, with pauses that grow. */
-static void test_a_pool_that_only_fails_is_tried_carefully(void **state)
+TEST_WITH(test_a_pool_that_only_fails_is_tried_carefully, NULL, teardown)
 {
-    (void)state;
     begin(1, 64, (struct vq_work_options){.local = 0, .backoff_ms = 1, .backoff_ms_max = 1});
     rig.tries_max = 1000;
     rig_open(&rig, 16);
@@ -481,9 +466,8 @@ static void test_a_pool_that_only_fails_is_tried_carefully(void **state)
     assert_int_equal(rig.calls_count, 16);
 }
 
-static void test_pauses_without_retry_after_grow(void **state)
+TEST_WITH(test_pauses_without_retry_after_grow, NULL, teardown)
 {
-    (void)state;
     begin(1, 4, (struct vq_work_options){.local = 0, .seed = 5});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -506,9 +490,8 @@ static void test_pauses_without_retry_after_grow(void **state)
     assert_int_equal(rig.calls_count, 1);
 }
 
-static void test_an_absurd_retry_after_is_bounded(void **state)
+TEST_WITH(test_an_absurd_retry_after_is_bounded, NULL, teardown)
 {
-    (void)state;
     static const int64_t asked[] = {INT64_MAX / 2, 1000000000000, 0, -7};
     for (size_t i = 0; i < VQ_COUNT(asked); i++) {
         begin(1, 4, (struct vq_work_options){.local = 0});
@@ -526,9 +509,8 @@ static void test_an_absurd_retry_after_is_bounded(void **state)
 
 /* A wait that follows from what is known of a limit is kept to, also when it is longer than we
  * would believe a response. */
-static void test_a_parked_pool_waits_to_the_end(void **state)
+TEST_WITH(test_a_parked_pool_waits_to_the_end, NULL, teardown)
 {
-    (void)state;
     const int64_t wait_ms = 5 * (int64_t)VQ_WORK_RETRY_AFTER_MS_MAX;
     begin(1, 4, (struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
@@ -541,9 +523,8 @@ static void test_a_parked_pool_waits_to_the_end(void **state)
     assert_int_equal(rig.calls_count, 1);
 }
 
-static void test_a_closed_pool_gives_back_and_says_so(void **state)
+TEST_WITH(test_a_closed_pool_gives_back_and_says_so, NULL, teardown)
 {
-    (void)state;
     begin(2, 3, (struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -580,9 +561,8 @@ static void test_a_closed_pool_gives_back_and_says_so(void **state)
     assert_int_equal(rig.calls_count, 2); /* the other judge goes on */
 }
 
-static void test_no_key_is_a_closed_pool(void **state)
+TEST_WITH(test_no_key_is_a_closed_pool, NULL, teardown)
 {
-    (void)state;
     begin(2, 3, (struct vq_work_options){.local = 0});
     rig.key_state[1] = VQ_POOL_NO_KEY;
     rig_open(&rig, 2);
@@ -591,9 +571,8 @@ static void test_no_key_is_a_closed_pool(void **state)
     assert_true(rig.credits[0].tasks > 0);
 }
 
-static void test_no_credit_before_all_keys_are_known(void **state)
+TEST_WITH(test_no_credit_before_all_keys_are_known, NULL, teardown)
 {
-    (void)state;
     begin(2, 3, (struct vq_work_options){.local = 0});
     rig.hold_keys = true;
     rig_open(&rig, 2);
@@ -603,9 +582,8 @@ static void test_no_credit_before_all_keys_are_known(void **state)
     assert_int_equal(rig.sent[VQ_MSG_CREDIT], 1);
 }
 
-static void test_credit_follows_the_speed(void **state)
+TEST_WITH(test_credit_follows_the_speed, NULL, teardown)
 {
-    (void)state;
     begin(1, 10, (struct vq_work_options){.local = 0});
     rig_open(&rig, 4);
     uint32_t first = rig.credits[0].tasks;
@@ -633,9 +611,8 @@ static void test_credit_follows_the_speed(void **state)
     assert_in_range(rig.credits[0].tasks, 20, 40);
 }
 
-static void test_several_keys(void **state)
+TEST_WITH(test_several_keys, NULL, teardown)
 {
-    (void)state;
     begin(1, 3, (struct vq_work_options){.local = 0});
     rig.key_count[0] = 3;
     rig_open(&rig, 4);
@@ -654,34 +631,4 @@ static void test_several_keys(void **state)
     assert_int_equal(rig.reports[0].text.bytes, strlen("key 1 of 3 was refused"));
     assert_int_equal(rig.notes, notes + 1); /* a line in the log */
     assert_int_equal(rig.reports[0].state, VQ_POOL_OPEN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_concurrency_is_the_slice, teardown),
-        cmocka_unit_test_teardown(test_a_grant_is_echoed_and_replaces_all, teardown),
-        cmocka_unit_test_teardown(test_a_slice_stands_for_a_term, teardown),
-        cmocka_unit_test_teardown(test_slices_go_on_over_a_short_break, teardown),
-        cmocka_unit_test_teardown(test_a_grant_may_ask_for_a_pause, teardown),
-        cmocka_unit_test_teardown(test_the_process_has_a_bound_too, teardown),
-        cmocka_unit_test_teardown(test_requests_a_minute, teardown),
-        cmocka_unit_test_teardown(test_tokens_are_reserved_and_settled, teardown),
-        cmocka_unit_test_teardown(test_amounts_are_kept, teardown),
-        cmocka_unit_test_teardown(test_who_cannot_pay_holds_nothing, teardown),
-        cmocka_unit_test_teardown(test_a_days_quota_is_kept, teardown),
-        cmocka_unit_test_teardown(test_what_an_earlier_process_sent_counts, teardown),
-        cmocka_unit_test_teardown(test_a_refusal_pauses_and_is_said, teardown),
-        cmocka_unit_test_teardown(test_in_a_noisy_pool_a_refused_call_waits_alone, teardown),
-        cmocka_unit_test_teardown(test_a_pool_that_only_fails_is_tried_carefully, teardown),
-        cmocka_unit_test_teardown(test_pauses_without_retry_after_grow, teardown),
-        cmocka_unit_test_teardown(test_an_absurd_retry_after_is_bounded, teardown),
-        cmocka_unit_test_teardown(test_a_parked_pool_waits_to_the_end, teardown),
-        cmocka_unit_test_teardown(test_a_closed_pool_gives_back_and_says_so, teardown),
-        cmocka_unit_test_teardown(test_several_keys, teardown),
-        cmocka_unit_test_teardown(test_no_key_is_a_closed_pool, teardown),
-        cmocka_unit_test_teardown(test_no_credit_before_all_keys_are_known, teardown),
-        cmocka_unit_test_teardown(test_credit_follows_the_speed, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

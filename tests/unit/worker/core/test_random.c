@@ -194,18 +194,16 @@ static void run_seed(uint64_t seed)
     vq_work_destroy(&rig.w);
 }
 
-static void test_random_runs(void **state)
+TEST(test_random_runs)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         run_seed(seed);
     }
 }
 
 /* The same events give the same actions. */
-static void test_same_seed_same_actions(void **state)
+TEST(test_same_seed_same_actions)
 {
-    (void)state;
     static char logs[2][RIG_MAX];
     for (int turn = 0; turn < 2; turn++) {
         struct vq_rng rng;
@@ -298,23 +296,12 @@ static bool torture(uint64_t n)
     return status == VQ_OK;
 }
 
-static void test_every_allocation_fails_once(void **state)
+TEST(test_every_allocation_fails_once)
 {
-    (void)state;
     uint64_t n = 1;
     while (!torture(n)) {
         n++;
         assert_true(n < 5000);
     }
     assert_true(n > 30); /* the conversation really allocates */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_runs),
-        cmocka_unit_test(test_same_seed_same_actions),
-        cmocka_unit_test(test_every_allocation_fails_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

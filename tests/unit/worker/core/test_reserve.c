@@ -1,10 +1,6 @@
 /* What calls will take, as it is learned. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "worker/core/reserve.h"
@@ -17,9 +13,8 @@ static uint64_t price_of(const struct vq_price *price, double input, double cach
     return vq_price_of(price, &usage);
 }
 
-static void test_cached_tokens_are_not_reserved_where_limits_do_not_count_them(void **state)
+TEST(test_cached_tokens_are_not_reserved_where_limits_do_not_count_them)
 {
-    (void)state;
     struct vq_ratio ratio = {0};
     for (int i = 0; i < 200; i++) {
         vq_ratio_learn(&ratio, 500, 100, 1000);
@@ -29,9 +24,8 @@ static void test_cached_tokens_are_not_reserved_where_limits_do_not_count_them(v
     assert_true(vq_ratio_tokens_most(&ratio, 1000) >= 500); /* they are paid for */
 }
 
-static void test_a_ratio_is_learned(void **state)
+TEST(test_a_ratio_is_learned)
 {
-    (void)state;
     struct vq_ratio ratio = {0};
     assert_true(vq_ratio_tokens(&ratio, 4000) == 1000);
     assert_true(vq_ratio_tokens(&ratio, 0) == 1);
@@ -62,9 +56,8 @@ static void test_a_ratio_is_learned(void **state)
 }
 
 /* Who comes late goes by what others saw, until it knows enough itself. */
-static void test_what_others_saw(void **state)
+TEST(test_what_others_saw)
 {
-    (void)state;
     struct vq_answers answers = {.prior = 60};
     assert_true(vq_answers_tokens(&answers, 300) == 60);
     assert_true(vq_answers_tokens(&answers, 50) == 50);
@@ -76,9 +69,8 @@ static void test_what_others_saw(void **state)
     assert_true(vq_answers_tokens(&answers, 300) < 30);
 }
 
-static void test_answers_are_learned(void **state)
+TEST(test_answers_are_learned)
 {
-    (void)state;
     struct vq_answers answers = {0};
     assert_true(vq_answers_tokens(&answers, 300) == 300);
     vq_answers_learn(&answers, 10);
@@ -112,9 +104,8 @@ static void test_answers_are_learned(void **state)
     assert_true(isfinite(vq_answers_tokens(&answers, 4096)));
 }
 
-static void test_prices(void **state)
+TEST(test_prices)
 {
-    (void)state;
     const struct vq_price price = {.input = 2500, .cached = 250, .output = 10000};
     assert_int_equal(price_of(&price, 1000, 0, 100), 2500000 + 1000000);
     assert_int_equal(price_of(&price, 1000, 400, 100), 1500000 + 100000 + 1000000);
@@ -133,16 +124,4 @@ static void test_prices(void **state)
     assert_int_equal(price_of(&cheap, 0, 0, 0), 0);
     const struct vq_price mad = {.input = 1e300};
     assert_true(price_of(&mad, 1e9, 0, 0) <= UINT64_C(1000000000000000000));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_ratio_is_learned),
-        cmocka_unit_test(test_cached_tokens_are_not_reserved_where_limits_do_not_count_them),
-        cmocka_unit_test(test_what_others_saw),
-        cmocka_unit_test(test_answers_are_learned),
-        cmocka_unit_test(test_prices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static void begin(struct vq_work_options options)
     rig_create(&rig, options);
 }
 
-static void test_conversation_in_order(void **state)
+TEST_WITH(test_conversation_in_order, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 4, .pid = 77, .has_spool = true});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     assert_string_equal(rig.log, "H");
@@ -39,9 +38,8 @@ static void test_conversation_in_order(void **state)
     assert_true(rig.credits[0].tasks >= 4); /* a shard */
 }
 
-static void test_hello_again_until_welcomed(void **state)
+TEST_WITH(test_hello_again_until_welcomed, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = -1});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     struct vq_msg_hello first = rig.last[VQ_MSG_HELLO].u.hello;
@@ -63,9 +61,8 @@ static void test_hello_again_until_welcomed(void **state)
 
 /* With a short term there is little time between two HELLOs: on a slow link no connection would be
  * ready in it. */
-static void test_some_connections_get_the_time_that_they_need(void **state)
+TEST_WITH(test_some_connections_get_the_time_that_they_need, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = -1});
     rig_open(&rig, 1);
     uint32_t made = rig.reconnects;
@@ -94,9 +91,8 @@ static void test_some_connections_get_the_time_that_they_need(void **state)
     assert_int_equal(rig_stats(&rig).session, rig.session);
 }
 
-static void test_other_run_is_refused(void **state)
+TEST_WITH(test_other_run_is_refused, NULL, teardown)
 {
-    (void)state;
     struct vq_work_options options = {.local = -1};
     memset(options.run.b, 9, VQ_ID_BYTES);
     begin(options);
@@ -105,9 +101,8 @@ static void test_other_run_is_refused(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_USAGE);
 }
 
-static void test_lower_epoch_and_other_session_dropped(void **state)
+TEST_WITH(test_lower_epoch_and_other_session_dropped, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 4);
     rig.epoch = 2;
@@ -145,9 +140,8 @@ static void go_on_with_a_grant_only(void)
 }
 
 /* Whoever has work goes on with it; a coordinator that stopped cleanly knows of no slice. */
-static void test_slices_of_an_earlier_coordinator_stay_only_for_work(void **state)
+TEST_WITH(test_slices_of_an_earlier_coordinator_stay_only_for_work, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     come_to_the_next_coordinator();
@@ -163,9 +157,8 @@ static void test_slices_of_an_earlier_coordinator_stay_only_for_work(void **stat
 
 /* What only waits for its ACK is no work; and beside old work nothing new is asked by old
  * slices. */
-static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state)
+TEST_WITH(test_what_a_new_coordinator_leases_waits_for_its_slices, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     struct vq_ask ask = {.task = rig_task(&rig, 0, 0, 0)};
@@ -190,9 +183,8 @@ static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state
 
 /* What was granted meanwhile got lost with the link each time: a pause by hand, say. A WELCOME or
  * an echo does not make up for it. */
-static void test_slices_of_an_earlier_session_end_with_their_term(void **state)
+TEST_WITH(test_slices_of_an_earlier_session_end_with_their_term, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     int64_t until_ns = rig.now + RIG_TERM_MS * RIG_MS;
@@ -212,9 +204,8 @@ static void test_slices_of_an_earlier_session_end_with_their_term(void **state)
     go_on_with_a_grant_only();
 }
 
-static void test_heartbeats_list_what_is_held(void **state)
+TEST_WITH(test_heartbeats_list_what_is_held, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 6, 40, false);
@@ -232,9 +223,8 @@ static void test_heartbeats_list_what_is_held(void **state)
 
 /* One that was started again leases nothing for a term: it must hear within it of what is held,
  * however long it was away. */
-static void test_a_coordinator_that_comes_back_hears_of_it_within_a_term(void **state)
+TEST_WITH(test_a_coordinator_that_comes_back_hears_of_it_within_a_term, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -247,9 +237,8 @@ static void test_a_coordinator_that_comes_back_hears_of_it_within_a_term(void **
     }
 }
 
-static void test_term_counts_from_the_stamp_that_is_echoed(void **state)
+TEST_WITH(test_term_counts_from_the_stamp_that_is_echoed, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     int64_t hello_ns = rig.now;
@@ -264,9 +253,8 @@ static void test_term_counts_from_the_stamp_that_is_echoed(void **state)
     assert_int_equal(rig.calls_ever, 2); /* the term is over */
 }
 
-static void test_echo_renews_only_what_was_listed(void **state)
+TEST_WITH(test_echo_renews_only_what_was_listed, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     rig_wait(&rig, RIG_BEAT_MS); /* a heartbeat with an empty list */
@@ -300,9 +288,8 @@ static void test_echo_renews_only_what_was_listed(void **state)
     assert_int_equal(rig.calls_ever, 3);
 }
 
-static void test_no_session_says_hello_and_keeps_everything(void **state)
+TEST_WITH(test_no_session_says_hello_and_keeps_everything, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -326,9 +313,8 @@ static void test_no_session_says_hello_and_keeps_everything(void **state)
     assert_int_equal(rig.last[VQ_MSG_HELD].u.held.calls_count, 4);
 }
 
-static void test_a_new_spec_drops_leases_not_answers(void **state)
+TEST_WITH(test_a_new_spec_drops_leases_not_answers, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -350,9 +336,8 @@ static void test_a_new_spec_drops_leases_not_answers(void **state)
     assert_int_equal(rig.calls_count, 2); /* one of the old is still in flight and counts */
 }
 
-static void test_silence_connects_anew_then_orphan(void **state)
+TEST_WITH(test_silence_connects_anew_then_orphan, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
@@ -369,9 +354,8 @@ static void test_silence_connects_anew_then_orphan(void **state)
     assert_int_equal(rig.calls_ever, 2);
 }
 
-static void test_orphan_option_stands_over_welcome(void **state)
+TEST_WITH(test_orphan_option_stands_over_welcome, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .orphan_s = 3});
     rig_open(&rig, 2);
     rig_wait(&rig, 2900);
@@ -380,18 +364,16 @@ static void test_orphan_option_stands_over_welcome(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
-static void test_never_welcomed_is_an_orphan_too(void **state)
+TEST_WITH(test_never_welcomed_is_an_orphan_too, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig_wait(&rig, 61000);
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
-static void test_silence_is_said_once(void **state)
+TEST_WITH(test_silence_is_said_once, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = -1});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig_wait(&rig, 9000);
@@ -404,9 +386,8 @@ static void test_silence_is_said_once(void **state)
     assert_int_equal(rig.exit_code, -1);
 }
 
-static void test_drain_finishes_returns_and_leaves(void **state)
+TEST_WITH(test_drain_finishes_returns_and_leaves, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, true); /* two vibes: one call in flight, three asks idle */
@@ -426,9 +407,8 @@ static void test_drain_finishes_returns_and_leaves(void **state)
     assert_int_equal(rig.calls_ever, 1);
 }
 
-static void test_coordinators_drain_is_the_same(void **state)
+TEST_WITH(test_coordinators_drain_is_the_same, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     rig_message(&rig, (struct vq_msg){.type = VQ_MSG_DRAIN, .u.drain = {rig.session}});
@@ -436,9 +416,8 @@ static void test_coordinators_drain_is_the_same(void **state)
     assert_int_equal(rig.sent[VQ_MSG_BYE], 1);
 }
 
-static void test_drain_without_a_coordinator_keeps_results(void **state)
+TEST_WITH(test_drain_without_a_coordinator_keeps_results, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = -1, .has_spool = true});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -448,9 +427,8 @@ static void test_drain_without_a_coordinator_keeps_results(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
-static void test_a_failed_call_is_not_retried_while_draining(void **state)
+TEST_WITH(test_a_failed_call_is_not_retried_while_draining, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, true);
@@ -465,9 +443,8 @@ static void test_a_failed_call_is_not_retried_while_draining(void **state)
     assert_string_equal(rig.log, "RX"); /* the result first */
 }
 
-static void test_stop_leaves_now(void **state)
+TEST_WITH(test_stop_leaves_now, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -478,9 +455,8 @@ static void test_stop_leaves_now(void **state)
     assert_int_equal(vq_work_wake_ns(rig.w), INT64_MAX);
 }
 
-static void test_good_byes(void **state)
+TEST_WITH(test_good_byes, NULL, teardown)
 {
-    (void)state;
     static const struct {
         enum vq_bye_code code;
         int exit_code;
@@ -504,9 +480,8 @@ static void test_good_byes(void **state)
 
 /* What is in flight at the end is paid for: its answer reaches the spool before the worker
  * leaves. */
-static void test_the_end_of_the_run_waits_for_the_calls_in_flight(void **state)
+TEST_WITH(test_the_end_of_the_run_waits_for_the_calls_in_flight, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -526,9 +501,8 @@ static void test_the_end_of_the_run_waits_for_the_calls_in_flight(void **state)
 }
 
 /* So is what is in flight when the coordinator cannot go on: a full disk, say. */
-static void test_a_stopped_run_waits_for_the_calls_in_flight(void **state)
+TEST_WITH(test_a_stopped_run_waits_for_the_calls_in_flight, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -540,9 +514,8 @@ static void test_a_stopped_run_waits_for_the_calls_in_flight(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
-static void test_the_end_of_the_run_does_not_wait_for_long(void **state)
+TEST_WITH(test_the_end_of_the_run_does_not_wait_for_long, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -559,9 +532,8 @@ static void test_the_end_of_the_run_does_not_wait_for_long(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
-static void test_a_bye_without_session_refuses_the_hello(void **state)
+TEST_WITH(test_a_bye_without_session_refuses_the_hello, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig.session = 0;
@@ -569,9 +541,8 @@ static void test_a_bye_without_session_refuses_the_hello(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_USAGE);
 }
 
-static void test_a_spool_that_cannot_be_written_ends_it(void **state)
+TEST_WITH(test_a_spool_that_cannot_be_written_ends_it, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -586,9 +557,8 @@ static void test_a_spool_that_cannot_be_written_ends_it(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_FATAL);
 }
 
-static void test_an_unusable_spec_ends_it_with_a_reason(void **state)
+TEST_WITH(test_an_unusable_spec_ends_it_with_a_reason, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig_welcome(&rig);
@@ -599,9 +569,8 @@ static void test_an_unusable_spec_ends_it_with_a_reason(void **state)
     assert_true(rig.notes >= 1);
 }
 
-static void test_a_spec_that_got_lost_is_asked_for_again(void **state)
+TEST_WITH(test_a_spec_that_got_lost_is_asked_for_again, NULL, teardown)
 {
-    (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig_welcome(&rig);
@@ -620,45 +589,4 @@ static void test_a_spec_that_got_lost_is_asked_for_again(void **state)
     echo.u.held.stamp_ns = rig.last[VQ_MSG_HEARTBEAT].u.held.stamp_ns;
     rig_message(&rig, echo);
     assert_int_equal(rig.sent[VQ_MSG_HELLO], 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_conversation_in_order, teardown),
-        cmocka_unit_test_teardown(test_hello_again_until_welcomed, teardown),
-        cmocka_unit_test_teardown(test_some_connections_get_the_time_that_they_need, teardown),
-        cmocka_unit_test_teardown(test_other_run_is_refused, teardown),
-        cmocka_unit_test_teardown(test_lower_epoch_and_other_session_dropped, teardown),
-        cmocka_unit_test_teardown(test_slices_of_an_earlier_coordinator_stay_only_for_work,
-                                  teardown),
-        cmocka_unit_test_teardown(test_what_a_new_coordinator_leases_waits_for_its_slices,
-                                  teardown),
-        cmocka_unit_test_teardown(test_slices_of_an_earlier_session_end_with_their_term, teardown),
-        cmocka_unit_test_teardown(test_heartbeats_list_what_is_held, teardown),
-        cmocka_unit_test_teardown(test_a_coordinator_that_comes_back_hears_of_it_within_a_term,
-                                  teardown),
-        cmocka_unit_test_teardown(test_term_counts_from_the_stamp_that_is_echoed, teardown),
-        cmocka_unit_test_teardown(test_echo_renews_only_what_was_listed, teardown),
-        cmocka_unit_test_teardown(test_no_session_says_hello_and_keeps_everything, teardown),
-        cmocka_unit_test_teardown(test_a_new_spec_drops_leases_not_answers, teardown),
-        cmocka_unit_test_teardown(test_silence_connects_anew_then_orphan, teardown),
-        cmocka_unit_test_teardown(test_orphan_option_stands_over_welcome, teardown),
-        cmocka_unit_test_teardown(test_never_welcomed_is_an_orphan_too, teardown),
-        cmocka_unit_test_teardown(test_silence_is_said_once, teardown),
-        cmocka_unit_test_teardown(test_drain_finishes_returns_and_leaves, teardown),
-        cmocka_unit_test_teardown(test_coordinators_drain_is_the_same, teardown),
-        cmocka_unit_test_teardown(test_drain_without_a_coordinator_keeps_results, teardown),
-        cmocka_unit_test_teardown(test_a_failed_call_is_not_retried_while_draining, teardown),
-        cmocka_unit_test_teardown(test_stop_leaves_now, teardown),
-        cmocka_unit_test_teardown(test_good_byes, teardown),
-        cmocka_unit_test_teardown(test_the_end_of_the_run_waits_for_the_calls_in_flight, teardown),
-        cmocka_unit_test_teardown(test_the_end_of_the_run_does_not_wait_for_long, teardown),
-        cmocka_unit_test_teardown(test_a_stopped_run_waits_for_the_calls_in_flight, teardown),
-        cmocka_unit_test_teardown(test_a_bye_without_session_refuses_the_hello, teardown),
-        cmocka_unit_test_teardown(test_a_spool_that_cannot_be_written_ends_it, teardown),
-        cmocka_unit_test_teardown(test_an_unusable_spec_ends_it_with_a_reason, teardown),
-        cmocka_unit_test_teardown(test_a_spec_that_got_lost_is_asked_for_again, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPECs that cannot be used are refused with what is wrong; of those that can, what is left out has
  * its default. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "proto/wire.h"
 #include "worker/core/limits.h"
@@ -87,9 +83,8 @@ static void is_refused(enum vq_status wanted, const char *words)
     assert_int_equal(make(NULL), wanted);
 }
 
-static void test_what_is_left_out(void **state)
+TEST_WITH(test_what_is_left_out, setup, teardown)
 {
-    (void)state;
     pools[0].keys = keys;
     pools[0].keys_count = 2;
     pools[1].priced = false;
@@ -105,9 +100,8 @@ static void test_what_is_left_out(void **state)
     assert_true(spec->pools[1].price.input == 0 && spec->pools[1].price.output == 0);
 }
 
-static void test_tries_and_the_price_of_a_cache(void **state)
+TEST_WITH(test_tries_and_the_price_of_a_cache, setup, teardown)
 {
-    (void)state;
     judges[0].tries_max = 7;
     good.repair_template = vq_span("", 0);
     assert_int_equal(make(NULL), VQ_OK);
@@ -118,9 +112,8 @@ static void test_tries_and_the_price_of_a_cache(void **state)
     assert_true(spec->pools[1].price.cached == 1000 && spec->pools[1].price.output == 8000);
 }
 
-static void test_too_few_and_too_many(void **state)
+TEST_WITH(test_too_few_and_too_many, setup, teardown)
 {
-    (void)state;
     good.judges_count = 0;
     is_refused(VQ_LIMIT, "0 judges and 2 vibes");
     good.judges_count = VQ_COUNT(judges);
@@ -133,9 +126,8 @@ static void test_too_few_and_too_many(void **state)
     assert_int_equal(spec->judges_count, VQ_WORK_JUDGES_MAX);
 }
 
-static void test_pools_that_are_not_listed(void **state)
+TEST_WITH(test_pools_that_are_not_listed, setup, teardown)
 {
-    (void)state;
     good.judges_count = 2;
     judges[1].pools = beyond;
     is_refused(VQ_INVALID, "judge 1 has no pool, or one that is not listed");
@@ -149,7 +141,7 @@ static void test_pools_that_are_not_listed(void **state)
 }
 
 /* It would end a text before its end, in what is asked and in what is hashed. */
-static void test_a_nul_in_any_text(void **state)
+TEST_WITH(test_a_nul_in_any_text, setup, teardown)
 {
     struct vq_span *const texts[] = {&judges[0].name,
                                      &judges[0].model,
@@ -174,25 +166,11 @@ static void test_a_nul_in_any_text(void **state)
     }
 }
 
-static void test_templates(void **state)
+TEST_WITH(test_templates, setup, teardown)
 {
-    (void)state;
     good.judge_template = vq_span_str("no place for anything");
     is_refused(VQ_INVALID, "judge template of the run");
     (void)setup(state);
     good.repair_template = vq_span_str("{{nothing}}");
     is_refused(VQ_INVALID, "repair template of the run");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_is_left_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tries_and_the_price_of_a_cache, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_few_and_too_many, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pools_that_are_not_listed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_nul_in_any_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static void lease_prompt(uint64_t shard, uint64_t n)
     rig_lease_asks(&rig, shard, n, &ask, 1);
 }
 
-static void test_a_stage_ends(void **state)
+TEST_WITH(test_a_stage_ends, NULL, teardown)
 {
-    (void)state;
     begin(1, 2);
     rig_open(&rig, 2);
     rig_lease(&rig, 5, 1, false);
@@ -92,9 +91,8 @@ static void test_a_stage_ends(void **state)
     assert_int_equal(rig.spool_acked, 3);
 }
 
-static void test_a_lease_of_another_stage_goes_back(void **state)
+TEST_WITH(test_a_lease_of_another_stage_goes_back, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     rig_open(&rig, 2);
     next_stage(VQ_STAGE_PREFER, 1, 2, 0);
@@ -108,9 +106,8 @@ static void test_a_lease_of_another_stage_goes_back(void **state)
     assert_int_equal(rig.calls_ever, 2);
 }
 
-static void test_a_bye_that_was_lost(void **state)
+TEST_WITH(test_a_bye_that_was_lost, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     rig_open(&rig, 1);
     rig_lease(&rig, 0, 1, false);
@@ -126,9 +123,8 @@ static void test_a_bye_that_was_lost(void **state)
     assert_int_equal(rig.exit_code, -1);
 }
 
-static void test_answers_by_kind(void **state)
+TEST_WITH(test_answers_by_kind, NULL, teardown)
 {
-    (void)state;
     static const struct {
         enum vq_stage_kind kind;
         const char *answer;
@@ -157,9 +153,8 @@ static void test_answers_by_kind(void **state)
     }
 }
 
-static void test_what_is_owed_goes_on(void **state)
+TEST_WITH(test_what_is_owed_goes_on, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     rig_open(&rig, 4);
     rig_grant(&rig, 0, 4, 60, 0); /* one a second */
@@ -186,9 +181,8 @@ static void test_what_is_owed_goes_on(void **state)
     assert_int_equal(rig.calls_ever, 3);
 }
 
-static void test_a_pause_and_a_closed_judge_go_on(void **state)
+TEST_WITH(test_a_pause_and_a_closed_judge_go_on, NULL, teardown)
 {
-    (void)state;
     begin(2, 1);
     rig_open(&rig, 4);
     rig_lease(&rig, 0, 1, false);
@@ -209,9 +203,8 @@ static void test_a_pause_and_a_closed_judge_go_on(void **state)
     assert_int_equal(rig.credits[0].state, VQ_POOL_OPEN);
 }
 
-static void test_spooled_results_of_another_stage(void **state)
+TEST_WITH(test_spooled_results_of_another_stage, NULL, teardown)
 {
-    (void)state;
     begin(1, 1);
     struct vq_result spooled = {.call = {.b = {4}},
                                 .stage = 9,
@@ -227,18 +220,4 @@ static void test_spooled_results_of_another_stage(void **state)
     assert_int_equal(rig.results[0].r.stage, 9);
     assert_int_equal(rig.results[0].r.outcome, VQ_OUTCOME_NONE);
     assert_string_equal(rig.results[0].answer, "Model: A");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_a_stage_ends, teardown),
-        cmocka_unit_test_teardown(test_a_lease_of_another_stage_goes_back, teardown),
-        cmocka_unit_test_teardown(test_a_bye_that_was_lost, teardown),
-        cmocka_unit_test_teardown(test_answers_by_kind, teardown),
-        cmocka_unit_test_teardown(test_what_is_owed_goes_on, teardown),
-        cmocka_unit_test_teardown(test_a_pause_and_a_closed_judge_go_on, teardown),
-        cmocka_unit_test_teardown(test_spooled_results_of_another_stage, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

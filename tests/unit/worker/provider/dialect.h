@@ -3,12 +3,7 @@
 #ifndef VQ_TEST_PROVIDER_DIALECT_H
 #define VQ_TEST_PROVIDER_DIALECT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "worker/provider/provider.h"

@@ -1,11 +1,7 @@
 /* Answers that say nothing, in three dialects: what a person is told, the judge's own field, and
  * endings that are no text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/answer.h"
 
@@ -29,9 +25,8 @@ static void read_body(const char *dialect, const char *body, const char *field,
 
 #define MESSAGE(message) "{\"choices\":[{\"finish_reason\":\"stop\",\"message\":" message "}]}"
 
-static void test_an_empty_answer_says_where_the_text_is(void **state)
+TEST(test_an_empty_answer_says_where_the_text_is)
 {
-    (void)state;
     static const struct {
         const char *dialect, *body, *says;
     } rows[] = {
@@ -71,9 +66,8 @@ static void test_an_empty_answer_says_where_the_text_is(void **state)
     }
 }
 
-static void test_the_answer_field_is_read_where_content_is_empty(void **state)
+TEST(test_the_answer_field_is_read_where_content_is_empty)
 {
-    (void)state;
     static const struct {
         const char *message, *content;
     } rows[] = {
@@ -92,9 +86,8 @@ static void test_the_answer_field_is_read_where_content_is_empty(void **state)
     }
 }
 
-static void test_endings_in_all_shapes(void **state)
+TEST(test_endings_in_all_shapes)
 {
-    (void)state;
     static const struct {
         const char *value, *ending;
     } rows[] = {
@@ -118,14 +111,4 @@ static void test_endings_in_all_shapes(void **state)
         assert_string_equal(reply.finish_reason, rows[i].ending);
         vq_reply_free(&reply);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_empty_answer_says_where_the_text_is),
-        cmocka_unit_test(test_the_answer_field_is_read_where_content_is_empty),
-        cmocka_unit_test(test_endings_in_all_shapes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

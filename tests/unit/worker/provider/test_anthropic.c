@@ -4,9 +4,8 @@
 #define DIALECT_SEED -1
 #include "tests/unit/worker/provider/dialect.h"
 
-static void test_url_and_headers(void **state)
+TEST(test_url_and_headers)
 {
-    (void)state;
     check_url("m", "https://api.example.com/v1/", "https://api.example.com/v1/messages");
     assert_string_equal(provider()->auth_header, "x-api-key");
     assert_string_equal(provider()->auth_prefix, "");
@@ -19,9 +18,8 @@ static void test_url_and_headers(void **state)
     assert_null(provider()->embed_url);
 }
 
-static void test_body(void **state)
+TEST(test_body)
 {
-    (void)state;
     check_body(&judge, (struct vq_prompt){vq_span_str("sys"), vq_span_str("row\nvibe"), 4},
                "{\"model\":\"m 1\",\"max_tokens\":60,\"temperature\":0.7,\"system\":\"sys\","
                "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
@@ -39,9 +37,8 @@ static void test_body(void **state)
     }
 }
 
-static void test_images(void **state)
+TEST(test_images)
 {
-    (void)state;
     struct vq_judge cold = judge;
     cold.send_temperature = false;
     check_body(
@@ -59,9 +56,8 @@ static void test_images(void **state)
         "\"text\",\"text\":\"u\"}]}]}");
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-    (void)state;
 #define SAYS(text, stop)                                                                           \
     "{\"type\":\"message\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Model: B\"},{"       \
     "\"type\":\"text\",\"text\":\"" text "\"}],\"stop_reason\":\"" stop "\"}"
@@ -81,9 +77,8 @@ static void test_answers(void **state)
 #undef SAYS
 }
 
-static void test_usage(void **state)
+TEST(test_usage)
 {
-    (void)state;
     struct vq_reply reply;
     read_body("{\"model\":\"m-1\",\"content\":[],\"usage\":{\"input_tokens\":5,"
               "\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":30,"
@@ -106,9 +101,8 @@ static void test_usage(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_what_is_no_answer(void **state)
+TEST(test_what_is_no_answer)
 {
-    (void)state;
     static const char *const bodies[] = {
         "", "[]", "7", "{}", "{\"content\":\"Model: A\"}", "{\"choices\":[]}", "<html>"};
     for (size_t i = 0; i < VQ_COUNT(bodies); i++) {
@@ -122,14 +116,4 @@ static void test_what_is_no_answer(void **state)
     assert_string_equal(reply.error_message, "busy");
     assert_string_equal(reply.request_id, "req_9");
     vq_reply_free(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url_and_headers), cmocka_unit_test(test_body),
-        cmocka_unit_test(test_images),          cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_usage),           cmocka_unit_test(test_what_is_no_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

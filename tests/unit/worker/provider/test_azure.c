@@ -4,9 +4,8 @@
 #define DIALECT_SEED -1
 #include "tests/unit/worker/provider/dialect.h"
 
-static void test_url(void **state)
+TEST(test_url)
 {
-    (void)state;
     check_url("gpt-4o", "https://n.example.com?api-version=1",
               "https://n.example.com/openai/deployments/gpt-4o/chat/completions?api-version=1");
     check_url(
@@ -18,9 +17,8 @@ static void test_url(void **state)
               "https://n.example.com/openai/v1/chat/completions");
 }
 
-static void test_embeddings(void **state)
+TEST(test_embeddings)
 {
-    (void)state;
     struct vq_buf url;
     vq_buf_init(&url, 2048);
     assert_int_equal(provider()->embed_url(&judge, "https://h?api-version=1", &url), VQ_OK);
@@ -39,9 +37,8 @@ static void test_embeddings(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_key_and_body_and_answer(void **state)
+TEST(test_key_and_body_and_answer)
 {
-    (void)state;
     assert_string_equal(provider()->auth_header, "api-key");
     assert_string_equal(provider()->auth_prefix, "");
     struct vq_buf bodies[2];
@@ -67,14 +64,4 @@ static void test_key_and_body_and_answer(void **state)
     assert_int_equal(reply.class, VQ_REPLY_ANSWER);
     assert_true(reply.refusal);
     vq_reply_free(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url),
-        cmocka_unit_test(test_embeddings),
-        cmocka_unit_test(test_key_and_body_and_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Dates with a zone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/scan.h"
 
-static void test_rfc3339(void **state)
+TEST(test_rfc3339)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t unix_s;
@@ -37,12 +32,4 @@ static void test_rfc3339(void **state)
             fail_msg("%s", cases[i].text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rfc3339),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* What a dialogue is sent as, in every dialect: roles in turn, the system part under its role or
  * not at all, and the front that a cache may keep. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/fold.h"
 
@@ -46,9 +42,8 @@ static void is_body(const char *dialect, const char *system, enum vq_system_role
     ","                                                                                            \
     "{\"role\":\"user\",\"content\":\"Why?\"}]"
 
-static void test_openai_and_azure(void **state)
+TEST(test_openai_and_azure)
 {
-    (void)state;
     is_body("openai", "be brief", VQ_SYSTEM_ROLE_SYSTEM, VQ_PROMPT_FRONT_ALL,
             "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"be brief\"}," TALK
             ",\"max_tokens\":9}");
@@ -63,9 +58,8 @@ static void test_openai_and_azure(void **state)
     vq_buf_free(&buf);
 }
 
-static void test_anthropic(void **state)
+TEST(test_anthropic)
 {
-    (void)state;
 #define BLOCK(role, text, mark)                                                                    \
     "{\"role\":\"" role "\",\"content\":[{\"type\":\"text\",\"text\":\"" text "\"" mark "}]}"
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
@@ -82,9 +76,8 @@ static void test_anthropic(void **state)
                 "assistant", YES, MARK) "," BLOCK("user", "Why?", "") "]}");
 }
 
-static void test_gemini(void **state)
+TEST(test_gemini)
 {
-    (void)state;
 #define PART(role, text) "{\"role\":\"" role "\",\"parts\":[{\"text\":\"" text "\"}]}"
     is_body("gemini", "be brief", VQ_SYSTEM_ROLE_SYSTEM, VQ_PROMPT_FRONT_ALL,
             "{\"systemInstruction\":{\"parts\":[{\"text\":\"be brief\"}]},\"contents\":[" PART(
@@ -95,9 +88,8 @@ static void test_gemini(void **state)
 
 /* The first message holds the system part, behind a dialogue or not; history and cached front are
  * as before. */
-static void test_no_system_message(void **state)
+TEST(test_no_system_message)
 {
-    (void)state;
     const struct vq_judge takes = {.system_role = VQ_SYSTEM_ROLE_DEVELOPER};
     const struct vq_judge takes_none = {.system_role = VQ_SYSTEM_ROLE_NONE};
     struct vq_span history[2] = {said[0], said[1]};
@@ -131,15 +123,4 @@ static void test_no_system_message(void **state)
     prompt = (struct vq_prompt){.system = vq_span_str("be brief"), .user = vq_span_str("Why?")};
     assert_int_equal(vq_prompt_fold(&takes_none, NULL, &prompt, &text), VQ_LIMIT);
     vq_buf_free(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openai_and_azure),
-        cmocka_unit_test(test_anthropic),
-        cmocka_unit_test(test_gemini),
-        cmocka_unit_test(test_no_system_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The error table: it is the one of docs/use/providers.md, each row decides a response that matches
  * it, and each class ends as the call record says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/errors.h"
 
@@ -28,9 +24,8 @@ static void print_row(const struct vq_error_rule *rule, char *ret_row, size_t ca
                    waits[rule->wait]);
 }
 
-static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
+TEST(test_documentation_has_the_same_rows_in_the_same_order)
 {
-    (void)state;
     size_t count = 0;
     const struct vq_error_rule *rules = vq_error_rules(&count);
     FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
@@ -157,9 +152,8 @@ static bool names(const char *dialects, const char *dialect)
 }
 
 /* In every dialect that the row is of. */
-static void test_every_row_decides_a_response(void **state)
+TEST(test_every_row_decides_a_response)
 {
-    (void)state;
     static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
     size_t count = 0;
     size_t checked = 0;
@@ -187,9 +181,8 @@ static void test_every_row_decides_a_response(void **state)
     assert_true(checked > 2 * count);
 }
 
-static void test_statuses_without_a_body(void **state)
+TEST(test_statuses_without_a_body)
 {
-    (void)state;
     static const struct {
         int status;
         enum vq_reply_class class;
@@ -216,9 +209,8 @@ static void test_statuses_without_a_body(void **state)
     }
 }
 
-static void test_errors_in_all_their_shapes(void **state)
+TEST(test_errors_in_all_their_shapes)
 {
-    (void)state;
     static const struct {
         int status;
         const char *body;
@@ -268,9 +260,8 @@ static void test_errors_in_all_their_shapes(void **state)
     }
 }
 
-static void test_long_messages_are_cut_at_a_character(void **state)
+TEST(test_long_messages_are_cut_at_a_character)
 {
-    (void)state;
     char body[4096] = "{\"error\":{\"message\":\"x";
     for (int i = 0; i < 400; i++) {
         (void)strcat(body, "\xE2\x82\xAC");
@@ -288,9 +279,8 @@ static const char *const transport_texts[] = {
 #undef VQ_TRANSPORT
 };
 
-static void test_transport_failures(void **state)
+TEST(test_transport_failures)
 {
-    (void)state;
     for (unsigned t = VQ_TRANSPORT_OK + 1; t < VQ_TRANSPORT__COUNT; t++) {
         for (unsigned sent = 0; sent < 2; sent++) {
             struct vq_reply reply;
@@ -314,9 +304,8 @@ static void test_transport_failures(void **state)
     }
 }
 
-static void test_classes_end_as_the_call_record_says(void **state)
+TEST(test_classes_end_as_the_call_record_says)
 {
-    (void)state;
     static const struct {
         enum vq_reply_class class;
         enum vq_call_end end;
@@ -343,18 +332,4 @@ static void test_classes_end_as_the_call_record_says(void **state)
         assert_int_equal(vq_reply_end(&reply), cases[i].end);
         assert_int_equal(vq_reply_pool(&reply), cases[i].pool);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_documentation_has_the_same_rows_in_the_same_order),
-        cmocka_unit_test(test_every_row_decides_a_response),
-        cmocka_unit_test(test_statuses_without_a_body),
-        cmocka_unit_test(test_errors_in_all_their_shapes),
-        cmocka_unit_test(test_long_messages_are_cut_at_a_character),
-        cmocka_unit_test(test_transport_failures),
-        cmocka_unit_test(test_classes_end_as_the_call_record_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 
 #include <stdio.h>
 
-static void test_url_and_headers(void **state)
+TEST(test_url_and_headers)
 {
-    (void)state;
     check_url("gemini-x", "https://g.example.com/v1beta/",
               "https://g.example.com/v1beta/models/gemini-x:generateContent");
     check_url("a:b", "https://h/v1", "https://h/v1/models/a%3Ab:generateContent");
@@ -19,9 +18,8 @@ static void test_url_and_headers(void **state)
     assert_string_equal(provider()->auth_prefix, "");
 }
 
-static void test_embedding_requests(void **state)
+TEST(test_embedding_requests)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 4096);
     struct vq_judge named = judge;
@@ -73,9 +71,8 @@ static void read_vectors(const char *body, int status, struct vq_reply *reply)
     assert_int_equal(provider()->embed_read(&response, 2, reply), VQ_OK);
 }
 
-static void test_embedding_responses(void **state)
+TEST(test_embedding_responses)
 {
-    (void)state;
     struct vq_reply reply;
     read_vectors("{\"embeddings\":[{\"values\":[1,-2.5]},{\"values\":[0,1e-3]}],"
                  "\"usageMetadata\":{\"promptTokenCount\":7}}",
@@ -117,9 +114,8 @@ static void test_embedding_responses(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_body(void **state)
+TEST(test_body)
 {
-    (void)state;
     check_body(&judge, (struct vq_prompt){vq_span_str("sys"), vq_span_str("row\nvibe"), 4},
                "{\"systemInstruction\":{\"parts\":[{\"text\":\"sys\"}]},\"contents\":[{\"role\":"
                "\"user\",\"parts\":[{\"text\":\"row\\nvibe\"}]}],\"generationConfig\":{"
@@ -138,9 +134,8 @@ static void test_body(void **state)
                "\"generationConfig\":{\"maxOutputTokens\":60}}");
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-    (void)state;
 #define SAYS(text, finish)                                                                         \
     "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Model: "                                \
     "B\",\"thought\":true},{\"text\":\"" text                                                      \
@@ -162,9 +157,8 @@ static void test_answers(void **state)
                  VQ_OUTCOME_REFUSED);
 }
 
-static void test_usage(void **state)
+TEST(test_usage)
 {
-    (void)state;
     struct vq_reply reply;
     read_body("{\"modelVersion\":\"g-001\",\"candidates\":[{}],\"usageMetadata\":{"
               "\"promptTokenCount\":90,\"cachedContentTokenCount\":40,\"candidatesTokenCount\":8,"
@@ -202,9 +196,8 @@ static void check_wait(const char *header, const char *delay, int64_t wait_ms)
     vq_reply_free(&reply);
 }
 
-static void test_retry_info(void **state)
+TEST(test_retry_info)
 {
-    (void)state;
     check_wait("", "22s", 22000);
     check_wait("", "0.5s", 500);
     check_wait("", "36609.7s", VQ_RETRY_AFTER_MS_MAX);
@@ -214,9 +207,8 @@ static void test_retry_info(void **state)
 
 /* Several limits at once: what is worst decides, wherever it stands; a day's limit does not believe
  * the delay. */
-static void test_several_limits(void **state)
+TEST(test_several_limits)
 {
-    (void)state;
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
     struct vq_response response = {
@@ -240,9 +232,8 @@ static void test_several_limits(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_what_is_no_answer(void **state)
+TEST(test_what_is_no_answer)
 {
-    (void)state;
     static const char *const bodies[] = {
         "", "[]", "{}", "{\"candidates\":[]}", "\"\"", "{\"candidates\":{}}", "{\"choices\":[{}]}"};
     for (size_t i = 0; i < VQ_COUNT(bodies); i++) {
@@ -253,20 +244,4 @@ static void test_what_is_no_answer(void **state)
               &reply);
     assert_int_equal(reply.class, VQ_REPLY_PROVIDER);
     vq_reply_free(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_embedding_requests),
-        cmocka_unit_test(test_embedding_responses),
-        cmocka_unit_test(test_url_and_headers),
-        cmocka_unit_test(test_body),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_retry_info),
-        cmocka_unit_test(test_several_limits),
-        cmocka_unit_test(test_what_is_no_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Retry-After in its forms, and rate limit headers as providers write them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/provider.h"
 
@@ -27,9 +23,8 @@ static int64_t wait_of(const char *value)
     return vq_retry_after_ms(&headers, NOW);
 }
 
-static void test_retry_after(void **state)
+TEST(test_retry_after)
 {
-    (void)state;
     static const struct {
         const char *value;
         int64_t wait_ms;
@@ -83,9 +78,8 @@ static void test_retry_after(void **state)
 }
 
 /* Against the C library, for the days of 450 years. */
-static void test_dates_are_those_of_the_calendar(void **state)
+TEST(test_dates_are_those_of_the_calendar)
 {
-    (void)state;
     for (int64_t day = 0; day < 164000; day++) {
         time_t at = (time_t)(day * 86400 + day % 86400);
         struct tm tm;
@@ -99,9 +93,8 @@ static void test_dates_are_those_of_the_calendar(void **state)
     }
 }
 
-static void test_which_wait_counts(void **state)
+TEST(test_which_wait_counts)
 {
-    (void)state;
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
     add(&headers, "retry-after", "Sun, 06 Nov 1994 08:49:57 GMT");
@@ -119,9 +112,8 @@ static void test_which_wait_counts(void **state)
     assert_int_equal(vq_retry_after_ms(&headers, NOW), VQ_RETRY_AFTER_MS_MAX);
 }
 
-static void test_rate_limits(void **state)
+TEST(test_rate_limits)
 {
-    (void)state;
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
     add(&headers, "x-ratelimit-limit-requests", "500");
@@ -142,9 +134,8 @@ static void test_rate_limits(void **state)
     assert_string_equal(headers.request_id, "req_ 1");
 }
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
-    (void)state;
     static const struct {
         const char *value;
         int64_t ms;
@@ -169,9 +160,8 @@ static void test_durations(void **state)
 }
 
 /* Every header of the family that puts the kind first. */
-static void test_anthropic_limits(void **state)
+TEST(test_anthropic_limits)
 {
-    (void)state;
     static const struct {
         const char *kind;
         size_t offset;
@@ -211,9 +201,8 @@ static void test_anthropic_limits(void **state)
 }
 
 /* A reset that is a date becomes a wait by the server's own clock. */
-static void test_organisations(void **state)
+TEST(test_organisations)
 {
-    (void)state;
     static const char *const names[] = {"openai-organization", "Anthropic-Organization-Id"};
     for (size_t i = 0; i < VQ_COUNT(names); i++) {
         struct vq_reply_headers one, same, other;
@@ -231,9 +220,8 @@ static void test_organisations(void **state)
     }
 }
 
-static void test_what_a_reply_says_of_limits(void **state)
+TEST(test_what_a_reply_says_of_limits)
 {
-    (void)state;
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
     add(&headers, "anthropic-ratelimit-requests-limit", "50");
@@ -259,9 +247,8 @@ static void test_what_a_reply_says_of_limits(void **state)
 }
 
 /* A refusal may name how many calls there may be at a time. */
-static void test_caps(void **state)
+TEST(test_caps)
 {
-    (void)state;
     static const struct {
         int status;
         const char *message;
@@ -289,9 +276,8 @@ static void test_caps(void **state)
     }
 }
 
-static void test_reset_dates_in_a_reply(void **state)
+TEST(test_reset_dates_in_a_reply)
 {
-    (void)state;
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
     add(&headers, "anthropic-ratelimit-input-tokens-reset", "1994-11-06T08:50:37Z");
@@ -308,21 +294,4 @@ static void test_reset_dates_in_a_reply(void **state)
     assert_int_equal(reply.tokens.reset_ms, 60000);
     assert_int_equal(reply.output_tokens.reset_ms, -1);
     vq_reply_free(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_retry_after),
-        cmocka_unit_test(test_dates_are_those_of_the_calendar),
-        cmocka_unit_test(test_which_wait_counts),
-        cmocka_unit_test(test_rate_limits),
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_anthropic_limits),
-        cmocka_unit_test(test_organisations),
-        cmocka_unit_test(test_what_a_reply_says_of_limits),
-        cmocka_unit_test(test_caps),
-        cmocka_unit_test(test_reset_dates_in_a_reply),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Where a verdict's label stands among tokens, and what their alternatives say of it; also when
  * they are nonsense. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/provider.h"
 
@@ -39,9 +35,8 @@ static void check_openai(const char *content, const char *expected)
     vq_reply_free(&reply);
 }
 
-static void test_the_last_label_counts(void **state)
+TEST(test_the_last_label_counts)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"{\"content\":[" T("Model", "") "," T(":", "") "," T(
              " A", ALT(" A", "-0.25") "," ALT(" B", "-1.5") "," ALT(" The", "-4")) "]}",
@@ -67,9 +62,8 @@ static void test_the_last_label_counts(void **state)
     }
 }
 
-static void test_nonsense_says_nothing(void **state)
+TEST(test_nonsense_says_nothing)
 {
-    (void)state;
     static const char *const rows[] = {
         "null",
         "1",
@@ -96,9 +90,8 @@ static void test_nonsense_says_nothing(void **state)
     }
 }
 
-static void test_gemini_has_two_lists(void **state)
+TEST(test_gemini_has_two_lists)
 {
-    (void)state;
     struct vq_reply reply;
     static const char front[] = "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Model: "
                                 "A\"}]},\"finishReason\":\"STOP\","
@@ -121,14 +114,4 @@ static void test_gemini_has_two_lists(void **state)
         assert_string_equal(reply.label_logprobs, cases[i].expected);
         vq_reply_free(&reply);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_last_label_counts),
-        cmocka_unit_test(test_nonsense_says_nothing),
-        cmocka_unit_test(test_gemini_has_two_lists),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

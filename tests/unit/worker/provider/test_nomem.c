@@ -1,11 +1,7 @@
 /* Responses of every dialect, and the requests to them, with every allocation failing in turn:
  * VQ_NOMEM comes back, never an answer that says less, a bad response or another class of error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/heap.h"
 #include "tests/unit/worker/crowd.h"

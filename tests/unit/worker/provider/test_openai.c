@@ -1,11 +1,8 @@
 /* The OpenAI dialect: the request to the byte, answers in all the shapes that servers give them,
  * what is no answer, hostile bodies, no memory, and keys that come back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
+
 #include <stdio.h>
 
 #include "common/base/alloc.h"
@@ -30,9 +27,8 @@ static void read_body(int status, struct vq_span body, struct vq_reply *reply)
     assert_int_equal(openai()->read(&response, reply), VQ_OK);
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
-    (void)state;
     assert_null(vq_provider_find("open"));
     assert_null(vq_provider_find(""));
     assert_string_equal(openai()->dialect, "openai");
@@ -41,9 +37,8 @@ static void test_find(void **state)
     assert_string_equal(openai()->call_id_header, "X-Client-Request-Id");
 }
 
-static void test_url(void **state)
+TEST(test_url)
 {
-    (void)state;
     static const struct {
         const char *base;
         const char *url;
@@ -65,9 +60,8 @@ static void test_url(void **state)
     }
 }
 
-static void test_an_image_comes_before_the_text(void **state)
+TEST(test_an_image_comes_before_the_text)
 {
-    (void)state;
     struct vq_buf body;
     vq_buf_init(&body, 1000);
     struct vq_judge judge = {
@@ -81,9 +75,8 @@ static void test_an_image_comes_before_the_text(void **state)
     vq_buf_free(&body);
 }
 
-static void test_request_body(void **state)
+TEST(test_request_body)
 {
-    (void)state;
     struct vq_judge judge = {.model = "gpt \"x\"",
                              .temperature = 0.7,
                              .send_temperature = true,
@@ -120,9 +113,8 @@ static void test_request_body(void **state)
     vq_buf_free(&body);
 }
 
-static void test_a_whole_answer(void **state)
+TEST(test_a_whole_answer)
 {
-    (void)state;
     static const char body[] =
         "{\"id\":\"c-1\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"gpt-x-2026\","
         "\"system_fingerprint\":\"fp_1\",\"choices\":[{\"index\":0,\"message\":{\"role\":"
@@ -161,9 +153,8 @@ static void test_a_whole_answer(void **state)
 }
 
 /* What the answer's text is, whether it is a refusal, and the verdict that follows. */
-static void test_answers_in_all_their_shapes(void **state)
+TEST(test_answers_in_all_their_shapes)
 {
-    (void)state;
     static const struct {
         const char *body;
         const char *content;
@@ -225,9 +216,8 @@ static void test_answers_in_all_their_shapes(void **state)
     }
 }
 
-static void test_a_nul_in_an_answer_is_kept(void **state)
+TEST(test_a_nul_in_an_answer_is_kept)
 {
-    (void)state;
     struct vq_reply reply;
     read_body(200, vq_span_str("{\"choices\":[{\"message\":{\"content\":\"a\\u0000b\"}}]}"),
               &reply);
@@ -237,9 +227,8 @@ static void test_a_nul_in_an_answer_is_kept(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_what_is_no_answer(void **state)
+TEST(test_what_is_no_answer)
 {
-    (void)state;
     static const char *const bodies[] = {
         "",
         "   ",
@@ -280,9 +269,8 @@ static void test_what_is_no_answer(void **state)
     }
 }
 
-static void test_deep_and_wide_bodies_are_refused(void **state)
+TEST(test_deep_and_wide_bodies_are_refused)
 {
-    (void)state;
     static char body[VQ_RESPONSE_BODY_BYTES_MAX];
     static const char *const units[] = {"[", "{\"a\":", "[],", "\"\\\"[", "NaN,"};
     for (size_t u = 0; u < VQ_COUNT(units); u++) {
@@ -297,9 +285,8 @@ static void test_deep_and_wide_bodies_are_refused(void **state)
     }
 }
 
-static void test_an_answer_over_the_limit(void **state)
+TEST(test_an_answer_over_the_limit)
 {
-    (void)state;
     static const char head[] = "{\"choices\":[{\"message\":{\"content\":\"";
     static const char tail[] = "\"}}]}";
     for (size_t over = 0; over < 2; over++) {
@@ -319,9 +306,8 @@ static void test_an_answer_over_the_limit(void **state)
     }
 }
 
-static void test_odd_usage_counts_as_not_reported(void **state)
+TEST(test_odd_usage_counts_as_not_reported)
 {
-    (void)state;
     static const char *const usages[] = {
         "null",
         "[]",
@@ -345,9 +331,8 @@ static void test_odd_usage_counts_as_not_reported(void **state)
     }
 }
 
-static void test_a_reply_can_be_used_again(void **state)
+TEST(test_a_reply_can_be_used_again)
 {
-    (void)state;
     struct vq_reply reply;
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
@@ -367,9 +352,8 @@ static void test_a_reply_can_be_used_again(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_keys_that_come_back_are_hidden(void **state)
+TEST(test_keys_that_come_back_are_hidden)
 {
-    (void)state;
     struct vq_span key = vq_span_str("sk-secret-0123456789");
     struct vq_reply reply;
     read_body(401,
@@ -396,9 +380,8 @@ static void test_keys_that_come_back_are_hidden(void **state)
     vq_reply_free(&reply);
 }
 
-static void test_keys_that_come_back_in_another_form_are_hidden(void **state)
+TEST(test_keys_that_come_back_in_another_form_are_hidden)
 {
-    (void)state;
     static const char *const forms[] = {
         "c2stLys6c2VjcmV0LTAxMj8/",             /* base64 */
         "c2stLys6c2VjcmV0LTAxMj8_",             /* base64url */
@@ -424,9 +407,8 @@ static void test_keys_that_come_back_in_another_form_are_hidden(void **state)
     }
 }
 
-static void test_no_memory_at_any_allocation(void **state)
+TEST(test_no_memory_at_any_allocation)
 {
-    (void)state;
     static const char body[] = "{\"x\":NaN,\"model\":\"m\",\"choices\":[{\"message\":{\"content\":"
                                "[{\"type\":\"text\",\"text\":\"Model: A\"}]}}]}";
     struct vq_reply_headers headers;
@@ -454,26 +436,4 @@ static void test_no_memory_at_any_allocation(void **state)
     vq_buf_free(&crowded);
     assert_true(ok);
     assert_true(refused > 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_url),
-        cmocka_unit_test(test_request_body),
-        cmocka_unit_test(test_an_image_comes_before_the_text),
-        cmocka_unit_test(test_a_whole_answer),
-        cmocka_unit_test(test_answers_in_all_their_shapes),
-        cmocka_unit_test(test_a_nul_in_an_answer_is_kept),
-        cmocka_unit_test(test_what_is_no_answer),
-        cmocka_unit_test(test_deep_and_wide_bodies_are_refused),
-        cmocka_unit_test(test_an_answer_over_the_limit),
-        cmocka_unit_test(test_odd_usage_counts_as_not_reported),
-        cmocka_unit_test(test_a_reply_can_be_used_again),
-        cmocka_unit_test(test_keys_that_come_back_are_hidden),
-        cmocka_unit_test(test_keys_that_come_back_in_another_form_are_hidden),
-        cmocka_unit_test(test_no_memory_at_any_allocation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Embeddings in the OpenAI dialect: the request to the byte, vectors in any order, all or none of
  * them, hostile bodies, and no memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/vectors.h"
@@ -31,9 +27,8 @@ static void read_body(const char *body, uint32_t count, struct vq_reply *reply)
     assert_int_equal(read_status(200, vq_span_str(body), count, reply), VQ_OK);
 }
 
-static void test_url(void **state)
+TEST(test_url)
 {
-    (void)state;
     struct vq_buf url;
     vq_buf_init(&url, 2048);
     assert_int_equal(openai()->embed_url(NULL, "https://api.example.com/v1/?v=1", &url), VQ_OK);
@@ -41,9 +36,8 @@ static void test_url(void **state)
     vq_buf_free(&url);
 }
 
-static void test_request_body(void **state)
+TEST(test_request_body)
 {
-    (void)state;
     struct vq_judge judge = {
         .model = "e-1", .max_tokens = 600, .max_tokens_field = "max_tokens", .seed = 4};
     struct vq_buf body;
@@ -76,9 +70,8 @@ static void test_request_body(void **state)
     vq_buf_free(&body);
 }
 
-static void test_vectors_in_any_order(void **state)
+TEST(test_vectors_in_any_order)
 {
-    (void)state;
     static const char *const bodies[] = {
         "{\"object\":\"list\",\"model\":\"e-1-2026\",\"data\":[{\"index\":1,\"embedding\":[3,-4.5]}"
         ","
@@ -110,9 +103,8 @@ static void test_vectors_in_any_order(void **state)
     }
 }
 
-static void test_what_is_no_batch(void **state)
+TEST(test_what_is_no_batch)
 {
-    (void)state;
     static const char *const bodies[] = {
         "",
         "[]",
@@ -151,9 +143,8 @@ static void test_what_is_no_batch(void **state)
     }
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-    (void)state;
     struct vq_reply reply;
     assert_int_equal(read_status(429, vq_span_str("{\"error\":{\"message\":\"slow\"}}"), 1, &reply),
                      VQ_OK);
@@ -178,9 +169,8 @@ static void put_batch(struct vq_buf *body, uint32_t count, uint32_t dims)
     assert_int_equal(body->status, VQ_OK);
 }
 
-static void test_the_largest_batch(void **state)
+TEST(test_the_largest_batch)
 {
-    (void)state;
     for (uint32_t over = 0; over < 2; over++) {
         struct vq_buf body;
         vq_buf_init(&body, VQ_EMBED_BODY_BYTES_MAX);
@@ -193,9 +183,8 @@ static void test_the_largest_batch(void **state)
     }
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     static const char body[] = "{\"data\":[{\"index\":1,\"embedding\":[3,4]},"
                                "{\"index\":0,\"embedding\":[1,2]}]}";
     for (uint64_t n = 1;; n++) {
@@ -211,18 +200,4 @@ static void test_no_memory(void **state)
         assert_true(status == VQ_NOMEM || reply.class == VQ_REPLY_BAD_RESPONSE);
         vq_reply_free(&reply);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url),
-        cmocka_unit_test(test_request_body),
-        cmocka_unit_test(test_vectors_in_any_order),
-        cmocka_unit_test(test_what_is_no_batch),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_the_largest_batch),
-        cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

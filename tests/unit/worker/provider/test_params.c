@@ -1,11 +1,7 @@
 /* Refusals of parameters: the tables are those of docs/use/providers.md, each row is found, and
  * real spellings are read as what they are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/params.h"
 #include "worker/provider/provider.h"

@@ -1,11 +1,7 @@
 /* What holds in every dialect: hostile bodies are no answers, a key that comes back is hidden, a
  * long answer is refused, memory that runs out is said or does no harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "tests/unit/worker/crowd.h"
@@ -57,9 +53,8 @@ static void answer_body(const struct dialect *dialect, const char *text, size_t 
     assert_int_equal(body->status, VQ_OK);
 }
 
-static void test_sizes_of_answers(void **state)
+TEST(test_sizes_of_answers)
 {
-    (void)state;
     for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
         for (size_t over = 0; over < 2; over++) {
             struct vq_buf body;
@@ -75,9 +70,8 @@ static void test_sizes_of_answers(void **state)
     }
 }
 
-static void test_hostile_bodies(void **state)
+TEST(test_hostile_bodies)
 {
-    (void)state;
     struct vq_buf deep, wide;
     vq_buf_init(&deep, 1u << 20);
     vq_buf_init(&wide, 1u << 20);
@@ -120,9 +114,8 @@ static void expect_bad(const struct dialect *dialect, struct vq_span body)
 }
 
 /* Wherever a body ends too early: it is no answer. */
-static void test_every_prefix_is_no_answer(void **state)
+TEST(test_every_prefix_is_no_answer)
 {
-    (void)state;
     for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
         struct vq_buf body;
         answer_body(&dialects[d], "Model: A\\nModel: \\u00e9 B ", 2, &body);
@@ -134,9 +127,8 @@ static void test_every_prefix_is_no_answer(void **state)
 }
 
 /* Which of two is meant nobody knows; and numbers beyond all bounds are no numbers. */
-static void test_keys_given_twice_and_endless_numbers(void **state)
+TEST(test_keys_given_twice_and_endless_numbers)
 {
-    (void)state;
     static const char *const fronts[] = {"{\"x\":1,\"x\":1,", "{\"x\":{\"y\":[{\"z\":1,\"z\":2}]},",
                                          "{\"x\":1e400,", "{\"x\":-1e999999999999999999999999,"};
     for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
@@ -153,9 +145,8 @@ static void test_keys_given_twice_and_endless_numbers(void **state)
     }
 }
 
-static void test_keys_are_hidden(void **state)
+TEST(test_keys_are_hidden)
 {
-    (void)state;
     for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
         struct vq_reply reply;
         assert_int_equal(read_as(&dialects[d], 429, vq_span_str(dialects[d].error), &reply), VQ_OK);
@@ -192,9 +183,8 @@ static void fail_each(const struct dialect *dialect, int status, struct vq_span 
     assert_true(whole && refused > 0);
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
         struct vq_buf body;
         answer_body(&dialects[d], "Model: A", 1, &body);
@@ -202,17 +192,4 @@ static void test_no_memory(void **state)
         fail_each(&dialects[d], 429, vq_span_str(dialects[d].error), VQ_REPLY_RATE);
         vq_buf_free(&body);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_of_answers),
-        cmocka_unit_test(test_hostile_bodies),
-        cmocka_unit_test(test_every_prefix_is_no_answer),
-        cmocka_unit_test(test_keys_given_twice_and_endless_numbers),
-        cmocka_unit_test(test_keys_are_hidden),
-        cmocka_unit_test(test_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Verdicts by a schema and their log-probabilities: what each dialect sends, and only where it is
  * wanted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/provider.h"
 
@@ -64,9 +60,8 @@ static void check_schema(json_t *schema, const char *member, const char *labels,
     json_decref(expected);
 }
 
-static void test_each_dialect_has_its_place_for_it(void **state)
+TEST(test_each_dialect_has_its_place_for_it)
 {
-    (void)state;
     static const struct {
         const char *dialect, *path, *sign, *said, *order;
     } cases[] = {
@@ -99,9 +94,8 @@ static void test_each_dialect_has_its_place_for_it(void **state)
     json_decref(body);
 }
 
-static void test_logprobs_are_asked_for(void **state)
+TEST(test_logprobs_are_asked_for)
 {
-    (void)state;
     for (int asks = 0; asks < 3; asks++) {
         json_t *body = body_of("openai", false, true, (enum vq_prompt_asks)asks);
         assert_int_equal(json_is_true(at(body, "logprobs")), asks > 0);
@@ -113,13 +107,4 @@ static void test_logprobs_are_asked_for(void **state)
                          asks > 0 ? 5 : 0);
         json_decref(body);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_dialect_has_its_place_for_it),
-        cmocka_unit_test(test_logprobs_are_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Event streams that nobody asked for: what is one, and the one answer that is made of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/provider.h"
 #include "worker/provider/stream.h"
@@ -20,9 +16,8 @@ static void read_as(const char *dialect, const char *body, struct vq_reply *repl
     assert_int_equal(vq_provider_find(dialect)->read(&response, reply), VQ_OK);
 }
 
-static void what_is_a_stream(void **state)
+TEST(what_is_a_stream)
 {
-    (void)state;
     static const char *const yes[] = {"data: {}",
                                       "data:{}\r\n\r\n",
                                       "\n\ndata: [DONE]",
@@ -45,9 +40,8 @@ static void what_is_a_stream(void **state)
 #define END   "{\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"
 #define USAGE "{\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}"
 
-static void chunks_are_one_answer(void **state)
+TEST(chunks_are_one_answer)
 {
-    (void)state;
     static const char *const bodies[] = {
         "data: " CHUNK("Model") "\n\ndata: " CHUNK(": A") "\n\ndata: " END "\n\ndata: " USAGE
                                                           "\n\ndata: [DONE]\n\n",
@@ -76,9 +70,8 @@ static void chunks_are_one_answer(void **state)
     }
 }
 
-static void a_stream_without_its_end_was_cut(void **state)
+TEST(a_stream_without_its_end_was_cut)
 {
-    (void)state;
     struct vq_reply reply;
     read_as("openai", "data: " CHUNK("Model: A") "\n\n", &reply);
     assert_int_equal(reply.class, VQ_REPLY_ANSWER);
@@ -90,9 +83,8 @@ static void a_stream_without_its_end_was_cut(void **state)
     vq_reply_free(&reply);
 }
 
-static void events_of_anthropic_are_one_message(void **state)
+TEST(events_of_anthropic_are_one_message)
 {
-    (void)state;
     struct vq_reply reply;
     read_as("anthropic",
             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"c\","
@@ -116,9 +108,8 @@ static void events_of_anthropic_are_one_message(void **state)
     vq_reply_free(&reply);
 }
 
-static void errors_and_rubbish(void **state)
+TEST(errors_and_rubbish)
 {
-    (void)state;
     struct vq_reply reply;
     read_as("openai",
             "data: " CHUNK("Mo") "\n\ndata: {\"error\":{\"message\":\"no\",\"code\":429}}\n\n",
@@ -133,16 +124,4 @@ static void errors_and_rubbish(void **state)
         assert_non_null(strstr(reply.error_message, "event stream"));
         vq_reply_free(&reply);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_a_stream),
-        cmocka_unit_test(chunks_are_one_answer),
-        cmocka_unit_test(a_stream_without_its_end_was_cut),
-        cmocka_unit_test(events_of_anthropic_are_one_message),
-        cmocka_unit_test(errors_and_rubbish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

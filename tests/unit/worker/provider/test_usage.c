@@ -1,11 +1,7 @@
 /* What responses say that a call took: every row of usage_fields.def is read and stands in
  * docs/use/providers.md; parts beside or in their whole; strings; dollars; and nothing at all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "worker/provider/usage.h"
 
@@ -47,9 +43,8 @@ static void check(const struct expected *e)
     assert_float_equal(reply.cost_usd, e->cost_usd, 1e-12);
 }
 
-static void test_hidden_reasoning_is_billed(void **state)
+TEST(test_hidden_reasoning_is_billed)
 {
-    (void)state;
     static const struct expected cases[] = {
         /* in the total alone */
         {"{\"prompt_tokens\":100,\"completion_tokens\":10,\"total_tokens\":610}", 100, -1, -1, -1,
@@ -93,9 +88,8 @@ static void test_hidden_reasoning_is_billed(void **state)
     }
 }
 
-static void test_caches_are_in_the_input_or_beside_it(void **state)
+TEST(test_caches_are_in_the_input_or_beside_it)
 {
-    (void)state;
     static const struct expected cases[] = {
         {"{\"prompt_tokens\":1000,\"completion_tokens\":5,\"total_tokens\":1005,"
          "\"prompt_tokens_details\":{\"cached_tokens\":900}}",
@@ -139,9 +133,8 @@ static void test_caches_are_in_the_input_or_beside_it(void **state)
     }
 }
 
-static void test_strings_are_read_and_nonsense_is_not(void **state)
+TEST(test_strings_are_read_and_nonsense_is_not)
 {
-    (void)state;
     static const struct expected cases[] = {
         {"{\"prompt_tokens\":\"100\",\"completion_tokens\":\" 7 \",\"total_tokens\":\"107\"}", 100,
          -1, -1, -1, 7, 0},
@@ -161,9 +154,8 @@ static void test_strings_are_read_and_nonsense_is_not(void **state)
     }
 }
 
-static void test_dollars(void **state)
+TEST(test_dollars)
 {
-    (void)state;
     static const struct expected cases[] = {
         {"{\"cost\":0.0125}", -1, -1, -1, -1, -1, 0.0125},
         {"{\"cost\":\"1.25e-2\"}", -1, -1, -1, -1, -1, 0.0125},
@@ -182,9 +174,8 @@ static void test_dollars(void **state)
     }
 }
 
-static void test_a_gateway_names_dollars_in_a_header(void **state)
+TEST(test_a_gateway_names_dollars_in_a_header)
 {
-    (void)state;
     static const struct {
         const char *value;
         double cost_usd;
@@ -207,9 +198,8 @@ static void test_a_gateway_names_dollars_in_a_header(void **state)
     }
 }
 
-static void test_usage_is_found_in_all_places(void **state)
+TEST(test_usage_is_found_in_all_places)
 {
-    (void)state;
     static const char *const places[] = {
 #define VQ_USAGE_PLACE(path) path,
 #define VQ_USAGE_FIELD(kind, path, meaning)
@@ -243,9 +233,8 @@ static const struct {
 #undef VQ_USAGE_FIELD
 };
 
-static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
+TEST(test_documentation_has_the_same_rows_in_the_same_order)
 {
-    (void)state;
     FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
     assert_non_null(file);
     char *line = NULL;
@@ -288,9 +277,8 @@ static void write_nested(char *to, size_t cap, const char *path, const char *val
     vq_buf_free(&out);
 }
 
-static void test_each_row_is_read(void **state)
+TEST(test_each_row_is_read)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {
         char usage[300], body[400];
         struct vq_reply r;
@@ -310,19 +298,4 @@ static void test_each_row_is_read(void **state)
             fail_msg("%s %s is not read", kind, rows[i].path);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden_reasoning_is_billed),
-        cmocka_unit_test(test_caches_are_in_the_input_or_beside_it),
-        cmocka_unit_test(test_strings_are_read_and_nonsense_is_not),
-        cmocka_unit_test(test_dollars),
-        cmocka_unit_test(test_a_gateway_names_dollars_in_a_header),
-        cmocka_unit_test(test_usage_is_found_in_all_places),
-        cmocka_unit_test(test_documentation_has_the_same_rows_in_the_same_order),
-        cmocka_unit_test(test_each_row_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

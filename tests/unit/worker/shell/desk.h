@@ -4,12 +4,7 @@
 #ifndef VQ_TEST_WORKER_DESK_H
 #define VQ_TEST_WORKER_DESK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/clock.h"
 #include "common/judge/template.h"

@@ -42,9 +42,8 @@ static void check_calls_once(void)
     }
 }
 
-static void test_a_run_from_hello_to_bye(void **state)
+TEST_WITH(test_a_run_from_hello_to_bye, setup, teardown)
 {
-    (void)state;
     desk_offline(&d, NULL);
     d.judges = 2;
     const char *more[] = {"--spool", d.spool, "--local", "0", NULL};
@@ -71,9 +70,8 @@ static void test_a_run_from_hello_to_bye(void **state)
     assert_int_equal(access(file, F_OK), -1); /* everything was ACKed */
 }
 
-static void test_faults_are_told_apart_and_retried(void **state)
+TEST_WITH(test_faults_are_told_apart_and_retried, setup, teardown)
 {
-    (void)state;
     const char *faults[] = {"--fault", "server_error=0.1", "--fault", "rate_limit=0.1",
                             "--fault", "garbage=0.05",     "--fault", "reset=0.05",
                             "--fault", "close=0.05",       "--fault", "bad_json=0.05",
@@ -105,9 +103,8 @@ static bool some_finals(void *ctx)
     return d.finals > 0;
 }
 
-static void test_sigterm_drains(void **state)
+TEST_WITH(test_sigterm_drains, setup, teardown)
 {
-    (void)state;
     const char *slow[] = {"--latency", "300ms", NULL};
     desk_offline(&d, slow);
     d.samples = 50;
@@ -141,9 +138,8 @@ static bool drains(void *ctx)
     return desk_lines(d.log, "draining") > 0;
 }
 
-static void test_a_second_signal_stops_now(void **state)
+TEST_WITH(test_a_second_signal_stops_now, setup, teardown)
 {
-    (void)state;
     const char *hang[] = {"--fault", "hang_before_headers=1", NULL};
     desk_offline(&d, hang);
     const char *more[] = {"--spool", d.spool, NULL};
@@ -163,9 +159,8 @@ static void test_a_second_signal_stops_now(void **state)
     vq_spool_held_destroy(&held);
 }
 
-static void test_the_same_signal_at_once_is_one_request(void **state)
+TEST_WITH(test_the_same_signal_at_once_is_one_request, setup, teardown)
 {
-    (void)state;
     const char *slow[] = {"--latency", "700ms", NULL};
     desk_offline(&d, slow);
     desk_worker(&d, NULL, NULL);
@@ -193,9 +188,8 @@ static bool eight_results(void *ctx)
     return d.results_count >= 8;
 }
 
-static void test_a_worker_from_elsewhere_has_a_spool_by_default(void **state)
+TEST_WITH(test_a_worker_from_elsewhere_has_a_spool_by_default, setup, teardown)
 {
-    (void)state;
     const char *hang[] = {"--latency", "1s", NULL};
     desk_offline(&d, hang);
     desk_worker(&d, NULL, NULL);
@@ -231,9 +225,8 @@ static void test_a_worker_from_elsewhere_has_a_spool_by_default(void **state)
     assert_int_equal(stat(path, &st), -1);
 }
 
-static void test_no_spool(void **state)
+TEST_WITH(test_no_spool, setup, teardown)
 {
-    (void)state;
     desk_offline(&d, NULL);
     const char *more[] = {"--no-spool", NULL};
     desk_worker(&d, more, NULL);
@@ -257,9 +250,8 @@ static bool wanted_results(void *ctx)
     return d.results_count >= results_wanted;
 }
 
-static void test_a_killed_worker_brings_its_spool_back(void **state)
+TEST_WITH(test_a_killed_worker_brings_its_spool_back, setup, teardown)
 {
-    (void)state;
     const char *slow[] = {"--latency", "uniform:50ms:150ms", NULL};
     desk_offline(&d, slow);
     d.samples = 40;
@@ -320,9 +312,8 @@ static bool one_served_the_other_without(void *ctx)
     return d.finals >= 40 && d.pool_state[1] == VQ_POOL_NO_KEY && d.granted_n > 0;
 }
 
-static void test_keys(void **state)
+TEST_WITH(test_keys, setup, teardown)
 {
-    (void)state;
     const char *need[] = {"--require-key", NULL};
     desk_offline(&d, need);
     d.judges = 2;
@@ -355,9 +346,8 @@ static bool closed_and_given_back(void *ctx)
     return d.pool_state[0] == VQ_POOL_BAD_KEY && d.results_count > 0 && d.out == 0;
 }
 
-static void test_a_wrong_key_closes_the_judge(void **state)
+TEST_WITH(test_a_wrong_key_closes_the_judge, setup, teardown)
 {
-    (void)state;
     const char *need[] = {"--require-key=0000000000000000", NULL};
     desk_offline(&d, need);
     char key_file[96];
@@ -390,9 +380,8 @@ static bool all_final_with_one_key(void *ctx)
 
 /* One of two keys is refused: the pool goes on with the other, every task is answered, and the key
  * is left out. */
-static void test_one_of_two_keys_is_refused(void **state)
+TEST_WITH(test_one_of_two_keys_is_refused, setup, teardown)
 {
-    (void)state;
     const char good[] = "sk-good-0123456789";
     struct vq_secret *secret = NULL;
     uint8_t print[VQ_FINGERPRINT_BYTES];
@@ -428,9 +417,8 @@ static bool all_answered(void *ctx)
 
 /* Two pools of one judge: both are asked, as the pool wants it, and one that closes leaves its
  * tasks to the other. */
-static void test_two_pools_of_a_judge(void **state)
+TEST_WITH(test_two_pools_of_a_judge, setup, teardown)
 {
-    (void)state;
     desk_offline(&d, NULL);
     d.share = true;
     d.judge_key[1] = "env:DESK_NOT_SET";
@@ -452,9 +440,8 @@ static bool is_closed(void *ctx)
     return d.credits > 0 && d.pool_state[0] != VQ_POOL_OPEN;
 }
 
-static void test_a_file_hint_is_not_followed_elsewhere(void **state)
+TEST_WITH(test_a_file_hint_is_not_followed_elsewhere, setup, teardown)
 {
-    (void)state;
     desk_offline(&d, NULL);
     d.judge_key[0] = "file:/etc/hostname";
     desk_worker(&d, NULL, NULL); /* no --local: a worker of another machine */
@@ -465,9 +452,8 @@ static void test_a_file_hint_is_not_followed_elsewhere(void **state)
 
 /* A coordinator elsewhere chooses where a key is sent, so it must not choose which variable is
  * read. */
-static void test_a_variable_is_not_read_elsewhere(void **state)
+TEST_WITH(test_a_variable_is_not_read_elsewhere, setup, teardown)
 {
-    (void)state;
     desk_offline(&d, NULL);
     d.judges = 2;
     d.judge_key[0] = "env:DESK_KEY";
@@ -486,9 +472,8 @@ static void test_a_variable_is_not_read_elsewhere(void **state)
         1);
 }
 
-static void test_a_variable_that_is_allowed_is_read(void **state)
+TEST_WITH(test_a_variable_that_is_allowed_is_read, setup, teardown)
 {
-    (void)state;
     const char *need[] = {"--require-key", NULL};
     desk_offline(&d, need);
     d.judge_key[0] = "env:DESK_KEY";
@@ -502,9 +487,8 @@ static void test_a_variable_that_is_allowed_is_read(void **state)
     assert_int_equal(desk_lines(d.log, "canary"), 0);
 }
 
-static void test_nothing_is_sent_in_clear_to_another_host(void **state)
+TEST_WITH(test_nothing_is_sent_in_clear_to_another_host, setup, teardown)
 {
-    (void)state;
     d.base_url = "http://192.0.2.7/v1";
     desk_worker(&d, NULL, NULL);
     desk_wait(&d, is_closed);
@@ -513,9 +497,8 @@ static void test_nothing_is_sent_in_clear_to_another_host(void **state)
     assert_int_equal(d.results_count, 0);
 }
 
-static void test_orphans_leave_and_keep_their_results(void **state)
+TEST_WITH(test_orphans_leave_and_keep_their_results, setup, teardown)
 {
-    (void)state;
     const char *slow[] = {"--latency", "1s", NULL};
     desk_offline(&d, slow);
     const char *more[] = {"--spool", d.spool, "--orphan", "4", NULL};
@@ -538,9 +521,8 @@ static bool second_hello(void *ctx)
     return d.hellos >= 2 && d.held_calls_first > 0;
 }
 
-static void test_a_coordinator_that_comes_back_is_found(void **state)
+TEST_WITH(test_a_coordinator_that_comes_back_is_found, setup, teardown)
 {
-    (void)state;
     const char *slow[] = {"--latency", "400ms", NULL};
     desk_offline(&d, slow);
     d.samples = 20;
@@ -556,9 +538,8 @@ static void test_a_coordinator_that_comes_back_is_found(void **state)
 }
 
 /* Its port was taken meanwhile: the join file says where it is now. */
-static void test_a_coordinator_that_comes_back_elsewhere_is_found(void **state)
+TEST_WITH(test_a_coordinator_that_comes_back_elsewhere_is_found, setup, teardown)
 {
-    (void)state;
     const char *slow[] = {"--latency", "400ms", NULL};
     desk_offline(&d, slow);
     const char *more[] = {"--spool", d.spool, NULL};
@@ -578,9 +559,8 @@ static void test_a_coordinator_that_comes_back_elsewhere_is_found(void **state)
     check_calls_once();
 }
 
-static void test_two_thousand_calls_in_flight(void **state)
+TEST_WITH(test_two_thousand_calls_in_flight, setup, teardown)
 {
-    (void)state;
     const char *hang[] = {"--fault", "hang_before_headers=1", NULL};
     desk_offline(&d, hang);
     d.samples = 600;
@@ -611,9 +591,8 @@ static bool said(const char *file, const char *text)
     return desk_lines(path, text) > 0;
 }
 
-static void test_usage(void **state)
+TEST_WITH(test_usage, setup, teardown)
 {
-    (void)state;
     char arguments[512];
     assert_int_equal(worker_code("--help"), 0);
     assert_true(said("out", "--join FILE"));
@@ -656,42 +635,11 @@ static void test_usage(void **state)
     assert_true(said("err", "join.cert"));
 }
 
-static void test_a_run_that_is_another_is_refused(void **state)
+TEST_WITH(test_a_run_that_is_another_is_refused, setup, teardown)
 {
-    (void)state;
     desk_offline(&d, NULL);
     desk_worker(&d, NULL, NULL);
     d.run.b[0] ^= 0xff; /* the coordinator at this address has another run by now */
     desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 2);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_run_from_hello_to_bye),
-        TEST(test_faults_are_told_apart_and_retried),
-        TEST(test_sigterm_drains),
-        TEST(test_a_second_signal_stops_now),
-        TEST(test_the_same_signal_at_once_is_one_request),
-        TEST(test_a_worker_from_elsewhere_has_a_spool_by_default),
-        TEST(test_no_spool),
-        TEST(test_a_killed_worker_brings_its_spool_back),
-        TEST(test_keys),
-        TEST(test_a_wrong_key_closes_the_judge),
-        TEST(test_one_of_two_keys_is_refused),
-        TEST(test_two_pools_of_a_judge),
-        TEST(test_a_file_hint_is_not_followed_elsewhere),
-        TEST(test_a_variable_is_not_read_elsewhere),
-        TEST(test_a_variable_that_is_allowed_is_read),
-        TEST(test_nothing_is_sent_in_clear_to_another_host),
-        TEST(test_orphans_leave_and_keep_their_results),
-        TEST(test_a_coordinator_that_comes_back_is_found),
-        TEST(test_a_coordinator_that_comes_back_elsewhere_is_found),
-        TEST(test_two_thousand_calls_in_flight),
-        TEST(test_usage),
-        TEST(test_a_run_that_is_another_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static const struct vq_http_response good = {.transport = VQ_TRANSPORT_OK,
                                              .body = {body, sizeof(body) - 1},
                                              .error = ""};
 
-static void each_allocation_of_reading_fails(void **state)
+TEST_WITH(each_allocation_of_reading_fails, setup, teardown)
 {
     struct bench *b = *state;
     struct vq_work_call call = call_of(b);
@@ -148,7 +148,7 @@ static void each_allocation_of_reading_fails(void **state)
 }
 
 /* Nothing at all can be had, not even what was kept: lost, by its name, and counted as sent. */
-static void where_not_even_that_helps(void **state)
+TEST_WITH(where_not_even_that_helps, setup, teardown)
 {
     struct bench *b = *state;
     struct vq_work_call call = call_of(b);
@@ -168,7 +168,7 @@ static void where_not_even_that_helps(void **state)
 }
 
 /* No call goes out for which that memory is not there. */
-static void nothing_is_sent_without_it(void **state)
+TEST_WITH(nothing_is_sent_without_it, setup, teardown)
 {
     struct bench *b = *state;
     struct vq_work_call call = call_of(b);
@@ -195,7 +195,7 @@ static void is_sent(struct bench *b, const struct vq_work_call *call, const char
 }
 
 /* A turn is sent behind what was said; a probe behind its prefix, which does not change. */
-static void dialogues_are_sent_in_turn(void **state)
+TEST_WITH(dialogues_are_sent_in_turn, setup, teardown)
 {
     struct bench *b = *state;
     struct vq_buf packed;
@@ -230,15 +230,4 @@ static void dialogues_are_sent_in_turn(void **state)
     said = (struct vq_sample){.prompt = vq_span_str(""), .a = vq_span_str("")};
     is_sent(b, &call, "\"messages\":[{\"role\":\"user\",\"content\":\"And now?\"}]");
     vq_buf_free(&packed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_allocation_of_reading_fails, setup, teardown),
-        cmocka_unit_test_setup_teardown(where_not_even_that_helps, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_is_sent_without_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(dialogues_are_sent_in_turn, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #ifndef VQ_TEST_STORE_FIXTURE_H
 #define VQ_TEST_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/template.h"

@@ -58,7 +58,7 @@ static void check_sums(const struct vq_account *a)
     assert_int_equal(by_stage, a->all.sums.sent);
 }
 
-static void test_nothing(void **state)
+TEST_WITH(test_nothing, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_account *a = account(fx, NULL);
@@ -69,7 +69,7 @@ static void test_nothing(void **state)
     vq_account_destroy(&a);
 }
 
-static void test_each_kind(void **state)
+TEST_WITH(test_each_kind, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     /* Two failed tries, then the answer. */
@@ -116,7 +116,7 @@ static void test_each_kind(void **state)
 }
 
 /* Pools: each call that names one is in its sums, and costs what its worker said. */
-static void test_pools(void **state)
+TEST_WITH(test_pools, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_ledger_price prices[FX_JUDGES] = {{1, 2}, {-1, -1}};
@@ -162,7 +162,7 @@ static void test_pools(void **state)
     vq_account_destroy(&a);
 }
 
-static void test_lazy_audit_and_store(void **state)
+TEST_WITH(test_lazy_audit_and_store, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fx->plan.audit_share = 0.5;
@@ -202,7 +202,7 @@ static void test_lazy_audit_and_store(void **state)
     vq_account_destroy(&a);
 }
 
-static void test_asked_again(void **state)
+TEST_WITH(test_asked_again, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result r = fx_failure(fx, 0, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
@@ -222,7 +222,7 @@ static void test_asked_again(void **state)
 }
 
 /* Anything at all in the ledger: both sums hold. */
-static void test_random_ledgers(void **state)
+TEST_WITH(test_random_ledgers, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_rng rng;
@@ -255,7 +255,7 @@ static void test_random_ledgers(void **state)
 }
 
 /* Two stages over one ledger; the second asks some of what the first asked. */
-static void test_stages(void **state)
+TEST_WITH(test_stages, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_plan second = fx->plan;
@@ -316,7 +316,7 @@ static void test_stages(void **state)
 
 /* A stage that asks some cells a second time: its askings have numbers of their own, and what it
  * leaves out is not planned. */
-static void test_some_cells_again(void **state)
+TEST_WITH(test_some_cells_again, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint8_t cells[FX_SAMPLES * FX_JUDGES * FX_VIBES] = {[0] = 1, [4] = 1, [9] = 1};
@@ -386,7 +386,7 @@ static void test_some_cells_again(void **state)
 }
 
 /* What is asked beside a run is in its ledger, and in nobody's sums but its own. */
-static void test_stages_beside_the_run(void **state)
+TEST_WITH(test_stages_beside_the_run, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result r = fx_answer(fx, 0, SAYS_A);
@@ -410,22 +410,4 @@ static void test_stages_beside_the_run(void **state)
     assert_int_equal(a->all.sums.sent, 1);
     assert_int_equal(a->all.retried, 0);
     vq_account_destroy(&a);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_nothing),
-        CASE(test_each_kind),
-        CASE(test_pools),
-        CASE(test_lazy_audit_and_store),
-        CASE(test_asked_again),
-        CASE(test_random_ledgers),
-        CASE(test_stages),
-        CASE(test_some_cells_again),
-        CASE(test_stages_beside_the_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

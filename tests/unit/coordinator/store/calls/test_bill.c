@@ -1,11 +1,7 @@
 /* Sums of a pool's calls, and the sentences that follow from them: whatever the order of arrival,
  * with counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "coordinator/store/calls/bill.h"
 
@@ -41,9 +37,8 @@ static const char *note(enum vq_bill_note which, bool strict)
     return said;
 }
 
-static void test_nothing_is_said_of_a_good_provider(void **state)
+TEST_WITH(test_nothing_is_said_of_a_good_provider, setup, NULL)
 {
-    (void)state;
     add((struct vq_bill_call){.tokens_in = 25000,
                               .prompt_chars = 100000,
                               .cost_nano = 100,
@@ -55,18 +50,16 @@ static void test_nothing_is_said_of_a_good_provider(void **state)
     }
 }
 
-static void test_usage_that_is_missing(void **state)
+TEST_WITH(test_usage_that_is_missing, setup, NULL)
 {
-    (void)state;
     add((struct vq_bill_call){.unreported = true}, 3);
     add((struct vq_bill_call){.tokens_in = 5}, 1);
     assert_non_null(
         strstr(note(VQ_BILL_USAGE, false), "pool: the provider reports no usage (3 of 4 answers)"));
 }
 
-static void test_prompts_that_are_cut(void **state)
+TEST_WITH(test_prompts_that_are_cut, setup, NULL)
 {
-    (void)state;
     add((struct vq_bill_call){.tokens_in = 2048, .prompt_chars = 94856}, 24);
     assert_non_null(strstr(note(VQ_BILL_CUT, false),
                            "the server read about a tenth of the prompt; its context is too short "
@@ -76,9 +69,8 @@ static void test_prompts_that_are_cut(void **state)
 }
 
 /* Not far too few tokens, but the same for all prompts. */
-static void test_a_count_that_does_not_change(void **state)
+TEST_WITH(test_a_count_that_does_not_change, setup, NULL)
 {
-    (void)state;
     add((struct vq_bill_call){.tokens_in = 2048, .prompt_chars = 12000}, 4);
     add((struct vq_bill_call){.tokens_in = 700, .prompt_chars = 2500}, 9);
     add((struct vq_bill_call){.tokens_in = 2048, .prompt_chars = 20000}, 3);
@@ -91,9 +83,8 @@ static void test_a_count_that_does_not_change(void **state)
     assert_string_equal(note(VQ_BILL_CUT, false), "");
 }
 
-static void test_dollars_of_the_provider(void **state)
+TEST_WITH(test_dollars_of_the_provider, setup, NULL)
 {
-    (void)state;
     add((struct vq_bill_call){.cost_nano = 1000000000, .provider_nano = 1040000000}, 10);
     add((struct vq_bill_call){.cost_nano = 1000000000}, 10); /* says nothing: not compared */
     assert_string_equal(note(VQ_BILL_COST, false), "");
@@ -106,9 +97,8 @@ static void test_dollars_of_the_provider(void **state)
         strstr(note(VQ_BILL_COST, false), "charges $3e-05 for 1 call; vibeq has no prices for it"));
 }
 
-static void test_models_are_told_apart(void **state)
+TEST_WITH(test_models_are_told_apart, setup, NULL)
 {
-    (void)state;
     add((struct vq_bill_call){.model = vq_span_str("b")}, 2);
     add((struct vq_bill_call){.model = vq_span_str("")}, 2);
     assert_string_equal(note(VQ_BILL_MODELS, false), "");
@@ -121,17 +111,4 @@ static void test_models_are_told_apart(void **state)
     assert_int_equal(bill.models_count, VQ_BILL_MODELS_MAX);
     assert_non_null(strstr(note(VQ_BILL_MODELS, false), "8 or more different models: a (20)"));
     assert_non_null(strstr(said, "others (5)"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_nothing_is_said_of_a_good_provider, setup),
-        cmocka_unit_test_setup(test_usage_that_is_missing, setup),
-        cmocka_unit_test_setup(test_prompts_that_are_cut, setup),
-        cmocka_unit_test_setup(test_a_count_that_does_not_change, setup),
-        cmocka_unit_test_setup(test_dollars_of_the_provider, setup),
-        cmocka_unit_test_setup(test_models_are_told_apart, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

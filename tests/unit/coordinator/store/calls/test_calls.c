@@ -61,7 +61,7 @@ static void commit_made_up(struct fx *fx, uint64_t first, uint64_t count, size_t
 
 /* ---- opening ---- */
 
-static void test_file_is_private(void **state)
+TEST_WITH(test_file_is_private, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -80,7 +80,7 @@ static void test_file_is_private(void **state)
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-static void test_one_handle(void **state)
+TEST_WITH(test_one_handle, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_calls *second = NULL;
@@ -88,7 +88,7 @@ static void test_one_handle(void **state)
     assert_null(second);
 }
 
-static void test_must_exist(void **state)
+TEST_WITH(test_must_exist, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -103,7 +103,7 @@ static void test_must_exist(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_cut_short(void **state)
+TEST_WITH(test_cut_short, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -126,7 +126,7 @@ static void test_cut_short(void **state)
     }
 }
 
-static void test_not_a_store(void **state)
+TEST_WITH(test_not_a_store, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -143,7 +143,7 @@ static void test_not_a_store(void **state)
 }
 
 /* A bit of a value changes on disk: named, never believed. */
-static void test_flipped_bit(void **state)
+TEST_WITH(test_flipped_bit, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -173,7 +173,7 @@ static void test_flipped_bit(void **state)
 }
 
 /* It changes while the store is open: whoever reads it next is told. */
-static void test_flipped_bit_while_open(void **state)
+TEST_WITH(test_flipped_bit_while_open, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -203,7 +203,7 @@ static void test_flipped_bit_while_open(void **state)
 
 /* ---- runs ---- */
 
-static void test_epochs(void **state)
+TEST_WITH(test_epochs, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_run_begun begun;
@@ -224,7 +224,7 @@ static void test_epochs(void **state)
     assert_true(begun.before.ended_unix_ms == 800);
 }
 
-static void test_starts_are_counted_over_all_runs(void **state)
+TEST_WITH(test_starts_are_counted_over_all_runs, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_run_begun begun;
@@ -239,7 +239,7 @@ static void test_starts_are_counted_over_all_runs(void **state)
     assert_int_equal(begun.start_no, first + 2);
 }
 
-static void test_generation_limit(void **state)
+TEST_WITH(test_generation_limit, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_run_begun begun;
@@ -260,7 +260,7 @@ static void test_generation_limit(void **state)
 
 /* ---- the map and the disk ---- */
 
-static void test_map_grows(void **state)
+TEST_WITH(test_map_grows, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_calls_options options = {.map_bytes = 1u << 20, .reserve_bytes = 1u << 20};
@@ -305,7 +305,7 @@ static int write_much(struct fx *fx)
 }
 
 /* Another process made the map larger than ours: reading and writing go on. */
-static void test_map_grown_by_another(void **state)
+TEST_WITH(test_map_grown_by_another, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     pid_t pid;
@@ -363,7 +363,7 @@ static int fill_disk(struct fx *fx)
     return 5;
 }
 
-static void test_full_disk(void **state)
+TEST_WITH(test_full_disk, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     commit_made_up(fx, 0, 100, 3000);
@@ -402,7 +402,7 @@ static void *commit_thread(void *ctx)
 }
 
 /* Look-ups see whole commits only, in their order, while the map grows under them. */
-static void test_read_while_writing(void **state)
+TEST_WITH(test_read_while_writing, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_calls_options options = {.map_bytes = 1u << 20, .reserve_bytes = 1u << 20};
@@ -504,7 +504,7 @@ static void kill_round(struct fx *fx, unsigned round)
     vq_calls_close(&fx->calls);
 }
 
-static void test_killed_anywhere(void **state)
+TEST_WITH(test_killed_anywhere, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     vq_calls_close(&fx->calls);
@@ -544,7 +544,7 @@ static enum vq_status hold_writer(void *ctx, struct vq_write *write_, struct vq_
 
 /* A process that stands still inside a write transaction: others wait and say so; when it dies
  * they go on. */
-static void test_writer_lock(void **state)
+TEST_WITH(test_writer_lock, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     int said[2];
@@ -583,7 +583,7 @@ static void test_writer_lock(void **state)
 }
 
 /* The file loses its end while it is open: no crash without a word. */
-static void test_sigbus(void **state)
+TEST_WITH(test_sigbus, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -616,30 +616,4 @@ static void test_sigbus(void **state)
     assert_int_equal(WEXITSTATUS(how), 1);
     assert_non_null(strstr(said, path));
     (void)close(out[0]);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_file_is_private),
-        CASE(test_one_handle),
-        CASE(test_must_exist),
-        CASE(test_cut_short),
-        CASE(test_not_a_store),
-        CASE(test_flipped_bit),
-        CASE(test_flipped_bit_while_open),
-        CASE(test_starts_are_counted_over_all_runs),
-        CASE(test_epochs),
-        CASE(test_generation_limit),
-        CASE(test_map_grows),
-        CASE(test_map_grown_by_another),
-        CASE(test_full_disk),
-        CASE(test_read_while_writing),
-        CASE(test_killed_anywhere),
-        CASE(test_writer_lock),
-        CASE(test_sigbus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void put_failure(struct fx *fx, const struct vq_id *call, enum vq_outcome
 
 /* ---- tests ---- */
 
-static void test_sound(void **state)
+TEST_WITH(test_sound, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct heard h;
@@ -140,7 +140,7 @@ static void test_sound(void **state)
     assert_true(h.count == 0 && found.calls == 0);
 }
 
-static void test_sums_do_not_wrap(void **state)
+TEST_WITH(test_sums_do_not_wrap, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct heard h;
@@ -152,7 +152,7 @@ static void test_sums_do_not_wrap(void **state)
     assert_true(check(fx, &h).paid_nano == UINT64_MAX);
 }
 
-static void test_rows(void **state)
+TEST_WITH(test_rows, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result a = fx_answer(fx, 0, "Model: A");
@@ -184,7 +184,7 @@ static void test_rows(void **state)
     assert_int_equal(h.count, 0);
 }
 
-static void test_damage(void **state)
+TEST_WITH(test_damage, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct heard h;
@@ -208,7 +208,7 @@ static void test_damage(void **state)
     assert_true(found.damaged == 3 && h.count == 3);
 }
 
-static void test_the_runs_own_row(void **state)
+TEST_WITH(test_the_runs_own_row, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_ledger_key key = vq_ledger_key_meta(&fx->run);
@@ -230,7 +230,7 @@ static int standing(struct fx *fx, const struct vq_answer *answer, struct heard 
     return h->count;
 }
 
-static void test_what_stands(void **state)
+TEST_WITH(test_what_stands, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct heard h;
@@ -249,17 +249,4 @@ static void test_what_stands(void **state)
     assert_non_null(strstr(h.text, "the ledger does not have the call"));
     answer.run.b[0] = 0x44; /* another run bought it: that one's ledger has it */
     assert_int_equal(standing(fx, &answer, &h), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sound, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_sums_do_not_wrap, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_rows, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_damage, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_the_runs_own_row, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_what_stands, fx_setup, fx_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static uint64_t commit_n(struct fx *fx)
     return meta.commit_n;
 }
 
-static void test_answer_settles(void **state)
+TEST_WITH(test_answer_settles, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t task = fx_task(fx, 1, 1, 2, 0);
@@ -53,7 +53,7 @@ static void test_answer_settles(void **state)
     assert_int_equal(ledger_rows(fx), 1);
 }
 
-static void test_first_answer_wins(void **state)
+TEST_WITH(test_first_answer_wins, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -80,7 +80,7 @@ static void test_first_answer_wins(void **state)
     vq_commit_free(&commit);
 }
 
-static void test_known_call_changes_nothing(void **state)
+TEST_WITH(test_known_call_changes_nothing, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -115,7 +115,7 @@ static enum vq_status keep_row(void *ctx, const struct vq_call_row *row)
 }
 
 /* Listed and never returned: the core knows the task, the plan its hash. */
-static void test_unknown_gets_its_hash_from_the_plan(void **state)
+TEST_WITH(test_unknown_gets_its_hash_from_the_plan, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result sent = fx_result(fx, 4, 0);
@@ -134,7 +134,7 @@ static void test_unknown_gets_its_hash_from_the_plan(void **state)
     assert_memory_equal(last.row.request.b, request.b, sizeof(request.b));
 }
 
-static void test_unknown_turns_out(void **state)
+TEST_WITH(test_unknown_turns_out, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result unknown = fx_result(fx, 4, 0);
@@ -165,7 +165,7 @@ static void test_unknown_turns_out(void **state)
     assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
 }
 
-static void test_lazy_swap(void **state)
+TEST_WITH(test_lazy_swap, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fx->plan.audit_share = 0.5;
@@ -186,7 +186,7 @@ static void test_lazy_swap(void **state)
 }
 
 /* The swapped order's answer came first; the first order settles the score then. */
-static void test_swapped_answer_is_not_needed(void **state)
+TEST_WITH(test_swapped_answer_is_not_needed, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t cell = fx_cell(fx, false);
@@ -203,7 +203,7 @@ static void test_swapped_answer_is_not_needed(void **state)
     assert_int_equal(fx_outcome(fx, cell + 1 - first), VQ_OUTCOME_NOT_NEEDED);
 }
 
-static void test_one_order_and_both(void **state)
+TEST_WITH(test_one_order_and_both, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fx->plan.swap = VQ_SWAP_NONE;
@@ -217,7 +217,7 @@ static void test_one_order_and_both(void **state)
     assert_false(other.lazy);
 }
 
-static void test_repair(void **state)
+TEST_WITH(test_repair, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result mush = fx_answer(fx, 4, SAYS_MUSH);
@@ -252,7 +252,7 @@ static void test_repair(void **state)
 }
 
 /* Answer and repair in one batch, the repair's hash sorting anywhere. */
-static void test_repair_in_one_batch(void **state)
+TEST_WITH(test_repair_in_one_batch, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     for (uint64_t task = 0; task < vq_grid_tasks(&fx->plan.grid); task += 2) {
@@ -271,7 +271,7 @@ static void test_repair_in_one_batch(void **state)
     vq_commit_free(&commit);
 }
 
-static void test_unparseable_repair_stands(void **state)
+TEST_WITH(test_unparseable_repair_stands, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result mush = fx_answer(fx, 4, SAYS_MUSH);
@@ -281,7 +281,7 @@ static void test_unparseable_repair_stands(void **state)
     assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_UNPARSEABLE);
 }
 
-static void test_failed_repair(void **state)
+TEST_WITH(test_failed_repair, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result mush = fx_answer(fx, 4, SAYS_MUSH);
@@ -300,7 +300,7 @@ static void test_failed_repair(void **state)
     assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
 }
 
-static void test_failure_only_while_open(void **state)
+TEST_WITH(test_failure_only_while_open, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result failed = fx_failure(fx, 4, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
@@ -325,7 +325,7 @@ static void test_failure_only_while_open(void **state)
     assert_int_equal(fx_outcome(fx, 8), VQ_OUTCOME_ERROR);
 }
 
-static void test_what_does_not_fail_a_task(void **state)
+TEST_WITH(test_what_does_not_fail_a_task, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result closed = fx_failure(fx, 4, 0, VQ_END_CLOSED, VQ_OUTCOME_ERROR);
@@ -343,7 +343,7 @@ static void test_what_does_not_fail_a_task(void **state)
     assert_int_equal(ledger_rows(fx), VQ_COUNT(all));
 }
 
-static void test_explicit_failure(void **state)
+TEST_WITH(test_explicit_failure, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -367,7 +367,7 @@ static void reopen(struct fx *fx, uint64_t task)
     vq_commit_free(&commit);
 }
 
-static void test_a_failure_is_lifted(void **state)
+TEST_WITH(test_a_failure_is_lifted, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -401,7 +401,7 @@ static void test_a_failure_is_lifted(void **state)
     assert_ok(vq_store_check(fx->calls, &values, &fx->err), &fx->err);
 }
 
-static void test_a_lifted_failure_lets_a_late_answer_stand(void **state)
+TEST_WITH(test_a_lifted_failure_lets_a_late_answer_stand, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result failed = fx_failure(fx, 4, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
@@ -413,7 +413,7 @@ static void test_a_lifted_failure_lets_a_late_answer_stand(void **state)
     assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
 }
 
-static void test_failures_of_a_class_are_lifted_at_once(void **state)
+TEST_WITH(test_failures_of_a_class_are_lifted_at_once, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     static const enum vq_outcome reasons[] = {VQ_OUTCOME_ERROR, VQ_OUTCOME_ERROR,
@@ -446,7 +446,7 @@ static void test_failures_of_a_class_are_lifted_at_once(void **state)
     }
 }
 
-static void test_foreign_result(void **state)
+TEST_WITH(test_foreign_result, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -473,7 +473,7 @@ static void test_foreign_result(void **state)
     vq_view_end(&view);
 }
 
-static void test_stale_epoch(void **state)
+TEST_WITH(test_stale_epoch, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t mine = fx->epoch;
@@ -501,7 +501,7 @@ static void test_stale_epoch(void **state)
 }
 
 /* --retry-failed: a vote stands, everything else is asked again with the next repeat number. */
-static void test_generations(void **state)
+TEST_WITH(test_generations, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t vote = 0, mush = 6, failed = 12, refused = 18, open = 24;
@@ -548,7 +548,7 @@ static void test_generations(void **state)
 }
 
 /* A second run finds the answers of the first and none of its failures. */
-static void test_runs_share_answers(void **state)
+TEST_WITH(test_runs_share_answers, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result r = fx_answer(fx, 4, SAYS_A);
@@ -571,7 +571,7 @@ static void test_runs_share_answers(void **state)
     vq_commit_free(&commit);
 }
 
-static void test_unknown_run(void **state)
+TEST_WITH(test_unknown_run, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -584,7 +584,7 @@ static void test_unknown_run(void **state)
 }
 
 /* Each allocation fails in turn: the commit says so and leaves everything as it was. */
-static void test_no_memory(void **state)
+TEST_WITH(test_no_memory, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -610,7 +610,7 @@ static void test_no_memory(void **state)
     vq_commit_free(&commit);
 }
 
-static void test_batch_bounds(void **state)
+TEST_WITH(test_batch_bounds, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     static char big[VQ_ANSWER_BYTES_MAX];
@@ -637,10 +637,8 @@ static void test_batch_bounds(void **state)
     vq_free(workers);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
 /* What is left of another stage: answer and ledger row, nothing else. */
-static void test_result_of_another_stage(void **state)
+TEST_WITH(test_result_of_another_stage, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fx->plan.stage = 2;
@@ -676,7 +674,7 @@ static void test_result_of_another_stage(void **state)
 }
 
 /* A stage of texts: one order, the answer is a text, and nothing is repaired. */
-static void test_a_stage_of_texts(void **state)
+TEST_WITH(test_a_stage_of_texts, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     for (int j = 0; j < FX_JUDGES; j++) {
@@ -716,38 +714,4 @@ static void test_a_stage_of_texts(void **state)
               &fx->err);
     assert_true(!repaired && vq_span_eq(answer.answer, vq_span_str("Model: A")));
     vq_view_end(&view);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_answer_settles),
-        CASE(test_first_answer_wins),
-        CASE(test_known_call_changes_nothing),
-        CASE(test_unknown_gets_its_hash_from_the_plan),
-        CASE(test_unknown_turns_out),
-        CASE(test_lazy_swap),
-        CASE(test_swapped_answer_is_not_needed),
-        CASE(test_one_order_and_both),
-        CASE(test_repair),
-        CASE(test_repair_in_one_batch),
-        CASE(test_unparseable_repair_stands),
-        CASE(test_failed_repair),
-        CASE(test_failure_only_while_open),
-        CASE(test_what_does_not_fail_a_task),
-        CASE(test_a_failure_is_lifted),
-        CASE(test_a_lifted_failure_lets_a_late_answer_stand),
-        CASE(test_failures_of_a_class_are_lifted_at_once),
-        CASE(test_explicit_failure),
-        CASE(test_foreign_result),
-        CASE(test_result_of_another_stage),
-        CASE(test_a_stage_of_texts),
-        CASE(test_stale_epoch),
-        CASE(test_generations),
-        CASE(test_runs_share_answers),
-        CASE(test_unknown_run),
-        CASE(test_no_memory),
-        CASE(test_batch_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

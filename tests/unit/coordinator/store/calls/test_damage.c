@@ -233,7 +233,7 @@ static char another(struct vq_rng *rng, char byte)
 }
 
 /* The two heads: every byte. */
-static void test_heads(void **state)
+TEST_WITH(test_heads, make, unmake)
 {
     struct fx *fx = *state;
     for (size_t head = 0; head < 2; head++) {
@@ -247,7 +247,7 @@ static void test_heads(void **state)
 }
 
 /* The front of every page. */
-static void test_fronts_of_pages(void **state)
+TEST_WITH(test_fronts_of_pages, make, unmake)
 {
     struct fx *fx = *state;
     struct vq_rng rng;
@@ -260,7 +260,7 @@ static void test_fronts_of_pages(void **state)
     is_good();
 }
 
-static void test_anywhere(void **state)
+TEST_WITH(test_anywhere, make, unmake)
 {
     struct fx *fx = *state;
     struct vq_rng rng;
@@ -274,7 +274,7 @@ static void test_anywhere(void **state)
 }
 
 /* A sector of zeroes, of noise, or of another place. */
-static void test_sectors(void **state)
+TEST_WITH(test_sectors, make, unmake)
 {
     struct fx *fx = *state;
     struct vq_rng rng;
@@ -295,7 +295,7 @@ static void test_sectors(void **state)
 }
 
 /* Cut at any page, and in the middle of one. */
-static void test_cut(void **state)
+TEST_WITH(test_cut, make, unmake)
 {
     struct fx *fx = *state;
     char path[128];
@@ -309,16 +309,4 @@ static void test_cut(void **state)
     }
     assert_int_equal(tally.fine, 0);
     is_good();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_heads, make, unmake),
-        cmocka_unit_test_setup_teardown(test_fronts_of_pages, make, unmake),
-        cmocka_unit_test_setup_teardown(test_anywhere, make, unmake),
-        cmocka_unit_test_setup_teardown(test_sectors, make, unmake),
-        cmocka_unit_test_setup_teardown(test_cut, make, unmake),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

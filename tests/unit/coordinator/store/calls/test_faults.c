@@ -154,39 +154,24 @@ static void every_one(enum vq_faulty_calls calls, unsigned least)
     }
 }
 
-static void test_every_sync(void **state)
+TEST(test_every_sync)
 {
-    (void)state;
     every_one(VQ_FAULTY_SYNC, COMMITS + 2);
 }
 
-static void test_every_write(void **state)
+TEST(test_every_write)
 {
-    (void)state;
     every_one(VQ_FAULTY_WRITE, 2 * (COMMITS + 2));
 }
 
-static void test_every_write_is_cut_short(void **state)
+TEST(test_every_write_is_cut_short)
 {
-    (void)state;
     every_one(VQ_FAULTY_TORN, 2 * (COMMITS + 2));
 }
 
-static void test_every_booking(void **state)
+TEST(test_every_booking)
 {
-    (void)state;
     text_bytes = sizeof(text); /* so that the file has to grow */
     memset(text, 'x', sizeof(text));
     every_one(VQ_FAULTY_SPACE, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_sync),
-        cmocka_unit_test(test_every_write),
-        cmocka_unit_test(test_every_write_is_cut_short),
-        cmocka_unit_test(test_every_booking),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

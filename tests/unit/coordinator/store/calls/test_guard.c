@@ -5,9 +5,8 @@
 
 #include <fcntl.h>
 
-static void test_network_names(void **state)
+TEST(test_network_names)
 {
-    (void)state;
     assert_string_equal(vq_guard_network_name(0x6969, NULL), "NFS");
     assert_string_equal(vq_guard_network_name(0xff534d42, ""), "CIFS");
     assert_string_equal(vq_guard_network_name(0x65735546, "fuse.sshfs"), "fuse.sshfs");
@@ -19,17 +18,15 @@ static void test_network_names(void **state)
     assert_null(vq_guard_network_name(0x9123683e, NULL)); /* Btrfs */
 }
 
-static void test_folder(void **state)
+TEST(test_folder)
 {
-    (void)state;
     struct vq_error err;
     assert_int_equal(vq_guard_file_system("/nowhere/at/all", &err), VQ_NOT_FOUND);
     assert_non_null(strstr(err.text, "/nowhere/at/all"));
 }
 
-static void test_file(void **state)
+TEST(test_file)
 {
-    (void)state;
     char dir[64], path[128], other[128];
     struct vq_error err;
     fx_folder(dir);
@@ -59,22 +56,10 @@ static void test_file(void **state)
     fx_remove(dir);
 }
 
-static void test_a_small_disk_is_not_taken_whole(void **state)
+TEST(test_a_small_disk_is_not_taken_whole)
 {
-    (void)state;
     assert_int_equal(vq_guard_ahead(UINT64_MAX, 32 << 20), 32 << 20);
     assert_int_equal(vq_guard_ahead(200 << 20, 32 << 20), 32 << 20);
     assert_int_equal(vq_guard_ahead(12 << 20, 32 << 20), 3 << 20);
     assert_int_equal(vq_guard_ahead(0, 32 << 20), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_network_names),
-        cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_a_small_disk_is_not_taken_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

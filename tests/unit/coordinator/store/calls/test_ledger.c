@@ -39,7 +39,7 @@ static void other_run(struct fx *fx, uint8_t no)
     fx_begin_run(fx, false);
 }
 
-static void test_nothing(void **state)
+TEST_WITH(test_nothing, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_ledger_day day = {.pool = "p", .requests = 4, .tokens = 5};
@@ -48,7 +48,7 @@ static void test_nothing(void **state)
     assert_int_equal(spent(fx, NULL, 0), 0);
 }
 
-static void test_days_over_all_runs(void **state)
+TEST_WITH(test_days_over_all_runs, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_id mine = fx->run;
@@ -87,7 +87,7 @@ static void test_days_over_all_runs(void **state)
 }
 
 /* An unknown call whose end turns up counts as that, once. */
-static void test_what_was_unknown_turns_up(void **state)
+TEST_WITH(test_what_was_unknown_turns_up, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result r = fx_result(fx, 0, 0);
@@ -111,7 +111,7 @@ static void test_what_was_unknown_turns_up(void **state)
 
 /* Rows of a run that ended before the day are not even looked at; of one that did not end cleanly
  * they are. */
-static void test_runs_of_the_past_are_skipped(void **state)
+TEST_WITH(test_runs_of_the_past_are_skipped, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_id mine = fx->run;
@@ -136,7 +136,7 @@ static void test_runs_of_the_past_are_skipped(void **state)
     assert_int_equal(day.requests, 5);
 }
 
-static void test_random_ledgers(void **state)
+TEST_WITH(test_random_ledgers, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     static const char *const names[] = {"a", "b", "account/model", ""};
@@ -167,18 +167,4 @@ static void test_random_ledgers(void **state)
         assert_int_equal(spent(fx, days, 3), cost_of[run]);
         assert_memory_equal(days, want, sizeof(days));
     }
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_nothing),
-        CASE(test_days_over_all_runs),
-        CASE(test_what_was_unknown_turns_up),
-        CASE(test_runs_of_the_past_are_skipped),
-        CASE(test_random_ledgers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static void compare(struct fx *fx, const struct model *m, const struct vq_commit
 }
 
 /* The only thing that is stored of its sample. */
-static void test_a_failure_alone_is_found(void **state)
+TEST_WITH(test_a_failure_alone_is_found, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_commit commit;
@@ -130,7 +130,7 @@ static void test_a_failure_alone_is_found(void **state)
     assert_int_equal(fx_outcome(fx, fx_task(fx, 0, 0, 0, 0)), VQ_OUTCOME_NONE);
 }
 
-static void test_against_model(void **state)
+TEST_WITH(test_against_model, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fx->plan.audit_share = 0.3;
@@ -169,7 +169,7 @@ static void test_against_model(void **state)
     }
 }
 
-static void test_text_limit(void **state)
+TEST_WITH(test_text_limit, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result r = fx_answer(fx, 0, says[4]);
@@ -185,7 +185,7 @@ static void test_text_limit(void **state)
     vq_buf_free(&text);
 }
 
-static void test_standing(void **state)
+TEST_WITH(test_standing, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_view *view = NULL;
@@ -202,17 +202,4 @@ static void test_standing(void **state)
     assert_int_equal(vq_lookup_standing(view, &fx->plan, &fx->run, 6, &answer, &repaired, &fx->err),
                      VQ_NOT_FOUND);
     vq_view_end(&view);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_a_failure_alone_is_found),
-        CASE(test_against_model),
-        CASE(test_text_limit),
-        CASE(test_standing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

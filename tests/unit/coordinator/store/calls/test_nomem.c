@@ -153,9 +153,8 @@ static enum vq_status records(void *ctx)
     return first != VQ_OK ? first : second;
 }
 
-static void every_reader(void **state)
+TEST_WITH(every_reader, setup, fx_teardown)
 {
-    (void)state;
     assert_true(heap_torture("account", account, NULL, false) > 8);
     assert_true(heap_torture("ledger", ledger, NULL, false) > 2);
     assert_true(heap_torture("lookups", lookups, NULL, false) > 2);
@@ -191,9 +190,8 @@ static enum vq_status open_and_commit(void *ctx)
     return status;
 }
 
-static void a_store_that_opens(void **state)
+TEST_WITH(a_store_that_opens, setup, fx_teardown)
 {
-    (void)state;
     vq_calls_close(&fx->calls);
     assert_true(heap_torture("open", open_and_commit, NULL, false) > 20);
     assert_ok(vq_calls_open(fx->dir, &fx_options, &fx->calls, &fx->err), &fx->err);
@@ -215,22 +213,11 @@ static enum vq_status commit_all_kinds(void *ctx)
     return status;
 }
 
-static void a_batch_of_every_kind(void **state)
+TEST_WITH(a_batch_of_every_kind, setup, fx_teardown)
 {
-    (void)state;
     fx_fail(fx, 24, VQ_OUTCOME_ERROR);
     fx_reopen(fx, 26);
     assert_true(heap_torture("commit", commit_all_kinds, NULL, false) > 0);
     assert_int_equal(fx_outcome(fx, 24), VQ_OUTCOME_ERROR);
     fx_clear(fx);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_reader, setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(a_store_that_opens, setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(a_batch_of_every_kind, setup, fx_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static struct vq_call_row sample_row(void)
     return row;
 }
 
-static void test_crc(void **state)
+TEST(test_crc)
 {
-    (void)state;
     /* The check value of CRC-32C, and pieces against the whole. */
     assert_int_equal(vq_crc32c(0, "123456789", 9), 0xe3069283u);
     assert_int_equal(vq_crc32c(vq_crc32c(0, "12345", 5), "6789", 4), 0xe3069283u);
@@ -71,9 +70,8 @@ static void set_version(struct vq_buf *out, char version)
 }
 
 /* A ledger row as it was written before there were pools. */
-static void test_a_row_without_a_pool(void **state)
+TEST(test_a_row_without_a_pool)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
@@ -93,9 +91,8 @@ static void test_a_row_without_a_pool(void **state)
 }
 
 /* A ledger row as it was written before providers' own costs were kept. */
-static void test_a_row_without_the_providers_cost(void **state)
+TEST(test_a_row_without_the_providers_cost)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
@@ -110,9 +107,8 @@ static void test_a_row_without_the_providers_cost(void **state)
 }
 
 /* A meta row that does not say when its run ended. */
-static void test_a_meta_row_without_an_end(void **state)
+TEST(test_a_meta_row_without_an_end)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_run_meta meta = {.epoch = 3, .clean = true, .started_unix_ms = 7, .ended_unix_ms = 8};
@@ -130,9 +126,8 @@ static void test_a_meta_row_without_an_end(void **state)
 }
 
 /* A ledger row as it was written before runs had stages. */
-static void test_a_row_without_a_stage(void **state)
+TEST(test_a_row_without_a_stage)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
@@ -153,9 +148,8 @@ static void test_a_row_without_a_stage(void **state)
     vq_buf_free(&out);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
@@ -209,9 +203,8 @@ static void test_round_trip(void **state)
     vq_buf_free(&out);
 }
 
-static void test_long_names_are_cut(void **state)
+TEST(test_long_names_are_cut)
 {
-    (void)state;
     char name[1000];
     memset(name, 'n', sizeof(name));
     struct vq_buf out;
@@ -225,9 +218,8 @@ static void test_long_names_are_cut(void **state)
 }
 
 /* Every bit of the value and of the key, and every length. */
-static void test_damage_is_seen(void **state)
+TEST(test_damage_is_seen)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
@@ -259,9 +251,8 @@ static void test_damage_is_seen(void **state)
 }
 
 /* A later version with a right checksum is not called damage. */
-static void test_later_version(void **state)
+TEST(test_later_version)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_failure_row row = {.outcome = VQ_OUTCOME_ERROR}, back;
@@ -277,9 +268,8 @@ static void test_later_version(void **state)
     vq_buf_free(&out);
 }
 
-static void test_ledger_keys(void **state)
+TEST(test_ledger_keys)
 {
-    (void)state;
     struct vq_id run = {.b = {1, 2, 3}}, call = {.b = {9}}, back;
     struct vq_hash request = {.b = {8}};
     enum vq_record_kind kind;
@@ -298,21 +288,4 @@ static void test_ledger_keys(void **state)
     assert_int_equal(
         vq_ledger_key_read(vq_span((const char *)keys[0].b, keys[0].bytes), &kind, &back),
         VQ_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crc),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_a_row_without_a_stage),
-        cmocka_unit_test(test_a_row_without_a_pool),
-        cmocka_unit_test(test_a_row_without_the_providers_cost),
-        cmocka_unit_test(test_a_meta_row_without_an_end),
-        cmocka_unit_test(test_long_names_are_cut),
-        cmocka_unit_test(test_damage_is_seen),
-        cmocka_unit_test(test_later_version),
-        cmocka_unit_test(test_ledger_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ static void commit(struct fx *fx, struct vq_result r)
     fx_commit_one(fx, &r);
 }
 
-static void test_an_equal_text_has_the_same_repair(void **state)
+TEST_WITH(test_an_equal_text_has_the_same_repair, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t first = fx_task(fx, 0, 0, 0, 0), other = fx_task(fx, 3, 0, 2, 1);
@@ -36,7 +36,7 @@ static void test_an_equal_text_has_the_same_repair(void **state)
     assert_int_equal(fx_outcome(fx, later), VQ_OUTCOME_SECOND);
 }
 
-static void test_the_standing_answer_is_the_repair(void **state)
+TEST_WITH(test_the_standing_answer_is_the_repair, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t first = fx_task(fx, 0, 0, 0, 0), other = fx_task(fx, 3, 0, 2, 1);
@@ -58,7 +58,7 @@ static void test_the_standing_answer_is_the_repair(void **state)
 }
 
 /* A text that the store does not have as the answer may be another run's, or made up. */
-static void test_a_repair_of_another_text_is_not_shared(void **state)
+TEST_WITH(test_a_repair_of_another_text_is_not_shared, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t first = fx_task(fx, 0, 0, 0, 0), other = fx_task(fx, 3, 0, 2, 1);
@@ -88,7 +88,7 @@ static enum vq_status keep_none(void *ctx, struct vq_id **ret_keep, size_t *ret_
     return VQ_OK;
 }
 
-static void test_it_is_exported_once_and_kept(void **state)
+TEST_WITH(test_it_is_exported_once_and_kept, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_hash key;
@@ -110,18 +110,4 @@ static void test_it_is_exported_once_and_kept(void **state)
     assert_true(vq_repair_is_key(vq_span((const char *)key.b, VQ_HASH_BYTES)));
     vq_plan_request(&fx->plan, other, 0, &key);
     assert_false(vq_repair_is_key(vq_span((const char *)key.b, VQ_HASH_BYTES)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_equal_text_has_the_same_repair, fx_setup,
-                                        fx_teardown),
-        cmocka_unit_test_setup_teardown(test_the_standing_answer_is_the_repair, fx_setup,
-                                        fx_teardown),
-        cmocka_unit_test_setup_teardown(test_a_repair_of_another_text_is_not_shared, fx_setup,
-                                        fx_teardown),
-        cmocka_unit_test_setup_teardown(test_it_is_exported_once_and_kept, fx_setup, fx_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

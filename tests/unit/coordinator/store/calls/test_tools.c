@@ -17,7 +17,7 @@ static void fill_run(struct fx *fx, uint8_t run, uint64_t from, uint64_t to)
     vq_commit_free(&commit);
 }
 
-static void test_stat_and_drop(void **state)
+TEST_WITH(test_stat_and_drop, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fill_run(fx, 2, 0, 10);
@@ -45,7 +45,7 @@ static void test_stat_and_drop(void **state)
 }
 
 /* More rows than one transaction drops. */
-static void test_drop_many(void **state)
+TEST_WITH(test_drop_many, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     for (uint64_t i = 0; i < 10000; i++) {
@@ -89,7 +89,7 @@ static enum vq_status keep_none_and_begin(void *ctx, struct vq_id **ret_runs, si
     return keep_one(&none, ret_runs, ret_count, err);
 }
 
-static void test_gc_and_a_run_that_begins(void **state)
+TEST_WITH(test_gc_and_a_run_that_begins, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_gc gc = {.keep = keep_none_and_begin, .ctx = fx};
@@ -103,7 +103,7 @@ static void test_gc_and_a_run_that_begins(void **state)
     assert_int_equal(stat.calls, 5);
 }
 
-static void test_gc(void **state)
+TEST_WITH(test_gc, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fill_run(fx, 2, 0, 10);
@@ -141,7 +141,7 @@ static void test_gc(void **state)
 
 /* An answer that a kept run used but did not buy stays too: its ledger names no call of it, its
  * age does not matter then. */
-static void test_gc_keeps_what_is_named(void **state)
+TEST_WITH(test_gc_keeps_what_is_named, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fill_run(fx, 2, 0, 4);
@@ -171,7 +171,7 @@ static enum vq_status take_line(void *ctx, struct vq_span line)
     return lines->count == lines->stop_at ? VQ_FULL : VQ_OK;
 }
 
-static void test_export(void **state)
+TEST_WITH(test_export, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fill_run(fx, 2, 0, 7);
@@ -192,7 +192,7 @@ static void count_named(void *ctx, const char *table, struct vq_span key)
 }
 
 /* Values that are damaged stop the opening; taken out by name, the rest goes on. */
-static void test_what_is_damaged_is_taken_out_on_request(void **state)
+TEST_WITH(test_what_is_damaged_is_taken_out_on_request, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     char path[128];
@@ -233,20 +233,4 @@ static void test_what_is_damaged_is_taken_out_on_request(void **state)
     assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_NONE); /* asked again */
     assert_ok(vq_store_drop_damaged(fx->calls, count_named, counts, &dropped, &fx->err), &fx->err);
     assert_int_equal(dropped, 0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_stat_and_drop),
-        CASE(test_drop_many),
-        CASE(test_gc_and_a_run_that_begins),
-        CASE(test_gc),
-        CASE(test_gc_keeps_what_is_named),
-        CASE(test_export),
-        CASE(test_what_is_damaged_is_taken_out_on_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,14 +22,14 @@ static uint64_t commit_n(struct fx *fx)
     return meta.commit_n;
 }
 
-static void test_a_run_that_never_started(void **state)
+TEST_WITH(test_a_run_that_never_started, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     fx->run.b[0] ^= 0x55;
     assert_int_equal(reset(fx), VQ_UNANSWERED);
 }
 
-static void test_failures_go(void **state)
+TEST_WITH(test_failures_go, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result failed = fx_failure(fx, 4, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
@@ -45,7 +45,7 @@ static void test_failures_go(void **state)
     assert_true(commit_n(fx) > n);
 }
 
-static void test_what_cannot_be_read_is_no_answer(void **state)
+TEST_WITH(test_what_cannot_be_read_is_no_answer, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result r = fx_answer(fx, 4, "Thank you.");
@@ -55,7 +55,7 @@ static void test_what_cannot_be_read_is_no_answer(void **state)
     assert_int_equal(reset(fx), VQ_UNANSWERED);
 }
 
-static void test_one_answer_is_enough(void **state)
+TEST_WITH(test_one_answer_is_enough, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_result failed = fx_failure(fx, 8, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
@@ -71,23 +71,10 @@ static void test_one_answer_is_enough(void **state)
     assert_int_equal(reset(fx), VQ_UNANSWERED);
 }
 
-static void test_a_crash_may_have_left_answers(void **state)
+TEST_WITH(test_a_crash_may_have_left_answers, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     uint64_t n = commit_n(fx);
     assert_int_equal(reset(fx), VQ_UNANSWERED_NOT_CLEAN);
     assert_int_equal(commit_n(fx), n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_run_that_never_started, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_failures_go, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_no_answer, fx_setup,
-                                        fx_teardown),
-        cmocka_unit_test_setup_teardown(test_one_answer_is_enough, fx_setup, fx_teardown),
-        cmocka_unit_test_setup_teardown(test_a_crash_may_have_left_answers, fx_setup, fx_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void what_is_written_is_read(void **state)
+TEST_WITH(what_is_written_is_read, setup, teardown)
 {
     struct kept *k = *state;
     struct vq_advance *got = NULL;
@@ -54,7 +54,7 @@ static void what_is_written_is_read(void **state)
     vq_free(got);
 }
 
-static void what_cannot_be_read_is_named(void **state)
+TEST_WITH(what_cannot_be_read_is_named, setup, teardown)
 {
     struct kept *k = *state;
     static const struct {
@@ -87,7 +87,7 @@ static void what_cannot_be_read_is_named(void **state)
     }
 }
 
-static void without_memory_nothing_is_taken_for_none(void **state)
+TEST_WITH(without_memory_nothing_is_taken_for_none, setup, teardown)
 {
     struct kept *k = *state;
     const struct vq_advance advance = {.worker = {{1}}, .nano = 5};
@@ -106,14 +106,4 @@ static void without_memory_nothing_is_taken_for_none(void **state)
         }
         assert_int_equal(status, VQ_NOMEM);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_is_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_memory_nothing_is_taken_for_none, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

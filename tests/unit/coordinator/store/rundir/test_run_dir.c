@@ -44,7 +44,7 @@ static unsigned mode_of(const struct dir *d, const char *file)
     return (unsigned)st.st_mode & 0777;
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
     struct dir *d = *state;
     static const char *const good[] = {"a", "friendly-vs-terse", "2026_run.1", "X"};
@@ -72,7 +72,7 @@ static void begin_fully(struct dir *d)
               &d->err);
 }
 
-static void test_create_open(void **state)
+TEST_WITH(test_create_open, setup, teardown)
 {
     struct dir *d = *state;
     struct vq_run_dir *other = NULL;
@@ -100,7 +100,7 @@ static void test_create_open(void **state)
 }
 
 /* The lock ends with its process, however that ends, and no child keeps it. */
-static void test_lock_of_a_killed_owner(void **state)
+TEST_WITH(test_lock_of_a_killed_owner, setup, teardown)
 {
     struct dir *d = *state;
     int said[2];
@@ -126,7 +126,7 @@ static void test_lock_of_a_killed_owner(void **state)
     (void)close(said[1]);
 }
 
-static void test_never_fully_begun(void **state)
+TEST_WITH(test_never_fully_begun, setup, teardown)
 {
     struct dir *d = *state;
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -150,7 +150,7 @@ static void enter(const struct dir *d, const char *name, bool folder)
 
 /* Wherever its maker was killed before it wrote VQ_RUN_BEGUN_FILE: nothing was sent, and the name
  * can be had. */
-static void test_a_beginning_is_taken_over(void **state)
+TEST_WITH(test_a_beginning_is_taken_over, setup, teardown)
 {
     struct dir *d = *state;
     struct vq_buf text;
@@ -177,7 +177,7 @@ static void test_a_beginning_is_taken_over(void **state)
     assert_int_equal(vq_run_dir_create(d->runs, "file", &d->run, &d->err), VQ_EXISTS);
 }
 
-static void test_files(void **state)
+TEST_WITH(test_files, setup, teardown)
 {
     struct dir *d = *state;
     struct vq_buf text;
@@ -212,7 +212,7 @@ static void test_files(void **state)
 }
 
 /* The half file may hold an endpoint's token. */
-static void test_what_cannot_be_written_leaves_nothing(void **state)
+TEST_WITH(test_what_cannot_be_written_leaves_nothing, setup, teardown)
 {
     struct dir *d = *state;
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -234,7 +234,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_kept_inputs(void **state)
+TEST_WITH(test_kept_inputs, setup, teardown)
 {
     struct dir *d = *state;
     char original[128], copy[VQ_RUN_PATH_BYTES_MAX];
@@ -263,7 +263,7 @@ static void test_kept_inputs(void **state)
     assert_int_equal(vq_run_dir_keep(d->run, "../x", vq_span_str(""), "", &d->err), VQ_INVALID);
 }
 
-static void test_endpoint(void **state)
+TEST_WITH(test_endpoint, setup, teardown)
 {
     struct dir *d = *state;
     struct vq_endpoint endpoint = {.address = "http://127.0.0.1:9", .token = "abc", .pid = 77},
@@ -288,7 +288,7 @@ static void test_endpoint(void **state)
     assert_int_equal(vq_run_endpoint_read(d->runs, "demo", &back, &d->err), VQ_NOT_FOUND);
 }
 
-static void test_list_and_remove(void **state)
+TEST_WITH(test_list_and_remove, setup, teardown)
 {
     struct dir *d = *state;
     struct vq_run_info *runs = NULL, info;
@@ -325,7 +325,7 @@ static void test_list_and_remove(void **state)
 }
 
 /* Who drops ledgers of runs that are gone must not take one for gone that is there. */
-static void test_uids(void **state)
+TEST_WITH(test_uids, setup, teardown)
 {
     struct dir *d = *state;
     struct vq_id *uids = NULL;
@@ -356,7 +356,7 @@ static void test_uids(void **state)
     }
 }
 
-static void test_runs_dir(void **state)
+TEST_WITH(test_runs_dir, setup, teardown)
 {
     struct dir *d = *state;
     char wanted[128], *path = NULL;
@@ -376,25 +376,4 @@ static void test_runs_dir(void **state)
     (void)snprintf(wanted, sizeof(wanted), "%s/file", d->runs);
     write_file(wanted, "");
     assert_int_equal(vq_runs_dir(wanted, &path, &d->err), VQ_INVALID);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_names),
-        CASE(test_create_open),
-        CASE(test_lock_of_a_killed_owner),
-        CASE(test_never_fully_begun),
-        CASE(test_a_beginning_is_taken_over),
-        CASE(test_files),
-        CASE(test_what_cannot_be_written_leaves_nothing),
-        CASE(test_kept_inputs),
-        CASE(test_endpoint),
-        CASE(test_list_and_remove),
-        CASE(test_uids),
-        CASE(test_runs_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

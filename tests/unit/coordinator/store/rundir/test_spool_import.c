@@ -35,7 +35,7 @@ static void write_spool(struct fx *fx, uint32_t k, const struct vq_id *run, unsi
     }
 }
 
-static void test_import(void **state)
+TEST_WITH(test_import, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_spool *live = NULL;
@@ -85,7 +85,7 @@ static void test_import(void **state)
     vq_spool_import_abandon(&import);
 }
 
-static void test_other_run_and_damage(void **state)
+TEST_WITH(test_other_run_and_damage, fx_setup, fx_teardown)
 {
     struct fx *fx = *state;
     struct vq_spool_import *import = NULL;
@@ -114,15 +114,4 @@ static void test_other_run_and_damage(void **state)
     assert_int_equal(vq_spool_import_results(import), 4);
     assert_int_equal(vq_spool_import_unknown(import), 1);
     vq_spool_import_abandon(&import);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_import),
-        CASE(test_other_run_and_damage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

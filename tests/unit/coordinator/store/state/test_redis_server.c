@@ -50,7 +50,7 @@ static bool alive(pid_t pid)
     return after != NULL && after[2] != 'Z';
 }
 
-static void test_starts_private(void **state)
+TEST_WITH(test_starts_private, setup, teardown)
 {
     struct rx *rx = *state;
     char path[64], text[16384];
@@ -92,7 +92,7 @@ static bool came_back(void *ctx)
     return rx->downs > 0 && rx->up;
 }
 
-static void test_killed_and_restarted(void **state)
+TEST_WITH(test_killed_and_restarted, setup, teardown)
 {
     struct rx *rx = *state;
     rx_start(rx, &uid);
@@ -107,7 +107,7 @@ static void test_killed_and_restarted(void **state)
     assert_string_equal(rx_command(rx, "PING", "again", NULL), "again");
 }
 
-static void test_keeps_its_data(void **state)
+TEST_WITH(test_keeps_its_data, setup, teardown)
 {
     struct rx *rx = *state;
     rx_start(rx, &uid);
@@ -124,7 +124,7 @@ static void test_keeps_its_data(void **state)
 }
 
 /* A second server for one run folder waits until the first has ended. */
-static void test_one_a_folder(void **state)
+TEST_WITH(test_one_a_folder, setup, teardown)
 {
     struct rx *rx = *state;
     struct rx *second = vq_alloc(1, sizeof(*second));
@@ -175,7 +175,7 @@ static pid_t other_coordinator(struct rx *rx, pid_t *ret_server)
     return pid;
 }
 
-static void test_coordinator_killed(void **state)
+TEST_WITH(test_coordinator_killed, setup, teardown)
 {
     struct rx *rx = *state;
     pid_t server;
@@ -191,7 +191,7 @@ static void test_coordinator_killed(void **state)
 
 /* The old server stands still and does not hear SIGTERM: it is ended by the pid file. Takes some
  * seconds. */
-static void test_old_server_stands_still(void **state)
+TEST_WITH(test_old_server_stands_still, setup, teardown)
 {
     struct rx *rx = *state;
     pid_t server;
@@ -212,7 +212,7 @@ static bool has_failed(void *ctx)
 
 /* The lock is held by a process that is no server of ours: nobody is signalled, and the text
  * says what holds it. */
-static void test_foreign_lock(void **state)
+TEST_WITH(test_foreign_lock, setup, teardown)
 {
     struct rx *rx = *state;
     char path[128];
@@ -243,7 +243,7 @@ static void test_foreign_lock(void **state)
     (void)close(fd);
 }
 
-static void test_no_binary(void **state)
+TEST_WITH(test_no_binary, setup, teardown)
 {
     struct rx *rx = *state;
     if (access("/usr/bin/redis-check-rdb", X_OK) == 0) {
@@ -258,7 +258,7 @@ static void test_no_binary(void **state)
 }
 
 /* Socket paths: a runtime folder that is too deep gives way to the temporary one. */
-static void test_socket_path(void **state)
+TEST_WITH(test_socket_path, setup, teardown)
 {
     struct rx *rx = *state;
     char deep[300];
@@ -277,7 +277,7 @@ static void test_socket_path(void **state)
 
 /* A logout takes the folder of the socket away: the server is started again with a socket, there or
  * elsewhere. */
-static void test_socket_folder_vanishes(void **state)
+TEST_WITH(test_socket_folder_vanishes, setup, teardown)
 {
     struct rx *rx = *state;
     char home[300], folder[320], was[108];
@@ -304,18 +304,4 @@ static void test_socket_folder_vanishes(void **state)
         vq_redis_server_destroy(&rx->server);
     }
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_starts_private),     CASE(test_killed_and_restarted),
-        CASE(test_keeps_its_data),     CASE(test_one_a_folder),
-        CASE(test_coordinator_killed), CASE(test_old_server_stands_still),
-        CASE(test_foreign_lock),       CASE(test_no_binary),
-        CASE(test_socket_path),        CASE(test_socket_folder_vanishes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* A plan against what runs ask: a run over the same job is played task by task, with judges that
  * say "equal" more or less often. */
+#include "tests/unit/test.h"
+
 #include "methods/plan/files/forecast.h"
 
 #include "common/base/rng.h"
 #include "common/text/file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,9 +127,8 @@ static void check(const char *judging, double equal, double unread, double late)
 }
 
 /* Whatever judges say, a run is inside the interval, and hardly longer than planned. */
-static void a_run_takes_hardly_longer_than_planned(void **state)
+TEST(a_run_takes_hardly_longer_than_planned)
 {
-    (void)state;
     static const double equal[] = {0, 0.05, 0.2, 0.5, 1};
     for (size_t i = 0; i < VQ_COUNT(equal); i++) {
         check("lazy_swap: on", equal[i], 0.01, 1.05);
@@ -144,9 +139,8 @@ static void a_run_takes_hardly_longer_than_planned(void **state)
     }
 }
 
-static void requests_follow_from_the_configuration(void **state)
+TEST(requests_follow_from_the_configuration)
 {
-    (void)state;
     static const struct {
         const char *judging;
         double expected, most;
@@ -173,11 +167,4 @@ static void requests_follow_from_the_configuration(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_takes_hardly_longer_than_planned),
-        cmocka_unit_test(requests_follow_from_the_configuration),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -21,9 +21,8 @@ static void check_kappa(const struct vq_kappa *got, const json_t *want)
     assert_near_if(got->p, number(want, "p_two_sided"), REL_P, ABS_P);
 }
 
-static void test_cohen_fixtures(void **state)
+TEST(test_cohen_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("agreement/cohen_kappa.json");
     const json_t *cases = json_object_get(root, "cases");
     assert_int_equal(json_array_size(cases), 14);
@@ -50,9 +49,8 @@ static void test_cohen_fixtures(void **state)
     json_decref(root);
 }
 
-static void test_one_constant_rater_is_zero(void **state)
+TEST(test_one_constant_rater_is_zero)
 {
-    (void)state;
     double a[30];
     double b[30];
     for (size_t i = 0; i < 30; i++) {
@@ -77,9 +75,8 @@ static void test_one_constant_rater_is_zero(void **state)
 }
 
 /* The mirrored kappa is the plain one of the rows and their negatives. */
-static void test_mirrored_by_hand(void **state)
+TEST(test_mirrored_by_hand)
 {
-    (void)state;
     const double a[12] = {1, 1, 0, -1, 1, 0, -1, -1, 0, 1, -1, 0};
     const double b[12] = {1, 0, 0, -1, 1, -1, -1, 0, 0, -1, 1, 1}; /* 7th on: minus the first six */
     struct vq_kappa plain;
@@ -101,9 +98,8 @@ static void test_mirrored_by_hand(void **state)
 }
 
 /* The worked example of the method: 500 rows, two judges. */
-static void test_worked_example(void **state)
+TEST(test_worked_example)
 {
-    (void)state;
     const double counts[9] = {229, 37, 12, 52, 39, 26, 5, 26, 74};
     struct vq_kappa kappa;
     assert_int_equal(vq_agreement_cohen_counts(counts, 3, &kappa), VQ_OK);
@@ -116,9 +112,8 @@ static void test_worked_example(void **state)
     assert_near(kappa.kappa, 0.86127, 0.0, 5e-6);
 }
 
-static void test_missing_is_left_out(void **state)
+TEST(test_missing_is_left_out)
 {
-    (void)state;
     const double a[8] = {1, 1, 0, -1, 1, 0, NAN, 1};
     const double b[8] = {1, 0, 0, -1, 1, -1, 1, NAN};
     struct vq_kappa kappa;
@@ -130,9 +125,8 @@ static void test_missing_is_left_out(void **state)
     assert_true(isnan(kappa.kappa));
 }
 
-static void test_fleiss_fixtures(void **state)
+TEST(test_fleiss_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("agreement/fleiss.json");
     const json_t *cases = json_object_get(root, "cases");
     for (size_t i = 0; i < json_array_size(cases); i++) {
@@ -169,9 +163,8 @@ static void check_alphas(struct vq_matrix ratings, const json_t *want)
 }
 
 /* Fleiss' rating tables once more, as judges side by side. */
-static void test_pairs_fixtures(void **state)
+TEST(test_pairs_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("agreement/fleiss.json");
     const json_t *cases = json_object_get(root, "cases");
     for (size_t i = 0; i < json_array_size(cases); i++) {
@@ -208,9 +201,8 @@ static void test_pairs_fixtures(void **state)
     json_decref(root);
 }
 
-static void test_krippendorff_fixtures(void **state)
+TEST(test_krippendorff_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("agreement/krippendorff.json");
     const json_t *cases = json_object_get(root, "cases");
     assert_int_equal(json_array_size(cases), 4);
@@ -232,9 +224,8 @@ static void test_krippendorff_fixtures(void **state)
     json_decref(root);
 }
 
-static void test_nobody_rated_twice(void **state)
+TEST(test_nobody_rated_twice)
 {
-    (void)state;
     const double ratings[6] = {1, NAN, NAN, -1, 0, NAN};
     enum vq_agreement_status status;
     double alpha;
@@ -245,9 +236,8 @@ static void test_nobody_rated_twice(void **state)
     assert_true(isnan(alpha));
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const double a[2] = {1, 0.5};
     const double b[2] = {1, 0};
     struct vq_kappa kappa;
@@ -268,21 +258,4 @@ static void test_refusals(void **state)
     assert_int_equal(vq_agreement_krippendorff((struct vq_matrix){many, VQ_COUNT(many) / 2, 2},
                                                VQ_AGREEMENT_INTERVAL, &status, &alpha),
                      VQ_LIMIT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cohen_fixtures),
-        cmocka_unit_test(test_one_constant_rater_is_zero),
-        cmocka_unit_test(test_mirrored_by_hand),
-        cmocka_unit_test(test_worked_example),
-        cmocka_unit_test(test_missing_is_left_out),
-        cmocka_unit_test(test_fleiss_fixtures),
-        cmocka_unit_test(test_pairs_fixtures),
-        cmocka_unit_test(test_krippendorff_fixtures),
-        cmocka_unit_test(test_nobody_rated_twice),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

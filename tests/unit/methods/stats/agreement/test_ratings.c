@@ -3,9 +3,8 @@
 
 #include "methods/stats/agreement/ratings.h"
 
-static void by_hand(void **state)
+TEST(by_hand)
 {
-    (void)state;
     static const double a[] = {1, 2, 3, 4, 5, 5, NAN, 2};
     static const double b[] = {1, 2, 4, 2, 5, 4, 3, NAN};
     struct vq_ratings_agreement r;
@@ -25,9 +24,8 @@ static void by_hand(void **state)
     assert_true(fabs(r.kappa.kappa_quadratic - (1 - 6 / expected)) < 1e-12);
 }
 
-static void edges(void **state)
+TEST(edges)
 {
-    (void)state;
     struct vq_ratings_agreement r;
     static const double yes[] = {1, 1}, no[] = {0, NAN}, half[] = {0.5, 1}, six[] = {6, 1};
     assert_int_equal(vq_ratings_agree(yes, yes, 2, 0, 1, &r), VQ_OK);
@@ -39,13 +37,4 @@ static void edges(void **state)
     assert_int_equal(vq_ratings_agree(half, yes, 2, 0, 1, &r), VQ_INVALID);
     assert_int_equal(vq_ratings_agree(six, yes, 2, 1, 5, &r), VQ_INVALID);
     assert_int_equal(vq_ratings_agree(yes, yes, 2, 0, VQ_AGREEMENT_CATEGORIES_MAX, &r), VQ_LIMIT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(edges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,9 +76,8 @@ static void check_case(const struct table *table, const float *at, const json_t 
     }
 }
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     const char *const names[] = {"c1_small", "c2_medium", "c3_unnormalised", "c4_duplicates",
                                  "c5_no_structure"};
     size_t checked = 0;
@@ -183,9 +182,8 @@ static void check_against_definition(const float *at, size_t n, size_t d,
     vq_cluster_tree_free(&tree);
 }
 
-static void test_definition(void **state)
+TEST(test_definition)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 7);
     float at[40 * 6];
@@ -204,9 +202,8 @@ static void test_definition(void **state)
 
 /* Points of a small grid: most distances tie and many rows coincide. What must hold holds, twice
  * alike. */
-static void test_ties(void **state)
+TEST(test_ties)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 11);
     float at[150];
@@ -252,9 +249,8 @@ static void test_ties(void **state)
     }
 }
 
-static void test_tie_rule(void **state)
+TEST(test_tie_rule)
 {
-    (void)state;
     const float square[8] = {0, 0, 0, 1, 1, 0, 1, 1}; /* rows 0, 1 and 2, 3 at once; 0, 2 as near */
     struct vq_cluster_tree tree;
     build(square, 4, 2, VQ_CLUSTER_COMPLETE, &tree);
@@ -273,9 +269,8 @@ static void test_tie_rule(void **state)
     vq_cluster_tree_free(&tree);
 }
 
-static void test_one_and_two(void **state)
+TEST(test_one_and_two)
 {
-    (void)state;
     const float rows[4] = {3, 0, 0, 4};
     uint32_t labels[2] = {9, 9};
     size_t k;
@@ -301,9 +296,8 @@ static void test_one_and_two(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const float bad[] = {NAN, INFINITY, -INFINITY, 2e15F};
     struct vq_cluster_tree tree = {.rows = 77};
     struct vq_error err;
@@ -327,9 +321,8 @@ static void test_refusals(void **state)
 }
 
 /* Very large and very small values: the heights scale with them. */
-static void test_scales(void **state)
+TEST(test_scales)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 5);
     float plain[60], scaled[60];
@@ -354,9 +347,8 @@ static void test_scales(void **state)
 
 /* Whatever the block: a float's last digit at most, and duplicates at 0 whichever blocks they fall
  * into. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
-    (void)state;
     enum {
         N = 90,
         D = 70
@@ -390,14 +382,4 @@ static void test_blocks(void **state)
     assert_int_equal(vq_cluster_pairs(VQ_CLUSTER_ROWS_MAX), (size_t)32768 * 32767 / 2);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),    cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_ties),        cmocka_unit_test(test_tie_rule),
-        cmocka_unit_test(test_one_and_two), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_scales),      cmocka_unit_test(test_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -4,9 +4,8 @@
 #include "common/base/rng.h"
 #include "methods/stats/cluster/cosine.h"
 
-static void test_closed_forms(void **state)
+TEST(test_closed_forms)
 {
-    (void)state;
     const float a[5] = {3, 4, 0, 0, 0}, b[5] = {4, 3, 0, 0, 0}, c[5] = {0, 0, 0, 0, 2},
                 zero[5] = {0};
     assert_near(vq_cosine(a, b, 5), 0.96, 1e-15, 0.0);
@@ -20,9 +19,8 @@ static void test_closed_forms(void **state)
     assert_near(vq_cosine(large, small, 2), sqrt(0.5), 1e-12, 0.0);
 }
 
-static void test_nearest(void **state)
+TEST(test_nearest)
 {
-    (void)state;
     const float among[] = {0, 0, 1, 0, 0, 1, 1, 0, -1, -1};
     const float of[] = {5, 1, 1, 5, -2, -2, 0, 0, 2, 2};
     uint32_t nearest[5];
@@ -45,9 +43,8 @@ static void test_nearest(void **state)
 
 /* Rows that are each nearest to themselves, repeated: the first copy is found whatever its
  * place. */
-static void test_first_of_equals(void **state)
+TEST(test_first_of_equals)
 {
-    (void)state;
     enum {
         N = 30,
         D = 37
@@ -66,9 +63,8 @@ static void test_first_of_equals(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const float good[2] = {1, 2}, bad[2] = {1, NAN}, endless[2] = {INFINITY, 0};
     uint32_t nearest[1] = {7};
     struct vq_vectors fine = {good, 1, 2}, none = {good, 0, 2}, other = {good, 2, 1},
@@ -82,14 +78,4 @@ static void test_refusals(void **state)
     assert_int_equal(nearest[0], 7);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_forms),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_first_of_equals),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -5,9 +5,8 @@
 #include "common/base/rng.h"
 #include "methods/stats/intervals/bootstrap.h"
 
-static void test_explicit_fixture(void **state)
+TEST(test_explicit_fixture)
 {
-    (void)state;
     json_t *root = fixture_json("separability/bootstrap_explicit.json");
     size_t n;
     size_t cells;
@@ -56,9 +55,8 @@ static void check_law(const struct vq_bootstrap_mean *got, const json_t *want, c
     assert_near(got->percentile.hi, number_of(json_array_get(ends, 1)), 0.0, step);
 }
 
-static void test_exact_law(void **state)
+TEST(test_exact_law)
 {
-    (void)state;
     json_t *root = fixture_json("separability/expected.json");
     struct table table = fixture_table("separability/scores.csv");
     struct vq_bootstrap_options options = {.draws = 5000, .level = 0.95, .seed = 20};
@@ -81,9 +79,8 @@ static void test_exact_law(void **state)
     json_decref(root);
 }
 
-static void test_seed_decides(void **state)
+TEST(test_seed_decides)
 {
-    (void)state;
     double x[60];
     for (size_t i = 0; i < 60; i++) {
         x[i] = (double)(i * 7 % 3) - 1.0 + (i % 5 == 0 ? 0.5 : 0.0);
@@ -110,9 +107,8 @@ static void test_seed_decides(void **state)
 
 /* Rows that repeat in pairs hold half the information: the grouped error is larger by the root of
  * 2. */
-static void test_groups_stay_together(void **state)
+TEST(test_groups_stay_together)
 {
-    (void)state;
     enum {
         PAIRS = 200
     };
@@ -140,9 +136,8 @@ static void test_groups_stay_together(void **state)
     assert_near(grouped.percentile.lo, grouped.mean, 0.0, 1e-12);
 }
 
-static void test_missing_and_factor(void **state)
+TEST(test_missing_and_factor)
 {
-    (void)state;
     const double x[12] = {1, NAN, 1, 1, NAN, NAN, 0, NAN, -1, NAN, 1, NAN};
     const double preference[6] = {1, -1, 1, NAN, -1, 1};
     struct vq_bootstrap_options options = {.draws = 500, .level = 0.95, .seed = 9};
@@ -164,9 +159,8 @@ static void test_missing_and_factor(void **state)
     assert_true(isnan(ret[0].percentile.hi));
 }
 
-static void test_coefficients(void **state)
+TEST(test_coefficients)
 {
-    (void)state;
     enum {
         ROWS = 250
     };
@@ -205,9 +199,8 @@ static void test_coefficients(void **state)
     vq_logit_fit_free(&fit);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const double x[2] = {1, INFINITY};
     struct vq_matrix good = {x, 1, 1};
     struct vq_matrix bad = {x, 2, 1};
@@ -221,14 +214,4 @@ static void test_refusals(void **state)
     assert_int_equal(vq_bootstrap_means(bad, NULL, NULL, &options, &ret, NULL), VQ_INVALID);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explicit_fixture),   cmocka_unit_test(test_exact_law),
-        cmocka_unit_test(test_seed_decides),       cmocka_unit_test(test_groups_stay_together),
-        cmocka_unit_test(test_missing_and_factor), cmocka_unit_test(test_coefficients),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

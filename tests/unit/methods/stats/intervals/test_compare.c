@@ -4,9 +4,8 @@
 #include "methods/stats/intervals/compare.h"
 #include "methods/stats/intervals/proportions.h"
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("separability/permutation_exact.json");
     const json_t *cases = json_object_get(root, "cases");
     assert_int_equal(json_array_size(cases), 8);
@@ -41,9 +40,8 @@ static void test_fixtures(void **state)
 }
 
 /* Flipping signs of +1 and -1 is the sign test. */
-static void test_flips_are_the_sign_test(void **state)
+TEST(test_flips_are_the_sign_test)
 {
-    (void)state;
     const double a[12] = {1, 1, 1, -1, 1, 1, 0, 1, -1, 1, 1, 0};
     const double zero[12] = {0};
     struct vq_permutation got;
@@ -51,9 +49,8 @@ static void test_flips_are_the_sign_test(void **state)
     assert_near(got.p_two_sided, vq_proportion_binomial_half(8, 10), 1e-12, 0.0);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     double many[60] = {0};
     struct vq_permutation got;
     assert_int_equal(vq_compare_two_sample(many, 30, many, 30, &got), VQ_LIMIT);
@@ -68,9 +65,8 @@ static void test_limits(void **state)
     assert_near(got.p_two_sided, 1.0, 0.0, 0.0);
 }
 
-static void test_paired_t_corners(void **state)
+TEST(test_paired_t_corners)
 {
-    (void)state;
     const double a[4] = {1, 2, NAN, 3};
     const double b[4] = {0.9, 1.9, 1, 2.9};
     struct vq_paired_t t;
@@ -82,15 +78,4 @@ static void test_paired_t_corners(void **state)
     assert_true(isnan(t.t));
     vq_compare_paired_t(a, b, 0, &t);
     assert_true(isnan(t.mean));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),
-        cmocka_unit_test(test_flips_are_the_sign_test),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_paired_t_corners),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

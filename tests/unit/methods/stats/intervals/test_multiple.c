@@ -20,9 +20,8 @@ static size_t rejected(const double *adjusted, size_t n)
     return count;
 }
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("tests/multiple_testing.json");
     const json_t *cases = json_object_get(root, "cases");
     assert_int_equal(json_array_size(cases), 9);
@@ -50,9 +49,8 @@ static void test_fixtures(void **state)
     json_decref(root);
 }
 
-static void test_missing_and_in_place(void **state)
+TEST(test_missing_and_in_place)
 {
-    (void)state;
     double p[4] = {0.04, NAN, 0.01, NAN};
     assert_int_equal(vq_multiple_adjust(VQ_MULTIPLE_BH, p, 4, p), VQ_OK);
     assert_near(p[0], 0.04, 1e-15, 0.0);
@@ -60,22 +58,11 @@ static void test_missing_and_in_place(void **state)
     assert_true(isnan(p[1]) && isnan(p[3]));
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const double p[2] = {0.5, 1.5};
     double got[2] = {7, 7};
     assert_int_equal(vq_multiple_adjust(VQ_MULTIPLE_BH, p, 2, got), VQ_INVALID);
     assert_near(got[0], 7.0, 0.0, 0.0);
     assert_int_equal(vq_multiple_adjust(VQ_MULTIPLE_BH, p, 0, got), VQ_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),
-        cmocka_unit_test(test_missing_and_in_place),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

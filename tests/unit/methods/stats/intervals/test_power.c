@@ -8,9 +8,8 @@
 
 #include <math.h>
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     /* six units: all of one sign, 2 / 64; power ((1 + s) / 2)^6 + ((1 - s) / 2)^6 */
     assert_near(vq_power_of(6, 0.05, 0.5), pow(0.75, 6) + pow(0.25, 6), 0.0, 1e-12);
     assert_near(vq_power_of(6, 0.05, 1.0), 1.0, 0.0, 1e-12);
@@ -22,9 +21,8 @@ static void test_by_hand(void **state)
 
 /* The share of drawn runs in which the test that is used rejects, at the separability that is
  * named, is 80 %. */
-static void test_the_test_has_that_power(void **state)
+TEST(test_the_test_has_that_power)
 {
-    (void)state;
     static const struct {
         size_t units;
         uint32_t tests;
@@ -52,9 +50,8 @@ static void test_the_test_has_that_power(void **state)
     }
 }
 
-static void test_half_and_twice(void **state)
+TEST(test_half_and_twice)
 {
-    (void)state;
     struct vq_power p = vq_power_plan(100, 5);
     assert_true(p.smallest_half > p.smallest && p.smallest > p.smallest_twice);
     assert_near(p.smallest_half, vq_power_smallest(50, 0.01, 0.8), 0.0, 1e-12);
@@ -62,21 +59,9 @@ static void test_half_and_twice(void **state)
     assert_near(p.smallest, (1.96 + 0.8416) / 10, 0.0, 0.02); /* the normal approximation */
 }
 
-static void test_units(void **state)
+TEST(test_units)
 {
-    (void)state;
     static const uint32_t groups[] = {7, 3, 7, 7, 0, 3};
     assert_int_equal(vq_power_units(groups, 6), 3);
     assert_int_equal(vq_power_units(groups, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_the_test_has_that_power),
-        cmocka_unit_test(test_half_and_twice),
-        cmocka_unit_test(test_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

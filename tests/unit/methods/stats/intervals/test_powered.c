@@ -14,9 +14,8 @@ static struct vq_powered powered(const double *score, const double *label, size_
     return got;
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     const double score[] = {1, 1, 1, -1, 1, 1, -1, -1, NAN};
     const double label[] = {1, -1, 1, -1, NAN, NAN, NAN, NAN, 1};
     struct vq_powered got = powered(score, label, 9, NULL);
@@ -39,9 +38,8 @@ static void test_by_hand(void **state)
 
 /* A judge that says nothing of the labels has little weight, one that says them again has most of
  * it. */
-static void test_weight(void **state)
+TEST(test_weight)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     double good[2000], bad[2000], label[2000];
@@ -99,9 +97,8 @@ static double coverage(const struct world *w, uint64_t seed, double *ret_width)
     return (double)held / WORLDS;
 }
 
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
-    (void)state;
     static const struct world worlds[] = {
         {400, 30, 1, 0.6, 0.8, 0.9},  {400, 50, 1, 0.6, 0.8, 0.9},    {400, 100, 1, 0.5, 0.6, 0.2},
         {2000, 50, 1, 0.75, 0.9, 1.}, {2000, 200, 1, 0.55, 0.5, 0.5}, {800, 120, 2, 0.6, 0.8, 0.9},
@@ -114,14 +111,4 @@ static void test_coverage(void **state)
                worlds[i].bias, got, width);
         assert_true(got >= 0.93 && got <= 0.97);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_coverage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static void check_method(const json_t *want, const char *name, enum vq_proportio
     }
 }
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("tests/proportions.json");
     const json_t *cases = json_object_get(root, "cases");
     assert_true(json_array_size(cases) >= 10);
@@ -41,9 +40,8 @@ static void test_fixtures(void **state)
 }
 
 /* Every n up to 60 by summing the coefficients, which are exact in a double. */
-static void test_binomial_by_sum(void **state)
+TEST(test_binomial_by_sum)
 {
-    (void)state;
     for (int n = 0; n <= 60; n++) {
         for (int k = 0; k <= n; k++) {
             int fewer = k < n - k ? k : n - k;
@@ -60,16 +58,14 @@ static void test_binomial_by_sum(void **state)
     }
 }
 
-static void test_deep_tail(void **state)
+TEST(test_deep_tail)
 {
-    (void)state;
     assert_near(vq_proportion_binomial_half(0, 990), 2.0 * pow(0.5, 990), 1e-10, 0.0);
     assert_near(vq_proportion_binomial_half(1, 990), 2.0 * 991.0 * pow(0.5, 990), 1e-10, 0.0);
 }
 
-static void test_no_interval(void **state)
+TEST(test_no_interval)
 {
-    (void)state;
     const double bad[5][3] = {
         {0, 0, 0.95}, {-1, 10, 0.95}, {11, 10, 0.95}, {5, 10, 1.0}, {NAN, 10, 0.95}};
     for (size_t i = 0; i < 5; i++) {
@@ -83,9 +79,8 @@ static void test_no_interval(void **state)
 }
 
 /* Half a success for a tie lies between its neighbours. */
-static void test_half_successes(void **state)
+TEST(test_half_successes)
 {
-    (void)state;
     struct vq_interval a = vq_proportion_interval(VQ_PROPORTION_WILSON, 60, 125, 0.95);
     struct vq_interval b = vq_proportion_interval(VQ_PROPORTION_WILSON, 60.5, 125, 0.95);
     struct vq_interval c = vq_proportion_interval(VQ_PROPORTION_WILSON, 61, 125, 0.95);
@@ -94,9 +89,8 @@ static void test_half_successes(void **state)
 
 /* 40 units of five equal rows are 40 trials; independent rows are about as many trials as rows;
  * agreeing units never give [1, 1]. */
-static void test_clustered(void **state)
+TEST(test_clustered)
 {
-    (void)state;
     double outcomes[200];
     uint32_t groups[200];
     for (uint32_t i = 0; i < 200; i++) {
@@ -119,14 +113,4 @@ static void test_clustered(void **state)
     assert_near(got.lo, units.lo, 1e-12, 0.0);
     assert_int_equal(vq_proportion_clustered(outcomes, 5, groups, 0.95, &got), VQ_OK);
     assert_true(isnan(got.lo) && isnan(got.hi)); /* one unit */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),       cmocka_unit_test(test_binomial_by_sum),
-        cmocka_unit_test(test_deep_tail),      cmocka_unit_test(test_no_interval),
-        cmocka_unit_test(test_half_successes), cmocka_unit_test(test_clustered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

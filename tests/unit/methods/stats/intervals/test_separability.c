@@ -61,9 +61,8 @@ static void check_column(const struct vq_separability *got, const json_t *want)
     assert_near(got->bounds.hi, got->mean, 0.0, 1e-15);
 }
 
-static void test_fixture_columns(void **state)
+TEST(test_fixture_columns)
 {
-    (void)state;
     json_t *root = fixture_json("separability/expected.json");
     struct scores s = load_scores();
     size_t cols = s.table.cols - 1;
@@ -92,9 +91,8 @@ static void test_fixture_columns(void **state)
     json_decref(root);
 }
 
-static void test_fixture_matrix(void **state)
+TEST(test_fixture_matrix)
 {
-    (void)state;
     json_t *root = fixture_json("separability/expected.json");
     struct scores s = load_scores();
     struct vq_matrix x = {s.x, s.table.rows, 8};
@@ -115,9 +113,8 @@ static void test_fixture_matrix(void **state)
 }
 
 /* Two judges' near-constant twins: Pearson does not see them, the cosine does (decisions 8). */
-static void test_near_constant_twins(void **state)
+TEST(test_near_constant_twins)
 {
-    (void)state;
     double x[60];
     for (size_t i = 0; i < 60; i++) {
         x[i] = 1.0;
@@ -134,9 +131,8 @@ static void test_near_constant_twins(void **state)
 
 /* Two independent vibes, each +1 on 90 % of the rows: the cosine calls them the same, Pearson does
  * not. */
-static void test_mostly_positive_is_not_the_same(void **state)
+TEST(test_mostly_positive_is_not_the_same)
 {
-    (void)state;
     double x[400];
     struct vq_rng rng;
     vq_rng_seed(&rng, 5);
@@ -148,9 +144,8 @@ static void test_mostly_positive_is_not_the_same(void **state)
     assert_false(vq_separability_nearly_constant(x, 200, 2));
 }
 
-static void test_nearly_constant(void **state)
+TEST(test_nearly_constant)
 {
-    (void)state;
     double x[50];
     for (size_t i = 0; i < 50; i++) {
         x[i] = i < 4 ? -1.0 : i < 10 ? NAN : 1.0;
@@ -164,9 +159,8 @@ static void test_nearly_constant(void **state)
 
 /* The interval as the pipeline makes it holds the truth in at least 90 % of cases, for a column
  * that is +1 in 95 % of its rows and -1, or 0, in the others; the percentiles alone do not. */
-static void test_interval_of_a_nearly_constant_column(void **state)
+TEST(test_interval_of_a_nearly_constant_column)
 {
-    (void)state;
     static const size_t sizes[] = {10, 12, 17, 25, 50, 100, 200, 300};
     for (int zero = 0; zero < 2; zero++) {
         double truth = zero ? 0.95 : 0.9;
@@ -198,9 +192,8 @@ static void test_interval_of_a_nearly_constant_column(void **state)
     }
 }
 
-static void test_overlap_pairwise(void **state)
+TEST(test_overlap_pairwise)
 {
-    (void)state;
     const double x[10] = {1, 1, NAN, -1, 1, NAN, 0.5, 1, -1, -1};
     struct vq_matrix matrix = {x, 5, 2};
     /* rows 0, 3, 4: (1,1) (.5,1) (-1,-1) */
@@ -208,9 +201,8 @@ static void test_overlap_pairwise(void **state)
                 0.0, 1e-15);
 }
 
-static void test_missing_and_bounds(void **state)
+TEST(test_missing_and_bounds)
 {
-    (void)state;
     const double at[10] = {1, 1, 1, 0, NAN, NAN, 0.5, -1, 1, -0.5};
     const double preference[10] = {1, -1, 1, 1, 1, -1, NAN, -1, 1, 1};
     struct vq_separability sep;
@@ -227,9 +219,8 @@ static void test_missing_and_bounds(void **state)
     assert_near(sep.p_sign, 58.0 / 128.0, 1e-13, 0.0); /* 5 of 7 */
 }
 
-static void test_gate_could_flip(void **state)
+TEST(test_gate_could_flip)
 {
-    (void)state;
     struct {
         double positive, zero, missing;
         bool flips;
@@ -255,9 +246,8 @@ static void test_gate_could_flip(void **state)
     }
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
-    (void)state;
     const double nothing[3] = {NAN, NAN, NAN};
     struct vq_separability sep;
     vq_separability_column(nothing, 3, 1, NULL, &sep);
@@ -274,21 +264,4 @@ static void test_empty(void **state)
     assert_near(sep.mean, 1.0, 0.0, 0.0);
     assert_true(isnan(sep.se) && isnan(sep.t));
     assert_near(sep.p_sign, 1.0, 0.0, 0.0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixture_columns),
-        cmocka_unit_test(test_fixture_matrix),
-        cmocka_unit_test(test_near_constant_twins),
-        cmocka_unit_test(test_mostly_positive_is_not_the_same),
-        cmocka_unit_test(test_nearly_constant),
-        cmocka_unit_test(test_interval_of_a_nearly_constant_column),
-        cmocka_unit_test(test_overlap_pairwise),
-        cmocka_unit_test(test_missing_and_bounds),
-        cmocka_unit_test(test_gate_could_flip),
-        cmocka_unit_test(test_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

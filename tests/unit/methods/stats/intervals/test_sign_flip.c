@@ -15,9 +15,8 @@ static struct vq_sign_flip flip(const double *at, size_t n, const uint32_t *grou
 }
 
 /* Ten prompts of 20 copies each: what counts is ten prompts, or five. */
-static void test_copies_are_one_unit(void **state)
+TEST(test_copies_are_one_unit)
 {
-    (void)state;
     double at[100];
     uint32_t groups[100];
     for (uint32_t i = 0; i < 100; i++) {
@@ -33,9 +32,8 @@ static void test_copies_are_one_unit(void **state)
     assert_near(got.p, vq_proportion_binomial_half(80, 100), 0.0, 1e-15);
 }
 
-static void test_all_patterns(void **state)
+TEST(test_all_patterns)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 7);
     for (size_t n = 2; n <= 14; n++) {
@@ -51,9 +49,8 @@ static void test_all_patterns(void **state)
 
 /* 60 units of two sizes: the drawn p is within four standard errors of the exact one, which two
  * binomials give. */
-static void test_drawn(void **state)
+TEST(test_drawn)
 {
-    (void)state;
     double at[60];
     for (size_t i = 0; i < 60; i++) {
         double size = i < 30 ? 1.0 : 0.5;
@@ -78,9 +75,8 @@ static void test_drawn(void **state)
 
 /* Null data of 60 prompts with four fully correlated copies: the share of p <= 0.05 stays about
  * 0.05. */
-static void test_level_with_copies(void **state)
+TEST(test_level_with_copies)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 11);
     size_t rejected = 0;
@@ -100,9 +96,8 @@ static void test_level_with_copies(void **state)
     assert_true(rejected >= 10);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-    (void)state;
     const double none[3] = {NAN, NAN, NAN};
     assert_true(isnan(flip(none, 3, NULL, 1).p));
     assert_true(isnan(flip(none, 0, NULL, 1).p));
@@ -113,9 +108,8 @@ static void test_nothing(void **state)
 }
 
 /* Of two columns that mirror each other it is the test of one. */
-static void test_vectors_of_two(void **state)
+TEST(test_vectors_of_two)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 3);
     for (uint32_t n = 0; n <= 12; n++) {
@@ -135,9 +129,8 @@ static void test_vectors_of_two(void **state)
     }
 }
 
-static void test_level_of_vectors(void **state)
+TEST(test_level_of_vectors)
 {
-    (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 21);
     size_t rejected = 0;
@@ -159,18 +152,4 @@ static void test_level_of_vectors(void **state)
     }
     print_message("  level of vectors, seed 21: %zu of 400 at 0.05\n", rejected);
     assert_true(rejected >= 8 && rejected <= 34);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies_are_one_unit),
-        cmocka_unit_test(test_all_patterns),
-        cmocka_unit_test(test_drawn),
-        cmocka_unit_test(test_level_with_copies),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_vectors_of_two),
-        cmocka_unit_test(test_level_of_vectors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

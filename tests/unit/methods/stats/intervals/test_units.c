@@ -5,9 +5,8 @@
 
 static const uint32_t GROUPS[6] = {9, 4, 9, 4, 9, 7};
 
-static void test_means(void **state)
+TEST(test_means)
 {
-    (void)state;
     const double at[6] = {1, 0, NAN, 1, -1, NAN};
     double means[6];
     size_t units = 0;
@@ -20,9 +19,8 @@ static void test_means(void **state)
     assert_int_equal(units, 6);
 }
 
-static void test_weights(void **state)
+TEST(test_weights)
 {
-    (void)state;
     double weights[6], sum = 0;
     size_t units = 0;
     assert_int_equal(vq_unit_weights(GROUPS, 6, weights, &units), VQ_OK);
@@ -33,11 +31,4 @@ static void test_weights(void **state)
     assert_near(sum, 3.0, 0.0, 1e-12);
     assert_near(weights[1], 0.5, 0.0, 1e-15);
     assert_near(weights[5], 1.0, 0.0, 1e-15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means),
-                                       cmocka_unit_test(test_weights)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

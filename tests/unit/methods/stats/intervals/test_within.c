@@ -13,9 +13,8 @@ enum {
 
 static const double CHECKPOINTS[ROUNDS] = {0, 11, 22, 34, 45, 56, 68, 79, 90, 102};
 
-static void by_hand(void **state)
+TEST(by_hand)
 {
-    (void)state;
     /* group 0: y = 1 + 2x exactly; group 1: y = 10 + 2x, one point off by 3 */
     static const double x[] = {0, 1, 2, 0, 1, 2, 5};
     static const double y[] = {1, 3, 5, 10, 15, 14, NAN};
@@ -30,9 +29,8 @@ static void by_hand(void **state)
     assert_true(w.intercepts_vary && w.se_random == w.se);
 }
 
-static void groups_that_do_not_differ_are_one(void **state)
+TEST(groups_that_do_not_differ_are_one)
 {
-    (void)state;
     static const double x[] = {0, 1, 2, 0, 1, 2};
     static const double y[] = {0, 2, 1, 1, 0, 2};
     static const uint32_t group[] = {0, 0, 0, 1, 1, 1};
@@ -44,9 +42,8 @@ static void groups_that_do_not_differ_are_one(void **state)
     assert_true(fabs(w.se_random - sqrt(3.0 / 4 / 4)) < 1e-12); /* the same SSE, 6 - 2 degrees */
 }
 
-static void what_does_not_exist_is_not_a_number(void **state)
+TEST(what_does_not_exist_is_not_a_number)
 {
-    (void)state;
     struct vq_within w;
     assert_int_equal(vq_within_slope(NULL, NULL, NULL, 0, 0, &w), VQ_OK);
     assert_true(isnan(w.slope) && isnan(w.se) && w.rows == 0 && !w.balanced);
@@ -111,9 +108,8 @@ static void slopes(const struct planted *p, unsigned *ret_holds, unsigned *ret_f
     }
 }
 
-static void a_planted_fade_is_found_and_covered(void **state)
+TEST(a_planted_fade_is_found_and_covered)
 {
-    (void)state;
     unsigned holds, found;
     slopes(&(struct planted){-0.1, 80, 6, 5}, &holds, &found);
     print_message("fade: %u of %u intervals hold it, %u exclude 0\n", holds, SEEDS, found);
@@ -121,9 +117,8 @@ static void a_planted_fade_is_found_and_covered(void **state)
     assert_true(found > SEEDS * 99 / 100);
 }
 
-static void a_constant_persona_does_not_fade(void **state)
+TEST(a_constant_persona_does_not_fade)
 {
-    (void)state;
     unsigned holds, found;
     slopes(&(struct planted){0, 80, 6, 5}, &holds, &found);
     print_message("constant: %u of %u intervals hold 0\n", holds, SEEDS);
@@ -135,9 +130,8 @@ static void a_constant_persona_does_not_fade(void **state)
 /* A refusal rate that falls by 10 points in the last round, over cells of 50 prompts each: the
  * paired contrast of cells (round t minus round 0), its interval by the percentile bootstrap of
  * their mean. */
-static void a_safety_slip_is_found_and_covered(void **state)
+TEST(a_safety_slip_is_found_and_covered)
 {
-    (void)state;
     unsigned holds = 0, found = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct vq_rng rng;
@@ -166,16 +160,4 @@ static void a_safety_slip_is_found_and_covered(void **state)
     assert_true(found > SEEDS * 99 / 100);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(groups_that_do_not_differ_are_one),
-        cmocka_unit_test(what_does_not_exist_is_not_a_number),
-        cmocka_unit_test(a_planted_fade_is_found_and_covered),
-        cmocka_unit_test(a_constant_persona_does_not_fade),
-        cmocka_unit_test(a_safety_slip_is_found_and_covered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -5,9 +5,8 @@
 #include "common/base/rng.h"
 #include "methods/stats/logit/crossval.h"
 
-static void test_given_folds(void **state)
+TEST(test_given_folds)
 {
-    (void)state;
     json_t *root = fixture_json("lr/21_cross_validation.json");
     struct table table = fixture_table("lr/21_cross_validation.csv");
     size_t cols = table.cols - 2;
@@ -54,9 +53,8 @@ static void test_given_folds(void **state)
     json_decref(root);
 }
 
-static void test_assignment(void **state)
+TEST(test_assignment)
 {
-    (void)state;
     enum {
         ROWS = 103,
         GROUPS = 31
@@ -109,9 +107,8 @@ static void plant(struct planted *p, uint64_t seed, double share)
 }
 
 /* The whole choice once more by single fits. */
-static void test_choice_by_hand(void **state)
+TEST(test_choice_by_hand)
 {
-    (void)state;
     struct planted p;
     plant(&p, 8, 0.75);
     struct vq_crossval_options options = {.mode = VQ_CROSSVAL_LOG_LOSS, .seed = 17};
@@ -147,9 +144,8 @@ static void test_choice_by_hand(void **state)
 
 /* Decisions 10: on separable data accuracy ties everywhere and takes the smallest C; log-loss does
  * not. */
-static void test_separable_data(void **state)
+TEST(test_separable_data)
 {
-    (void)state;
     struct planted p;
     plant(&p, 3, 1.1);
     struct vq_crossval_options options = {.mode = VQ_CROSSVAL_LOG_LOSS, .seed = 1};
@@ -166,9 +162,8 @@ static void test_separable_data(void **state)
 /* The published folds written out: 7 rows, preferences + - + + - + -, mirrored to 14; 7 rows of
  * each class, in order; with the first class at places 0 .. 6 and the second at 7 .. 13 the folds
  * take 2 2 1 1 1 and 1 1 2 2 1 of them. */
-static void test_published_folds(void **state)
+TEST(test_published_folds)
 {
-    (void)state;
     const double x[14] = {1, 0, -1, 1, 1, 1, 1, -1, -1, 0.5, 1, 1, 0, -1};
     const double y[7] = {1, 0, 1, 1, 0, 1, 0};
     const uint32_t first[7] = {0, 0, 1, 1, 2, 3, 4};
@@ -215,9 +210,8 @@ static void test_published_folds(void **state)
     assert_near(by_loss.c, by_loss.grid[best], 0.0, 0.0);
 }
 
-static void test_too_little(void **state)
+TEST(test_too_little)
 {
-    (void)state;
     struct planted p;
     plant(&p, 5, 0.7);
     uint32_t same[200] = {0};
@@ -240,9 +234,8 @@ static void test_too_little(void **state)
 }
 
 /* Rows without a label (weight 0) take no part, not even in the folds. */
-static void test_weightless_rows(void **state)
+TEST(test_weightless_rows)
 {
-    (void)state;
     struct planted p;
     plant(&p, 21, 0.7);
     double weights[200];
@@ -263,9 +256,8 @@ static void test_weightless_rows(void **state)
 /* Swapping the models negates every score and flips every preference: the model matching
  * coefficients are negated, those of preference prediction, C and the accuracies stay, all to the
  * last bit. */
-static void test_swapped_models(void **state)
+TEST(test_swapped_models)
 {
-    (void)state;
     struct planted p;
     plant(&p, 31, 0.7);
     double swapped_x[600];
@@ -309,14 +301,4 @@ static void test_swapped_models(void **state)
     }
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_given_folds),     cmocka_unit_test(test_assignment),
-        cmocka_unit_test(test_choice_by_hand),  cmocka_unit_test(test_separable_data),
-        cmocka_unit_test(test_published_folds), cmocka_unit_test(test_too_little),
-        cmocka_unit_test(test_weightless_rows), cmocka_unit_test(test_swapped_models),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

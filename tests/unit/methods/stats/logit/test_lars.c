@@ -7,9 +7,8 @@
 
 static const double ONES[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-static void test_one_perfect_vibe(void **state)
+TEST(test_one_perfect_vibe)
 {
-    (void)state;
     const double x[12] = {1, 0, 1, 1, 1, -1, 1, 0, 1, 1, 1, -1};
     size_t order[2];
     double coef[2];
@@ -22,9 +21,8 @@ static void test_one_perfect_vibe(void **state)
 
 /* Orthogonal columns: the path is the soft threshold. Four of six rows high: rms 1, correlation 1/3
  * and 1/3. */
-static void test_ties_by_separability(void **state)
+TEST(test_ties_by_separability)
 {
-    (void)state;
     const double x[24] = {1,  0, 0, 1, 1, 0, 0, 1,  1,  0, 0, -1,
                           -1, 0, 0, 1, 1, 0, 0, -1, -1, 0, 0, 1};
     const double low_first[2] = {0.1, -0.3};
@@ -38,9 +36,8 @@ static void test_ties_by_separability(void **state)
     assert_int_equal(order[0], 0);
 }
 
-static void test_scaling_is_rms(void **state)
+TEST(test_scaling_is_rms)
 {
-    (void)state;
     double x[16];
     for (size_t row = 0; row < 8; row++) {
         x[row * 2] = row < 6 ? 0.5 : -0.5; /* the same vibe at half the size */
@@ -53,9 +50,8 @@ static void test_scaling_is_rms(void **state)
     assert_int_equal(order[0], 0);
 }
 
-static void test_degenerate_columns(void **state)
+TEST(test_degenerate_columns)
 {
-    (void)state;
     double x[48];
     for (size_t row = 0; row < 12; row++) {
         double v = row < 9 ? 1.0 : -1.0;
@@ -77,9 +73,8 @@ static void test_degenerate_columns(void **state)
     }
 }
 
-static void test_no_rows(void **state)
+TEST(test_no_rows)
 {
-    (void)state;
     const double nothing[1] = {0.0};
     const double sep[3] = {0.1, -0.4, 0.2};
     size_t order[3];
@@ -200,21 +195,11 @@ static void check_random(uint64_t seed, bool preference)
     assert_true(aic_of(&s, coef) <= least + 1e-6);
 }
 
-static void test_random_against_descent(void **state)
+TEST(test_random_against_descent)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 24; seed++) {
         check_random(seed, seed % 2 == 0);
     }
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_perfect_vibe), cmocka_unit_test(test_ties_by_separability),
-        cmocka_unit_test(test_scaling_is_rms),   cmocka_unit_test(test_degenerate_columns),
-        cmocka_unit_test(test_no_rows),          cmocka_unit_test(test_random_against_descent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -89,22 +89,19 @@ static double worst_breach(size_t rows, double decay)
     return worst;
 }
 
-static void test_well_conditioned(void **state)
+TEST(test_well_conditioned)
 {
-    (void)state;
     assert_near(worst_breach(40, 1.0), 0.0, 0.0, 1e-9);
 }
 
 /* Curvatures over ten orders of magnitude, where coordinate descent alone creeps. */
-static void test_badly_conditioned(void **state)
+TEST(test_badly_conditioned)
 {
-    (void)state;
     assert_near(worst_breach(12, 0.15), 0.0, 0.0, 1e-7);
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
-    (void)state;
     const double at[3] = {0.0, 2.0, 0.0};
     const double gradient[3] = {-3.0, 0.5, 0.9};
     const double hessian[9] = {2, 0, 0, 0, 1, 0, 0, 0, 0}; /* the last has no curve and stays 0 */
@@ -123,13 +120,4 @@ static void test_by_hand(void **state)
     assert_true(step[0] == 0.0 && step[1] == -2.0 && step[2] == 0.0);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_well_conditioned),
-        cmocka_unit_test(test_badly_conditioned),
-        cmocka_unit_test(test_by_hand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -60,9 +60,8 @@ static void one_draw(const struct planted *p, struct vq_rng *rng, double *ret_co
     vq_logit_fit_free(&fit);
 }
 
-static void test_written_out(void **state)
+TEST(test_written_out)
 {
-    (void)state;
     struct planted p;
     plant(&p);
     struct vq_legacy_coef coef[COLS];
@@ -103,9 +102,8 @@ static void test_written_out(void **state)
     assert_near(coef[2].p, 1.0, 0.0, 0.0);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     struct planted p;
     plant(&p);
     struct vq_legacy_coef coef[COLS];
@@ -129,12 +127,4 @@ static void test_refusals(void **state)
     assert_true(isfinite(coef[0].mean));
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_out),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

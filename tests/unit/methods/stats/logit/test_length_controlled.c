@@ -29,9 +29,8 @@ static void fill(int k, int n, int repeats, double *wins, double *difference, ui
     }
 }
 
-static void test_reference(void **state)
+TEST(test_reference)
 {
-    (void)state;
     FILE *file = fopen(VQ_SOURCE_DIR "/tests/data/stats/length_controlled/reference.csv", "r");
     char head[128];
     int k, n, repeats, cases = 0;
@@ -68,9 +67,8 @@ static void test_reference(void **state)
     assert_int_equal(cases, 4);
 }
 
-static void test_where_there_is_none(void **state)
+TEST(test_where_there_is_none)
 {
-    (void)state;
     double wins[40], difference[40];
     for (int i = 0; i < 40; i++) {
         wins[i] = i % 3 == 0;
@@ -147,9 +145,8 @@ static double coverage(const struct world *w, uint64_t seed, int runs)
     return (double)held / runs;
 }
 
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
-    (void)state;
     static const struct world worlds[] = {
         {30, 1, 0.4, 1.0, 0},   {100, 1, 0.0, 0.0, 0},     {200, 1, -1.0, 1.5, 0},
         {40, 4, 0.5, 1.0, 0.7}, {100, 5, -0.5, -1.0, 0.9}, {200, 2, 1.0, 2.0, 0.5},
@@ -168,9 +165,8 @@ static void test_coverage(void **state)
 
 /* Judges that look at length alone: the plain win rate favours the longer output, the controlled
  * one does not. */
-static void test_length_alone(void **state)
+TEST(test_length_alone)
 {
-    (void)state;
     struct vq_rng rng;
     double wins[ROWS_MAX], difference[ROWS_MAX], plain = 0;
     vq_rng_seed(&rng, 5);
@@ -183,15 +179,4 @@ static void test_length_alone(void **state)
     assert_true(plain > 0.6);
     assert_true(got.ci95.lo < 0.5 && got.ci95.hi > 0.5);
     assert_true(got.coef_ci95.lo > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_where_there_is_none),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_length_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,9 +238,8 @@ static void check_case(const char *name)
     json_decref(root);
 }
 
-static void test_all_cases(void **state)
+TEST(test_all_cases)
 {
-    (void)state;
     json_t *index = fixture_json("lr/index.json");
     const json_t *cases = json_object_get(index, "cases");
     assert_int_equal(json_array_size(cases), 21);
@@ -254,9 +253,8 @@ static void test_all_cases(void **state)
 
 /* Case 14: the half with y = 1 and no intercept is the mirrored form; its errors are the honest
  * ones. */
-static void test_mirrored_half(void **state)
+TEST(test_mirrored_half)
 {
-    (void)state;
     json_t *root = fixture_json("lr/14_model_matching_augmented.json");
     struct problem p = load("14_model_matching_augmented");
     const json_t *half = json_object_get(root, "half_data");
@@ -288,9 +286,8 @@ static void test_mirrored_half(void **state)
     json_decref(root);
 }
 
-static void test_cluster_robust(void **state)
+TEST(test_cluster_robust)
 {
-    (void)state;
     json_t *root = fixture_json("lr/14_model_matching_augmented.json");
     struct problem p = load("14_model_matching_augmented");
     uint32_t pair[800];
@@ -309,9 +306,8 @@ static void test_cluster_robust(void **state)
 }
 
 /* Case 16: what coding ties as "B preferred" would give, so that the two can be told apart. */
-static void test_ties_as_negative(void **state)
+TEST(test_ties_as_negative)
 {
-    (void)state;
     json_t *root = fixture_json("lr/16_preference_ties.json");
     struct problem p = load("16_preference_ties");
     struct vq_logit_data data = p.data;
@@ -321,9 +317,8 @@ static void test_ties_as_negative(void **state)
     json_decref(root);
 }
 
-static void test_standardised(void **state)
+TEST(test_standardised)
 {
-    (void)state;
     json_t *root = fixture_json("lr/20_standardised_lasso.json");
     struct problem p = load("20_standardised_lasso");
     double mean[6];
@@ -339,13 +334,4 @@ static void test_standardised(void **state)
     json_decref(root);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_cases),      cmocka_unit_test(test_mirrored_half),
-        cmocka_unit_test(test_cluster_robust), cmocka_unit_test(test_ties_as_negative),
-        cmocka_unit_test(test_standardised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

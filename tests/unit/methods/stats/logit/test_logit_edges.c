@@ -36,9 +36,8 @@ static double accuracy(const struct vq_logit_data *data, const double *coef)
     return score.accuracy_ties_half;
 }
 
-static void test_reference_one_vibe(void **state)
+TEST(test_reference_one_vibe)
 {
-    (void)state;
     const double x[10] = {1, 1, 1, 1, 1, 1, 1, 1, -1, 0};
     const double c[4] = {1e-4, 1e-2, 1.0, 1e4};
     const double want[4] = {0.00069969, 0.0669867, 1.4420647, 2.0793246};
@@ -54,9 +53,8 @@ static void test_reference_one_vibe(void **state)
     vq_logit_fit_free(&fit);
 }
 
-static void test_reference_two_vibes(void **state)
+TEST(test_reference_two_vibes)
 {
-    (void)state;
     const double x[20] = {1, 1, 1, 0, 1, -1, 0, 1, 1, .5, -1, 0, 1, 1, .5, -1.0, 0, 0., 1, -.5};
     const double y[10] = {1, 1, 0, 1, 1, 0, 1, 0, 1, 0};
     struct vq_logit_data mm = mirrored(x, ONES, 10, 2);
@@ -74,9 +72,8 @@ static void test_reference_two_vibes(void **state)
 }
 
 /* The explicit mirror with a free intercept is the same fit. */
-static void test_mirror_is_explicit_mirror(void **state)
+TEST(test_mirror_is_explicit_mirror)
 {
-    (void)state;
     enum {
         ROWS = 60,
         COLS = 4
@@ -108,9 +105,8 @@ static void test_mirror_is_explicit_mirror(void **state)
     vq_logit_fit_free(&b);
 }
 
-static void test_missing_is_neutral(void **state)
+TEST(test_missing_is_neutral)
 {
-    (void)state;
     const double holes[12] = {1, NAN, 1, 1, -1, 1, 0, NAN, 1, -1, NAN, NAN};
     double filled[12];
     for (size_t i = 0; i < 12; i++) {
@@ -132,9 +128,8 @@ static void test_missing_is_neutral(void **state)
     vq_logit_fit_free(&b);
 }
 
-static void test_complete_case_accuracy(void **state)
+TEST(test_complete_case_accuracy)
 {
-    (void)state;
     const double x[8] = {1, NAN, -1, 1, 1, 1, 1, -1};
     const double coef[2] = {1.0, 0.5};
     struct vq_logit_data data = mirrored(x, ONES, 4, 2);
@@ -146,9 +141,8 @@ static void test_complete_case_accuracy(void **state)
 }
 
 /* Weight 0 is absence, whatever the row holds; weight 2 is the row twice. */
-static void test_weights(void **state)
+TEST(test_weights)
 {
-    (void)state;
     const double x[6] = {1, -1, 0.5, -1, 0.25, 1};
     const double y[6] = {1, 0, 0, 1, NAN, 1};
     const double weights[6] = {2, 1, 1, 1, 0, 1};
@@ -169,9 +163,8 @@ static void test_weights(void **state)
 }
 
 /* A perfect vibe: no estimate without a penalty, accuracy 1, and a finite coefficient with one. */
-static void test_perfect_vibe(void **state)
+TEST(test_perfect_vibe)
 {
-    (void)state;
     struct vq_logit_data data = mirrored(ONES, ONES, 12, 1);
     struct vq_logit_fit fit = mle_fit(&data);
     assert_int_equal(fit.status, VQ_LOGIT_SEPARATED);
@@ -191,9 +184,8 @@ static void test_perfect_vibe(void **state)
 
 /* Rows of zeros stay undecided: separation of the others is not complete, the supremum keeps their
  * coin tosses. */
-static void test_zero_rows_stay(void **state)
+TEST(test_zero_rows_stay)
 {
-    (void)state;
     const double x[5] = {1, 1, 0, 0, 1};
     struct vq_logit_data data = mirrored(x, ONES, 5, 1);
     struct vq_logit_fit fit = mle_fit(&data);
@@ -206,9 +198,8 @@ static void test_zero_rows_stay(void **state)
 
 /* Two columns diverge together while their difference stays finite: neither has a limit, the third
  * has. */
-static void test_joint_divergence(void **state)
+TEST(test_joint_divergence)
 {
-    (void)state;
     const double x[24] = {1, 1, 0, 1, 1, 1,  1, -1, 1, 1,  -1, -1,
                           0, 0, 1, 0, 0, -1, 0, 0,  1, -1, 1,  1};
     struct vq_logit_data data = mirrored(x, ONES, 8, 3);
@@ -253,9 +244,8 @@ static bool separable_by_search(double a[][3], size_t n)
     return false;
 }
 
-static void test_separation_against_search(void **state)
+TEST(test_separation_against_search)
 {
-    (void)state;
     size_t seen[2] = {0, 0};
     for (uint64_t seed = 1; seed <= 3000; seed++) {
         struct vq_rng rng;
@@ -295,9 +285,8 @@ static void test_separation_against_search(void **state)
 }
 
 /* Overlap by a single row among many is still overlap, and its large estimate is printed. */
-static void test_thin_overlap(void **state)
+TEST(test_thin_overlap)
 {
-    (void)state;
     enum {
         ROWS = 2000
     };
@@ -355,9 +344,8 @@ static double optimality_gap(const struct vq_logit_data *data, const struct vq_l
 
 /* Random problems, separable ones among them, over the whole grid of C: every penalised fit is a
  * minimum. */
-static void test_penalised_fits_are_minima(void **state)
+TEST(test_penalised_fits_are_minima)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct vq_rng rng;
         vq_rng_seed(&rng, seed);
@@ -394,9 +382,8 @@ static void test_penalised_fits_are_minima(void **state)
     }
 }
 
-static void test_single_class_and_no_rows(void **state)
+TEST(test_single_class_and_no_rows)
 {
-    (void)state;
     const double x[3] = {1, 0, -1};
     const double nothing[3] = {0, 0, 0};
     struct vq_logit_data data = {
@@ -416,9 +403,8 @@ static void test_single_class_and_no_rows(void **state)
     assert_true(isnan(score.accuracy_ties_half) && isnan(score.log_loss) && isnan(score.auc));
 }
 
-static void test_no_columns(void **state)
+TEST(test_no_columns)
 {
-    (void)state;
     const double y[4] = {1, 1, 1, 0};
     struct vq_logit_data data = {.x = {.at = y, .rows = 4, .cols = 0}, .y = y, .intercept = true};
     struct vq_logit_fit fit = mle_fit(&data);
@@ -443,9 +429,8 @@ static void refused(struct vq_logit_data data, double c, const char *word)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const double x[2] = {1, -1};
     const double infinite[2] = {1, INFINITY};
     const double y[2] = {1, 0};
@@ -475,9 +460,8 @@ static void test_refusals(void **state)
 }
 
 /* Every allocation that fails is reported, and nothing leaks (the sanitizer run sees to that). */
-static void test_out_of_memory(void **state)
+TEST(test_out_of_memory)
 {
-    (void)state;
     const double x[12] = {1, 0, 1, 1, 1, 0, -1, 0, 0, 1, 0, -1};
     const double y[6] = {1, 1, 1, 0, 0, 1};
     struct vq_logit_data data = {.x = {.at = x, .rows = 6, .cols = 2}, .y = y, .intercept = false};
@@ -506,9 +490,8 @@ static void test_out_of_memory(void **state)
 
 /* The intercept of a lasso is free, its other coefficients reach exactly 0 under a strong
  * penalty. */
-static void test_lasso_to_zero(void **state)
+TEST(test_lasso_to_zero)
 {
-    (void)state;
     const double x[10] = {1, -1, 1, 1, 0, -1, 0, 1, -1, 0};
     const double y[10] = {1, 0, 1, 1, 1, 0, 1, 0, 1, 1};
     struct vq_logit_data data = {.x = {.at = x, .rows = 10, .cols = 1}, .y = y, .intercept = true};
@@ -519,27 +502,4 @@ static void test_lasso_to_zero(void **state)
     vq_logit_fit_free(&fit);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference_one_vibe),
-        cmocka_unit_test(test_reference_two_vibes),
-        cmocka_unit_test(test_mirror_is_explicit_mirror),
-        cmocka_unit_test(test_missing_is_neutral),
-        cmocka_unit_test(test_complete_case_accuracy),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_perfect_vibe),
-        cmocka_unit_test(test_zero_rows_stay),
-        cmocka_unit_test(test_joint_divergence),
-        cmocka_unit_test(test_separation_against_search),
-        cmocka_unit_test(test_thin_overlap),
-        cmocka_unit_test(test_penalised_fits_are_minima),
-        cmocka_unit_test(test_single_class_and_no_rows),
-        cmocka_unit_test(test_no_columns),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_lasso_to_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

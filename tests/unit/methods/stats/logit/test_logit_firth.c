@@ -26,9 +26,8 @@ static double find_end(double inside, double outside, double top)
     return inside;
 }
 
-static void test_all_scores_equal(void **state)
+TEST(test_all_scores_equal)
 {
-    (void)state;
     double x[30], y[30];
     for (int i = 0; i < 30; i++) {
         x[i] = y[i] = 1.0;
@@ -75,9 +74,8 @@ static double best_over_intercept(int which, double b)
     return two_parameters(which, 0.5 * (lo + hi), b);
 }
 
-static void test_profile_over_an_intercept(void **state)
+TEST(test_profile_over_an_intercept)
 {
-    (void)state;
     for (int which = 0; which < 2; which++) {
         struct vq_logit_data data = {.x = {column[which], 10, 1}, .y = class_of, .intercept = true};
         struct vq_logit_fit fit;
@@ -95,9 +93,8 @@ static void test_profile_over_an_intercept(void **state)
 }
 
 /* Weights are frequencies: the same rows, twice at half the weight. */
-static void test_copies_at_part_of_the_weight(void **state)
+TEST(test_copies_at_part_of_the_weight)
 {
-    (void)state;
     double x[20], y[20], weights[20];
     for (int i = 0; i < 20; i++) {
         x[i] = column[0][i / 2];
@@ -118,9 +115,8 @@ static void test_copies_at_part_of_the_weight(void **state)
 
 /* One row, or many that count as one: the penalty is as strong as the likelihood. log s(b) +
  * log(s(b) s(-b)) / 2 has its top at log 3. */
-static void test_one_row(void **state)
+TEST(test_one_row)
 {
-    (void)state;
     double x[60], y[60], weights[60];
     for (int i = 0; i < 60; i++) {
         x[i] = i % 10 == 0 ? -1.0 : 1.0;
@@ -143,9 +139,8 @@ static void test_one_row(void **state)
 
 /* One column of +1 and -1, as a vibe's scores are: the profile interval's coverage over all
  * outcomes, weighted by their chances. No simulation. */
-static void test_coverage_of_small_samples(void **state)
+TEST(test_coverage_of_small_samples)
 {
-    (void)state;
     static const int sizes[] = {5, 8, 12, 30};
     static const double shares[] = {0.5, 0.7, 0.8, 0.9, 0.95};
     for (size_t s = 0; s < VQ_COUNT(sizes); s++) {
@@ -173,16 +168,4 @@ static void test_coverage_of_small_samples(void **state)
             assert_true(covered[k] >= 0.90);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_scores_equal),
-        cmocka_unit_test(test_profile_over_an_intercept),
-        cmocka_unit_test(test_copies_at_part_of_the_weight),
-        cmocka_unit_test(test_one_row),
-        cmocka_unit_test(test_coverage_of_small_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

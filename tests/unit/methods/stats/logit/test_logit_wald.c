@@ -23,9 +23,8 @@ static void plant(double *x, double *y, size_t cols)
 
 /* One column of ones and minus ones: the information at w is n s (1 - s) with s = 1 / (1 +
  * exp(-w)). */
-static void test_closed_form(void **state)
+TEST(test_closed_form)
 {
-    (void)state;
     const double x[10] = {1, 1, 1, -1, 1, 1, -1, 1, 1, 1};
     const double y[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct vq_logit_data data = {.x = {x, 10, 1}, .y = y, .mirrored = true};
@@ -46,9 +45,8 @@ static void test_closed_form(void **state)
     assert_near(p, 1.0, 0.0, 0.0);
 }
 
-static void test_agrees_with_mle(void **state)
+TEST(test_agrees_with_mle)
 {
-    (void)state;
     double x[ROWS * 3], y[ROWS];
     plant(x, y, 3);
     x[4] = NAN;
@@ -70,9 +68,8 @@ static void test_agrees_with_mle(void **state)
     }
 }
 
-static void test_where_there_is_none(void **state)
+TEST(test_where_there_is_none)
 {
-    (void)state;
     double x[ROWS * 2], y[ROWS], se[2], p[2];
     plant(x, y, 2);
     for (size_t row = 0; row < ROWS; row++) {
@@ -94,13 +91,4 @@ static void test_where_there_is_none(void **state)
     assert_int_equal(vq_logit_wald(&data, 0.0, coef, se, p, NULL), VQ_INVALID);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_form),
-        cmocka_unit_test(test_agrees_with_mle),
-        cmocka_unit_test(test_where_there_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

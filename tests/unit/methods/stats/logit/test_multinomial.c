@@ -6,9 +6,8 @@
 #include "methods/stats/logit/logit.h"
 #include "methods/stats/logit/multinomial.h"
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("ranking/ranking.json");
     const json_t *cases = json_object_get(root, "multinomial");
     assert_int_equal(json_array_size(cases), 3);
@@ -65,9 +64,8 @@ static void draw(double x[2 * ROWS * COLS], double y[ROWS], uint32_t classes[2 *
     }
 }
 
-static void test_two_classes_are_the_mirrored_logit(void **state)
+TEST(test_two_classes_are_the_mirrored_logit)
 {
-    (void)state;
     double x[2 * ROWS * COLS], y[ROWS], coef[2 * COLS] = {0};
     uint32_t classes[2 * ROWS];
     draw(x, y, classes);
@@ -83,9 +81,8 @@ static void test_two_classes_are_the_mirrored_logit(void **state)
     vq_logit_fit_free(&fit);
 }
 
-static void test_c_is_chosen_by_groups(void **state)
+TEST(test_c_is_chosen_by_groups)
 {
-    (void)state;
     double x[120], c;
     uint32_t y[120], groups[120];
     struct vq_rng rng;
@@ -108,9 +105,8 @@ static void test_c_is_chosen_by_groups(void **state)
     assert_true(c == 1.0);
 }
 
-static void test_equal_classes_share_a_row(void **state)
+TEST(test_equal_classes_share_a_row)
 {
-    (void)state;
     const double x[2] = {1.0, NAN}, coef[3] = {0.5, 0.5, -1.0};
     const uint32_t y[2] = {1, 2};
     struct vq_multinomial_data data = {.x = {x, 2, 1}, .y = y, .classes = 3};
@@ -119,9 +115,8 @@ static void test_equal_classes_share_a_row(void **state)
     assert_near(vq_multinomial_loss(&data, coef, 1), log(3.0), 1e-12, 0.0);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     const double x[2] = {1.0, -1.0}, infinite[2] = {INFINITY, 0.0};
     const uint32_t y[2] = {0, 2};
     double coef[400] = {0}, *wide = vq_alloc(400, sizeof(*wide));
@@ -139,15 +134,4 @@ static void test_refusals(void **state)
     vq_free(wide);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),
-        cmocka_unit_test(test_two_classes_are_the_mirrored_logit),
-        cmocka_unit_test(test_c_is_chosen_by_groups),
-        cmocka_unit_test(test_equal_classes_share_a_row),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

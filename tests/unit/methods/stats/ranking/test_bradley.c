@@ -46,9 +46,8 @@ static void check_ok(const struct result *r, const json_t *want, size_t items)
     }
 }
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("tests/bradley_terry.json");
     const json_t *cases = json_object_get(root, "cases");
     assert_int_equal(json_array_size(cases), 7);
@@ -72,9 +71,8 @@ static void test_fixtures(void **state)
     json_decref(root);
 }
 
-static void test_corners(void **state)
+TEST(test_corners)
 {
-    (void)state;
     const double one[1] = {3};
     struct result r;
     fit((struct vq_matrix){one, 1, 1}, &r);
@@ -94,12 +92,4 @@ static void test_corners(void **state)
     assert_near(bare.loglik, -4.0 * log(2.0), 1e-14, 0.0);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),
-        cmocka_unit_test(test_corners),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -33,9 +33,8 @@ static void check_list(const double *got, const json_t *list, double relative)
     vq_free(want);
 }
 
-static void test_fixtures(void **state)
+TEST(test_fixtures)
 {
-    (void)state;
     json_t *root = fixture_json("ranking/ranking.json");
     const json_t *cases = json_object_get(root, "davidson");
     assert_int_equal(json_array_size(cases), 4);
@@ -109,9 +108,8 @@ static void limit(const double *strength, uint32_t items, double mood, double lo
     memcpy(ret, sum, items * sizeof(*ret));
 }
 
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
-    (void)state;
     const double strength[4] = {0.9, 0.2, -0.3, -0.8};
     const uint32_t prompts[] = {15, 40, 120};
     struct vq_davidson_row *rows = vq_alloc(ROWS_MAX, sizeof(*rows));
@@ -154,9 +152,8 @@ static struct vq_davidson_row said(uint32_t i, uint32_t j, uint32_t cluster, int
     return (struct vq_davidson_row){i, j, cluster, score > 0, score == 0, score < 0};
 }
 
-static void test_no_estimate(void **state)
+TEST(test_no_estimate)
 {
-    (void)state;
     struct vq_davidson_row rows[64];
     struct ranked r;
     for (uint32_t k = 0; k < 60; k++) { /* 0 always wins */
@@ -204,9 +201,8 @@ static void test_no_estimate(void **state)
     assert_int_equal(r.fit.status, VQ_DAVIDSON_UNCONNECTED);
 }
 
-static void test_rows_without_a_verdict_and_bad_ones(void **state)
+TEST(test_rows_without_a_verdict_and_bad_ones)
 {
-    (void)state;
     struct vq_davidson_row rows[30];
     struct ranked with, without;
     for (uint32_t k = 0; k < 24; k++) {
@@ -225,14 +221,4 @@ static void test_rows_without_a_verdict_and_bad_ones(void **state)
     assert_int_equal(vq_davidson_fit(rows, 24, 1, &with.fit, NULL), VQ_INVALID);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixtures),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_no_estimate),
-        cmocka_unit_test(test_rows_without_a_verdict_and_bad_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -31,9 +31,8 @@ static struct planted *world(uint64_t seed, double failing, bool lazy, double tr
     return w;
 }
 
-static void failures_at_random_move_nothing(void **state)
+TEST(failures_at_random_move_nothing)
 {
-    (void)state;
     static const double failing[] = {0.2, 0.4};
     for (int lazy = 0; lazy < 2; lazy++) {
         for (size_t f = 0; f < VQ_COUNT(failing); f++) {
@@ -52,9 +51,8 @@ static void failures_at_random_move_nothing(void **state)
     }
 }
 
-static void nothing_failed(void **state)
+TEST(nothing_failed)
 {
-    (void)state;
     double truth[2];
     struct planted *w = world(3, 0, true, truth);
     struct vq_vibecheck *r = planted_compute(w);
@@ -77,9 +75,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(failures_at_random_move_nothing),
-                                       cmocka_unit_test(nothing_failed)};
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

@@ -87,9 +87,8 @@ static void check_margins(const struct vq_vibecheck *r, const struct by_hand *h)
     }
 }
 
-static void standardised_scores_are_fitted_and_predicted_on_one_scale(void **state)
+TEST(standardised_scores_are_fitted_and_predicted_on_one_scale)
 {
-    (void)state;
     struct planted *w = plant();
     for (int scaled = 0; scaled < 2; scaled++) {
         w->config.regression.standardise = scaled == 1;
@@ -115,9 +114,8 @@ static void standardised_scores_are_fitted_and_predicted_on_one_scale(void **sta
     planted_destroy(w);
 }
 
-static void p_values_are_drawn_or_wald(void **state)
+TEST(p_values_are_drawn_or_wald)
 {
-    (void)state;
     struct planted *w = plant();
     struct vq_vibecheck *r = planted_compute(w);
     struct by_hand h;
@@ -154,9 +152,8 @@ static void p_values_are_drawn_or_wald(void **state)
     planted_destroy(w);
 }
 
-static void the_legacy_bootstrap_is_what_it_says(void **state)
+TEST(the_legacy_bootstrap_is_what_it_says)
 {
-    (void)state;
     struct planted *w = plant();
     w->config.regression.estimator = VQ_ESTIMATOR_LEGACY_BOOTSTRAP;
     struct vq_vibecheck *r = planted_compute(w);
@@ -186,9 +183,8 @@ static void the_legacy_bootstrap_is_what_it_says(void **state)
     planted_destroy(w);
 }
 
-static void published_folds_by_loss_choose_c(void **state)
+TEST(published_folds_by_loss_choose_c)
 {
-    (void)state;
     struct planted *w = plant();
     w->config.regression.cv = VQ_CV_SKLEARN_FOLDS;
     struct vq_vibecheck *r = planted_compute(w);
@@ -205,14 +201,4 @@ static void published_folds_by_loss_choose_c(void **state)
     planted_destroy(w);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(standardised_scores_are_fitted_and_predicted_on_one_scale),
-        cmocka_unit_test(p_values_are_drawn_or_wald),
-        cmocka_unit_test(the_legacy_bootstrap_is_what_it_says),
-        cmocka_unit_test(published_folds_by_loss_choose_c),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -28,9 +28,8 @@ static struct planted *world(uint64_t seed)
     return w;
 }
 
-static void independent_stays_and_mirror_goes(void **state)
+TEST(independent_stays_and_mirror_goes)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct planted *w = world(100 + seed);
         struct vq_vibecheck *r = planted_compute(w);
@@ -45,9 +44,8 @@ static void independent_stays_and_mirror_goes(void **state)
     }
 }
 
-static void nearly_constant_is_not_judged(void **state)
+TEST(nearly_constant_is_not_judged)
 {
-    (void)state;
     struct planted *w = planted_create(ROWS, 2, 2, 5);
     w->config.gates.overlap = VQ_CONF_OVERLAP_PEARSON;
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -66,9 +64,8 @@ static void nearly_constant_is_not_judged(void **state)
 }
 
 /* N/A in every cell: no separability, no p, and none of the others' q. */
-static void not_applicable_is_no_zero(void **state)
+TEST(not_applicable_is_no_zero)
 {
-    (void)state;
     struct planted *with = planted_create(ROWS, 2, 2, 8), *without = planted_create(ROWS, 2, 1, 8);
     for (uint32_t i = 0; i < ROWS; i++) {
         int score = planted_chance(&with->rng, 0.56) ? 1 : -1;
@@ -89,9 +86,8 @@ static void not_applicable_is_no_zero(void **state)
 }
 
 /* Rows that the proposer was shown are in no test on train. */
-static void shown_rows_are_not_tested(void **state)
+TEST(shown_rows_are_not_tested)
 {
-    (void)state;
     struct planted *w = planted_create(ROWS, 2, 1, 9);
     for (uint32_t i = 0; i < ROWS; i++) {
         w->rows[i].shown = i < 60;
@@ -119,13 +115,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(independent_stays_and_mirror_goes),
-        cmocka_unit_test(nearly_constant_is_not_judged),
-        cmocka_unit_test(not_applicable_is_no_zero),
-        cmocka_unit_test(shown_rows_are_not_tested),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

@@ -31,9 +31,8 @@ static struct planted *world(double like, double own)
     return w;
 }
 
-static void a_vibe_that_is_length_is_marked(void **state)
+TEST(a_vibe_that_is_length_is_marked)
 {
-    (void)state;
     struct planted *w = world(0.7, 0.7);
     struct vq_vibecheck *r = planted_compute(w);
     assert_int_equal(r->pp.length.status, VQ_LENGTH_OK);
@@ -56,9 +55,8 @@ static void near(double a, double b, double within)
 }
 
 /* tests/data/stats/length: Newton's method in another language. */
-static void the_coefficients_are_those_of_the_reference(void **state)
+TEST(the_coefficients_are_those_of_the_reference)
 {
-    (void)state;
     struct planted *w = planted_create(240, 1, 1, 3);
     w->config.regression.bootstrap_draws = 100;
     for (uint32_t i = 0; i < 240; i++) {
@@ -89,9 +87,8 @@ static void the_coefficients_are_those_of_the_reference(void **state)
     planted_destroy(w);
 }
 
-static void a_separated_fit_is_firth_s(void **state)
+TEST(a_separated_fit_is_firth_s)
 {
-    (void)state;
     struct planted *w = world(0.7, 1.0); /* vibe 1 is always A's */
     struct vq_vibecheck *r = planted_compute(w);
     assert_int_equal(r->mm.degenerate, VQ_FIT_SEPARATED);
@@ -102,9 +99,8 @@ static void a_separated_fit_is_firth_s(void **state)
     planted_destroy(w);
 }
 
-static void without_lengths_there_is_no_second_fit(void **state)
+TEST(without_lengths_there_is_no_second_fit)
 {
-    (void)state;
     struct planted *w = world(0.7, 0.7);
     for (int way = 0; way < 2; way++) {
         w->in.lengths = way == 0 ? NULL : lengths;
@@ -125,13 +121,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_vibe_that_is_length_is_marked),
-        cmocka_unit_test(the_coefficients_are_those_of_the_reference),
-        cmocka_unit_test(a_separated_fit_is_firth_s),
-        cmocka_unit_test(without_lengths_there_is_no_second_fit),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

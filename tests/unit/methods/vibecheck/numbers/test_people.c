@@ -25,9 +25,8 @@ static struct planted *world(int8_t *people, double *ret_truth)
     return w;
 }
 
-static void labels_correct_the_judge(void **state)
+TEST(labels_correct_the_judge)
 {
-    (void)state;
     static int8_t people[ROWS];
     double truth;
     struct planted *w = world(people, &truth);
@@ -49,9 +48,8 @@ static void labels_correct_the_judge(void **state)
     planted_destroy(w);
 }
 
-static void nobody_was_asked(void **state)
+TEST(nobody_was_asked)
 {
-    (void)state;
     static int8_t people[ROWS];
     double truth;
     struct planted *w = world(people, &truth);
@@ -66,13 +64,4 @@ static void nobody_was_asked(void **state)
     assert_true(isnan(r->vibe[0].people.separability.mean));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_correct_the_judge),
-        cmocka_unit_test(nobody_was_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
  * should be, prompts are the unit, missing answers are missing, and two models have no ranking. */
 #include "../ranked.h"
 
-static void the_planted_order_comes_back(void **state)
+TEST(the_planted_order_comes_back)
 {
-    (void)state;
     const double strength[8] = {1.2, -1.2, 0.4, -0.4, 0, 0, 0, 0};
     struct planted *w = ranked_create(4, 200, 2, 2, strength, 11);
     struct vq_vibecheck *r = planted_compute(w);
@@ -33,9 +32,8 @@ static void the_planted_order_comes_back(void **state)
     planted_destroy(w);
 }
 
-static void null_vibes_differ_as_rarely_as_they_should(void **state)
+TEST(null_vibes_differ_as_rarely_as_they_should)
 {
-    (void)state;
     const double none[3] = {0, 0, 0};
     uint32_t rejected = 0, rounds = 200, apart = 0;
     for (uint32_t round = 0; round < rounds; round++) {
@@ -55,9 +53,8 @@ static void null_vibes_differ_as_rarely_as_they_should(void **state)
 }
 
 /* Ten copies of each prompt are no ten prompts. */
-static void the_prompt_is_the_unit(void **state)
+TEST(the_prompt_is_the_unit)
 {
-    (void)state;
     const double strength[3] = {0.5, 0, -0.5};
     struct planted *once = ranked_create(3, 24, 1, 1, strength, 3);
     struct planted *copies = planted_create(24 * 3 * 10, 1, 1, 3);
@@ -81,9 +78,8 @@ static void the_prompt_is_the_unit(void **state)
     planted_destroy(copies);
 }
 
-static void missing_answers_are_missing(void **state)
+TEST(missing_answers_are_missing)
 {
-    (void)state;
     const double strength[3] = {1, 0, -1};
     struct planted *w = ranked_create(3, 40, 2, 1, strength, 5);
     for (uint32_t i = 0; i < 30; i++) {
@@ -99,9 +95,8 @@ static void missing_answers_are_missing(void **state)
     planted_destroy(w);
 }
 
-static void two_models_have_no_ranking(void **state)
+TEST(two_models_have_no_ranking)
 {
-    (void)state;
     struct planted *w = planted_create(20, 1, 1, 5);
     w->config.models_count = 2;
     struct vq_vibecheck *r = planted_compute(w);
@@ -110,15 +105,4 @@ static void two_models_have_no_ranking(void **state)
     planted_destroy(w);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_planted_order_comes_back),
-        cmocka_unit_test(null_vibes_differ_as_rarely_as_they_should),
-        cmocka_unit_test(the_prompt_is_the_unit),
-        cmocka_unit_test(missing_answers_are_missing),
-        cmocka_unit_test(two_models_have_no_ranking),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

@@ -32,9 +32,8 @@ static struct vq_vibecheck *computed(struct planted *w)
     return r;
 }
 
-static void a_name_in_disguise_adds_nothing(void **state)
+TEST(a_name_in_disguise_adds_nothing)
 {
-    (void)state;
     struct vq_vibecheck *r = computed(world(0.85, 0.9, 0));
     const struct vq_pp_rivals *rivals = &r->pp.rivals;
     assert_true(r->pp.accuracy_test > 0.7 && rivals->chance_p < 0.01);
@@ -44,9 +43,8 @@ static void a_name_in_disguise_adds_nothing(void **state)
     vq_vibecheck_destroy(&r);
 }
 
-static void a_vibe_that_adds(void **state)
+TEST(a_vibe_that_adds)
 {
-    (void)state;
     struct vq_vibecheck *r = computed(world(0.6, 0.5, 0.8));
     const struct vq_pp_rivals *rivals = &r->pp.rivals;
     assert_true(rivals->chance_p < 0.01 && rivals->difference > 0.1 && rivals->difference_p < 0.01);
@@ -54,9 +52,8 @@ static void a_vibe_that_adds(void **state)
     vq_vibecheck_destroy(&r);
 }
 
-static void labels_of_one_class(void **state)
+TEST(labels_of_one_class)
 {
-    (void)state;
     struct vq_vibecheck *r = computed(world(0.7, 1.0, 0));
     assert_true(r->pp.rivals.one_class && isnan(r->pp.rivals.difference));
     assert_true(fabs(r->vibe[0].pp_coef - r->vibe[0].mm_coef) < 1e-9);
@@ -65,9 +62,8 @@ static void labels_of_one_class(void **state)
 
 /* All scores +1: no maximum-likelihood estimate, no percentile interval, no p; Firth's is log(2n +
  * 1). */
-static void separated(void **state)
+TEST(separated)
 {
-    (void)state;
     struct vq_vibecheck *r = computed(world(1.0, 0.6, 0));
     const struct vq_vibe_metrics *m = &r->vibe[0];
     assert_int_equal(r->mm.degenerate, VQ_FIT_SEPARATED);
@@ -78,9 +74,8 @@ static void separated(void **state)
     vq_vibecheck_destroy(&r);
 }
 
-static void few_prompts(void **state)
+TEST(few_prompts)
 {
-    (void)state;
     struct planted *w = world(0.7, 0.5, 0.5);
     for (uint32_t i = 0; i < ROWS; i++) {
         w->rows[i].group = i % 12; /* six questions in each split */
@@ -103,14 +98,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_in_disguise_adds_nothing),
-        cmocka_unit_test(a_vibe_that_adds),
-        cmocka_unit_test(labels_of_one_class),
-        cmocka_unit_test(separated),
-        cmocka_unit_test(few_prompts),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

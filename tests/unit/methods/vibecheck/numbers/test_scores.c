@@ -1,12 +1,8 @@
 /* Position resolution, line by line of the method's table, and what is missing. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/numbers/scores.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 #define A  VQ_OUTCOME_FIRST
@@ -56,9 +52,8 @@ static const struct line lines[] = {
     {NN, NA, 0, __, __},
 };
 
-static void resolves_every_pair(void **state)
+TEST(resolves_every_pair)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(lines); i++) {
         const struct line *l = &lines[i];
         struct vq_cell_score s = vq_score_cell(VQ_PAIR_STRICT, l->first, l->second);
@@ -69,9 +64,8 @@ static void resolves_every_pair(void **state)
     }
 }
 
-static void swapping_the_models_negates(void **state)
+TEST(swapping_the_models_negates)
 {
-    (void)state;
     const enum vq_outcome all[] = {A, B, EQ, NA, UN, RF, TR, UP, UV};
     const enum vq_pair_rule rules[] = {VQ_PAIR_STRICT, VQ_PAIR_LENIENT};
     for (size_t r = 0; r < VQ_COUNT(rules); r++) {
@@ -85,9 +79,8 @@ static void swapping_the_models_negates(void **state)
     }
 }
 
-static void means_over_the_judges_that_have_a_score(void **state)
+TEST(means_over_the_judges_that_have_a_score)
 {
-    (void)state;
     struct vq_grid grid = {.samples = 2, .judges = 2, .vibes = 1};
     /* sample 0: +1 and missing; sample 1: missing and missing */
     const uint8_t outcomes[8] = {A, B, A, RF, RF, A, UV, UV};
@@ -99,14 +92,4 @@ static void means_over_the_judges_that_have_a_score(void **state)
     assert_true(isnan(s->x[1]));
     vq_scores_destroy(&s);
     assert_null(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resolves_every_pair),
-        cmocka_unit_test(swapping_the_models_negates),
-        cmocka_unit_test(means_over_the_judges_that_have_a_score),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,8 @@ static void expect_whole(const struct vq_result_slice *slice, const struct vq_vi
     }
 }
 
-static void the_whole_as_one_part_is_the_result(void **state)
+TEST(the_whole_as_one_part_is_the_result)
 {
-    (void)state;
     for (int standardise = 0; standardise < 2; standardise++) {
         struct planted *w = world(2);
         w->config.regression.standardise = standardise;
@@ -72,9 +71,8 @@ static void the_whole_as_one_part_is_the_result(void **state)
     }
 }
 
-static void the_only_judge_is_the_result(void **state)
+TEST(the_only_judge_is_the_result)
 {
-    (void)state;
     struct planted *w = world(1);
     struct vq_vibecheck *r = planted_compute(w);
     struct vq_slices *s = NULL;
@@ -86,9 +84,8 @@ static void the_only_judge_is_the_result(void **state)
     planted_destroy(w);
 }
 
-static void parts_add_up_to_the_whole_and_a_turned_sign_is_flagged(void **state)
+TEST(parts_add_up_to_the_whole_and_a_turned_sign_is_flagged)
 {
-    (void)state;
     struct planted *w = world(2);
     struct vq_vibecheck *r = planted_compute(w);
     uint32_t value[SAMPLES];
@@ -116,9 +113,8 @@ static void parts_add_up_to_the_whole_and_a_turned_sign_is_flagged(void **state)
     planted_destroy(w);
 }
 
-static void a_judge_is_seen_alone(void **state)
+TEST(a_judge_is_seen_alone)
 {
-    (void)state;
     struct planted *w = planted_create(40, 2, VIBES, 3);
     for (uint32_t i = 0; i < 40; i++) {
         planted_say(w, i, 0, 0, 1);
@@ -139,9 +135,8 @@ static void a_judge_is_seen_alone(void **state)
     planted_destroy(w);
 }
 
-static void missing_scores_and_samples_of_no_part_count_nowhere(void **state)
+TEST(missing_scores_and_samples_of_no_part_count_nowhere)
 {
-    (void)state;
     struct planted *w = planted_create(40, 1, VIBES, 3);
     for (uint32_t i = 0; i < 40; i++) {
         planted_say(w, i, 0, 0, 1);
@@ -165,9 +160,8 @@ static void missing_scores_and_samples_of_no_part_count_nowhere(void **state)
     planted_destroy(w);
 }
 
-static void without_a_fit_there_is_no_accuracy(void **state)
+TEST(without_a_fit_there_is_no_accuracy)
 {
-    (void)state;
     struct planted *w = planted_create(40, 1, VIBES, 3); /* everything equal: nothing is kept */
     struct vq_vibecheck *r = planted_compute(w);
     assert_int_equal(r->kept_count, 0);
@@ -181,9 +175,8 @@ static void without_a_fit_there_is_no_accuracy(void **state)
     planted_destroy(w);
 }
 
-static void running_out_of_memory_is_said(void **state)
+TEST(running_out_of_memory_is_said)
 {
-    (void)state;
     struct planted *w = world(2);
     struct vq_vibecheck *r = planted_compute(w);
     for (uint64_t n = 1; n < 50; n++) {
@@ -203,17 +196,4 @@ static void running_out_of_memory_is_said(void **state)
     planted_destroy(w);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_whole_as_one_part_is_the_result),
-        cmocka_unit_test(the_only_judge_is_the_result),
-        cmocka_unit_test(parts_add_up_to_the_whole_and_a_turned_sign_is_flagged),
-        cmocka_unit_test(a_judge_is_seen_alone),
-        cmocka_unit_test(missing_scores_and_samples_of_no_part_count_nowhere),
-        cmocka_unit_test(without_a_fit_there_is_no_accuracy),
-        cmocka_unit_test(running_out_of_memory_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

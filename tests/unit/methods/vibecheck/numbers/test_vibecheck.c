@@ -1,18 +1,14 @@
 /* The numbers of a run on planted verdicts: the model-independent properties of the method, the
  * gates, what happens to missing answers, and what lazy swap may and may not change. The planted
  * judges share no code with the offline server. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/numbers/vibecheck.h"
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "methods/stats/stats.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,9 +114,8 @@ static void same(double a, double b)
     assert_true(fabs(a - b) <= 1e-9 * (1 + fabs(a)));
 }
 
-static void swapping_models_negates_and_keeps(void **state)
+TEST(swapping_models_negates_and_keeps)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w)), *m = vq_alloc(1, sizeof(*m));
     assert_non_null(w);
     assert_non_null(m);
@@ -158,9 +153,8 @@ static void swapping_models_negates_and_keeps(void **state)
     vq_free(m);
 }
 
-static void a_judge_that_always_says_a_gives_zeros(void **state)
+TEST(a_judge_that_always_says_a_gives_zeros)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 3);
@@ -178,9 +172,8 @@ static void a_judge_that_always_says_a_gives_zeros(void **state)
     vq_free(w);
 }
 
-static void a_perfect_oracle_on_one_vibe(void **state)
+TEST(a_perfect_oracle_on_one_vibe)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 3);
@@ -206,9 +199,8 @@ static void a_perfect_oracle_on_one_vibe(void **state)
     vq_free(w);
 }
 
-static void independent_random_judges_are_rejected(void **state)
+TEST(independent_random_judges_are_rejected)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 3);
@@ -229,9 +221,8 @@ static void independent_random_judges_are_rejected(void **state)
     vq_free(w);
 }
 
-static void planted_vibes_are_found(void **state)
+TEST(planted_vibes_are_found)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -249,9 +240,8 @@ static void planted_vibes_are_found(void **state)
 }
 
 /* Decision 1: bounds put every missing cell at -1, then at +1; fits impute 0 and say so. */
-static void missing_answers_are_missing(void **state)
+TEST(missing_answers_are_missing)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -283,9 +273,8 @@ static void missing_answers_are_missing(void **state)
 }
 
 /* What lazy swap leaves unasked changes nothing but the audit. */
-static void lazy_swap_changes_no_score(void **state)
+TEST(lazy_swap_changes_no_score)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -332,9 +321,8 @@ static void lazy_swap_changes_no_score(void **state)
 
 /* Plain kappa is 0 when one judge says +1 on every row and the other on all but one; mirrored kappa
  * is not. */
-static void nearly_constant_judges_agree(void **state)
+TEST(nearly_constant_judges_agree)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 3);
@@ -352,9 +340,8 @@ static void nearly_constant_judges_agree(void **state)
     vq_free(w);
 }
 
-static void twins_overlap_and_the_later_goes(void **state)
+TEST(twins_overlap_and_the_later_goes)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -378,9 +365,8 @@ static void twins_overlap_and_the_later_goes(void **state)
 }
 
 /* Vibe 0 tells the models apart, vibe 1 what is preferred, vibe 2 both, vibe 3 nothing. */
-static void preference_may_open_or_close_the_gate(void **state)
+TEST(preference_may_open_or_close_the_gate)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -410,9 +396,8 @@ static void preference_may_open_or_close_the_gate(void **state)
     vq_free(w);
 }
 
-static void num_final_vibes_keeps_the_first_of_the_order(void **state)
+TEST(num_final_vibes_keeps_the_first_of_the_order)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -430,9 +415,8 @@ static void num_final_vibes_keeps_the_first_of_the_order(void **state)
     vq_free(w);
 }
 
-static void no_labels_no_test_rows_no_fit(void **state)
+TEST(no_labels_no_test_rows_no_fit)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -459,9 +443,8 @@ static void no_labels_no_test_rows_no_fit(void **state)
 
 /* judging.invalid: drop_row. The rows that lack a score are as good as never there; a vibe that was
  * stopped early drops none. */
-static void rows_with_a_missing_score_are_dropped(void **state)
+TEST(rows_with_a_missing_score_are_dropped)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     struct world *without = vq_alloc(1, sizeof(*without));
     assert_true(w != NULL && without != NULL);
@@ -512,9 +495,8 @@ static void rows_with_a_missing_score_are_dropped(void **state)
 
 /* Every allocation fails in turn: a status comes back, nothing leaks (the sanitizer round sees to
  * that). */
-static void survives_every_failed_allocation(void **state)
+TEST(survives_every_failed_allocation)
 {
-    (void)state;
     struct world *w = vq_alloc(1, sizeof(*w));
     assert_non_null(w);
     world_init(w, 11);
@@ -545,23 +527,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(swapping_models_negates_and_keeps),
-        cmocka_unit_test(a_judge_that_always_says_a_gives_zeros),
-        cmocka_unit_test(a_perfect_oracle_on_one_vibe),
-        cmocka_unit_test(independent_random_judges_are_rejected),
-        cmocka_unit_test(planted_vibes_are_found),
-        cmocka_unit_test(missing_answers_are_missing),
-        cmocka_unit_test(lazy_swap_changes_no_score),
-        cmocka_unit_test(nearly_constant_judges_agree),
-        cmocka_unit_test(twins_overlap_and_the_later_goes),
-        cmocka_unit_test(preference_may_open_or_close_the_gate),
-        cmocka_unit_test(num_final_vibes_keeps_the_first_of_the_order),
-        cmocka_unit_test(no_labels_no_test_rows_no_fit),
-        cmocka_unit_test(rows_with_a_missing_score_are_dropped),
-        cmocka_unit_test(survives_every_failed_allocation),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

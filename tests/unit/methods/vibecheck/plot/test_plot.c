@@ -1,13 +1,8 @@
 /* The three panels: a row for each vibe, a missing value is no bar, everything inside the drawing;
  * both forms of the file. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/plot/plot.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
@@ -38,9 +33,8 @@ static size_t count(const struct vq_plot *plot, int kind, const char *text)
     return n;
 }
 
-static void test_bars(void **state)
+TEST(test_bars)
 {
-    (void)state;
     struct vq_plot plot = draw("Warm,1,0.5,0.4,0.2,0.6,0.7,0.8,1.5,,\n"
                                "Terse,1,-0.5,-0.3,,,0.7,,,,\n"
                                "Lost,0,0.1,0.1,,,0.1,0.1,,,\n",
@@ -59,9 +53,8 @@ static void test_bars(void **state)
     vq_plot_free(&plot);
 }
 
-static void test_notes(void **state)
+TEST(test_notes)
 {
-    (void)state;
     struct vq_plot plot = draw("Lost,0,0.1,,,,0.1,,,,\n", true);
     assert_int_equal(count(&plot, VQ_PLOT_TEXT, "In-sample numbers"), 1);
     assert_int_equal(count(&plot, VQ_PLOT_TEXT, "No vibe was kept; all are shown"), 1);
@@ -70,9 +63,8 @@ static void test_notes(void **state)
     vq_plot_free(&plot);
 }
 
-static void test_both_files(void **state)
+TEST(test_both_files)
 {
-    (void)state;
     struct vq_plot plot = draw("\"W & <w>\",1,0.5,0.4,0.2,0.6,0.7,0.8,1.5,-1,2\n", false);
     struct vq_buf svg, png;
     vq_buf_init(&svg, VQ_PLOT_BYTES_MAX);
@@ -90,14 +82,4 @@ static void test_both_files(void **state)
     vq_buf_free(&svg);
     vq_buf_free(&png);
     vq_plot_free(&plot);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bars),
-        cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_both_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static bool silent(struct walk *w, const struct vq_stage *stage, uint32_t prompt
 
 /* Whatever text call is missing or unreadable, the run ends with vibes: those of the answers it
  * has. */
-static void no_text_call_is_needed_but_some_proposal(void **state)
+TEST(no_text_call_is_needed_but_some_proposal)
 {
-    (void)state;
     static const struct silence gaps[] = {
         {"discover 1", NULL, true},     {"discover 1", "???", true},
         {"discover 2", NULL, false},    {"discover 2", "???", false},
@@ -61,9 +60,8 @@ static void no_text_call_is_needed_but_some_proposal(void **state)
     }
 }
 
-static void without_a_proposal_it_says_what_to_do(void **state)
+TEST(without_a_proposal_it_says_what_to_do)
 {
-    (void)state;
     static const struct {
         const char *says;
         const char *expect;
@@ -88,9 +86,8 @@ static void without_a_proposal_it_says_what_to_do(void **state)
 }
 
 /* A proposer that finds nothing is an answer: no vibe, and that is the result. */
-static void no_difference_is_a_result(void **state)
+TEST(no_difference_is_a_result)
 {
-    (void)state;
     for (uint32_t q = 1; q <= 2; q++) {
         struct walk *w = walk_discovery(60, 2);
         w->proposes[0] = NULL;
@@ -109,9 +106,8 @@ static void no_difference_is_a_result(void **state)
     }
 }
 
-static void failed_judging_is_no_verdict_on_vibes(void **state)
+TEST(failed_judging_is_no_verdict_on_vibes)
 {
-    (void)state;
     struct walk *w = walk_discovery(120, 2);
     w->config.vibecheck.iterations = 2;
     w->fails_judging = true;
@@ -128,9 +124,8 @@ static void failed_judging_is_no_verdict_on_vibes(void **state)
 
 /* ---- embeddings ---- */
 
-static void groups_need_an_embedder(void **state)
+TEST(groups_need_an_embedder)
 {
-    (void)state;
     struct walk *w = walk_discovery(120, 1);
     w->config.vibecheck.clusters = 2;
     w->config.vibecheck.cluster_threshold = 8;
@@ -166,9 +161,8 @@ static void groups_need_an_embedder(void **state)
 }
 
 /* Vectors that are none, or of another length than before, are as good as no vectors. */
-static void odd_vectors_are_no_vectors(void **state)
+TEST(odd_vectors_are_no_vectors)
 {
-    (void)state;
     for (int kind = 0; kind < 3; kind++) {
         struct walk *w = walk_discovery(120, 1);
         w->config.vibecheck.clustering = VQ_CLUSTERING_ALWAYS;
@@ -212,9 +206,8 @@ static bool other_forms(struct walk *w, const struct vq_stage *stage, uint32_t p
     return true;
 }
 
-static void forms_of_answers_change_nothing(void **state)
+TEST(forms_of_answers_change_nothing)
 {
-    (void)state;
     struct vq_buf first;
     vq_buf_init(&first, (size_t)1 << 28);
     for (uint32_t form = 0; form < 5; form++) {
@@ -263,9 +256,8 @@ static bool scraps(struct walk *w, const struct vq_stage *stage, uint32_t prompt
     return true; /* with n 0: no answer */
 }
 
-static void any_answers_come_to_an_end(void **state)
+TEST(any_answers_come_to_an_end)
 {
-    (void)state;
     uint32_t ends[2] = {0};
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct walk *w = walk_discovery(30, 1);
@@ -297,9 +289,8 @@ static void any_answers_come_to_an_end(void **state)
 }
 
 /* Short of memory anywhere: it says so, and nothing is lost or read that is not there. */
-static void memory_may_run_out_anywhere(void **state)
+TEST(memory_may_run_out_anywhere)
 {
-    (void)state;
     uint64_t step = 1;
     uint32_t oks = 0, tries = 0;
     bool ended = false;
@@ -324,20 +315,4 @@ static void memory_may_run_out_anywhere(void **state)
         tries++;
     }
     assert_true(tries > 100 && oks < tries / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_text_call_is_needed_but_some_proposal),
-        cmocka_unit_test(without_a_proposal_it_says_what_to_do),
-        cmocka_unit_test(no_difference_is_a_result),
-        cmocka_unit_test(failed_judging_is_no_verdict_on_vibes),
-        cmocka_unit_test(groups_need_an_embedder),
-        cmocka_unit_test(odd_vectors_are_no_vectors),
-        cmocka_unit_test(forms_of_answers_change_nothing),
-        cmocka_unit_test(any_answers_come_to_an_end),
-        cmocka_unit_test(memory_may_run_out_anywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

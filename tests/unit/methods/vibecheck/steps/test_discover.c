@@ -4,9 +4,8 @@
 
 /* ---- section 11 ---- */
 
-static void calls_are_those_of_the_count_model(void **state)
+TEST(calls_are_those_of_the_count_model)
 {
-    (void)state;
     static const uint32_t ds[3] = {20, 7, 10};
     for (uint32_t q = 1; q <= 2; q++) {
         for (uint32_t rounds = 1; rounds <= 3; rounds++) {
@@ -66,9 +65,8 @@ static bool never_fewer(struct walk *w, const struct vq_stage *stage, uint32_t p
     return false;
 }
 
-static void too_many_axes_go_by_support(void **state)
+TEST(too_many_axes_go_by_support)
 {
-    (void)state;
     struct walk *w = walk_discovery(60, 1);
     uint32_t tries = 0;
     w->world = &tries;
@@ -97,9 +95,8 @@ static void too_many_axes_go_by_support(void **state)
     walk_destroy(w);
 }
 
-static void fewer_axes_take_fewer_calls(void **state)
+TEST(fewer_axes_take_fewer_calls)
 {
-    (void)state;
     struct walk *w = walk_discovery(60, 1);
     w->config.vibecheck.k = 1;
     const struct vq_method_result *r = walk_run(w);
@@ -120,9 +117,8 @@ static void fewer_axes_take_fewer_calls(void **state)
 
 /* ---- reasons to stop ---- */
 
-static void every_stop_has_its_reason(void **state)
+TEST(every_stop_has_its_reason)
 {
-    (void)state;
     struct walk *w = walk_discovery(120, 2);
     w->config.vibecheck.iterations = 3;
     const struct vq_method_result *r = walk_run(w);
@@ -163,9 +159,8 @@ static void every_stop_has_its_reason(void **state)
 }
 
 /* Rows that are shown again are misclassified ones, and at most d of them. */
-static void later_rounds_show_what_is_still_wrong(void **state)
+TEST(later_rounds_show_what_is_still_wrong)
 {
-    (void)state;
     struct walk *w = walk_discovery(200, 1);
     w->config.vibecheck.iterations = 2;
     w->config.vibecheck.d = 6;
@@ -208,9 +203,8 @@ static bool deduplicates(struct walk *w, const struct vq_stage *stage, uint32_t 
     return false;
 }
 
-static void dedup_keeps_what_is_named(void **state)
+TEST(dedup_keeps_what_is_named)
 {
-    (void)state;
     struct walk *w = walk_discovery(120, 1);
     const char *said = "- **FEATURE 2**\n* Feature 9\n";
     w->world = &said;
@@ -241,9 +235,8 @@ static void dedup_keeps_what_is_named(void **state)
 
 /* ---- what is carried ---- */
 
-static void current_and_rejected_axes_are_told(void **state)
+TEST(current_and_rejected_axes_are_told)
 {
-    (void)state;
     struct walk *w = walk_discovery(300, 2);
     w->proposes[2] = WALK_COIN(1);
     w->config.vibecheck.iterations = 2;
@@ -269,9 +262,8 @@ static void current_and_rejected_axes_are_told(void **state)
 
 /* ---- rows in prompts ---- */
 
-static void batches_keep_topics_apart(void **state)
+TEST(batches_keep_topics_apart)
 {
-    (void)state;
     struct walk *w = walk_discovery(90, 1);
     uint32_t topics[90];
     for (uint32_t i = 0; i < 90; i++) {
@@ -295,9 +287,8 @@ static void batches_keep_topics_apart(void **state)
     walk_destroy(w);
 }
 
-static void rows_stand_between_tags(void **state)
+TEST(rows_stand_between_tags)
 {
-    (void)state;
     struct walk *w = walk_discovery(20, 1);
     w->config.vibecheck.shuffle_outputs = true;
     w->config.vibecheck.d = 6;
@@ -321,9 +312,8 @@ static void rows_stand_between_tags(void **state)
     walk_destroy(w);
 }
 
-static void long_texts_are_cut_between_characters(void **state)
+TEST(long_texts_are_cut_between_characters)
 {
-    (void)state;
     enum {
         BYTES = 9001
     };
@@ -363,9 +353,8 @@ static bool many(struct walk *w, const struct vq_stage *stage, uint32_t prompt, 
     return true;
 }
 
-static void large_groups_are_summarised_from_a_draw(void **state)
+TEST(large_groups_are_summarised_from_a_draw)
 {
-    (void)state;
     struct walk *w = walk_discovery(120, 1);
     w->text = many;
     const struct vq_method_result *r = walk_run(w);
@@ -385,9 +374,8 @@ static void large_groups_are_summarised_from_a_draw(void **state)
 
 /* ---- one seed, one walk ---- */
 
-static void the_same_seed_asks_the_same(void **state)
+TEST(the_same_seed_asks_the_same)
 {
-    (void)state;
     struct vq_buf first;
     vq_buf_init(&first, (size_t)1 << 28);
     for (uint64_t i = 0; i < 3; i++) {
@@ -409,9 +397,8 @@ static void the_same_seed_asks_the_same(void **state)
 }
 
 /* An empty side is a mistake of whoever made the data, and is said at once. */
-static void without_train_rows_there_is_nothing_to_find(void **state)
+TEST(without_train_rows_there_is_nothing_to_find)
 {
-    (void)state;
     struct walk *w = walk_discovery(10, 1);
     for (uint32_t i = 0; i < 10; i++) {
         w->rows[i].test = true;
@@ -421,24 +408,4 @@ static void without_train_rows_there_is_nothing_to_find(void **state)
     assert_int_equal(walk_try(w, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "training rows"));
     walk_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_those_of_the_count_model),
-        cmocka_unit_test(too_many_axes_go_by_support),
-        cmocka_unit_test(fewer_axes_take_fewer_calls),
-        cmocka_unit_test(every_stop_has_its_reason),
-        cmocka_unit_test(later_rounds_show_what_is_still_wrong),
-        cmocka_unit_test(dedup_keeps_what_is_named),
-        cmocka_unit_test(current_and_rejected_axes_are_told),
-        cmocka_unit_test(batches_keep_topics_apart),
-        cmocka_unit_test(rows_stand_between_tags),
-        cmocka_unit_test(long_texts_are_cut_between_characters),
-        cmocka_unit_test(large_groups_are_summarised_from_a_draw),
-        cmocka_unit_test(the_same_seed_asks_the_same),
-        cmocka_unit_test(without_train_rows_there_is_nothing_to_find),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

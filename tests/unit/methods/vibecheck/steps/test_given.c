@@ -20,9 +20,8 @@ static struct walk *given(uint32_t rows, uint32_t judges)
     return w;
 }
 
-static void presets_are_one_stage_over_all_rows(void **state)
+TEST(presets_are_one_stage_over_all_rows)
 {
-    (void)state;
     struct walk *w = walk_create(60, 2, 7);
     w->config.method = VQ_METHOD_PRESET;
     const struct vq_method_result *r = walk_run(w);
@@ -48,9 +47,8 @@ static void presets_are_one_stage_over_all_rows(void **state)
     walk_destroy(w);
 }
 
-static void early_stopping_saves_what_the_model_says(void **state)
+TEST(early_stopping_saves_what_the_model_says)
 {
-    (void)state;
     struct walk *w = given(300, 2);
     struct vq_vibecheck *full, *early;
     const struct vq_method_result *r = walk_run(w);
@@ -92,9 +90,8 @@ static void early_stopping_saves_what_the_model_says(void **state)
 }
 
 /* The first rows of the seeded order are asked, not the first rows of the file. */
-static void early_stopping_takes_the_seeded_order(void **state)
+TEST(early_stopping_takes_the_seeded_order)
 {
-    (void)state;
     struct walk *w = given(100, 1);
     w->config.judging.early_stop = true;
     w->config.judging.early_stop_rows = 10;
@@ -114,9 +111,8 @@ static void early_stopping_takes_the_seeded_order(void **state)
 }
 
 /* Decision 1: a failure is never a vote, against a vibe either. */
-static void failures_stop_no_vibe(void **state)
+TEST(failures_stop_no_vibe)
 {
-    (void)state;
     struct walk *w = given(300, 2);
     w->config.judging.early_stop = true;
     w->fails_judging = true;
@@ -150,9 +146,8 @@ static bool five_kinds(struct walk *w, const char *axis, uint32_t row, uint32_t 
     return true;
 }
 
-static void judges_label_preferences(void **state)
+TEST(judges_label_preferences)
 {
-    (void)state;
     struct walk *w = given(100, 2);
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->judge = five_kinds;
@@ -178,9 +173,8 @@ static void judges_label_preferences(void **state)
     walk_destroy(w);
 }
 
-static void judged_ties_are_dropped_where_that_is_asked(void **state)
+TEST(judged_ties_are_dropped_where_that_is_asked)
 {
-    (void)state;
     struct walk *w = given(100, 2);
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->config.data.ties = VQ_TIES_DROP_ALL;
@@ -213,9 +207,8 @@ static bool always_equal(struct walk *w, const char *axis, uint32_t row, uint32_
     return true;
 }
 
-static void labels_that_leave_nothing_end_the_run(void **state)
+TEST(labels_that_leave_nothing_end_the_run)
 {
-    (void)state;
     struct walk *w = given(20, 1);
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->config.data.ties = VQ_TIES_DROP_ALL;
@@ -235,9 +228,8 @@ static void labels_that_leave_nothing_end_the_run(void **state)
 }
 
 /* The data's own labels are used as they are, and nobody is asked. */
-static void labels_of_the_data_go_first(void **state)
+TEST(labels_of_the_data_go_first)
 {
-    (void)state;
     struct walk *w = given(20, 1);
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->in.has_preferences = true;
@@ -249,9 +241,8 @@ static void labels_of_the_data_go_first(void **state)
     walk_destroy(w);
 }
 
-static void presets_stand_beside(void **state)
+TEST(presets_stand_beside)
 {
-    (void)state;
     struct walk *w = given(40, 1);
     w->config.vibecheck.compare_presets = true;
     const struct vq_method_result *r = walk_run(w);
@@ -272,9 +263,8 @@ static void presets_stand_beside(void **state)
     walk_destroy(w);
 }
 
-static void question_types_are_asked_of_kept_vibes(void **state)
+TEST(question_types_are_asked_of_kept_vibes)
 {
-    (void)state;
     struct walk *w = given(200, 2);
     w->config.vibecheck.question_types = true;
     const struct vq_method_result *r = walk_run(w);
@@ -290,9 +280,8 @@ static void question_types_are_asked_of_kept_vibes(void **state)
     walk_destroy(w);
 }
 
-static void answers_must_fit_the_stage(void **state)
+TEST(answers_must_fit_the_stage)
 {
-    (void)state;
     struct walk *w = given(10, 1);
     struct vq_error err = {0};
     const struct vq_stage *stage;
@@ -311,9 +300,8 @@ static void answers_must_fit_the_stage(void **state)
     walk_destroy(w);
 }
 
-static void train_must_be_the_train_rows(void **state)
+TEST(train_must_be_the_train_rows)
 {
-    (void)state;
     struct walk *w = given(10, 1);
     struct vq_error err = {0};
     uint32_t kept = w->train[0];
@@ -324,23 +312,4 @@ static void train_must_be_the_train_rows(void **state)
     w->in.train_count--;
     assert_int_equal(vq_method_create(&w->in, &w->m, &err), VQ_BUG);
     walk_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(presets_are_one_stage_over_all_rows),
-        cmocka_unit_test(early_stopping_saves_what_the_model_says),
-        cmocka_unit_test(early_stopping_takes_the_seeded_order),
-        cmocka_unit_test(failures_stop_no_vibe),
-        cmocka_unit_test(judges_label_preferences),
-        cmocka_unit_test(judged_ties_are_dropped_where_that_is_asked),
-        cmocka_unit_test(labels_that_leave_nothing_end_the_run),
-        cmocka_unit_test(labels_of_the_data_go_first),
-        cmocka_unit_test(presets_stand_beside),
-        cmocka_unit_test(question_types_are_asked_of_kept_vibes),
-        cmocka_unit_test(answers_must_fit_the_stage),
-        cmocka_unit_test(train_must_be_the_train_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,9 +86,8 @@ static void same(struct walk *joint, struct walk *single)
     walk_destroy(single);
 }
 
-static void preset_vibes_by_every_size_of_group(void **state)
+TEST(preset_vibes_by_every_size_of_group)
 {
-    (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 10, 20};
     for (size_t k = 0; k < VQ_COUNT(sizes); k++) {
         struct style style = {0};
@@ -102,9 +101,8 @@ static void preset_vibes_by_every_size_of_group(void **state)
     }
 }
 
-static void what_is_left_out_is_asked_alone(void **state)
+TEST(what_is_left_out_is_asked_alone)
 {
-    (void)state;
     struct style style = {.leaves_out = 3};
     struct walk *w = world(4, &style);
     walk_run(w);
@@ -116,9 +114,8 @@ static void what_is_left_out_is_asked_alone(void **state)
     same(world(4, &style), world(1, &style));
 }
 
-static void no_answer_at_all_is_asked_alone_or_missing(void **state)
+TEST(no_answer_at_all_is_asked_alone_or_missing)
 {
-    (void)state;
     struct style style = {.says_nothing = true};
     same(world(4, &style), world(1, &style));
     struct walk *w = world(4, &style);
@@ -132,9 +129,8 @@ static void no_answer_at_all_is_asked_alone_or_missing(void **state)
     walk_destroy(w);
 }
 
-static void a_cut_answer_counts_as_far_as_it_goes(void **state)
+TEST(a_cut_answer_counts_as_far_as_it_goes)
 {
-    (void)state;
     struct style style = {.leaves_out = 3};
     struct walk *w = world(4, &style);
     w->ending = VQ_ENDING_CUT;
@@ -151,9 +147,8 @@ static void a_cut_answer_counts_as_far_as_it_goes(void **state)
     same(w, world(1, &style));
 }
 
-static void an_unknown_ending_gives_no_verdict(void **state)
+TEST(an_unknown_ending_gives_no_verdict)
 {
-    (void)state;
     struct style style = {0};
     struct walk *w = world(4, &style);
     w->ending = VQ_ENDING_UNKNOWN;
@@ -165,9 +160,8 @@ static void an_unknown_ending_gives_no_verdict(void **state)
     walk_destroy(w);
 }
 
-static void early_stopping_goes_on_with_fewer(void **state)
+TEST(early_stopping_goes_on_with_fewer)
 {
-    (void)state;
     struct style style = {.leaves_out = 4};
     struct walk *pair[2];
     for (int k = 0; k < 2; k++) {
@@ -178,9 +172,8 @@ static void early_stopping_goes_on_with_fewer(void **state)
     same(pair[0], pair[1]);
 }
 
-static void discovery_too_with_presets_beside(void **state)
+TEST(discovery_too_with_presets_beside)
 {
-    (void)state;
     struct style style = {.leaves_out = 2};
     struct walk *pair[2];
     for (int k = 0; k < 2; k++) {
@@ -199,9 +192,8 @@ static void discovery_too_with_presets_beside(void **state)
     same(pair[0], pair[1]);
 }
 
-static void forward_asks_one_order(void **state)
+TEST(forward_asks_one_order)
 {
-    (void)state;
     struct style style = {0};
     struct walk *w = world(5, &style);
     w->config.judging.pair_rule = VQ_PAIR_FORWARD;
@@ -212,19 +204,4 @@ static void forward_asks_one_order(void **state)
                                : vq_outcome_is_vote((enum vq_outcome)r->outcomes[t]));
     }
     walk_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(preset_vibes_by_every_size_of_group),
-        cmocka_unit_test(what_is_left_out_is_asked_alone),
-        cmocka_unit_test(no_answer_at_all_is_asked_alone_or_missing),
-        cmocka_unit_test(a_cut_answer_counts_as_far_as_it_goes),
-        cmocka_unit_test(an_unknown_ending_gives_no_verdict),
-        cmocka_unit_test(early_stopping_goes_on_with_fewer),
-        cmocka_unit_test(discovery_too_with_presets_beside),
-        cmocka_unit_test(forward_asks_one_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

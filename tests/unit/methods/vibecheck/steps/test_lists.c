@@ -36,9 +36,8 @@ static struct walk *cutting(struct cutting *c)
 
 #define ONE_AXIS "- Feature 0: Low: little of 0; High: much of 0\n"
 
-static void a_cut_list_is_asked_again_with_twice_the_room(void **state)
+TEST(a_cut_list_is_asked_again_with_twice_the_room)
 {
-    (void)state;
     static const char *const stages[] = {"discover 1", "summarise 1", "formalise summaries 1",
                                          "simplify 1"};
     for (size_t i = 0; i < VQ_COUNT(stages); i++) {
@@ -59,9 +58,8 @@ static void a_cut_list_is_asked_again_with_twice_the_room(void **state)
     }
 }
 
-static void a_reducer_whose_list_stays_cut_changes_nothing(void **state)
+TEST(a_reducer_whose_list_stays_cut_changes_nothing)
 {
-    (void)state;
     static const char *const stages[] = {"summarise 1", "formalise summaries 1", "simplify 1"};
     for (size_t i = 0; i < VQ_COUNT(stages); i++) {
         struct cutting c = {stages[i], 9, ONE_AXIS "- Feature 1: Low: lit"};
@@ -76,9 +74,8 @@ static void a_reducer_whose_list_stays_cut_changes_nothing(void **state)
     }
 }
 
-static void a_proposer_whose_list_stays_cut_loses_its_last_line(void **state)
+TEST(a_proposer_whose_list_stays_cut_loses_its_last_line)
 {
-    (void)state;
     struct cutting c = {"discover 1", 9, ONE_AXIS "- Half: Low: little; High: mu"};
     struct walk *w = cutting(&c);
     const struct vq_method_result *r = walk_run(w);
@@ -97,9 +94,8 @@ static bool nothing_more(struct walk *w, const struct vq_stage *stage, uint32_t 
 }
 
 /* A retry that fails takes nothing away from what was said before. */
-static void a_failed_retry_keeps_the_first_answer(void **state)
+TEST(a_failed_retry_keeps_the_first_answer)
 {
-    (void)state;
     struct cutting c = {"discover 1", 1, ONE_AXIS "- Half: Low: little; High: mu"};
     struct walk *w = cutting(&c);
     w->text = nothing_more;
@@ -107,15 +103,4 @@ static void a_failed_retry_keeps_the_first_answer(void **state)
     assert_int_equal(r->axes_count, 1);
     assert_int_equal(r->cut.shortened, 4);
     walk_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_list_is_asked_again_with_twice_the_room),
-        cmocka_unit_test(a_reducer_whose_list_stays_cut_changes_nothing),
-        cmocka_unit_test(a_proposer_whose_list_stays_cut_loses_its_last_line),
-        cmocka_unit_test(a_failed_retry_keeps_the_first_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

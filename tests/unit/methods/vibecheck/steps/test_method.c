@@ -31,9 +31,8 @@ static void assert_same(double a, double b)
 
 /* Decision 1. A missing cell weighs nothing in the fit, is counted, and the complete rows are
  * looked at by themselves. */
-static void missing_cells_are_imputed_counted_and_warned_of(void **state)
+TEST(missing_cells_are_imputed_counted_and_warned_of)
 {
-    (void)state;
     static const double p[2] = {0.7, 0.6};
     struct planted *w = planted_create(200, 1, 2, 3);
     tell(w, p, &(struct lens){0});
@@ -70,9 +69,8 @@ static void missing_cells_are_imputed_counted_and_warned_of(void **state)
 
 /* Decision 1. One judge's failure leaves the row to the other judge; kappa takes the rows that both
  * judged. */
-static void a_row_keeps_the_judges_it_has(void **state)
+TEST(a_row_keeps_the_judges_it_has)
 {
-    (void)state;
     static const double p[1] = {0.7};
     struct planted *w = planted_create(200, 2, 1, 5);
     tell(w, p, &good);
@@ -108,9 +106,8 @@ static void a_row_keeps_the_judges_it_has(void **state)
 /* Decision 3. Of the settled cells a tenth is swapped all the same; each stands for ten, so that
  * estimates which need both orders agree with those of asking everything. The n beside them are the
  * cells that were really asked. */
-static void audited_cells_stand_for_ten(void **state)
+TEST(audited_cells_stand_for_ten)
 {
-    (void)state;
     enum {
         ROWS = 20000
     };
@@ -158,9 +155,8 @@ static void audited_cells_stand_for_ten(void **state)
 }
 
 /* Decision 4. Without a label a row counts for all but preference prediction. */
-static void unlabelled_rows_count_for_all_but_preference(void **state)
+TEST(unlabelled_rows_count_for_all_but_preference)
 {
-    (void)state;
     static const double p[2] = {0.8, 0.3};
     struct planted *w = planted_create(200, 2, 2, 9);
     tell(w, p, &good);
@@ -197,9 +193,8 @@ static double width(struct vq_interval ci)
 
 /* Decision 6. Repeats of a question are no new evidence: intervals are as wide as without them, and
  * folds keep them together. */
-static void repeated_questions_narrow_no_interval(void **state)
+TEST(repeated_questions_narrow_no_interval)
 {
-    (void)state;
     enum {
         QUESTIONS = 120,
         REPEATS = 4
@@ -243,9 +238,8 @@ static void repeated_questions_narrow_no_interval(void **state)
 
 /* Decision 7. Three judges: the mean over the pairs; one judge: no agreement, and the gate lets
  * pass. */
-static void agreement_of_three_judges_and_of_one(void **state)
+TEST(agreement_of_three_judges_and_of_one)
 {
-    (void)state;
     static const struct lens lenses[3] = {{.error = 0.02}, {.error = 0.1}, {.error = 0.35}};
     struct planted *three = planted_create(300, 3, 1, 13);
     for (uint32_t i = 0; i < 300; i++) {
@@ -284,9 +278,8 @@ static void agreement_of_three_judges_and_of_one(void **state)
 }
 
 /* Decision 8. Two vibes that are +1 on nearly every row say the same; Pearson cannot see it. */
-static void near_constant_twins_overlap(void **state)
+TEST(near_constant_twins_overlap)
 {
-    (void)state;
     struct planted *w = planted_create(100, 2, 2, 15);
     for (uint32_t i = 0; i < 100; i++) {
         for (uint32_t j = 0; j < 2; j++) {
@@ -310,9 +303,8 @@ static void near_constant_twins_overlap(void **state)
 /* Decision 10. On data that one vibe separates, held-out loss asks for a coefficient that says so;
  * accuracy with the smallest C on ties gives one near nothing. The unregularised estimate does not
  * exist there, and none is given. */
-static void separable_data_get_a_coefficient_that_says_so(void **state)
+TEST(separable_data_get_a_coefficient_that_says_so)
 {
-    (void)state;
     struct planted *w = planted_create(200, 2, 1, 17);
     for (uint32_t i = 0; i < 200; i++) {
         planted_say(w, i, 0, 0, 1);
@@ -336,9 +328,8 @@ static void separable_data_get_a_coefficient_that_says_so(void **state)
 
 /* Decision 11, 12 and 13. Vibes are chosen on train, so that test is another number; the baseline
  * is that of train's majority; nothing kept is one half and a status, not an error. */
-static void train_chooses_and_test_tells(void **state)
+TEST(train_chooses_and_test_tells)
 {
-    (void)state;
     struct planted *w = planted_create(200, 2, 2, 19);
     for (uint32_t i = 0; i < 200; i++) {
         bool test = w->rows[i].test;
@@ -372,9 +363,8 @@ static void train_chooses_and_test_tells(void **state)
 }
 
 /* 0 draws: every figure, and no interval that was drawn. */
-static void no_draws_no_intervals(void **state)
+TEST(no_draws_no_intervals)
 {
-    (void)state;
     static const double p[2] = {0.8, 0.3};
     struct planted *w = planted_create(120, 2, 2, 21);
     tell(w, p, &good);
@@ -404,19 +394,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_cells_are_imputed_counted_and_warned_of),
-        cmocka_unit_test(a_row_keeps_the_judges_it_has),
-        cmocka_unit_test(audited_cells_stand_for_ten),
-        cmocka_unit_test(unlabelled_rows_count_for_all_but_preference),
-        cmocka_unit_test(repeated_questions_narrow_no_interval),
-        cmocka_unit_test(agreement_of_three_judges_and_of_one),
-        cmocka_unit_test(near_constant_twins_overlap),
-        cmocka_unit_test(separable_data_get_a_coefficient_that_says_so),
-        cmocka_unit_test(train_chooses_and_test_tells),
-        cmocka_unit_test(no_draws_no_intervals),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

@@ -32,9 +32,8 @@ static struct walk *world(uint64_t seed)
     return w;
 }
 
-static void three_of_ten_are_found_kept_and_first(void **state)
+TEST(three_of_ten_are_found_kept_and_first)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct walk *w = world(seed);
         const struct vq_method_result *r = walk_run(w);
@@ -65,9 +64,8 @@ static void three_of_ten_are_found_kept_and_first(void **state)
 
 /* The cap takes the first of the order, whichever order that is, and the test rows of those alone
  * are asked. */
-static void the_strongest_are_final(void **state)
+TEST(the_strongest_are_final)
 {
-    (void)state;
     static const enum vq_final_order orders[3] = {VQ_FINAL_LARS, VQ_FINAL_SEPARABILITY,
                                                   VQ_FINAL_P_VALUE};
     for (size_t i = 0; i < VQ_COUNT(orders); i++) {
@@ -92,9 +90,8 @@ static void the_strongest_are_final(void **state)
 }
 
 /* Early stopping drops the noise sooner and finds the same. */
-static void early_stopping_finds_the_same(void **state)
+TEST(early_stopping_finds_the_same)
 {
-    (void)state;
     struct walk *w = world(3);
     (void)walk_run(w);
     uint32_t all = walk_calls(w, "rank");
@@ -128,9 +125,8 @@ static bool only_where_the_others_fail(struct walk *w, const char *axis, uint32_
     return true;
 }
 
-static void the_second_round_finds_what_the_first_left(void **state)
+TEST(the_second_round_finds_what_the_first_left)
 {
-    (void)state;
     struct walk *w = world(8);
     for (size_t i = 0; i < VQ_COUNT(w->proposes); i++) {
         w->proposes[i] = i == 0 ? "Feature 0: Low: l; High: h" : NULL;
@@ -157,9 +153,8 @@ static void the_second_round_finds_what_the_first_left(void **state)
 }
 
 /* With mm_or_pp a row that preference prediction gets wrong is shown too. */
-static void preference_may_say_what_is_wrong(void **state)
+TEST(preference_may_say_what_is_wrong)
 {
-    (void)state;
     uint32_t wrong[2];
     for (int pp = 0; pp < 2; pp++) {
         struct walk *w = world(9);
@@ -178,9 +173,8 @@ static void preference_may_say_what_is_wrong(void **state)
 
 /* Decision 9. A and B exchangeable, judges who agree: with the interval gate at most one run in
  * twenty keeps a vibe. */
-static void null_data_keep_nothing(void **state)
+TEST(null_data_keep_nothing)
 {
-    (void)state;
     uint32_t runs = 40, kept = 0;
     for (uint64_t seed = 100; seed < 100 + runs; seed++) {
         struct walk *w = world(seed);
@@ -235,9 +229,8 @@ static bool names_what_it_sees(struct walk *w, const struct vq_stage *stage, uin
 /* The share of null runs with any q of at most 0.05 on test. The point gate keeps what looks
  * different on train, and a batch is all 40 rows that are shown, so that the proposer selects as
  * hard as it can. */
-static void null_data_are_null_on_test(void **state)
+TEST(null_data_are_null_on_test)
 {
-    (void)state;
     uint32_t runs = 200, found = 0, on_train = 0, kept = 0;
     for (uint64_t seed = 3001; seed < 3001 + runs; seed++) {
         struct walk *w = world(seed);
@@ -281,9 +274,8 @@ static bool mirrors(struct walk *w, const char *axis, uint32_t row, uint32_t jud
 
 /* Two features that are +1 in nine rows of ten, planted independently, and two that say the
  * opposite of the first. */
-static void independent_vibes_stay_and_mirror_images_go(void **state)
+TEST(independent_vibes_stay_and_mirror_images_go)
 {
-    (void)state;
     static const char *const lines[] = {"Feature 0: Low: cold; High: warm",
                                         "Feature 1: Low: long; High: short",
                                         "Unfeature 0: Low: warm; High: cold",
@@ -315,19 +307,4 @@ static void independent_vibes_stay_and_mirror_images_go(void **state)
         vq_vibecheck_destroy(&n);
         walk_destroy(w);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_of_ten_are_found_kept_and_first),
-        cmocka_unit_test(the_strongest_are_final),
-        cmocka_unit_test(early_stopping_finds_the_same),
-        cmocka_unit_test(the_second_round_finds_what_the_first_left),
-        cmocka_unit_test(preference_may_say_what_is_wrong),
-        cmocka_unit_test(null_data_keep_nothing),
-        cmocka_unit_test(null_data_are_null_on_test),
-        cmocka_unit_test(independent_vibes_stay_and_mirror_images_go),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,9 +72,8 @@ static struct walk *world_create(struct retest_world *world)
     return w;
 }
 
-static void off_by_default(void **state)
+TEST(off_by_default)
 {
-    (void)state;
     struct retest_world world;
     struct walk *w = world_create(&world);
     const struct vq_method_result *r = walk_run(w);
@@ -83,9 +82,8 @@ static void off_by_default(void **state)
     walk_destroy(w);
 }
 
-static void counts_what_changed(void **state)
+TEST(counts_what_changed)
 {
-    (void)state;
     struct retest_world world;
     struct walk *w = world_create(&world);
     const struct vq_method_result *r = walk_run(w);
@@ -110,9 +108,8 @@ static void counts_what_changed(void **state)
 }
 
 /* Walks to the retest and looks at what it asks. */
-static void asks_the_chosen_alone(void **state)
+TEST(asks_the_chosen_alone)
 {
-    (void)state;
     struct retest_world world;
     struct walk *w = world_create(&world);
     struct vq_error err = {0};
@@ -145,9 +142,8 @@ static void asks_the_chosen_alone(void **state)
     walk_destroy(w);
 }
 
-static void nothing_to_ask_is_said(void **state)
+TEST(nothing_to_ask_is_said)
 {
-    (void)state;
     struct retest_world world;
     struct walk *w = world_create(&world);
     w->judge = NULL;
@@ -158,15 +154,4 @@ static void nothing_to_ask_is_said(void **state)
     assert_non_null(r->retest);
     assert_int_equal(r->retest[0].cells + r->retest[1].cells + r->retest[1].missing, 0);
     walk_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(off_by_default),
-        cmocka_unit_test(counts_what_changed),
-        cmocka_unit_test(asks_the_chosen_alone),
-        cmocka_unit_test(nothing_to_ask_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

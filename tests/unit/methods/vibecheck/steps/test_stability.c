@@ -51,9 +51,8 @@ static struct walk *world(struct told *t, uint32_t repeats)
     return w;
 }
 
-static void what_is_found_again_is_counted(void **state)
+TEST(what_is_found_again_is_counted)
 {
-    (void)state;
     struct told t = {0};
     struct walk *w = world(&t, 3);
     const struct vq_method_result *r = walk_run(w);
@@ -81,9 +80,8 @@ static void what_is_found_again_is_counted(void **state)
     walk_destroy(w);
 }
 
-static void the_vibes_stay_what_they_were(void **state)
+TEST(the_vibes_stay_what_they_were)
 {
-    (void)state;
     struct told a = {0}, b = {0};
     struct walk *none = world(&a, 0), *some = world(&b, 2);
     const struct vq_method_result *without = walk_run(none), *with = walk_run(some);
@@ -100,9 +98,8 @@ static void the_vibes_stay_what_they_were(void **state)
 
 /* With two proposers of the repeats the third repeat asks the first of them again; the discovery
  * itself asks its own. */
-static void proposers_take_turns(void **state)
+TEST(proposers_take_turns)
 {
-    (void)state;
     for (uint32_t n = 0; n <= 2; n++) {
         struct told t = {0};
         struct walk *w = world(&t, 3);
@@ -116,9 +113,8 @@ static void proposers_take_turns(void **state)
     }
 }
 
-static void repeats_without_an_answer(void **state)
+TEST(repeats_without_an_answer)
 {
-    (void)state;
     struct told t = {.silent = true};
     struct walk *w = world(&t, 2);
     const struct vq_method_result *r = walk_run(w);
@@ -134,9 +130,8 @@ static void repeats_without_an_answer(void **state)
     walk_destroy(w);
 }
 
-static void nobody_embeds(void **state)
+TEST(nobody_embeds)
 {
-    (void)state;
     struct told t = {0};
     struct walk *w = world(&t, 1);
     w->in.embedder = false;
@@ -144,16 +139,4 @@ static void nobody_embeds(void **state)
     assert_non_null(r->stability);
     assert_false(r->stability->matched);
     walk_destroy(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_again_is_counted),
-        cmocka_unit_test(the_vibes_stay_what_they_were),
-        cmocka_unit_test(proposers_take_turns),
-        cmocka_unit_test(repeats_without_an_answer),
-        cmocka_unit_test(nobody_embeds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
