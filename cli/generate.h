@@ -17,13 +17,13 @@ struct vq_generate_words {
 /* The options in common: `who` is the field of these words in the verb's own struct, `before`
  * begins each help. */
 #define VQ_GENERATE_OPTS(type, who, before)                                                        \
-    {"model", VQ_OPT_TEXT, offsetof(type, who.model), "MODEL", before "the model that is asked"},  \
+    {"model", VQ_OPT_TEXT, offsetof(type, who.model), "MODEL", before "the model to ask"},         \
         {"base-url", VQ_OPT_TEXT, offsetof(type, who.base_url), "URL",                             \
-         before "where the model is; default OPENAI_BASE_URL"},                                    \
+         before "the endpoint of the model; default OPENAI_BASE_URL"},                             \
         {"key", VQ_OPT_TEXT, offsetof(type, who.key), "REF",                                       \
          before "its key, env:NAME or file:PATH; default env:OPENAI_API_KEY"},                     \
         {"config", VQ_OPT_TEXT, offsetof(type, who.config), "FILE",                                \
-         before "a run's configuration instead; its proposer, or first judge, is asked"},          \
+         before "a run's configuration instead; vibeq asks its proposer, or first judge"},         \
     {                                                                                              \
         "set", VQ_OPT_LIST, offsetof(type, who.set), "A.B=VALUE",                                  \
             before "overrides a key of the configuration (repeatable)"                             \

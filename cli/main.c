@@ -22,7 +22,7 @@ const struct vq_verb vq_verbs[] = {
      "recognises "
      "each one by its columns. Without --force an existing file is not overwritten.",
      vq_verb_init},
-    {"import", "Makes a data file out of answers in the files of other programs",
+    {"import", "Makes a data file from the answer files of other programs",
      "FORMAT FILE... [options]",
 #define VQ_IMPORT_FORMAT(name, word, list, about) word " "
 #include "common/import/formats.def"
@@ -51,7 +51,7 @@ const struct vq_verb vq_verbs[] = {
      "Exit codes: 0 the estimate is within budget and deadline, 2 usage or input error, 3 it is\n"
      "not, or a price is unknown.",
      vq_verb_plan},
-    {"run", "Carries out a run: judges, scores, fits, and writes the results",
+    {"run", "Starts a run: sends the calls, computes scores and fits, and writes the results",
      "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [--discover] [options]", "FILE",
      vq_run_opts,
      "A model named offline-a or offline-b is served by vibeq itself and needs no endpoint.\n"
@@ -111,7 +111,7 @@ const struct vq_verb vq_verbs[] = {
     {"plot", "Draws a run's vibes: separability, PP coefficient and kappa, as SVG or PNG",
      "RUN [options]", "RUN", vq_plot_opts,
      "Shows the kept vibes with 95 % intervals; if no vibe was kept, all vibes.", vq_verb_plot},
-    {"label", "Writes a sheet on which people judge a run's vibes, and reads it back",
+    {"label", "Writes a sheet for people's labels of a run's vibes, and reads it back",
      "RUN [--rows N] [--output FILE] | RUN --read FILE", "RUN", vq_label_opts,
      "The sheet is a CSV in random order, without model names. For each line write 1, 2 or equal\n"
      "into the column label. --read stores the labels in labels.csv of the run and writes the\n"
@@ -134,8 +134,12 @@ const struct vq_verb vq_verbs[] = {
      "once: a stopped or killed chat continues from the stored answers.\n"
      "Exit codes: 0 done, 2 usage or input error, 3 a dialogue ended early, 4 stopped.",
      vq_verb_chat},
-    {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
-     vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
+    {"store", "Counts, exports, checks and cleans the stored answers", "stat | gc | export | check",
+     "stat gc export check", vq_store_opts,
+     "stat prints sizes and counts, gc drops answers that no run uses, export writes one JSON "
+     "object\n"
+     "per line on standard output, check reads every value of the store.",
+     vq_verb_store},
     {"vibes", "Prints lists of vibes for a configuration: generated, of a run, or the presets",
      "generate | show RUN | presets [options]", "generate show presets", vq_vibes_opts,
      "generate sends one call that asks a model for axes on which answers differ for any prompt;\n"
@@ -143,20 +147,20 @@ const struct vq_verb vq_verbs[] = {
      "All print YAML for a configuration, or for --gold of vibeq compare.\n"
      "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
      vq_verb_vibes},
-    {"personas", "Writes an interview for dialogues with personas, by a model", "queries [options]",
+    {"personas", "Lets a model write an interview for dialogues with personas", "queries [options]",
      "queries", vq_personas_opts,
      "queries sends one call that asks a model for interview questions for any persona, with an\n"
      "opening and a closing remark; the answer is not stored. The output is a file for\n"
      "dialogues.directed of a configuration.\n"
      "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
      vq_verb_personas},
-    {"prompts", "Writes the templates to a folder, or shows a prompt as a model gets it",
+    {"prompts", "Writes the templates to a folder, or shows a prompt in the form that a model gets",
      "export DIR | show judge|discover|criteria|CRITERION [options]", "export show",
      vq_prompts_opts,
-     "show judge: one question to a judge. show discover: the first prompt to the proposer.\n"
-     "show criteria: the built-in criteria of rubric judges; by the name of one, its text.",
+     "show judge: a question to a judge. show discover: the first prompt to the proposer.\n"
+     "show criteria: the built-in criteria of rubric judges. show CRITERION: the text of one.",
      vq_verb_prompts},
-    {"help", "Explains a verb", "[VERB]", "VERB", no_opts, NULL, verb_help},
+    {"help", "Prints the help of a verb", "[VERB]", "VERB", no_opts, NULL, verb_help},
     {"version", "Prints the version", "", NULL, no_opts, NULL, verb_version},
     {0},
 };
@@ -204,7 +208,7 @@ static int verb_help(int argc, char **argv)
         return VQ_EXIT_DONE;
     }
     if (argc > 1) {
-        return vq_cli_usage("", "one verb at a time");
+        return vq_cli_usage("", "help takes one verb");
     }
     const struct vq_verb *verb = vq_verb_find(argv[0]);
     if (verb == NULL) {

@@ -19,7 +19,7 @@ struct vq_pick_prompt_words {
     {"set", VQ_OPT_LIST, offsetof(struct vq_pick_prompt_words, set), "A.B=VALUE",                  \
      "overrides a key of the configuration (repeatable)"},                                         \
         {"row", VQ_OPT_COUNT, offsetof(struct vq_pick_prompt_words, row), "N",                     \
-         "record number in the data file, from 1; default: the first that trains"},                \
+         "record number in the data file, from 1; default: the first training row"},               \
         {"vibe", VQ_OPT_TEXT, offsetof(struct vq_pick_prompt_words, vibe), "NAME",                 \
          "name of the vibe; default the first"},                                                   \
         {"judge", VQ_OPT_TEXT, offsetof(struct vq_pick_prompt_words, judge), "NAME",               \

@@ -34,15 +34,15 @@ static const struct {
     {"port", OPTION_PORT, required_argument, "N",
      "port to listen on; 0 (default) takes a free one"},
     {"port-file", OPTION_PORT_FILE, required_argument, "FILE",
-     "write the port there once it is open"},
+     "the file for the port; written as soon as the port is open"},
     {"bind", OPTION_BIND, required_argument, "ADDR", "loopback address, default 127.0.0.1"},
-    {"seed", OPTION_SEED, required_argument, "N", "of noise and chances, default 0"},
+    {"seed", OPTION_SEED, required_argument, "N", "seed of noise and chances, default 0"},
     {"log", OPTION_LOG, required_argument, "FILE",
-     "append one line a request and one an answer (JSON)"},
+     "append one JSON line per request and one per answer"},
     {"oracle", OPTION_ORACLE, required_argument, "FILE",
      "answer from a file of truths, not by counting words"},
     {"faults", OPTION_FAULTS, required_argument, "FILE",
-     "script of faults, one JSON object a line"},
+     "script of faults, one JSON object per line"},
     {"fault", OPTION_FAULT, required_argument, "NAME=P[,..]",
      "one fault with its chance; may be repeated"},
     {"latency", OPTION_LATENCY, required_argument, "[MODEL=]DIST",
@@ -50,21 +50,22 @@ static const struct {
     {"limits", OPTION_LIMITS, required_argument, "LIST",
      "[POOL:keys=..,models=..,]rpm=60,tpm=90000,..; may be repeated"},
     {"model", OPTION_MODEL, required_argument, "NAME",
-     "a further model name, answers as offline-a; may be repeated"},
+     "an additional model name, answers like offline-a; may be repeated"},
     {"subject", OPTION_SUBJECT, required_argument, "NAME[,..]",
      "a model that plays personas: fade=,goal_fade=,floor=,slip=,..; may be repeated"},
     {"require-key", OPTION_REQUIRE_KEY, optional_argument, "=PRINT,..",
      "401 without a key (or without one of these fingerprints)"},
     {"parent-death", OPTION_PARENT_DEATH, no_argument, "", "stop when the parent process ends"},
-    {"help", OPTION_HELP, no_argument, "", "this text"},
-    {"version", OPTION_VERSION, no_argument, "", "the version"},
+    {"help", OPTION_HELP, no_argument, "", "print this text"},
+    {"version", OPTION_VERSION, no_argument, "", "print the version"},
 };
 
 void vq_options_print_help(void)
 {
-    (void)printf("vibeq-offline: an OpenAI-compatible server on the loopback that needs no model.\n"
-                 "A judge that counts words answers; it shows the plumbing, not the models.\n\n"
-                 "usage: vibeq-offline [options]\n\n");
+    (void)printf(
+        "vibeq-offline: an OpenAI-compatible server on the loopback that needs no model.\n"
+        "Its judge counts words; its answers test the pipeline and say nothing about models.\n\n"
+        "usage: vibeq-offline [options]\n\n");
     for (size_t i = 0; i < VQ_COUNT(table); i++) {
         char left[48];
         (void)snprintf(left, sizeof(left), "--%s%s%s", table[i].name,

@@ -19,7 +19,7 @@ struct chat_words {
 
 const struct vq_opt vq_chat_opts[] = {
     {"chains", VQ_OPT_TEXT, AT(chains), "FILE",
-     "JSON lines: an object a dialogue, with \"queries\" (a list of texts) and, if wanted, "
+     "JSON lines: an object per dialogue, with \"queries\" (a list of texts) and, optionally, "
      "\"system\""},
     {"set", VQ_OPT_LIST, AT(kept.set), "A.B=VALUE",
      "overrides a key of the run's configuration, such as judging.max_tokens (repeatable)"},

@@ -33,11 +33,12 @@ struct compare_words {
 
 const struct vq_opt vq_compare_opts[] = {
     {"gold", VQ_OPT_TEXT, AT(gold), "FILE|hc3",
-     "the reference list: YAML or JSON of name, low and high; hc3: what people found on HC3"},
+     "the reference list: YAML or JSON with name, low and high; hc3: the differences that people "
+     "found on HC3"},
     {"by", VQ_OPT_TEXT, AT(by), "embedding|judge",
-     "how axes are matched (embedding): by the embedder's vectors, or by asking the reducer"},
+     "how axes are matched: by the embedder's vectors (default), or by a question to the reducer"},
     {"threshold", VQ_OPT_TEXT, AT(threshold), "COSINE",
-     "by embedding: from which cosine two axes are one (0.6)"},
+     "by embedding: the smallest cosine at which two axes count as one; default 0.6"},
     {"set", VQ_OPT_LIST, AT(kept.set), "A.B=VALUE",
      "overrides a key of the run's configuration, such as embedder.model (repeatable)"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "compare.json on standard output instead of the table"},

@@ -73,7 +73,7 @@ static enum vq_status compose(char **words, int count, struct vq_buf *body, stru
     vq_ctl_stamp_put(&stamp, body);
     for (int i = 0; i < count; i++) {
         if (strlen(words[i]) > VQ_CTL_WORD_BYTES_MAX || strchr(words[i], '\n') != NULL) {
-            return vq_fail(err, VQ_INVALID, "'%.40s' is no word of a command", words[i]);
+            return vq_fail(err, VQ_INVALID, "'%.40s' cannot be part of a command", words[i]);
         }
         vq_buf_printf(body, "%s\n", words[i]);
     }

@@ -25,8 +25,9 @@ struct dead_words {
 const struct vq_opt vq_dead_opts[] = {
     {"runs", VQ_OPT_TEXT, offsetof(struct dead_words, kept.runs), "DIR",
      "runs folder; default VIBEQ_RUNS, then ./runs"},
-    {"json", VQ_OPT_FLAG, offsetof(struct dead_words, json), NULL, "all of them as JSON"},
-    {"all", VQ_OPT_FLAG, offsetof(struct dead_words, all), NULL, "all of them, not the first 50"},
+    {"json", VQ_OPT_FLAG, offsetof(struct dead_words, json), NULL, "all failed tasks as JSON"},
+    {"all", VQ_OPT_FLAG, offsetof(struct dead_words, all), NULL,
+     "print all, not only the first 50"},
     {0},
 };
 

@@ -29,9 +29,9 @@ struct export_words {
 
 const struct vq_opt vq_export_opts[] = {
     {"format", VQ_OPT_TEXT, offsetof(struct export_words, format), "csv|jsonl|latex|md",
-     "csv (default), one JSON object a line, or a table in LaTeX or Markdown"},
+     "csv (default), one JSON object per line, or a table in LaTeX or Markdown"},
     {"raw", VQ_OPT_FLAG, offsetof(struct export_words, raw), NULL,
-     "CSV with every text as it is, also where a spreadsheet would run it as a formula"},
+     "CSV with every text unchanged, even if a spreadsheet would run it as a formula"},
     {"runs", VQ_OPT_TEXT, offsetof(struct export_words, kept.runs), "DIR",
      "runs folder; default VIBEQ_RUNS, then ./runs"},
     {0},

@@ -23,15 +23,16 @@ struct import_words {
 
 const struct vq_opt vq_import_opts[] = {
     {"output", VQ_OPT_TEXT, AT(output), "FILE",
-     "where the CSV goes, also as -o FILE; default: standard output"},
+     "the file for the CSV, also as -o FILE; default: standard output"},
     {"a", VQ_OPT_TEXT, AT(a), "NAME",
-     "model A: which one, of files with more than two; else the name of its column"},
-    {"b", VQ_OPT_TEXT, AT(b), "NAME", "model B, likewise"},
-    {"key", VQ_OPT_TEXT, AT(key), "COLUMN", "of join: the column that both files share"},
+     "model A, if the files have more than two models; otherwise the name of its column"},
+    {"b", VQ_OPT_TEXT, AT(b), "NAME", "model B, in the same way"},
+    {"key", VQ_OPT_TEXT, AT(key), "COLUMN", "for join: the column that both files share"},
     {"prompt", VQ_OPT_TEXT, AT(prompt), "COLUMN",
-     "of join: the prompts; default question, prompt, instruction, input"},
+     "for join: the column of the prompts; default question, prompt, instruction or input"},
     {"column", VQ_OPT_TEXT, AT(column), "COLUMN",
-     "of join: the outputs; default output, response, answer, completion, generation, text"},
+     "for join: the column of the outputs; default output, response, answer, completion, "
+     "generation or text"},
     {"force", VQ_OPT_FLAG, AT(force), NULL, "replaces the file of --output"},
     {0},
 };

@@ -27,13 +27,12 @@ struct init_words {
 
 const struct vq_opt vq_init_opts[] = {
     {"method", VQ_OPT_TEXT, AT(method), "METHOD",
-     "`vibes` (as without it): how two models differ; `judge`: outputs rated by criteria; "
-     "`persona`: "
-     "models in long dialogues, from a file of personas and one or two lists of queries, with or "
-     "without files of items"},
+     "`vibes` (default): the differences between two models; `judge`: judges rate outputs by "
+     "criteria; `persona`: personas in long dialogues, from a file of personas, one or two lists "
+     "of queries, and optional files of items"},
     {"output", VQ_OPT_TEXT, AT(output), "FILE",
-     "where to write it; default vibeq.yaml, - is standard output"},
-    {"force", VQ_OPT_FLAG, AT(force), NULL, "replace a file that is there"},
+     "the file to write; default vibeq.yaml, - is standard output"},
+    {"force", VQ_OPT_FLAG, AT(force), NULL, "replace an existing file"},
     {0},
 };
 

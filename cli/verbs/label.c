@@ -29,7 +29,7 @@ const struct vq_opt vq_label_opts[] = {
      "the number of rows, drawn at random, each for every vibe; default 50"},
     {"all", VQ_OPT_FLAG, AT(all), NULL, "also the vibes that were dropped"},
     {"output", VQ_OPT_TEXT, AT(output), "FILE",
-     "where the sheet goes, also as -o FILE; default: standard output"},
+     "the file for the sheet, also as -o FILE; default: standard output"},
     {"force", VQ_OPT_FLAG, AT(force), NULL, "replaces the file of --output"},
     {"read", VQ_OPT_TEXT, AT(read), "FILE",
      "reads a sheet that was filled in, or a CSV with the columns record, vibe and label (A, B, "

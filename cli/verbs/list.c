@@ -24,7 +24,8 @@ const struct vq_opt vq_list_opts[] = {
 const struct vq_opt vq_rm_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"force", VQ_OPT_FLAG, AT(force), NULL,
-     "also a run whose workers have answers that are not in the store yet: these are lost"},
+     "also remove a run whose workers have answers that are not in the store yet; these answers "
+     "are lost"},
     {0},
 };
 

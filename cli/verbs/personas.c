@@ -22,7 +22,7 @@ struct personas_words {
 #define AT(field) offsetof(struct personas_words, field)
 
 const struct vq_opt vq_personas_opts[] = {
-    {"count", VQ_OPT_COUNT, AT(count), "N", "how many questions, 1 to 900; default 100"},
+    {"count", VQ_OPT_COUNT, AT(count), "N", "the number of questions, 1 to 900; default 100"},
     VQ_GENERATE_OPTS(struct personas_words, who, ""),
     {"out", VQ_OPT_TEXT, AT(out), "FILE", "a new file (.yaml) instead of standard output"},
     {0},

@@ -23,7 +23,7 @@ const struct vq_opt vq_plot_opts[] = {
     {"format", VQ_OPT_TEXT, AT(format), "svg|png",
      "svg or png; default: by the ending of --output, else svg"},
     {"output", VQ_OPT_TEXT, AT(output), "FILE",
-     "where it goes, also as -o FILE; default: standard output"},
+     "the file for the picture, also as -o FILE; default: standard output"},
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"force", VQ_OPT_FLAG, AT(force), NULL, "replaces the file of --output"},
     {0},

@@ -27,10 +27,10 @@ struct replay_words {
 const struct vq_opt vq_replay_opts[] = {
     {"pair-rule", VQ_OPT_TEXT, AT(pair_rule), "RULE", "strict, lenient or forward"},
     {"set", VQ_OPT_LIST, AT(kept.set), "A.B=VALUE",
-     "overrides any key of the run's configuration but its files and criteria (repeatable)"},
+     "overrides a key of the run's configuration, except files and criteria (repeatable)"},
     {"verify", VQ_OPT_FLAG, AT(verify), NULL,
      "only compares with the results of the run, byte for byte"},
-    {"buy", VQ_OPT_FLAG, AT(buy), NULL, "asks what the stored answers do not decide"},
+    {"buy", VQ_OPT_FLAG, AT(buy), NULL, "sends the calls that the stored answers do not decide"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
     {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "with --buy: no progress"},
     {"runs", VQ_OPT_TEXT, AT(kept.runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},

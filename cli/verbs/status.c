@@ -28,7 +28,7 @@ struct status_words {
 const struct vq_opt vq_status_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "the whole status as JSON"},
-    {"watch", VQ_OPT_FLAG, AT(watch), NULL, "again every second, until the run ends"},
+    {"watch", VQ_OPT_FLAG, AT(watch), NULL, "print again every second, until the run ends"},
     {0},
 };
 

@@ -23,10 +23,10 @@ struct store_words {
 const struct vq_opt vq_store_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"older-than-days", VQ_OPT_COUNT, AT(older_than_days), "N",
-     "gc: also drop answers older than this that no kept run asked for"},
+     "gc: also drop answers older than this that no existing run uses"},
     {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "gc: only count"},
     {"drop", VQ_OPT_FLAG, AT(drop), NULL,
-     "check: take damaged values out, each by name; what they answered is asked again"},
+     "check: remove damaged values and print their names; their questions are asked again"},
     {0},
 };
 

@@ -21,7 +21,7 @@ struct verify_words {
 const struct vq_opt vq_verify_opts[] = {
     {"runs", VQ_OPT_TEXT, offsetof(struct verify_words, kept.runs), "DIR",
      "runs folder; default VIBEQ_RUNS, then ./runs"},
-    {"json", VQ_OPT_FLAG, offsetof(struct verify_words, json), NULL, "all of it as JSON"},
+    {"json", VQ_OPT_FLAG, offsetof(struct verify_words, json), NULL, "the whole result as JSON"},
     {0},
 };
 

@@ -24,7 +24,7 @@ struct vibes_words {
 #define AT(field) offsetof(struct vibes_words, field)
 
 const struct vq_opt vq_vibes_opts[] = {
-    {"count", VQ_OPT_COUNT, AT(count), "N", "generate: how many vibes, 1 to 100; default 10"},
+    {"count", VQ_OPT_COUNT, AT(count), "N", "generate: the number of vibes, 1 to 100; default 10"},
     VQ_GENERATE_OPTS(struct vibes_words, who, "generate: "),
     {"out", VQ_OPT_TEXT, AT(out), "FILE", "a new file instead of standard output"},
     {"all", VQ_OPT_FLAG, AT(all), NULL, "show: also the vibes that were dropped"},

@@ -155,10 +155,10 @@ static enum vq_status find_columns(struct reader *r, const struct vq_table *tabl
         }
     }
     if (ret_columns[FIELD_TEXT] == UINT32_MAX) {
-        return vq_fail(r->err, VQ_INVALID,
-                       "%s has no column for the text of an item (text, question, prompt ...); say "
-                       "which one it is",
-                       r->name);
+        return vq_fail(
+            r->err, VQ_INVALID,
+            "%s has no column for the text of an item (text, question, prompt ...); name it",
+            r->name);
     }
     return VQ_OK;
 }

@@ -69,7 +69,7 @@ enum vq_status vq_tree_parse(struct vq_span text, const char *name, struct vq_no
     if (status == VQ_OK) {
         status = vq_yaml_parse(vq_buf_span(&rewritten), name, ret_root, err);
     } else if (status == VQ_LIMIT) {
-        (void)vq_fail(err, status, "%s is larger than a file of texts may be", name);
+        (void)vq_fail(err, status, "%s is too large for a file of texts", name);
     }
     vq_buf_free(&rewritten);
     return status;

@@ -60,7 +60,7 @@ static enum vq_status take_labels(const struct vq_node *map, const char *name, c
         uint32_t trait;
         if (!vq_big_five_find(vq_span_str(item->key), &trait)) {
             return vq_tree_wrong(item, name, path, err,
-                                 "\"%.40s\" is none of the five traits (openness, "
+                                 "\"%.40s\" is not one of the five traits (openness, "
                                  "conscientiousness, extraversion, agreeableness, neuroticism)",
                                  item->key);
         }
@@ -255,9 +255,10 @@ static enum vq_status choose(const struct vq_node *of, const char *name, const c
     }
     const struct vq_node *found = set == NULL ? NULL : vq_node_get(of, set);
     if (found == NULL) {
-        return vq_tree_wrong(of, name, of->key, err,
-                             "there are several sets of labels (\"%.40s\" ...); say which one",
-                             of->items[0]->key);
+        return vq_tree_wrong(
+            of, name, of->key, err,
+            "there are several sets of labels (\"%.40s\" ...); name one with dialogues.label_set",
+            of->items[0]->key);
     }
     *ret_labels = found;
     return VQ_OK;

@@ -170,7 +170,7 @@ static enum vq_status check_vibe(const struct vq_rules *r, uint32_t i)
     }
     if (v->property != NULL) {
         return vq_rules_broken(
-            r, path, "\"%.80s\" has a property, which stands for low and high; leave out either",
+            r, path, "\"%.80s\" has a property, which replaces low and high; leave out one of them",
             v->name);
     }
     if (vq_rules_is_blank(v->low) || vq_rules_is_blank(v->high)) {
@@ -201,16 +201,14 @@ static enum vq_status check_vibes(const struct vq_rules *r)
                                "`vibes` needs a list under vibes:; `preset` uses the built-in ten");
     }
     if (c->method == VQ_METHOD_PRESET && c->vibes_count > 0) {
-        return vq_rules_broken(
-            r, "method",
-            "`preset` uses the built-in vibes; leave out the list under vibes:, or say "
-            "method: vibes");
+        return vq_rules_broken(r, "method",
+                               "`preset` uses the built-in vibes; leave out the list under vibes:, "
+                               "or set method: vibes");
     }
     if (c->method == VQ_METHOD_DISCOVER && c->vibes_count > 0) {
-        return vq_rules_broken(
-            r, "method",
-            "`discover` finds the vibes itself; leave out the list under vibes:, or say "
-            "method: vibes");
+        return vq_rules_broken(r, "method",
+                               "`discover` finds the vibes itself; leave out the list under "
+                               "vibes:, or set method: vibes");
     }
     for (uint32_t i = 0; i < c->vibes_count; i++) {
         VQ_TRY(check_vibe(r, i));

@@ -40,10 +40,9 @@ static enum vq_status check_key(const struct vq_rules *r, const char *path, cons
         good = isalnum((unsigned char)*at) || *at == '_';
     }
     if (!good) { /* it may be a key: it is not repeated */
-        return vq_rules_broken(
-            r, path,
-            "name the key as env:NAME or file:PATH; a key itself never stands in a configuration "
-            "(if this was one, treat it as disclosed)");
+        return vq_rules_broken(r, path,
+                               "name the key as env:NAME or file:PATH; never write the key itself "
+                               "into a configuration (if this was one, treat it as disclosed)");
     }
     return VQ_OK;
 }
@@ -59,12 +58,12 @@ static enum vq_status check_url(const struct vq_rules *r, const struct endpoint 
     if (!url.https && url.global) {
         return vq_rules_broken(
             r, path,
-            "http:// would send prompts and key in the clear over the internet; use https://");
+            "http:// would send prompts and key unencrypted over the internet; use https://");
     }
     if (!url.https && !url.local && !e->allow_http) {
         return vq_rules_broken(
             r, path,
-            "http:// would send prompts and key in the clear; use https://, or a host of this "
+            "http:// would send prompts and key unencrypted; use https://, or a host of this "
             "machine (localhost, 127.0.0.1, [::1]). If the server is in a network that you trust, "
             "set allow_http: true beside base_url");
     }
@@ -160,7 +159,7 @@ static enum vq_status check_pool_model(const struct vq_rules *r, const struct vq
     for (uint32_t i = 0; i < k; i++) {
         if (strcmp(pool->models[i].model, m->model) == 0) {
             return vq_rules_broken(r, path_of(place, "model", path),
-                                   "\"%.80s\" stands in this pool already", m->model);
+                                   "\"%.80s\" is already in this pool", m->model);
         }
     }
     return check_prices(r, &m->limits, place);
@@ -246,8 +245,8 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
                    !vq_span_eq(vq_buf_span(&is[0]), vq_buf_span(&is[1]))) {
             status = vq_rules_broken(
                 r, path_of(place, "identity", path),
-                "the pools %.40s and %.40s are two providers (%.80s, %.80s); say with `identity` "
-                "as which one's their answers count, for example identity: %.80s",
+                "the pools %.40s and %.40s are two providers (%.80s, %.80s); name with `identity` "
+                "the one that their answers count for, for example identity: %.80s",
                 first->name, p->name, is[0].at, is[1].at, is[0].at);
         }
         first = first == NULL ? p : first;
@@ -258,7 +257,7 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
         status = vq_rules_broken(
             r, path_of(place, "base_url", path),
             "\"%.80s\" needs base_url, the address of its endpoint, or a pool under pools: that "
-            "has the model; only the built-in offline-a and offline-b go without",
+            "has the model; only the built-in offline-a and offline-b need neither",
             j->model);
     }
     if (status == VQ_OK && !able) {
@@ -273,8 +272,8 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
     }
     if (status == VQ_OK && j->dialect == NULL) {
         status = vq_rules_broken(r, path_of(place, "dialect", path),
-                                 "its pools speak several dialects; say as which one's their "
-                                 "answers count, for example dialect: %s",
+                                 "its pools have several dialects; name the one that their answers "
+                                 "count for, for example dialect: %s",
                                  first->dialect);
     }
     if (status == VQ_OK && j->key != NULL) {
@@ -301,13 +300,14 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
     }
     if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
         return vq_rules_broken(r, path_of(place, "max_tokens_field", path),
-                               "the dialect %s has one name for it; leave this out", j->dialect);
+                               "the dialect %s has a fixed name for this parameter; leave this out",
+                               j->dialect);
     }
     if (j->answer_field != NULL &&
         (own_fields || strlen(j->answer_field) > VQ_ANSWER_FIELD_BYTES_MAX)) {
         return vq_rules_broken(r, path_of(place, "answer_field", path),
                                own_fields
-                                   ? "the dialect %s puts answers into one place; leave this out"
+                                   ? "the dialect %s has a fixed field for answers; leave this out"
                                    : "this is too long for the name of a field",
                                j->dialect);
     }

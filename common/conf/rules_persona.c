@@ -20,7 +20,7 @@ static enum vq_status check_only_here(const struct vq_rules *r)
         if (only[i].set) {
             return vq_rules_broken(
                 r, only[i].path,
-                "only method: persona has %s; say method: persona, or leave this out",
+                "only method: persona has %s; set method: persona, or leave this out",
                 only[i].path);
         }
     }
@@ -33,18 +33,17 @@ static enum vq_status check_silent(const struct vq_rules *r)
     const struct vq_conf_judging *j = &c->judging;
     const struct vq_rule_silent silent[] = {
         {c->data.path != NULL, "data",
-         "makes its own data; personas and queries stand under "
-         "dialogues"},
+         "makes its own data; name personas and queries under dialogues"},
         {c->models_count > 0, "models", "has subjects, not columns of outputs"},
         {c->vibes_count > 0, "vibes", "rates by criteria, not by vibes"},
         {c->preference == VQ_PREFERENCE_JUDGE, "preference", "labels no rows"},
         {c->rating.repeats > 1, "rating.repeats", "puts each question once"},
         {j->structured, "judging.structured", "asks for `**Result:**`, which is no JSON"},
         {j->logprobs, "judging.logprobs", "keeps no log-probabilities"},
-        {j->vibes_per_call > 1, "judging.vibes_per_call", "asks one criterion a call"},
+        {j->vibes_per_call > 1, "judging.vibes_per_call", "asks one criterion per call"},
         {j->early_stop, "judging.early_stop", "stops no criterion early"},
         {j->truncate, "judging.truncate", "cuts no answer"},
-        {j->retest > 0, "judging.retest", "asks nothing twice"},
+        {j->retest > 0, "judging.retest", "has no retest"},
     };
     VQ_TRY(vq_rules_silent(r, "persona", silent, VQ_COUNT(silent)));
     for (uint32_t i = 0; i < c->criteria_count; i++) {
@@ -149,7 +148,7 @@ static enum vq_status check_references(const struct vq_rules *r, uint32_t i)
             if (strcmp(p->references[a], p->references[b]) == 0) {
                 char path[VQ_RULES_PATH_BYTES];
                 (void)snprintf(path, sizeof(path), "probes[%u].references[%u]", i, a);
-                return vq_rules_broken(r, path, "\"%s\" stands there already", p->references[a]);
+                return vq_rules_broken(r, path, "\"%s\" is already in the list", p->references[a]);
             }
         }
     }

@@ -44,8 +44,8 @@ static enum vq_status check_text(const struct vq_rules *r, const struct place *p
 {
     const struct vq_conf_criterion *c = p->criterion;
     if (c->rubric != NULL && c->file != NULL) {
-        return vq_rules_broken(r, p->path,
-                               "\"%.80s\" has both a rubric and a file; leave out either", c->name);
+        return vq_rules_broken(
+            r, p->path, "\"%.80s\" has both a rubric and a file; leave out one of them", c->name);
     }
     if (c->file != NULL && vq_rules_is_blank(c->file)) {
         return vq_rules_broken(r, p->path, "\"%.80s\" has an empty file; name one, or leave it out",
@@ -70,7 +70,7 @@ static enum vq_status check_text(const struct vq_rules *r, const struct place *p
     if (vq_rules_is_blank(c->rubric) || strlen(c->rubric) > VQ_CRITERION_BYTES_MAX) {
         return vq_rules_broken(r, p->path, "the rubric of \"%.80s\" is %s", c->name,
                                vq_rules_is_blank(c->rubric)
-                                   ? "empty; say what the judge rates by"
+                                   ? "empty; describe the criterion for the judge"
                                    : "too long; a rubric has at most 16384 bytes");
     }
     if (c->kind == NULL) {
@@ -103,7 +103,7 @@ static enum vq_status check_columns(const struct vq_rules *r, const struct place
         return vq_rules_broken(
             r, p->path,
             wants == 1
-                ? "\"%.80s\" has one label a record: name one human column"
+                ? "\"%.80s\" has one label per record: name one human column"
                 : "\"%.80s\" is rated for each of the two models: name two human columns, in "
                   "their order, for example human: [human_a, human_b], or human: [human_a, \"\"] "
                   "where "
@@ -165,7 +165,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
         {c->report.by != NULL, "report.by", "splits every criterion by data.group"},
         {j->structured, "judging.structured", "asks for `**Result:**`, which is no JSON"},
         {j->logprobs, "judging.logprobs", "keeps no log-probabilities"},
-        {j->vibes_per_call > 1, "judging.vibes_per_call", "asks one criterion a call"},
+        {j->vibes_per_call > 1, "judging.vibes_per_call", "asks one criterion per call"},
         {j->early_stop, "judging.early_stop", "stops no criterion early"},
         {j->retest > 0, "judging.retest", "has rating.repeats for that"},
     };
@@ -180,12 +180,12 @@ enum vq_status vq_rules_rating(const struct vq_rules *r)
         return c->criteria_count == 0
                    ? VQ_OK
                    : vq_rules_broken(r, "criteria",
-                                     "only method: judge and method: persona rate by criteria; say "
+                                     "only method: judge and method: persona rate by criteria; set "
                                      "method: judge, or leave the list out");
     }
     if (c->criteria_count == 0 && !persona) {
         return vq_rules_broken(r, "criteria",
-                               "missing; name what the outputs are rated by, for example criteria: "
+                               "missing; name the criteria of the ratings, for example criteria: "
                                "[refusal], or maps of name, kind and rubric");
     }
     VQ_TRY(persona ? VQ_OK : check_silent(r));

@@ -46,7 +46,7 @@ static enum vq_status do_pause(struct vq_run *run, const char *const *values, st
         return VQ_OK;
     }
     VQ_TRY(hold(run, true));
-    vq_buf_puts(said, "paused: no call is started; those in flight end and count");
+    vq_buf_puts(said, "paused: no call starts; calls in flight end and count");
     return VQ_OK;
 }
 
@@ -56,11 +56,11 @@ static enum vq_status do_resume(struct vq_run *run, const char *const *values, s
     (void)values;
     VQ_TRY(going(run, err));
     if (!run->control.held) {
-        vq_buf_puts(said, "it is not paused");
+        vq_buf_puts(said, "the run is not paused");
         return VQ_OK;
     }
     VQ_TRY(hold(run, false));
-    vq_buf_puts(said, "goes on");
+    vq_buf_puts(said, "resumed");
     return VQ_OK;
 }
 
@@ -98,9 +98,9 @@ static enum vq_status check_stage(const struct vq_run *run, const char *stage, s
 {
     if (stage != NULL && strcmp(stage, run->stages.asking->name) != 0) {
         return vq_fail(err, VQ_DENIED,
-                       "stage %.60s is not asked now, %s is; what failed in other stages is asked "
-                       "again with vibeq resume %s --retry-failed, when this has ended",
-                       stage, run->stages.asking->name, vq_run_dir_name(run->dir));
+                       "the current stage is %s, not %.60s; vibeq resume %s --retry-failed retries "
+                       "the failed tasks of other stages after the run has ended",
+                       run->stages.asking->name, stage, vq_run_dir_name(run->dir));
     }
     if (run->stages.is_over) {
         return vq_fail(err, VQ_DENIED, "stage %s is over; try again when the next one has begun",
@@ -122,12 +122,12 @@ static enum vq_status do_requeue(struct vq_run *run, const char *const *values, 
     VQ_TRY(vq_coord_requeue(run->coord, failures, vq_run_now(), &tasks));
     vq_loop_again(run->loop);
     if (tasks == 0) {
-        vq_buf_printf(said, "nothing to ask again: no task of stage %s failed%s%s",
+        vq_buf_printf(said, "nothing to retry: no task of stage %s failed%s%s",
                       run->stages.asking->name, name == NULL ? "" : " as ",
                       name == NULL ? "" : name);
         return VQ_OK;
     }
-    vq_buf_printf(said, "%llu failed task%s of stage %s %s asked again:", (unsigned long long)tasks,
+    vq_buf_printf(said, "%llu failed task%s of stage %s %s retried:", (unsigned long long)tasks,
                   vq_fmt_plural(tasks), run->stages.asking->name, tasks == 1 ? "is" : "are");
     const char *comma = "";
     for (int o = VQ_OUTCOME_ERROR; o <= VQ_OUTCOME_WORKER_LOST; o++) {
@@ -142,51 +142,52 @@ static enum vq_status do_requeue(struct vq_run *run, const char *const *values, 
 
 const struct vq_ctl_command vq_ctl_commands[] = {
     {.name = "pause",
-     .help = "Starts no call any more until `resume`; calls in flight end and count, workers stay",
+     .help = "Starts no more calls until `resume`; calls in flight end and count, workers stay",
      .carry_out = do_pause,
      .otherwise = "resume RUN"},
     {.name = "resume",
-     .help = "Goes on after `pause`, at once",
+     .help = "Ends a pause at once",
      .carry_out = do_resume,
      .otherwise = "resume RUN, and then vibeq ctl RUN resume"},
     {.name = "pool",
-     .args = {{.name = "NAME", .help = "As the configuration and `vibeq status` call it"},
-              {.name = "rpm", .value = "N", .help = "Requests a minute"},
-              {.name = "itpm", .value = "N", .help = "Input tokens a minute"},
-              {.name = "otpm", .value = "N", .help = "Output tokens a minute"},
-              {.name = "tpm", .value = "N", .help = "Input and output tokens a minute"},
+     .args = {{.name = "NAME",
+               .help = "The pool's name in the configuration and in `vibeq status`"},
+              {.name = "rpm", .value = "N", .help = "Requests per minute"},
+              {.name = "itpm", .value = "N", .help = "Input tokens per minute"},
+              {.name = "otpm", .value = "N", .help = "Output tokens per minute"},
+              {.name = "tpm", .value = "N", .help = "Input and output tokens per minute"},
               {.name = "concurrency", .value = "N", .help = "Calls in flight"}},
-     .help = "Gives a pool other limits, from now on; other pools keep theirs",
+     .help = "Changes the limits of a pool at once; other pools keep their limits",
      .check = vq_ctl_check_pool,
      .carry_out = vq_ctl_do_pool,
      .otherwise = "resume RUN --set pools[0].models[0].requests_per_minute=N"},
     {.name = "park",
-     .args = {{.name = "NAME", .help = "Of the pool"}},
-     .help = "Asks a pool nothing more until `unpark`; the others go on",
+     .args = {{.name = "NAME", .help = "The pool's name"}},
+     .help = "Sends no more calls to a pool until `unpark`; other pools continue",
      .carry_out = vq_ctl_do_park,
      .otherwise = "resume RUN"},
     {.name = "unpark",
-     .args = {{.name = "NAME", .help = "Of the pool"}},
-     .help = "Asks a pool again",
+     .args = {{.name = "NAME", .help = "The pool's name"}},
+     .help = "Sends calls to a parked pool again",
      .carry_out = vq_ctl_do_unpark,
      .otherwise = "resume RUN"},
     {.name = "budget",
-     .args = {{.name = "USD", .help = "Of the whole run, what it has cost included"}},
-     .help = "Caps what the run may cost, higher or lower than before",
+     .args = {{.name = "USD", .help = "Dollars for the whole run, including its cost so far"}},
+     .help = "Changes the budget of the run, up or down",
      .check = vq_ctl_check_budget,
      .carry_out = vq_ctl_do_budget,
      .otherwise = "resume RUN --set budget.usd=USD"},
     {.name = "concurrency",
      .args = {{.name = "N", .help = "Calls in flight"},
-              {.name = "pool", .value = "NAME", .help = "Of this pool alone"}},
-     .help = "Gives every pool, or one, another most of calls in flight",
+              {.name = "pool", .value = "NAME", .help = "Only of this pool"}},
+     .help = "Changes the largest number of calls in flight, of every pool or of one",
      .check = vq_ctl_check_concurrency,
      .carry_out = vq_ctl_do_concurrency,
      .otherwise = "resume RUN --set judges[0].concurrency=N"},
     {.name = "requeue",
-     .args = {[REQUEUE_CLASS] = {"class", "CLASS", "only what failed as " VQ_CTL_CLASSES},
-              [REQUEUE_STAGE] = {"stage", "STAGE", "only if this stage is asked now"}},
-     .help = "Asks the tasks of the present stage again that failed (`vibeq dead` lists them)",
+     .args = {[REQUEUE_CLASS] = {"class", "CLASS", "only tasks that failed as " VQ_CTL_CLASSES},
+              [REQUEUE_STAGE] = {"stage", "STAGE", "only if this is the current stage"}},
+     .help = "Retries the failed tasks of the current stage (`vibeq dead` lists them)",
      .check = check_requeue,
      .carry_out = do_requeue,
      .otherwise = "resume RUN --retry-failed"},
@@ -213,9 +214,9 @@ static enum vq_status unknown(const char *name, struct vq_error *err)
         vq_buf_printf(&list, "%s%s", c == vq_ctl_commands ? "" : ", ", c->name);
     }
     const char *all = list.status == VQ_OK ? list.at : "what `vibeq help ctl` lists";
-    enum vq_status status = name == NULL
-                                ? vq_fail(err, VQ_INVALID, "say one of %s", all)
-                                : vq_fail(err, VQ_INVALID, "'%.60s' is none of %s", name, all);
+    enum vq_status status =
+        name == NULL ? vq_fail(err, VQ_INVALID, "no command is given; use one of %s", all)
+                     : vq_fail(err, VQ_INVALID, "'%.60s' is no command; use one of %s", name, all);
     vq_buf_free(&list);
     return status;
 }
@@ -262,7 +263,8 @@ static enum vq_status take_word(struct vq_ctl_asked *asked, const char *const *w
     bool option = strncmp(word, "--", 2) == 0;
     size_t i = option ? option_of(c, word + 2) : next_word(asked);
     if (i == args_count(c)) {
-        return vq_fail(err, VQ_INVALID, "%s: '%.60s' says nothing to it", c->name, word);
+        return vq_fail(err, VQ_INVALID,
+                       "%s does not take '%.60s'; `vibeq help ctl` shows its words", c->name, word);
     }
     const char *value = word;
     if (option) {
@@ -288,7 +290,7 @@ enum vq_status vq_ctl_parse(const char *const *words, size_t count, struct vq_ct
         return unknown(count == 0 ? NULL : words[0], err);
     }
     if (count > VQ_CTL_WORDS_MAX) {
-        return vq_fail(err, VQ_INVALID, "a command has no more than %u words", VQ_CTL_WORDS_MAX);
+        return vq_fail(err, VQ_INVALID, "a command has at most %u words", VQ_CTL_WORDS_MAX);
     }
     for (size_t i = 1; i < count; i++) {
         VQ_TRY(take_word(&asked, words, count, &i, err));
@@ -327,7 +329,7 @@ static enum vq_status cut(struct vq_span body, char text[VQ_CTL_BYTES_MAX + 1],
 {
     if (body.bytes > VQ_CTL_BYTES_MAX ||
         (body.bytes > 0 && memchr(body.at, '\0', body.bytes) != NULL)) {
-        return vq_fail(err, VQ_INVALID, "a command is a few short words, one a line");
+        return vq_fail(err, VQ_INVALID, "a command is a few short words, one per line");
     }
     if (body.bytes > 0) {
         memcpy(text, body.at, body.bytes);
@@ -339,8 +341,7 @@ static enum vq_status cut(struct vq_span body, char text[VQ_CTL_BYTES_MAX + 1],
         bool last = *end == '\0';
         *end = '\0';
         if (count == VQ_CTL_WORDS_MAX) {
-            return vq_fail(err, VQ_INVALID, "a command has no more than %u words",
-                           VQ_CTL_WORDS_MAX);
+            return vq_fail(err, VQ_INVALID, "a command has at most %u words", VQ_CTL_WORDS_MAX);
         }
         words[count++] = at;
         at = last ? end : end + 1;
@@ -406,12 +407,12 @@ static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_st
         vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
         (void)vq_fail(&err, status, "the run cannot go on: %s", vq_status_text(status));
     }
-    const char *done = said.status == VQ_OK ? said.at : "done; there is no memory to say what";
+    const char *done = said.status == VQ_OK ? said.at : "done; there is no memory for the reply";
     const char *what = http == 200 ? done : err.text;
     vq_log(http == 200 ? VQ_LOG_INFO : VQ_LOG_WARN, "ctl", "command=%s status=%d said=%s", name,
            http, what);
     if (http == 200) {
-        vq_run_message(run, "%s, as told by vibeq ctl: %s", name, what);
+        vq_run_message(run, "%s, by vibeq ctl: %s", name, what);
     }
     answer_json(http == 200, what, answer);
     vq_ctl_once_keep(&run->control.ctl_once, stamp->id, http, what);

@@ -91,7 +91,7 @@ enum vq_status vq_ctl_check_pool(const char *const *values, struct vq_error *err
     }
     return any ? VQ_OK
                : vq_fail(err, VQ_INVALID,
-                         "say which limit: --rpm, --itpm, --otpm, --tpm or --concurrency");
+                         "give a limit: --rpm, --itpm, --otpm, --tpm or --concurrency");
 }
 
 enum vq_status vq_ctl_do_pool(struct vq_run *run, const char *const *values, struct vq_buf *said,
@@ -137,8 +137,8 @@ static enum vq_status park(struct vq_run *run, const char *name, bool parked, st
     VQ_TRY(find(run, name, &p, err));
     vq_authority_park(run->limits.authority, p, parked, vq_run_now());
     vq_buf_printf(said,
-                  parked ? "%s is asked nothing more; what is in flight ends and counts"
-                         : "%s is asked again",
+                  parked ? "%s gets no more calls; calls in flight end and count"
+                         : "%s gets calls again",
                   name);
     return VQ_OK;
 }

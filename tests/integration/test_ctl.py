@@ -76,7 +76,7 @@ class Pause(Ctl):
         self.assertEqual({w["pid"] for w in status["workers"]}, workers, "workers keep their sessions")
         self.assertGreater(status["tasks"]["open"], 0)
         self.assertIn("already", self.ctl("pause").stdout)
-        self.assertIn("goes on", self.ctl("resume").stdout)
+        self.assertIn("resumed", self.ctl("resume").stdout)
         self.wait_for("a call", lambda: len(self.server.requests()) > sent)
         self.assertIn("not paused", self.ctl("resume").stdout)
         self.wait_exit(child, DONE)
@@ -134,7 +134,7 @@ class Refused(Ctl):
         self.wait_exit(child, DONE)
 
     def test_words_that_make_no_sense(self):
-        for words, said in ((["r"], "say one of"), (["r", "puase"], "is none of"), (["r", "pause", "now"], "says nothing to it"),
+        for words, said in ((["r"], "use one of"), (["r", "puase"], "is no command"), (["r", "pause", "now"], "does not take 'now'"),
                             ([], "name the run"), (["r", "pause", "--runs"], "needs a value")):
             got = self.vibeq("ctl", *words, code=USAGE)
             self.assertIn(said, got.stderr)
@@ -209,7 +209,7 @@ class Told(Ctl):
         (self.dir / "runs/r/told.json").mkdir()
         self.assertIn("It is lost if this process ends", self.ctl("pause").stdout)
         (self.dir / "runs/r/told.json").rmdir()
-        self.assertIn("goes on", self.ctl("resume").stdout)
+        self.assertIn("resumed", self.ctl("resume").stdout)
         self.wait_exit(child, DONE)
 
 
@@ -235,14 +235,14 @@ class Requeue(Ctl):
         self.assertIn("none of", self.ctl("requeue", "--class", "eror", code=USAGE).stderr.replace("one of", "none of"))
         listed = json.loads(self.vibeq("dead", "r", "--json").stdout)
         self.assertEqual(listed["count"], failed, "of a run that goes on, too")
-        self.assertIn("nothing to ask again", self.ctl("requeue", "--class", "worker_lost").stdout)
-        self.assertIn("is not asked now", self.ctl("requeue", "--stage", "reduce", code=USAGE).stderr)
+        self.assertIn("nothing to retry", self.ctl("requeue", "--class", "worker_lost").stdout)
+        self.assertIn("the current stage is", self.ctl("requeue", "--stage", "reduce", code=USAGE).stderr)
         self.assertEqual(self.failed(), failed)
         said = self.ctl("requeue", "--class", "error", "--stage", "rank").stdout
         self.assertIn(f"{failed} failed task", said)
         self.assertIn(f"{failed} error", said)
         self.wait_for("them to be open", lambda: self.failed() == 0)
-        self.assertIn("nothing to ask again", self.ctl("requeue").stdout)
+        self.assertIn("nothing to retry", self.ctl("requeue").stdout)
         self.ctl("resume")
         self.wait_exit(child, DONE)
         calls = self.accounting("r")

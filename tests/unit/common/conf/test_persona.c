@@ -135,7 +135,7 @@ TEST(test_refusals_say_where_and_what_to_do)
          "subjects[0].role", "no developer message"},
         {JUDGES TALKS "subjects: [{model: offline-subject, role: user}]\n", "subjects[0].role",
          "one of system|developer|none"},
-        {JUDGES "data: d.csv\nmodels: [a, b]\n" TALKS, "dialogues", "say method: persona"},
+        {JUDGES "data: d.csv\nmodels: [a, b]\n" TALKS, "dialogues", "set method: persona"},
         {"subjects: [offline-subject]\n" TALKS, "judges", "missing"},
     };
     for (size_t i = 0; i < VQ_COUNT(wrong); i++) {

@@ -115,7 +115,7 @@ TEST(wrong_personas_are_named)
         {"Ada: {description: x, age: 3}\n", "only, not \"age\""},
         {"Ada: {description: x, big_five: {openness: 6}}\n", "openness is a number from 1 to 5"},
         {"Ada: {description: x, big_five: {openness: x}}\n", "openness is a number from 1 to 5"},
-        {"Ada: {description: x, big_five: {opennes: 1}}\n", "\"opennes\" is none of the five"},
+        {"Ada: {description: x, big_five: {opennes: 1}}\n", "\"opennes\" is not one of the five"},
         {"Ada: {description: x, big_five: {openness: 1}}\n", "conscientiousness is missing"},
         {"Ada: {description: x, big_five: 3}\n", "expected a map of the five traits"},
         {"a: ''\nb: ''\n", "a second persona without a description"},

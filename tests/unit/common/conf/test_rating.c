@@ -81,8 +81,7 @@ TEST(test_refusals_say_where_and_what_to_do)
     static const struct {
         const char *yaml, *where, *what;
     } wrong[] = {
-        {"method: judge\nmodels: [a]\n", "run.yaml, criteria",
-         "name what the outputs are rated by"},
+        {"method: judge\nmodels: [a]\n", "run.yaml, criteria", "name the criteria of the ratings"},
         {"criteria: [refusal]\n", "models", "name the column that holds the outputs"},
         {"models: [a]\ncriteria:\n- refusl\n", "run.yaml, line 5, column 3, criteria[0]",
          "did you mean \"refusal\"?"},
@@ -93,9 +92,9 @@ TEST(test_refusals_say_where_and_what_to_do)
         {"models: [a]\ncriteria: [{name: X, kind: liker, rubric: r}]\n", "criteria[0].kind",
          "did you mean likert?"},
         {"models: [a]\ncriteria: [{name: X, kind: likert, rubric: r, file: f}]\n", "criteria[0]",
-         "leave out either"},
+         "leave out one of them"},
         {"models: [a]\ncriteria: [{name: X, kind: likert, rubric: \" \"}]\n", "criteria[0]",
-         "say what the judge rates by"},
+         "describe the criterion for the judge"},
         {"models: [a]\ncriteria: [{name: refusal, kind: likert}]\n", "criteria[0]",
          "the built-in \"refusal\" is binary"},
         {"models: [a]\ncriteria: [" OWN ", {name: own, kind: binary, rubric: r}]\n", "criteria[1]",

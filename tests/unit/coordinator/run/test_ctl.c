@@ -62,17 +62,17 @@ static void every_row_is_read_and_explained(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
-    refused((const char *const[]){NULL}, "say one of pause, resume");
-    refused(WORDS("puase"), "'puase' is none of pause");
-    refused(WORDS(""), "is none of");
-    refused(WORDS("pause", "now"), "'now' says nothing");
-    refused(WORDS("pause", "--class", "x"), "'--class' says nothing");
-    refused(WORDS("pause", "--"), "says nothing");
+    refused((const char *const[]){NULL}, "use one of pause, resume");
+    refused(WORDS("puase"), "'puase' is no command; use one of pause");
+    refused(WORDS(""), "is no command");
+    refused(WORDS("pause", "now"), "does not take 'now'");
+    refused(WORDS("pause", "--class", "x"), "does not take '--class'");
+    refused(WORDS("pause", "--"), "does not take '--'");
     const char *many[VQ_CTL_WORDS_MAX + 2] = {"pause"};
     for (size_t i = 1; i <= VQ_CTL_WORDS_MAX; i++) {
         many[i] = "x";
     }
-    refused(many, "no more than");
+    refused(many, "at most");
 }
 
 static void the_page_lists_the_table(void **state)

@@ -63,9 +63,9 @@ static void commands(void **state)
     run.work = &work;
     static const struct vq_run_options options = {.quiet = true};
     static const struct asked cases[] = {
-        {"", 400, "say one of pause"},
-        {"puase", 400, "'puase' is none of pause"},
-        {"pause\nnow", 400, "says nothing to it"},
+        {"", 400, "use one of pause"},
+        {"puase", 400, "'puase' is no command; use one of pause"},
+        {"pause\nnow", 400, "does not take 'now'"},
         {"pool\nP\n--rpm", 400, "needs a value"},
         {"pool\nP\n--rpm\n1\n--rpm=2", 400, "given twice"},
         {"pool\nP\n--rpm=nan", 400, "must be a number"},
@@ -88,7 +88,7 @@ static void commands(void **state)
         assert_true(heap_torture(asked.body, serve, &asked, false) > 0); /* the answer, at least */
     }
     run.control.held = false;
-    struct asked resume = {"resume", 200, "it is not paused"};
+    struct asked resume = {"resume", 200, "the run is not paused"};
     assert_true(heap_torture(resume.body, serve, &resume, false) > 1);
     run.stop.finished = true;
     struct asked late = {"pause", 409, "the run is ending"};
