@@ -25,9 +25,9 @@ struct vq_script_ops {
      * it is not asked for. */
     enum vq_status (*take_endings)(void *ctx, const uint8_t *endings, size_t count,
                                    struct vq_error *err);
-    /* Optional: lends a reader for the next call of `next`, and takes it back (NULL). Who has lent
-     * one lends it every time; then what is rated of stored answers is read when it is needed, and
-     * not kept (vq_stage.remake) */
+    /* Optional: lends a reader for the next call of `next`, and takes it back (NULL). A caller that
+     * lends one must lend it every time; then rated stored answers are read when they are needed,
+     * and not kept (vq_stage.remake) */
     void (*read_by)(void *ctx, const struct vq_reader *reader);
 };
 

@@ -18,8 +18,8 @@ enum vq_role {
     VQ_ROLE__COUNT
 };
 
-/* TEXT: one prompt, rendered. `again` tells a prompt from the same one asked before, so that it is
- * not answered from the store. */
+/* TEXT: one prompt, rendered. `again` separates a prompt from an equal earlier one, so that the
+ * store does not answer it. */
 struct vq_stage_prompt {
     struct vq_span system, user;
     uint32_t again;

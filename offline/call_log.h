@@ -12,8 +12,8 @@ struct vq_call_log {
     struct vq_json line; /* the one that is being made, into `lines` */
 };
 
-/* Appends to an existing file; created 0600, since it tells who asked what and when. No
- * path: no log. */
+/* Appends to an existing file; created 0600, because it shows who asked what and when. No path: no
+ * log. */
 enum vq_status vq_call_log_open(const char *path, struct vq_call_log *ret_log,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_call_log_close(struct vq_call_log *log);

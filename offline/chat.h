@@ -9,8 +9,7 @@
 #define VQ_CHAT_MESSAGES_MAX 4096
 #define VQ_CHAT_MODEL_BYTES  128
 
-/* What a provider caches by itself: fronts of at least so many tokens, in such steps, up to so
- * many. */
+/* The fronts that a provider caches by itself: at least MIN tokens, in steps of STEP, up to MAX. */
 #define VQ_CHAT_FRONT_TOKENS_MIN 1024u
 #define VQ_CHAT_FRONT_STEP       128u
 #define VQ_CHAT_FRONTS_MAX       256u

@@ -1,6 +1,6 @@
-/* The shapes that providers' chats have: paths, where the key is, requests, answers, errors. What
- * is asked and answered is the same in all of them: a request is turned into the tree of an OpenAI
- * chat, and read as one. No sockets, no clock. */
+/* The dialects of providers' chats: paths, place of the key, requests, answers, errors. Their
+ * content is the same: a request is turned into the tree of an OpenAI chat, and read as one. No
+ * sockets, no clock. */
 #ifndef VQ_OFFLINE_DIALECT_H
 #define VQ_OFFLINE_DIALECT_H
 
@@ -55,7 +55,7 @@ struct vq_dialect_error {
     const char *code;  /* NULL: none */
     int64_t wait_ms;   /* for dialects that say in the body how long to wait; negative: not said */
     const char *quota; /* of a 429 of Gemini; NULL: none is named */
-    uint64_t quota_value; /* 0: not told */
+    uint64_t quota_value; /* 0: none */
 };
 
 /* The error in the dialect's own words; returns its status. */

@@ -1,6 +1,6 @@
 /* Prompt caches, as providers keep them: a front of a prompt that was read once is cheap from when
- * its first answer began. This one forgets only what is pushed out, like a provider's with nobody
- * else on it. Accounts do not share. */
+ * its first answer began. This one forgets only what is pushed out, like a provider's cache without
+ * other users. Accounts do not share. */
 #ifndef VQ_OFFLINE_FRONTS_H
 #define VQ_OFFLINE_FRONTS_H
 

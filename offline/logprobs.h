@@ -1,4 +1,4 @@
-/* Log-probabilities of an answer's tokens, as a provider would tell them. */
+/* Log-probabilities of an answer's tokens, as a provider would return them. */
 #ifndef VQ_OFFLINE_LOGPROBS_H
 #define VQ_OFFLINE_LOGPROBS_H
 

@@ -45,7 +45,7 @@ static enum vq_status write_port_file(const char *path, uint16_t port, struct vq
     return VQ_OK;
 }
 
-/* The parent may have ended before the request was made: then it is somebody else already. */
+/* The parent may have ended before this request: then another process is the parent already. */
 static enum vq_status follow_parent(pid_t parent, struct vq_error *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) {
@@ -72,7 +72,7 @@ static enum vq_status serve(struct vq_options *options, struct vq_error *err)
         bool is_v6 = strchr(options->address, ':') != NULL;
         (void)printf("listening on http://%s%s%s:%u/v1\n", is_v6 ? "[" : "", options->address,
                      is_v6 ? "]" : "", vq_server_port(server));
-        (void)fflush(stdout); /* nobody may be reading; the port file serves too */
+        (void)fflush(stdout); /* it may have no reader; the port file has the port too */
         status = vq_server_run(server, err);
     }
     vq_server_destroy(&server);

@@ -84,7 +84,7 @@ static size_t row_of_limit(enum vq_limit_kind kind)
     return i;
 }
 
-/* The limit that a fault stands for; VQ_LIMIT_REQUESTS where it is about none. */
+/* The limit of a fault; VQ_LIMIT_REQUESTS if it has none. */
 static enum vq_limit_kind kind_of_fault(enum vq_fault fault)
 {
     for (size_t i = 0; i < VQ_COUNT(limit_rows); i++) {
@@ -216,7 +216,7 @@ static uint64_t limit_of(const struct vq_limits *limits, enum vq_limit_kind kind
     return kind < VQ_LIMIT_WINDOWED ? limits->per_minute[kind] : 0;
 }
 
-/* "Limit of N" is said of calls at a time only: clients read it. */
+/* Only concurrency has the text "Limit of N": clients read it. */
 static void write_text(char *to, size_t bytes, const struct vq_limits *limits,
                        const struct vq_admission *admission, const char *model,
                        const char *organisation)

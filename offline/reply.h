@@ -19,7 +19,7 @@ struct vq_offline_reply {
     enum vq_dialect dialect;    /* of errors */
     int64_t error_wait_ms;      /* for errors that say in the body how long to wait; -1 */
     const char *error_quota;    /* the quota that a 429 of Gemini names; NULL: none */
-    uint64_t error_quota_value; /* 0: not told */
+    uint64_t error_quota_value; /* 0: none */
     uint64_t n;                 /* number of the request in the log; 0: not a call, not logged */
     unsigned status;
     const char *content_type; /* static text */

@@ -2,10 +2,10 @@
  * deadlines of delayed answers, and the sockets on which a spoiled answer is played. A request is
  * RECEIVING until its body is whole; then it is answered at once, or WAITING (suspended) for its
  * delay, then DUE. A spoiled answer is PLAYING: the connection stays suspended, so the library does
- * not touch the socket, and the bytes are written to its descriptor from here; when it is OVER the
- * library is told to close. Invariants: a suspended request is in the heap of deadlines, or watched
- * in epoll, or both; every request is freed in the library's completion callback and nowhere else.
- * Not its job: what is answered (service.c). */
+ * not touch the socket, and the bytes are written to its descriptor from here; when it is OVER, the
+ * server lets the library close it. Invariants: a suspended request is in the heap of deadlines, or
+ * watched in epoll, or both; every request is freed in the library's completion callback and
+ * nowhere else. Not its job: what is answered (service.c). */
 #include "offline/server.h"
 
 #include "common/base/alloc.h"
@@ -68,7 +68,7 @@ struct vq_server {
     uint16_t port;
     struct vq_deadlines deadlines;
     struct exchange *live;
-    bool has_woken; /* a connection was resumed; the library's own timeout does not tell */
+    bool has_woken; /* a connection was resumed; the library's own timeout does not show this */
     bool is_stopping;
     enum vq_status status; /* of the first failure that stops the server */
     struct vq_error *err;
@@ -152,7 +152,7 @@ static void play(struct exchange *x)
     }
 }
 
-/* Takes the socket over. The library is told to leave the connection alone until `wake`. */
+/* Takes the socket over. The library leaves the connection alone until `wake`. */
 static enum MHD_Result start_playing(struct exchange *x)
 {
     enum vq_status status = vq_wire_plan(&x->reply, &x->wire);

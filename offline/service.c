@@ -58,7 +58,7 @@ struct passage {
     bool counts_failed;            /* a fault made it fail, and it counts as a request */
 };
 
-/* NULL when the model plays nobody. */
+/* NULL if the model plays no persona. */
 static const struct vq_subject *find_subject(const struct vq_service *service, const char *model)
 {
     for (size_t i = 0; i < service->config.subjects_n; i++) {
@@ -194,7 +194,8 @@ static enum vq_status find_model(const struct vq_service *service, const char *m
     return named ? VQ_OK : VQ_NOT_FOUND;
 }
 
-/* What is asked for: "judge", "repair", "discover", "embed" ...; NULL for what cannot be read. */
+/* The kind of the request: "judge", "repair", "discover", "embed" ...; NULL if it cannot be
+ * read. */
 static const char *kind_of(const struct passage *p)
 {
     if (p->route.kind == VQ_ROUTE_EMBED) {

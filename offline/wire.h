@@ -19,8 +19,8 @@ struct vq_wire {
     size_t filler_at;
     struct vq_buf tail; /* after the filler */
     size_t tail_done;
-    size_t step_bytes; /* 0: as fast as the socket takes it; else so many at a time ... */
-    int64_t step_ns;   /* ... every so often */
+    size_t step_bytes; /* 0: as fast as the socket takes it; else bytes per step ... */
+    int64_t step_ns;   /* ... and time per step */
     enum vq_wire_end end;
     bool is_whole; /* played to its end, the answer has arrived: it was only slow or long */
 };

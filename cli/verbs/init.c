@@ -195,18 +195,20 @@ static void say_persona(const struct vq_init_persona *p)
 {
     static const char *const names[] = {"directed", "goal"};
     const struct vq_init_queries *const lists[] = {&p->directed, &p->goal};
-    fprintf(stderr, "%u personas. Found:\n  %-11s %s\n", p->personas_count, "personas",
-            p->personas);
+    fprintf(stderr, "%u persona%s. Found:\n  %-11s %s\n", p->personas_count,
+            vq_fmt_plural(p->personas_count), "personas", p->personas);
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         if (lists[i]->path == NULL) {
             fprintf(stderr, "  %-11s none\n", names[i]);
         } else {
-            fprintf(stderr, "  %-11s %s, %u queries%s\n", names[i], lists[i]->path, lists[i]->count,
+            fprintf(stderr, "  %-11s %s, %u %s%s\n", names[i], lists[i]->path, lists[i]->count,
+                    vq_fmt_form(lists[i]->count, "query", "queries"),
                     lists[i]->remarks > 0 ? " and remarks" : "");
         }
     }
     for (uint32_t i = 0; i < p->probes_count; i++) {
-        fprintf(stderr, "  %-11s %s, %u items\n", "probe", p->probes[i].path, p->probes[i].items);
+        fprintf(stderr, "  %-11s %s, %u item%s\n", "probe", p->probes[i].path, p->probes[i].items,
+                vq_fmt_plural(p->probes[i].items));
     }
 }
 

@@ -10,13 +10,13 @@
 
 #include <stdlib.h>
 
-#define NOBODY UINT32_MAX
+#define NO_OWNER UINT32_MAX
 
 struct walker {
     struct vq_chain_state state;
     struct vq_span queries; /* that follow */
     uint32_t chain;
-    uint32_t owner; /* of the node it came from; at the start NOBODY */
+    uint32_t owner; /* of the node it came from; at the start NO_OWNER */
     uint32_t asker;
 };
 
@@ -69,7 +69,7 @@ enum vq_status vq_chains_alike(const struct vq_chain_asked *chains, uint32_t cou
     }
     for (uint32_t i = 0; i < count; i++) {
         struct walker walker = {
-            .queries = chains[i].queries, .chain = i, .owner = NOBODY, .asker = chains[i].asker};
+            .queries = chains[i].queries, .chain = i, .owner = NO_OWNER, .asker = chains[i].asker};
         struct vq_span query;
         ret_alike[i] = (struct vq_chain_alike){0};
         if (vq_chain_unpack(&walker.queries, &query)) {

@@ -81,7 +81,7 @@ static size_t skip_noun(struct vq_span text, size_t at)
     return at;
 }
 
-/* Bytes of a dash that stands for a colon at `at`. */
+/* Bytes of a dash at `at` that is used like a colon. */
 static size_t dash_bytes(struct vq_span text, size_t at)
 {
     struct vq_span rest = vq_span_after(text, at);

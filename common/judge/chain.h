@@ -1,6 +1,6 @@
-/* A dialogue as a chain of requests: a system part and queries, each asked behind all that was said
- * before it. Pure; the same on both sides. What a turn's request is depends on the answers before
- * it, so it is worked out turn by turn:
+/* A dialogue as a chain of requests: a system part and queries, each sent after all earlier
+ * messages. Pure; the same on both sides. A turn's request depends on the earlier answers, so it is
+ * computed turn by turn:
  *
  *     state 0 = H(system, query 0)
  *     state k = H(state k-1, answer k-1, query k)
@@ -38,12 +38,12 @@ void vq_chain_go_on(struct vq_chain_state *state, struct vq_span answer, struct 
 void vq_chain_request(const struct vq_asker *asker, const struct vq_chain_state *state,
                       uint32_t repeat, struct vq_hash *ret_hash);
 
-/* What stands for a chain where a sample's id does: state 0. A chain without a query has the id of
+/* The id of a chain as a sample: state 0. A chain without a query has the id of
  * an empty one. `sample`: a is the system part, prompt the packed queries. */
 void vq_chain_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id);
 
-/* What a turn took, as the provider told; 0: it told nothing. `in` holds all that was said
- * before. */
+/* The tokens of a turn, as the provider reported them; 0: not reported. `in` includes all earlier
+ * messages. */
 struct vq_turn_tokens {
     uint64_t in, out;
 };

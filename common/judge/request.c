@@ -1,4 +1,4 @@
-/* From what is asked to request hashes and messages.
+/* Makes request hashes and messages from a question.
  *
  * A hash is made in three steps, each over the digest of the one before: asker (identity, dialect,
  * model, parameters, template), sample, question (vibe, order, repeat). The first two are made once

@@ -112,8 +112,8 @@ enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_s
                                  size_t output_bytes_max, struct vq_buf *system,
                                  struct vq_buf *user) VQ_WARN_UNUSED;
 /* How many bytes at the front of the rendered user message are the same for every vibe of this
- * sample and order, after a system message that is the same too; 0: none. For providers whose
- * caches want to be told. */
+ * sample and order, after a system message that is the same too; 0: none. For providers that need a
+ * mark for their cache. */
 size_t vq_request_shared_bytes(const struct vq_asker *asker, const struct vq_sample *sample,
                                unsigned order, size_t output_bytes_max);
 enum vq_status vq_repair_render(const struct vq_asker *asker, struct vq_span answer,

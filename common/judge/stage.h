@@ -78,8 +78,8 @@ enum vq_cell_asks {
     VQ_CELL_ORDER_1 = 3,
 };
 
-/* Stages of a run are numbered from 0. What is asked about a run that is over has numbers from here
- * on, and is accounted apart. */
+/* Stages of a run are numbered from 0. Later questions about a finished run have numbers from here
+ * on, and separate accounting. */
 #define VQ_STAGE_BESIDE 0x80000000u
 
 #endif

@@ -23,7 +23,7 @@ enum vq_template_kind {
     VQ_TEMPLATE_DISCOVER_AGAIN, /* discover-again.txt: {{rows}} {{axes}} {{rejected}} -> new axes */
     VQ_TEMPLATE_SUMMARISE,      /* summarise.txt: {{axes}} -> the fewest axes that cover them */
     VQ_TEMPLATE_SIMPLIFY, /* simplify.txt: {{axes}} -> without redundant ones, in plain words */
-    VQ_TEMPLATE_REDUCE,   /* reduce.txt: {{axes}} {{count}} -> at most so many */
+    VQ_TEMPLATE_REDUCE,   /* reduce.txt: {{axes}} {{count}} -> at most `count` */
     VQ_TEMPLATE_DEDUP,    /* dedup.txt: {{axes}} {{new_axes}} -> names of the new ones to keep */
     VQ_TEMPLATE_GENERATE, /* generate.txt: {{count}} -> a general list of axes */
     /* match.txt: {{axis}} {{axes}} -> the number of the one that says the same, or none */

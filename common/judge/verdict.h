@@ -29,7 +29,7 @@ enum vq_outcome {
     VQ_OUTCOME_REFUSED = 16,
     VQ_OUTCOME_TRUNCATED = 17,   /* cut, or ended by a word that is no ordinary ending */
     VQ_OUTCOME_UNPARSEABLE = 18, /* also after a repair */
-    VQ_OUTCOME_EMPTY = 19, /* nothing was said, or only thinking: there is nothing to repair */
+    VQ_OUTCOME_EMPTY = 19,       /* no text, or only thinking: there is nothing to repair */
     /* settled without an answer */
     VQ_OUTCOME_NOT_NEEDED = 32,
     VQ_OUTCOME_BLOCKED = 33,

@@ -9,9 +9,9 @@
  * the last one counts. A find that speaks of several labels leaves its number without a verdict.
  *
  * Of an answer that was cut only what is stated counts, on a line that is over, or whole at the
- * very end. A number that comes again begins the list anew; what stands above such a place, or
- * above a line that takes something back, or in a draft, does not count. Not its job: which label a
- * text states (label.c), verdicts on one axis (verdict.c), and what is asked again. */
+ * very end. A repeated number starts the list again; text above such a place, above a line that
+ * takes something back, or in a draft, does not count. Not its job: the label of a text (label.c),
+ * verdicts on one axis (verdict.c), and retries. */
 #include "common/judge/verdict_many.h"
 
 #include "common/judge/answer_lines.h"

@@ -1,5 +1,4 @@
-/* Texts in the cells of a data file that stand for something else: a missing value, a list of one
- * text. */
+/* Texts in the cells of a data file with a special meaning: a missing value, a list of one text. */
 #ifndef VQ_TEXT_CELL_H
 #define VQ_TEXT_CELL_H
 
@@ -11,7 +10,7 @@ bool vq_cell_is_missing_word(struct vq_span cell);
 
 /* Whether the cell is a JSON or Python list of one string: ["text"] or ['text']. Where `out` is not
  * NULL, the string, without its escapes, is appended to it; its status is the caller's to check. An
- * escape that stands for NUL or half a surrogate pair gives U+FFFD. */
+ * escape for NUL or for half a surrogate pair gives U+FFFD. */
 bool vq_cell_is_list_of_one(struct vq_span cell, struct vq_buf *out);
 
 #endif

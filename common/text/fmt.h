@@ -32,7 +32,7 @@ static inline const char *vq_fmt_plural(uint64_t n)
  * characters, or '#' and '-' when `ascii`. Appends exactly `width` columns. */
 void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii);
 
-/* Appends somebody else's text as a part of one line: control characters, those of Latin-1 too,
+/* Appends a foreign text as a part of one line: control characters, those of Latin-1 too,
  * become spaces, since a terminal may act on them; controls of direction are named, as <U+202E>;
  * bytes that are no UTF-8 become U+FFFD. */
 void vq_fmt_plain(struct vq_buf *out, struct vq_span text);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define INTEGER_DIGITS_MAX 18u  /* any integer of so many digits fits 64 bits */
+#define INTEGER_DIGITS_MAX 18u  /* any integer with this number of digits fits 64 bits */
 #define NUMBER_BYTES_MAX   400u /* a longer one becomes text unread */
 #define ESCAPE_BYTES       6u   /* \uXXXX */
 

@@ -32,7 +32,7 @@ enum vq_status vq_table_keep_cell(struct vq_table_build *build, struct vq_span t
                                   struct vq_span *ret_kept) VQ_WARN_UNUSED;
 enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span kept) VQ_WARN_UNUSED;
 enum vq_status vq_table_add_row(struct vq_table_build *build, uint64_t line) VQ_WARN_UNUSED;
-/* A new name is added, a known one found; the caller tells them apart by columns.count. */
+/* A new name is added, a known one found; columns.count shows the caller which. */
 enum vq_status vq_table_add_column(struct vq_table_build *build, struct vq_span name, uint64_t line,
                                    uint32_t *ret_column) VQ_WARN_UNUSED;
 

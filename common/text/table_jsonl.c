@@ -154,8 +154,8 @@ static enum vq_status add_object(struct jsonl_reader *r, json_t *object)
     return VQ_OK;
 }
 
-/* jansson counts columns anew behind the line end, which is where a line that was cut off ends:
- * counted here by its offset. */
+/* jansson restarts its column count after the line end, which is where a cut line ends: counted
+ * here by its offset. */
 static enum vq_status bad_json(const struct jsonl_reader *r, struct vq_span line,
                                const json_error_t *error)
 {

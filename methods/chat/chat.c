@@ -1,5 +1,5 @@
-/* One stage of kind chat, whose number is a hash of what is asked, so that the same dialogues are
- * one stage whenever they are led. Not its job: files, and what the dialogues are for. */
+/* One stage of kind chat. Its number is a hash of its requests, so that equal dialogues are one
+ * stage in every command. Not its job: files, and the use of the dialogues. */
 #include "methods/chat/chat.h"
 
 #include "common/base/alloc.h"

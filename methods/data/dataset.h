@@ -41,7 +41,7 @@ struct vq_data_row {
     struct vq_span prompt; /* all three borrowed from the table */
     struct vq_span a;      /* of model[0] */
     struct vq_span b;
-    /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    /* the cell; the loader of images replaces it by the image (common/judge/image.h) */
     struct vq_span image;
     uint32_t record; /* number in its file, from 1 */
     /* equal prompts (with the same image) share a number, dense over both files: the unit of

@@ -7,9 +7,8 @@
 
 /* `label` is trimmed and not empty. Likert: 1 to 5. Binary: 1 for yes, y, true, t, pass, passed or
  * 1, 0 for their opposites. Zeros after the point of a number do not count (1.0). Pairwise: 1 for
- * A, -1 for B, 0 for tie, equal, both, neither or N/A; where `names` is there, its two stand for A
- * and B. Case does not matter, but that of names.
- * False: it is none of these. */
+ * A, -1 for B, 0 for tie, equal, both, neither or N/A; if `names` is not NULL, its two names mean A
+ * and B. Only names are case-sensitive. False: it is none of these. */
 bool vq_human_label_read(enum vq_rating_kind kind, const char *const names[2], struct vq_span label,
                          double *ret_value);
 

@@ -1,7 +1,7 @@
 /* Builds a job in the order in which things can be wrong: files, table, columns and rows,
- * templates, axes, judges, grid. Owns everything in it; nothing in it changes while a run goes on,
- * so that the thread pool may read it. Not its job: deciding whether to go on (the verbs), or
- * talking to anybody. */
+ * templates, axes, judges, grid. Owns everything in it; nothing in it changes while a run is
+ * active, so that the thread pool may read it. Not its job: deciding whether to continue (the
+ * verbs), or sending anything. */
 #include "methods/files/job.h"
 
 #include "common/base/alloc.h"

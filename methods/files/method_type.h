@@ -1,6 +1,6 @@
-/* A method, as everything that is shared by the methods sees it: each method's folder defines one
+/* A method, in the form that the shared folders use: each method's folder defines one
  * struct vq_method_type, and common/conf/methods.def lists it. Nothing else of a method is known
- * outside of its folder. A hook is optional where that is said. */
+ * outside of its folder. The optional hooks are marked. */
 #ifndef VQ_METHODS_FILES_METHOD_TYPE_H
 #define VQ_METHODS_FILES_METHOD_TYPE_H
 

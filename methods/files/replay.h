@@ -1,5 +1,5 @@
-/* A run walked again out of the call store alone: every stored answer parsed anew, everything
- * computed anew, nothing asked. */
+/* Walks a run again from the call store alone: parses every stored answer again, computes all
+ * numbers again, and sends nothing. */
 #ifndef VQ_METHODS_FILES_REPLAY_H
 #define VQ_METHODS_FILES_REPLAY_H
 

@@ -18,13 +18,13 @@ struct vq_results {
     const struct vq_id *run; /* whose answers */
     const struct vq_run_dir *dir;
     const char *folder; /* in it: "results" */
-    /* the calls that a report tells of are those of the folder's, not of the run's */
+    /* the report shows the calls of the folder, not those of the run */
     bool own_account;
     bool json;   /* results.json on standard output instead of the table */
     bool silent; /* neither */
-    /* Not NULL: nothing is written and nothing printed; each file is made again and compared with
-     * the one in the folder. Called for one that is missing or another, with `how` as the rest of a
-     * sentence. The page is left out: it also tells of calls. */
+    /* Not NULL: nothing is written or printed; each file is made again and compared with the one in
+     * the folder. Called for a file that is missing or differs, with `how` as the rest of a
+     * sentence. The page is left out, because it also shows calls. */
     void (*differs)(void *ctx, const char *file, const char *how);
     void *differs_ctx;
 };

@@ -1,6 +1,6 @@
-/* A finished stage's answers to the script: verdicts as they stand in the column, texts and vectors
- * out of the call store. A task that has no answer is told as that; what it means is the script's
- * to say. */
+/* Hands the answers of a finished stage to the script: verdicts from the column, texts and vectors
+ * from the call store. A task without an answer is handed over as such; the script decides what it
+ * means. */
 #include "methods/grid/answers.h"
 
 #include "common/base/alloc.h"

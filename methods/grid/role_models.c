@@ -18,8 +18,8 @@ bool vq_role_models_is_offline(const struct vq_conf_judge *conf)
     return conf->base_url == NULL && strncmp(conf->model, "offline-", 8) == 0;
 }
 
-/* What the provider is, for the request hash: host and path, without scheme; the built-in server is
- * its seed and what it was told to say, never its port. */
+/* The provider's identity in the request hash: host and path, without scheme; for the built-in
+ * server its seed and its settings, never its port. */
 static enum vq_status identity_of(const struct vq_config *config, const struct vq_conf_judge *judge,
                                   char **ret_identity, struct vq_error *err)
 {

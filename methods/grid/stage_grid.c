@@ -1,8 +1,8 @@
 /* From a stage to a grid. Ranking and preference stages are rows x models x axes x orders; a text
  * or embedding stage is its prompts x models, asked in one order, each prompt dressed as a sample:
- * {{prompt}} is the user part, {{output_a}} the system part, and output B a number that tells a
- * prompt from the same one asked before. Everything here is unchanged while the stage is asked, so
- * that the thread pool may read it. */
+ * {{prompt}} is the user part, {{output_a}} the system part, and output B a number that separates a
+ * prompt from an equal earlier one. Nothing here changes while the stage is active, so that the
+ * thread pool may read it. */
 #include "methods/grid/stage_grid.h"
 #include "common/judge/vectors.h"
 
@@ -19,7 +19,7 @@
 /* A text that was cut is asked again with more output tokens, up to these. */
 #define ROOM_TOKENS_MAX 65536u
 
-/* An embedding is told from a text by its axis, which no template shows. */
+/* The axis separates an embedding from a text; no template shows it. */
 static const struct vq_axis embedding_axis = {"embedding", "", ""};
 static const struct vq_axis no_axis = {"", "", ""};
 

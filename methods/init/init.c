@@ -358,7 +358,7 @@ void vq_init_config(const struct vq_table *table, const char *data_path,
                        "topics or sources, for reports by group");
     vq_buf_puts(out, "  # limit: 50         # try a seeded sample first\n"
                      "  test_share: 0.5     # held out, whole prompts at a time\n"
-                     "  near_duplicate: 80  # rows whose outputs are so many percent alike leave\n"
+                     "  near_duplicate: 80  # drop rows whose outputs are 80 % alike or more\n"
                      "  ties: keep\n");
     put_models(table, guess, out);
     put_rest(out);

@@ -9,7 +9,7 @@
 #define VQ_INIT_ROWS_MAX  200u /* looked at */
 #define VQ_INIT_BYTES_MAX (256u << 10)
 
-/* What was found; VQ_TABLE_COLUMNS_MAX and above stand for "not found". */
+/* The columns that were found; VQ_TABLE_COLUMNS_MAX and above mean "not found". */
 struct vq_init_guess {
     uint32_t prompt;
     uint32_t model[2];

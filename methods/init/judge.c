@@ -167,14 +167,15 @@ void vq_init_judge_config(const struct vq_table *table, const char *data_path,
                 "\n"
                 "# Who rates. offline-a and offline-b are built in, need no key and cost nothing, "
                 "but only look at words: they\n"
-                "# show the plumbing, not the outputs. For results, use one or two real models:\n"
+                "# test the pipeline and say nothing about the outputs. For results, use one or "
+                "two real models:\n"
                 "judges: [offline-a, offline-b]\n");
     vq_init_put_model(out, "judges");
     vq_buf_puts(
         out, "\n"
              "rating:\n"
-             "  repeats: 1         # more: each question so often, for how far a judge agrees "
-             "with itself\n"
+             "  repeats: 1         # more than 1: repeats each question, to measure how a judge "
+             "agrees with itself\n"
              "  positions: both    # pairs in both orders; alternate: in one, at half the calls\n"
              "  policy: strict     # an answer without a clear value is asked once more, then "
              "missing\n");

@@ -30,8 +30,8 @@ static enum vq_status add_personas(struct vq_init_persona *p, const char *path,
 {
     if (p->personas != NULL) {
         return vq_fail(err, VQ_INVALID,
-                       "%s and %s both hold personas; a configuration has one file of them: put "
-                       "them together, or leave one out",
+                       "%s and %s both have personas; a configuration takes one file of personas: "
+                       "join the files, or leave one out",
                        p->personas, path);
     }
     p->personas = path;
@@ -67,8 +67,8 @@ static enum vq_status add_queries(struct vq_init_persona *p, const char *path,
     struct vq_init_queries *to = remarks > 0 || p->directed.path == NULL ? &p->directed : &p->goal;
     if (to->path != NULL) {
         return vq_fail(err, VQ_INVALID,
-                       "%s and %s are both %s; dialogues have one list of questions to the persona "
-                       "and one of requests that any user could have: leave one out",
+                       "%s and %s are both %s; dialogues take one list of questions to the persona "
+                       "and one of requests of any user: leave one out",
                        to->path, path,
                        to == &p->directed ? "interviews (with remarks to {role})"
                                           : "lists without a remark to {role}");
@@ -110,8 +110,8 @@ static enum vq_status add_items(struct vq_init_persona *p, const char *path,
     for (uint32_t k = 0; probe->traits && k + 1 < p->probes_count; k++) {
         if (p->probes[k].traits) {
             return vq_fail(err, VQ_INVALID,
-                           "%s and %s both hold items with traits; a configuration has one file of "
-                           "them: put them together, or leave one out",
+                           "%s and %s both have items with traits; a configuration takes one file "
+                           "of them: join the files, or leave one out",
                            p->probes[k].path, path);
         }
     }
@@ -189,30 +189,29 @@ enum vq_status vq_init_persona_add(struct vq_init_persona *p, const char *path, 
     if (list) {
         return vq_fail(err, VQ_INVALID, "%s", whys[2].text);
     }
-    return vq_fail(err, VQ_INVALID,
-                   "%s is nothing that a persona evaluation has.%s%s As queries: %s. As items: %s",
-                   path, tree ? " As personas: " : "", tree ? whys[0].text : "", whys[2].text,
-                   whys[1].text);
+    return vq_fail(
+        err, VQ_INVALID, "%s is no file of a persona evaluation.%s%s As queries: %s. As items: %s",
+        path, tree ? " As personas: " : "", tree ? whys[0].text : "", whys[2].text, whys[1].text);
 }
 
 enum vq_status vq_init_persona_check(const struct vq_init_persona *p, struct vq_error *err)
 {
     if (p->personas == NULL) {
-        return vq_fail(err, VQ_INVALID,
-                       "none of the files holds personas: a YAML or JSON list of maps of name and "
-                       "description");
+        return vq_fail(
+            err, VQ_INVALID,
+            "no file has personas: a YAML or JSON list of maps with name and description");
     }
     if (p->directed.path == NULL && p->goal.path == NULL) {
-        return vq_fail(err, VQ_INVALID,
-                       "none of the files holds queries: a text file with one a line, or a list of "
-                       "texts as YAML or JSON; vibeq personas queries --out interview.yaml writes "
-                       "some by a model");
+        return vq_fail(
+            err, VQ_INVALID,
+            "no file has queries: a text file with one per line, or a list of texts as YAML or "
+            "JSON; vibeq personas queries --out interview.yaml lets a model write some");
     }
     const struct vq_init_queries *const lists[] = {&p->directed, &p->goal};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         if (lists[i]->path != NULL && vq_init_persona_rounds(p) <= lists[i]->remarks) {
             return vq_fail(err, VQ_INVALID,
-                           "a dialogue of %u rounds, as many as the shorter list has, has no room "
+                           "a dialogue of %u rounds (the length of the shorter list) has no room "
                            "for a question of %s between its remarks; write more queries",
                            vq_init_persona_rounds(p), lists[i]->path);
         }
@@ -238,11 +237,12 @@ static void put_dialogues(const struct vq_init_persona *p, struct vq_buf *out)
     uint32_t rounds = vq_init_persona_rounds(p);
     vq_buf_puts(out, "dialogues:\n  personas: ");
     vq_init_put_text(out, vq_span_str(p->personas));
-    vq_buf_printf(out, "   # %u of them\n", p->personas_count);
+    vq_buf_printf(out, "   # %u persona%s\n", p->personas_count, vq_fmt_plural(p->personas_count));
     if (p->directed.path != NULL) {
         vq_buf_puts(out, "  directed: ");
         vq_init_put_text(out, vq_span_str(p->directed.path));
-        vq_buf_printf(out, "   # %u questions to the persona, %s\n", p->directed.count,
+        vq_buf_printf(out, "   # %u question%s to the persona, %s\n", p->directed.count,
+                      vq_fmt_plural(p->directed.count),
                       p->directed.remarks == 2   ? "between an opening and a closing remark"
                       : p->directed.remarks == 1 ? "and one remark to {role}"
                                                  : "without a remark to {role} (a guess)");
@@ -253,18 +253,18 @@ static void put_dialogues(const struct vq_init_persona *p, struct vq_buf *out)
     if (p->goal.path != NULL) {
         vq_buf_puts(out, "  goal: ");
         vq_init_put_text(out, vq_span_str(p->goal.path));
-        vq_buf_printf(out, "   # %u requests that any user could have (a guess)\n", p->goal.count);
+        vq_buf_printf(out, "   # %u request%s that any user could make (a guess)\n", p->goal.count,
+                      vq_fmt_plural(p->goal.count));
     } else {
-        vq_buf_puts(out, "  # goal: FILE   # requests that any user could have\n");
+        vq_buf_puts(out, "  # goal: FILE   # requests that any user could make\n");
     }
     vq_buf_printf(
         out,
-        "  # rounds: %u       # not set: as many as the shorter list has\n"
-        "  checkpoints: %u   # points from the first round to the last at which probes are "
-        "asked\n"
+        "  # rounds: %u       # not set: the length of the shorter list\n"
+        "  checkpoints: %u   # number of points, from the first round to the last, with probes\n"
         "  orders: both     # each dialogue a second time with its questions shuffled; "
         "original: once\n"
-        "  baseline: on     # the same without a persona, for comparison\n",
+        "  baseline: on     # the same dialogues without a persona, for comparison\n",
         rounds, rounds + 1 < CHECKPOINTS ? rounds + 1 : CHECKPOINTS);
 }
 
@@ -302,12 +302,12 @@ static void put_probe(const struct vq_init_persona *p, uint32_t i, struct vq_buf
     const struct vq_init_probe *probe = &p->probes[i];
     vq_buf_puts(out, "- file: ");
     vq_init_put_text(out, vq_span_str(probe->path));
-    vq_buf_printf(out, "   # %u items\n", probe->items);
+    vq_buf_printf(out, "   # %u item%s\n", probe->items, vq_fmt_plural(probe->items));
     if (name_is_taken(p, i)) {
         vq_buf_printf(out, "  name: probe-%u\n", i + 1);
     }
     if (probe->traits) {
-        vq_buf_puts(out, "  criterion: trait   # of the Big Five, as each item says\n");
+        vq_buf_puts(out, "  criterion: trait   # the trait of the Big Five that the item names\n");
     } else if (probe->labels) {
         vq_buf_puts(out, "  criterion: refusal   # items are labelled safe and unsafe\n");
     } else {
@@ -316,8 +316,8 @@ static void put_probe(const struct vq_init_persona *p, uint32_t i, struct vq_buf
                       general ? "general" : "role_specific");
         vq_buf_puts(out,
                     probe->references
-                        ? "  references: [dataset, zero]   # the file's, and the model's own "
-                          "before the dialogue; also: previous\n"
+                        ? "  references: [dataset, zero]   # the file's answer, and the model's "
+                          "own before the dialogue; also: previous\n"
                         : "  references: [zero]   # the model's own answer before the dialogue; "
                           "also: previous\n");
     }
@@ -325,7 +325,7 @@ static void put_probe(const struct vq_init_persona *p, uint32_t i, struct vq_buf
 
 static void put_probes(const struct vq_init_persona *p, struct vq_buf *out)
 {
-    vq_buf_puts(out, "\n# Asked at each checkpoint, each in a branch of its own.\n");
+    vq_buf_puts(out, "\n# Questions at each checkpoint, each in a branch of its own.\n");
     if (p->probes_count == 0) {
         vq_buf_puts(out, "# probes:\n"
                          "# - {file: safety.csv}   # columns: question, label (safe, unsafe)\n");
@@ -347,18 +347,18 @@ void vq_init_persona_config(const struct vq_init_persona *p, struct vq_buf *out)
              "method: persona   # models play personas in long dialogues and are rated: "
              "docs/use/persona.md\n"
              "\n"
-             "# Who plays. offline-subject is built in, costs nothing and fades by rule: it shows "
-             "the plumbing.\n"
+             "# The models that play. offline-subject is built in, costs nothing and fades by "
+             "rule: it tests the pipeline.\n"
              "subjects: [offline-subject]\n");
     vq_init_put_model(out, "subjects");
     vq_buf_puts(out, "#   role: system                  # or developer, or none\n\n");
     put_dialogues(p, out);
     put_probes(p, out);
     vq_buf_puts(out, "\n"
-                     "# What turns are rated by. Not set: knowledge, style, in_character.\n"
+                     "# The criteria for turns. Not set: knowledge, style, in_character.\n"
                      "# criteria: [in_character]\n"
                      "\n"
-                     "# Who rates; offline-a is built in too, and only looks at words.\n"
+                     "# The judges. offline-a is built in too, and only counts words.\n"
                      "judges: [offline-a]\n");
     vq_init_put_model(out, "judges");
     vq_buf_puts(out, "\n"

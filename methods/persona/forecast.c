@@ -20,7 +20,7 @@ static double mean_rubric(const struct vq_persona_input *in, uint32_t from, uint
     return count > 0 ? bytes / count : 0;
 }
 
-/* What a judge is told of a persona. */
+/* Bytes that describe a persona to a judge. */
 static double described(const struct vq_persona_input *in)
 {
     double bytes = 0;

@@ -160,7 +160,7 @@ static enum vq_status take_words(const struct reading *r, uint32_t row, struct v
     return found ? VQ_OK : bad(r, row, "reference", reference, "dataset, zero or previous");
 }
 
-/* As results number it: a baseline that is rated as nobody has nobody's number. */
+/* The number of `as` in results: VQ_PERSONA_NONE for a baseline that is rated without a persona. */
 static uint32_t as_of(const struct reading *r, uint32_t row, uint32_t persona)
 {
     char text[VQ_PERSONA_LINES_WORD_BYTES];
@@ -224,7 +224,7 @@ static enum vq_status leave_one(const struct reading *r, struct vq_persona_human
         } else if (fabs(human[kept - 1].value - human[i].value) > 0) {
             return vq_fail(r->lines.err, VQ_INVALID,
                            "%s has two labels by \"%.80s\" for one answer (round %u) that "
-                           "differ; keep one, or tell them apart by the columns of ratings.csv",
+                           "differ; keep one, or separate them by the columns of ratings.csv",
                            r->lines.name, r->criteria[human[i].of.criterion].name,
                            human[i].of.point);
         }

@@ -59,7 +59,8 @@ enum vq_persona_label {
 struct vq_persona_rated {
     uint32_t criterion;              /* index of study.criteria */
     uint32_t model, persona, script; /* persona: design.personas is the baseline */
-    /* whose description the judge saw; VQ_PERSONA_NONE: nobody's, a baseline for every persona */
+    /* the persona whose description the judge saw; VQ_PERSONA_NONE: no persona, a baseline for
+     * all */
     uint32_t as;
     uint32_t point;                      /* OF_TURNS: the turn; else the checkpoint */
     uint32_t item;                       /* of its data set; OF_TURNS: VQ_PERSONA_NONE */
@@ -201,7 +202,7 @@ struct vq_persona_measure {
     struct vq_persona_sizes *sizes;    /* [script]; NULL without sizes */
     uint64_t (*statuses)[VQ_PERSONA_STATUSES]; /* one row a judge: of its ratings */
     uint64_t things, things_missing;           /* rated; of them without a value by any judge */
-    /* OF_TURNS: positions with a value in one of two orders; it stands for both */
+    /* OF_TURNS: positions with a value in only one of two orders; it counts for both */
     uint64_t one_order;
     uint64_t ties; /* two orders that disagree, by judge and comparison */
     /* OF_PAIRS: how often the response shown first [0] and second [1] was chosen, by what was shown

@@ -1,8 +1,8 @@
 /* The walk: dialogues, their ratings, then two steps a data set, its questions and the ratings of
- * the answers, in pieces: so many questions as a stage may have, one reference. A piece lays out
- * its stages, which wait in a queue; when the queue is empty the next piece is laid out. Texts of
- * items live as long as their piece, answers to a data set as long as that set is at hand,
- * dialogues for ever. Not its job: what stages hold (talks.c, rates.c). */
+ * the answers, in pieces: at most the questions of one stage, and one reference. A piece plans its
+ * stages, which wait in a queue; when the queue is empty the next piece is planned. Texts of items
+ * live as long as their piece, answers to a data set as long as that set is at hand, dialogues for
+ * ever. Not its job: what stages hold (talks.c, rates.c). */
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
 #include "methods/persona/script.h"

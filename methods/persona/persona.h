@@ -1,11 +1,11 @@
 /* A persona evaluation as a script of stages: the dialogues; every turn rated; then, set by set,
- * what is asked behind the beginnings of dialogues, and these answers rated. What is rated is built
- * from the answers before, so the same answers give the same stages. A turn or answer that is
+ * the questions after the beginnings of dialogues, and the ratings of their answers. Ratings are
+ * built from earlier answers, so the same answers give the same stages. A turn or answer that is
  * missing leaves a hole: nothing is asked about it, and its ratings are missing as blocked.
  *
- * What is asked twice in one stage (two kinds of dialogues before their first round, equal answers)
- * is left for a stage of its own behind it, which the store answers: so the calls that are sent are
- * the same in every run. */
+ * If a stage has a question twice (two kinds of dialogues before their first round, equal answers),
+ * the repeat goes into a later stage, which the store answers: so every run sends the same
+ * calls. */
 #ifndef VQ_METHODS_PERSONA_PERSONA_H
 #define VQ_METHODS_PERSONA_PERSONA_H
 
@@ -89,17 +89,17 @@ struct vq_persona_talk {
 void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
                      struct vq_persona_talk *ret_talk);
 
-/* How long a dialogue was before each round, in tokens of its model: by how much the prompt of that
- * round's turn is longer than the first one's; behind the last turn, its prompt and answer less the
- * first prompt. design.rounds + 1 of them; NaN: the provider did not tell, or the dialogue had
- * ended. */
+/* The length of a dialogue before each round, in tokens of its model: the prompt of that round's
+ * turn minus the first prompt; after the last turn, its prompt and answer minus the first prompt.
+ * design.rounds + 1 values; NaN: the provider did not report it, or the dialogue had ended. */
 void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double *ret_tokens);
 
-/* The beginning of a dialogue as what is asked behind it is found by; its messages are packed into
- * `out`, which was cleared. False: the dialogue ended before. Failures stick in out->status. */
+/* The beginning of a dialogue in the form that identifies the questions after it; its messages are
+ * packed into `out`, which was cleared. False: the dialogue ended before. Failures stick in
+ * out->status. */
 bool vq_persona_beginning(const struct vq_persona *persona, uint32_t prefix, struct vq_buf *out,
                           struct vq_sample *ret_sample);
-/* What is asked in a column of a data set. */
+/* The question in a column of a data set. */
 const char *vq_persona_question(const struct vq_persona_probe *probe, uint32_t column);
 /* The column behind the last one that a stage asks which begins at `from`. */
 uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns, uint32_t from);
@@ -124,7 +124,7 @@ enum vq_status vq_persona_system(const struct vq_template *template,
                                  const struct vq_conf_subject *subject,
                                  const struct vq_conf_persona *persona,
                                  struct vq_buf *out) VQ_WARN_UNUSED;
-/* What a judge is told of what was asked; `persona` NULL: the query alone. */
+/* The question in the form that a judge sees; `persona` NULL: the query alone. */
 void vq_persona_asked(const struct vq_conf_persona *persona, struct vq_span query,
                       struct vq_buf *out);
 /* An answer as it is judged: without thinking, and blanks and underscores at its end. */

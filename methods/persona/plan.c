@@ -230,7 +230,7 @@ bool vq_persona_is_baseline(const struct vq_persona_plan *plan, uint32_t persona
     return persona == plan->design.personas;
 }
 
-/* ---- what is asked ---- */
+/* ---- questions ---- */
 
 uint32_t vq_persona_columns(const struct vq_persona_set *set)
 {

@@ -1,6 +1,6 @@
-/* What a persona evaluation asks: the dialogues, the checkpoints at which their beginnings are
- * kept, what is asked behind such a beginning, what is rated and against what; and how many calls
- * all of it is. From numbers alone: texts are the pipeline's. Pure. Source: the evaluation of Luz
+/* The plan of a persona evaluation: the dialogues, the checkpoints at which their beginnings are
+ * kept, the questions after such a beginning, the ratings and their references; and the number of
+ * calls. It works on numbers only: the pipeline has the texts. Pure. Source: the evaluation of Luz
  * de Araujo et al. 2025 (arXiv 2512.12775). */
 #ifndef VQ_METHODS_PERSONA_PLAN_H
 #define VQ_METHODS_PERSONA_PLAN_H
@@ -15,7 +15,7 @@
 #define VQ_PERSONA_SETS_MAX        32u
 #define VQ_PERSONA_ITEMS_MAX       100000u    /* of a data set */
 #define VQ_PERSONA_ROWS_MAX        (1u << 28) /* of one list below */
-#define VQ_PERSONA_ALL             UINT32_MAX /* an item that everybody is asked */
+#define VQ_PERSONA_ALL             UINT32_MAX /* an item for every persona */
 #define VQ_PERSONA_NONE            UINT32_MAX
 
 enum vq_persona_kind {
@@ -48,10 +48,9 @@ struct vq_persona_script {
 };
 
 struct vq_persona_item {
-    uint32_t persona; /* who is asked, or VQ_PERSONA_ALL */
-    /* What stands for it when the baseline is asked, 0 to questions - 1: items of several personas
-     * may share one. Means nothing with VQ_PERSONA_ALL: then the baseline is asked the item
-     * itself */
+    uint32_t persona; /* the persona of the item, or VQ_PERSONA_ALL */
+    /* The question that the baseline gets instead, 0 to questions - 1; items of several personas
+     * may share one. Unused with VQ_PERSONA_ALL: then the baseline gets the item itself */
     uint32_t question;
 };
 
@@ -131,10 +130,10 @@ uint32_t vq_persona_prefix_of(const struct vq_persona_plan *plan, uint32_t model
                               uint32_t script, uint32_t checkpoint);
 bool vq_persona_is_baseline(const struct vq_persona_plan *plan, uint32_t persona);
 
-/* What is asked behind a prefix: a column an item, and behind them one for each question of the
+/* The questions after a prefix: a column per item, and then one for each question of the
  * baseline. */
 uint32_t vq_persona_columns(const struct vq_persona_set *set);
-/* The column in which the answer to an item stands when a persona, or the baseline, is asked. */
+/* The column with the answer of a persona, or of the baseline, to an item. */
 uint32_t vq_persona_column(const struct vq_persona_set *set, uint32_t item, bool baseline);
 bool vq_persona_asks(const struct vq_persona_plan *plan, const struct vq_persona_set *set,
                      uint32_t prefix, uint32_t column);
@@ -189,7 +188,7 @@ struct vq_persona_set_calls {
 };
 
 /* Planned calls, by one judge, without retries. Shared: the turns before two orders of a dialogue
- * differ; what is asked at checkpoint 0 behind dialogues of a second kind; at checkpoint 1,
+ * differ; the questions at checkpoint 0 after dialogues of a second kind; at checkpoint 1,
  * `previous` where `zero` is asked too. */
 struct vq_persona_counts {
     uint32_t chains, depth; /* dialogues, turns of each */

@@ -1,7 +1,7 @@
 /* Private to the persona's script: its state, and who does what.
  *
  *   persona.c  created, walked from step to step, looked at
- *   talks.c    dialogues, and what is asked behind their beginnings: stages out, texts in
+ *   talks.c    dialogues, and the questions after their beginnings: stages out, texts in
  *   rates.c    ratings: stages out, outcomes in */
 #ifndef VQ_METHODS_PERSONA_SCRIPT_H
 #define VQ_METHODS_PERSONA_SCRIPT_H

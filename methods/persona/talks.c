@@ -115,7 +115,7 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
     return VQ_OK;
 }
 
-/* ---- what is asked behind their beginnings ---- */
+/* ---- questions after their beginnings ---- */
 
 /* Queries and answers of the first rounds. */
 static void pack_rounds(const struct vq_persona *p, uint32_t chain, uint32_t rounds,

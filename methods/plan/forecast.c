@@ -193,7 +193,7 @@ static double find_level(const struct vq_forecast_line *l, const struct shares *
     return high;
 }
 
-/* The line's calls anew, with the others where they are. Whether that moved any. */
+/* Distributes the line's calls again, with the other lines unchanged. True if a call moved. */
 static bool level_line(const struct vq_forecast *f, const struct vq_forecast_line *l, uint32_t row,
                        enum which which, struct shares *s)
 {

@@ -42,7 +42,7 @@ enum vq_forecast_shape {
     VQ_SHAPE_ANSWER,   /* an earlier answer */
     VQ_SHAPE_LIST,     /* axes */
     VQ_SHAPE_EXAMPLES, /* rows in short */
-    VQ_SHAPE_BYTES,    /* so many bytes as `items` says, and `answers` */
+    VQ_SHAPE_BYTES,    /* `items` bytes, and `answers` */
 };
 
 struct vq_forecast_stage {
@@ -113,7 +113,7 @@ struct vq_forecast_line {
     struct vq_range in_each, out_each, repair_in_each, repair_out_each; /* tokens a call */
     double cached_share;                                                /* of input tokens */
     struct vq_range latency_s;
-    /* of dialogues: what is asked of the longest one, one after the other; else 0 */
+    /* of dialogues: the turns of the longest one, which are sent in sequence; else 0 */
     uint32_t turns;
     /* From here on filled in by vq_forecast_figure. */
     struct vq_range tokens_in, tokens_out;

@@ -200,7 +200,7 @@ static int most_rows_first(const void *a, const void *b)
     return c != 0 ? c : (x->was > y->was) - (x->was < y->was);
 }
 
-/* Numbers them anew, the largest first. */
+/* Numbers the groups again, the largest first. */
 static enum vq_status sort_groups(struct vq_rubric_data *d, const struct vq_intern *texts)
 {
     struct group *groups = vq_alloc(texts->count, sizeof(*groups));

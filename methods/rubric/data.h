@@ -14,7 +14,7 @@
 struct vq_rubric_row {
     struct vq_span prompt;
     struct vq_span outputs[VQ_RUBRIC_OUTPUTS_MAX]; /* as in the file; no bytes: there is none */
-    /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    /* the cell; the loader of images replaces it by the image (common/judge/image.h) */
     struct vq_span image;
     uint32_t record;   /* of the file, from 1 */
     uint32_t question; /* rows of one prompt share it: the unit of resampling */

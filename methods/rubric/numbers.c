@@ -246,7 +246,7 @@ static void score_rows(struct work *w)
 
 /* ---- intervals ---- */
 
-/* The rows that something is said of: all of them, or those of a group. */
+/* The rows of a result: all of them, or those of a group. */
 struct part {
     struct vq_matrix scores;
     const uint32_t *units; /* of each row */

@@ -1,5 +1,5 @@
-/* What a rubric run asks: every output of every row by every criterion, of every judge, so many
- * times; as a script of stages, one a kind of criterion and repeat. No stage depends on an
+/* The questions of a rubric run: every output of every row by every criterion, for every judge and
+ * repeat; as a script with one stage per kind of criterion and repeat. No stage depends on an
  * answer. */
 #ifndef VQ_METHODS_RUBRIC_RUBRIC_H
 #define VQ_METHODS_RUBRIC_RUBRIC_H

@@ -1,6 +1,6 @@
-/* The dialogues that were led beside the run last, by the copies that it keeps of their queries and
- * settings: every turn in its state, what was said and its accounting made again. Not its job: what
- * other verbs asked beside the run, of which nothing is kept but calls and answers. */
+/* Checks the last dialogues beside the run, by the stored copies of their queries and settings: the
+ * state of every turn, the dialogues and their accounting, made again. Not its job: questions of
+ * other verbs beside the run, of which only calls and answers are stored. */
 #include "methods/chat/files/chats.h"
 #include "methods/verify/parts.h"
 

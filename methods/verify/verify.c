@@ -1,9 +1,9 @@
 /* Every record of a run derived again from the ones before it: rows from their bytes, states from
  * answers and failures, results from states, sums from the ledger.
  *
- * Invariants: nothing is written, nothing is asked, no lock is held that a coordinator needs; what
- * is wrong is said and the rest is looked at all the same, as far as it does not depend on it.
- * Not its job: what the endpoint saw (tests/tools/audit has its log), mending. */
+ * Invariants: it writes nothing, sends nothing, and holds no lock that a coordinator needs. After a
+ * difference it still checks everything that does not depend on it. Not its job: what the endpoint
+ * saw (tests/tools/audit has its log), mending. */
 #include "methods/verify/verify.h"
 
 #include "common/base/alloc.h"
@@ -28,7 +28,7 @@ enum end_said {
     END_STOPPED
 };
 
-/* ---- what is said ---- */
+/* ---- lists of differences and notes ---- */
 
 static void VQ_PRINTF(2, 0) keep(struct vq_verify_list *list, const char *fmt, va_list args)
 {

@@ -14,7 +14,7 @@ struct vq_verify_input {
     const struct vq_job *job;
     struct vq_calls *calls;
     const struct vq_run_dir *dir;
-    bool running; /* somebody holds the run's lock */
+    bool running; /* a process holds the run's lock */
 };
 
 struct vq_verify_list {

@@ -1,5 +1,5 @@
 /* People's verdicts on vibes: the sheet that they fill in, and the labels that are read back from
- * it, or from a file of somebody's own. Pure. */
+ * it, or from another file. Pure. */
 #ifndef VQ_METHODS_VIBECHECK_LABELS_H
 #define VQ_METHODS_VIBECHECK_LABELS_H
 

@@ -51,7 +51,7 @@ struct vq_method_input {
     uint32_t judges_count; /* ranking */
     uint32_t preference_judges_count;
     const uint8_t *first_order;                 /* as in struct vq_vibecheck_input, over all rows */
-    bool embedder;                              /* somebody embeds */
+    bool embedder;                              /* there is an embedder */
     const struct vq_template *const *templates; /* VQ_TEMPLATE__COUNT; NULL where not needed */
 };
 
@@ -81,7 +81,8 @@ enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *ending
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 /* EMBED: `count` (texts_count) vectors of `dims` numbers, row-major; NULL: a call of it failed, so
- * nobody embeds in this round; so do vectors that are none (not finite, no numbers). Copies. */
+ * this round has no embeddings; invalid vectors (not finite, no numbers) have the same effect.
+ * Copies. */
 enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
                                       uint32_t dims, struct vq_error *err) VQ_WARN_UNUSED;
 

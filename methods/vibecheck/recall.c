@@ -1,6 +1,6 @@
-/* One stage and what its answers mean. The stage's number is made from what is asked, so that two
- * comparisons of one run are accounted apart and the same one again goes on where it was.
- * Ownership: all memory is in one arena. */
+/* One stage and what its answers mean. The stage's number is made from the questions, so that two
+ * comparisons of one run are accounted apart, and a repeated one continues. Ownership: all memory
+ * is in one arena. */
 #include "methods/vibecheck/recall.h"
 #include "common/judge/template.h"
 

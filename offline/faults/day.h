@@ -1,4 +1,4 @@
-/* When a day quota begins anew. Pure: the wall time is given. */
+/* When a day quota begins again. Pure: the wall time is given. */
 #ifndef VQ_OFFLINE_FAULTS_DAY_H
 #define VQ_OFFLINE_FAULTS_DAY_H
 

@@ -1,5 +1,5 @@
 /* A provider's limits as it keeps them: sliding windows of requests and tokens, calls at a time, a
- * ramp, days and money, for each account (a number that stands for it). Pure: times are given. */
+ * ramp, days and money, for each account (given as a number). Pure: times are given. */
 #ifndef VQ_OFFLINE_FAULTS_LIMITER_H
 #define VQ_OFFLINE_FAULTS_LIMITER_H
 

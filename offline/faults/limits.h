@@ -30,15 +30,15 @@ enum vq_limit_count {
 struct vq_limits {
     uint64_t per_minute[VQ_LIMIT_WINDOWED]; /* by kind; 0 = no limit, as everywhere here */
     uint64_t per_window[VQ_LIMIT_WINDOWED]; /* per_minute * window_ns / 60 s, rounded down */
-    int64_t window_ns;                      /* 60 s unless told */
+    int64_t window_ns;                      /* default 60 s */
     uint64_t concurrency;                   /* calls at a time */
     uint64_t day_requests;
     uint64_t day_tokens;
     int64_t day_ms; /* days end at multiples of it; 0: at midnight, of US Pacific for gemini */
-    uint64_t ramp_percent; /* a window may have so many more requests than the one before */
+    uint64_t ramp_percent; /* a window may have this percentage more requests than the one before */
     uint64_t ramp_floor;   /* a minute; what is always allowed */
     uint64_t ramp_free;    /* the floor in a ramp window */
-    int64_t ramp_ns;       /* the ramp's window; window_ns unless told */
+    int64_t ramp_ns;       /* the ramp's window; default window_ns */
     uint64_t nano_usd;     /* in all */
     uint64_t nano_usd_in;  /* a token */
     uint64_t nano_usd_cached;
@@ -46,10 +46,11 @@ struct vq_limits {
     enum vq_limit_count count;
     bool per_key;
     bool per_model;
-    bool count_refused;   /* refused calls count as requests too */
-    bool count_failed;    /* so do calls that faults made fail */
-    bool headers;         /* what is left is told with every answer */
-    int64_t hint_percent; /* of the true waiting time is told; 100 = right; -1 = none is told */
+    bool count_refused; /* refused calls count as requests too */
+    bool count_failed;  /* so do calls that faults made fail */
+    bool headers;       /* every answer has headers with the rest */
+    /* the part of the true waiting time that is sent; 100 = right; -1 = none */
+    int64_t hint_percent;
 };
 
 /* No limits; counted by key. */

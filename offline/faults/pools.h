@@ -29,7 +29,7 @@ struct vq_pool {
 struct vq_pools {
     struct vq_pool *list[VQ_POOLS_MAX]; /* owned; the first that a call fits into has it */
     size_t n;
-    struct vq_pool fallback; /* for calls that fit into none; its limits are per key unless told */
+    struct vq_pool fallback; /* for calls that fit into none; its limits are per key by default */
 };
 
 /* "rpm=600,tpm=90000,..." for the fallback, "NAME:keys=K+K,models=M+M,rpm=600,..." for a pool. A

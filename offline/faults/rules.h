@@ -52,8 +52,8 @@ struct vq_fault_rule {
     uint64_t from;
     uint64_t to;
     uint64_t every;
-    uint64_t tries; /* only the first so many times that the same body comes */
-    uint64_t count; /* at most so many times in all */
+    uint64_t tries; /* only the first `tries` times that the same body comes */
+    uint64_t count; /* at most `count` times in all */
     bool sticky;    /* the chance is drawn once for a body, not for each time it comes */
     /* How. */
     char retry_after[VQ_FAULT_TEXT_BYTES]; /* see docs/use/offline.md; "" = the fault's own habit */

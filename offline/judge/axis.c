@@ -3,8 +3,8 @@
  * cue in the same clause turns it. A topic weighs (cues in high) - (cues in low), so that changing
  * the two changes the sign; where they say nothing of a topic that the name speaks of, words like
  * "more" and "less" give it a direction. Invariant: weights are odd in (low, high). Not its job: to
- * look at outputs. Telling axes apart uses the same reading, so that an axis which the judge would
- * measure alike counts as the same. */
+ * look at outputs. The comparison of axes uses the same reading, so that an axis which the judge
+ * would measure alike counts as the same. */
 #include "offline/judge/axis.h"
 
 #include <ctype.h>

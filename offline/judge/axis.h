@@ -34,7 +34,7 @@ struct vq_axis_weights {
 void vq_axis_read(enum vq_judge_kind kind, struct vq_span name, struct vq_span low,
                   struct vq_span high, struct vq_axis_weights *ret_weights);
 
-/* What an axis is about, for telling axes apart. */
+/* The subject of an axis, for comparing axes. */
 struct vq_axis_reading {
     double topics[VQ_TOPIC__COUNT]; /* signed as the weights are */
     struct vq_axis_weights weights;
@@ -42,7 +42,7 @@ struct vq_axis_reading {
 };
 
 /* Reads an axis as vq_axis_read does; where that finds no direction, every topic that name, low and
- * high speak of counts, without a sign (for telling axes apart that is enough). */
+ * high speak of counts, without a sign (enough for comparing axes). */
 void vq_axis_understand(enum vq_judge_kind kind, struct vq_span name, struct vq_span low,
                         struct vq_span high, struct vq_axis_reading *ret_reading);
 

@@ -1,4 +1,4 @@
-/* Axes and differences of a batch of rows, and axes of somebody's notes. Not its job: which
+/* Axes and differences of a batch of rows, and axes of given notes. Not its job: which
  * features differ (features.c). */
 #include "common/base/alloc.h"
 #include "offline/judge/part_kinds.h"

@@ -13,14 +13,15 @@
 #define STRENGTH_FIRST 1.2
 #define STRENGTH_A_ROW 0.2
 #define MEAN_MIN       0.08
-#define SAME_SHARE_MIN 0.6  /* of the rows point the way of the mean ... */
-#define OPPOSED_MAX    0.25 /* ... and at most so many the other way; or, in large batches, ... */
-#define SIGN_Z_MIN     3.0  /* ... the signs are out of balance by so many standard errors */
-#define CLEAR          0.03 /* a smaller difference of a row points nowhere */
-#define PRIOR_SPREAD   0.25
-#define PRIOR_ROWS     2.0
-#define CLAIM_SHARE    0.5 /* a feature claims measures of at least this part of its top weight */
-#define LEFT_MIN       0.5 /* part of a feature's weight that must be unclaimed */
+#define SAME_SHARE_MIN 0.6 /* of the rows point the way of the mean ... */
+/* ... and at most this share the other way; or, in large batches, ... */
+#define OPPOSED_MAX  0.25
+#define SIGN_Z_MIN   3.0  /* ... the signs are out of balance by this number of standard errors */
+#define CLEAR        0.03 /* a smaller difference of a row points nowhere */
+#define PRIOR_SPREAD 0.25
+#define PRIOR_ROWS   2.0
+#define CLAIM_SHARE  0.5 /* a feature claims measures of at least this part of its top weight */
+#define LEFT_MIN     0.5 /* part of a feature's weight that must be unclaimed */
 
 struct search {
     enum vq_judge_kind kind;

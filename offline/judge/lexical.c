@@ -231,8 +231,8 @@ struct reason {
     double share; /* part of the difference */
 };
 
-/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. `ret_seen` tells
- * whether either text shows anything of what the axis is about. */
+/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. `ret_seen`:
+ * either text shows anything of the axis. */
 static double difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
                          const struct vq_measures *b, struct reason reasons[REASONS_MAX],
                          bool *ret_seen)
@@ -314,7 +314,7 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
     if (analysis != NULL) {
         explain(reasons, &a, &b, analysis);
     }
-    if (seen) { /* where there is nothing to see, nobody imagines a difference */
+    if (seen) { /* no noise if neither text shows anything of the axis */
         found += noise_of(lexical, kind, question, draw);
     }
     if (fabs(found) < judges[kind].equal_below) {

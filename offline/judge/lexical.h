@@ -30,7 +30,7 @@ enum vq_status vq_lexical_find(const char *model, enum vq_judge_kind *ret_kind) 
 /* Judges a question, and appends one or two sentences of analysis to `analysis` when it is not
  * NULL. Changing the outputs mirrors the opinion (A for B), and so does changing low and high.
  * Noise is a function of seed, judge, prompt, axis and the unordered pair of outputs; `draw` (a
- * request's own seed, usually 0) tells repeats apart. */
+ * request's own seed, usually 0) separates repeats. */
 enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind kind,
                                  const struct vq_sections *question, int64_t draw,
                                  struct vq_buf *analysis);

@@ -1,12 +1,12 @@
 /* The oracle. Truth is a sorted array of (hash of axis and sample, score). All draws are functions
- * of seed, model, axis and sample, and of the order only where a rate is said to be drawn for each
+ * of seed, model, axis and sample, and of the order only for the rates that are drawn for each
  * order. Rates:
  *   position_bias  the judge names the output shown first, in both orders
  *   na, tie        N/A or equal, in both orders
  *   error          the opposite of the truth (a true 0 becomes A or B), in both orders
  *   order_error    the opposite, drawn for each order by itself
- *   refused, unparseable, truncated   no verdict, drawn for each order; with "fail_tries" only the
- *                  first so many tries */
+ *   refused, unparseable, truncated   no verdict, drawn for each order; with "fail_tries": N only
+ *                                     the first N tries */
 #include "offline/judge/oracle.h"
 
 #include "common/base/alloc.h"

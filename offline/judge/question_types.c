@@ -1,6 +1,6 @@
-/* On which kinds of prompts an axis shows. A kind is told by words at the start of a prompt or
- * anywhere in it, or by its length. Where the rows hold outputs, rows on which the axis differs are
- * set against the rest; else a kind must hold for most rows. */
+/* On which kinds of prompts an axis shows. Words at the start of a prompt or anywhere in it, or its
+ * length, show its kind. Where the rows hold outputs, rows on which the axis differs are set
+ * against the rest; else a kind must hold for most rows. */
 #include "offline/judge/part_kinds.h"
 
 #include <ctype.h>

@@ -9,7 +9,7 @@
 /* The distinct axes of a list: the first of each feature. */
 struct merged {
     struct vq_axis_text *axes; /* owned, as is the next */
-    size_t *support;           /* how many axes of the list each stands for */
+    size_t *support;           /* how many axes of the list each represents */
     size_t n;
 };
 

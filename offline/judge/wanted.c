@@ -1,6 +1,6 @@
 /* Reads prompts line by line: a tag counts only where it is a whole line. Texts between the tags
- * are other people's and may hold such lines too; what follows from that is said at each function
- * of the header. Not its job: the sections of a judge prompt (sections.c), and to answer. */
+ * are foreign and may contain such lines too; each function of the header names the consequence.
+ * Not its job: the sections of a judge prompt (sections.c), and to answer. */
 #include "offline/judge/wanted.h"
 
 #define NOWHERE SIZE_MAX

@@ -14,7 +14,7 @@ enum vq_wanted {
 };
 
 /* The kind that the prompt's own line names; VQ_WANTED_OTHER when there is none or it is unknown. A
- * line inside a section is somebody's text and does not count: no closing tag may come after it. */
+ * line inside a section is foreign text and does not count: no closing tag may come after it. */
 enum vq_wanted vq_wanted_find(struct vq_span text);
 const char *vq_wanted_log_name(enum vq_wanted wanted);
 /* Whether the answer is a text of its own, made by vq_part_answer, and not a verdict or several. */

@@ -7,7 +7,7 @@
 #include "offline/persona/traits.h"
 
 struct vq_character {
-    bool exists; /* false: nobody is played */
+    bool exists; /* false: there is no role */
     struct vq_span name;
     struct vq_span description;
     /* -2 to 2: by trait words of the description; one trait by hash where it has none */
@@ -15,11 +15,11 @@ struct vq_character {
     struct vq_word_set words; /* its content words that show no trait */
 };
 
-/* Of nobody when both are blank. */
+/* `exists` is false if both are blank. */
 void vq_character_read(struct vq_span name, struct vq_span description,
                        struct vq_character *ret_character);
-/* Of a system message: "... the role of NAME. DESCRIPTION" up to the next empty line; of nobody
- * where it has no such words. */
+/* Of a system message: "... the role of NAME. DESCRIPTION" up to the next empty line; `exists` is
+ * false without these words. */
 void vq_character_of_system(struct vq_span system, struct vq_character *ret_character);
 
 /* What sentences of a text show; a sentence counts for the first of these that it is. */

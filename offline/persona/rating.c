@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define SCALE         4u  /* steps above the lowest value */
-#define STRONGLY      3   /* so many sentences more of one pole */
+#define STRONGLY      3   /* sentences more of one pole */
 #define AXIS_SCALE    3.0 /* of a difference in [-1, 1] to steps from the middle */
 #define RUNAWAY_BYTES 6000u
 #define ENDLESS_BYTES (64u << 10)
@@ -285,7 +285,7 @@ static double margin_of_other(const struct judging *j)
     return margin;
 }
 
-/* Where nothing else tells them apart: which one a reader would rather have. */
+/* If nothing else decides: the response that a reader would prefer. */
 static double liking_of(const struct judging *j)
 {
     const struct vq_sections question = {.prompt = j->rubric.query,

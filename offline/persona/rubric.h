@@ -17,7 +17,7 @@ struct vq_rated_rubric {
     struct vq_span description;
 };
 
-/* A tag inside somebody's text does no harm as long as the real one stands on a line of its own:
+/* A tag inside a text does no harm if the real one is on a line of its own:
  * the responses end at their last closing tags, the criterion is the last one. VQ_NOT_FOUND without
  * a response, or without a criterion. */
 enum vq_status vq_rubric_find(struct vq_span text, bool is_pairwise,

@@ -158,7 +158,7 @@ bool vq_sentence_has(const struct vq_sentence *sentence, const char *words)
     return false;
 }
 
-/* A final s is left off, so that one and several are the same. 0 stands for an empty slot. */
+/* A final s is left off, so that singular and plural are equal. 0 means an empty slot. */
 static uint64_t hash_of(struct vq_span word)
 {
     size_t bytes = word.bytes;

@@ -350,7 +350,7 @@ static enum vq_trait next_trait(const struct answer *a, enum vq_trait asked, siz
     return any;
 }
 
-/* Facts and manner, each in so many of their slots. */
+/* Writes facts and manner, `facts_n` and `manner_n` of their slots. */
 static void say_slots(struct answer *a, unsigned facts_n, unsigned manner_n, bool only_manner)
 {
     struct vq_span facts[FACTS_MAX];

@@ -542,13 +542,13 @@ class Init(CliCase):
     def test_the_files_of_a_persona_evaluation(self):
         for path in [*ROOT.glob("examples/queries-*"), *ROOT.glob("examples/probe-*"), ROOT / "examples/personas-two.yaml"]:
             (self.dir / path.name).write_text(path.read_text())
-        self.refused("init", "queries-goals.txt", "--method", "persona", says=["none of the files holds personas"])
-        self.refused("init", "personas-two.yaml", "--method", "persona", says=["none of the files holds queries", "vibeq personas queries"])
+        self.refused("init", "queries-goals.txt", "--method", "persona", says=["no file has personas"])
+        self.refused("init", "personas-two.yaml", "--method", "persona", says=["no file has queries", "vibeq personas queries"])
         self.write("odd.csv", [["x", "y"], ["1", "2"]])
-        self.refused("init", "personas-two.yaml", "odd.csv", "--method", "persona", says=["odd.csv is nothing that a persona evaluation has"])
+        self.refused("init", "personas-two.yaml", "odd.csv", "--method", "persona", says=["odd.csv is no file of a persona evaluation"])
         (self.dir / "more.csv").write_text((self.dir / "probe-bigfive.csv").read_text())
         self.refused("init", "personas-two.yaml", "queries-goals.txt", "probe-bigfive.csv", "more.csv", "--method", "persona",
-                     says=["probe-bigfive.csv and more.csv both hold items with traits"])
+                     says=["probe-bigfive.csv and more.csv both have items with traits"])
         for name in ("knowledge.csv", "Openness.csv"):  # as results call something else
             (self.dir / name).write_text((self.dir / "probe-safety.csv").read_text())
         self.vibeq("init", "personas-two.yaml", "queries-goals.txt", "knowledge.csv", "Openness.csv", "--method", "persona", "--output", "o.yaml")

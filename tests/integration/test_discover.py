@@ -268,7 +268,7 @@ class Settings(Discover):
         self.assertEqual((by_name["summarise 1"], by_name["formalise summaries 1"]), (3, 3), "2c of the formula")
 
     def test_nobody_embeds(self):
-        planned, _ = self.said(r"nobody embeds, so that the \d+ proposed axes are one group", "counted by the words it shares",
+        planned, _ = self.said(r"without an embedder the \d+ proposed axes are one group", "counted by the words that it shares",
                                embedder="none", vibecheck__clustering="always")
         self.assertNotIn("embedding", planned)
 

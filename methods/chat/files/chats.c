@@ -1,6 +1,6 @@
-/* Dialogues beside a run as files. Invariant: what a run's folder keeps of them is there before the
- * first of their turns is asked, so that whoever looks at the ledger later can tell what was asked.
- * Not its job: running the dialogues (cli/verbs/chat.c), the script (methods/chat/chat.c). */
+/* Dialogues beside a run as files. Invariant: the copies in the run's folder exist before the first
+ * turn is sent, so that a later reader of the ledger knows the questions. Not its job: running the
+ * dialogues (cli/verbs/chat.c), the script (methods/chat/chat.c). */
 #include "methods/chat/files/chats.h"
 
 #include "common/base/alloc.h"
@@ -120,7 +120,7 @@ static enum vq_status is_same(const struct vq_run_dir *run, const char *file, st
     enum vq_status status = vq_run_dir_read(run, file, &was, &ignored);
     *ret_same = status == VQ_OK && vq_span_eq(vq_buf_span(&was), text);
     vq_buf_free(&was);
-    return status == VQ_NOMEM ? status : VQ_OK; /* what cannot be read is written anew */
+    return status == VQ_NOMEM ? status : VQ_OK; /* an unreadable file is written again */
 }
 
 static enum vq_status remove_file(const struct vq_run_dir *run, const char *file,
@@ -159,7 +159,7 @@ enum vq_status vq_chats_keep(struct vq_span text, const struct vq_config *config
     return status;
 }
 
-/* ---- what was said ---- */
+/* ---- the dialogues as a file ---- */
 
 struct talk {
     const struct vq_chats *chats;

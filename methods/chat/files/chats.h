@@ -1,5 +1,5 @@
-/* Dialogues beside a run (`vibeq chat`): the file of their queries, the copies that the run's
- * folder keeps of it and of the settings, and what was said, as a file. */
+/* Dialogues beside a run (`vibeq chat`): the file of their queries, the copies of it and of the
+ * settings in the run's folder, and the finished dialogues as a file. */
 #ifndef VQ_METHODS_CHAT_FILES_CHATS_H
 #define VQ_METHODS_CHAT_FILES_CHATS_H
 
@@ -27,8 +27,8 @@ enum vq_status vq_chats_read(struct vq_span text, const char *name, struct vq_ch
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_chats_free(struct vq_chats *chats);
 
-/* Before anything is asked: what is asked with which settings. Dialogues and accounting of others,
- * which lie there, go. */
+/* Called before anything is sent: stores the queries and the settings. Removes the dialogues and
+ * the accounting of other queries. */
 enum vq_status vq_chats_keep(struct vq_span text, const struct vq_config *config,
                              const struct vq_run_dir *run, struct vq_error *err) VQ_WARN_UNUSED;
 

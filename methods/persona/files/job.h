@@ -1,5 +1,5 @@
-/* What a job of method: persona knows before anything is sent: personas, queries, items, criteria,
- * and the plan of all of it. Private to the job, and to whoever shows it. */
+/* The data of a job of method: persona before anything is sent: personas, queries, items, criteria,
+ * and their plan. Private to the job, and to the code that prints it. */
 #ifndef VQ_METHODS_PERSONA_FILES_JOB_H
 #define VQ_METHODS_PERSONA_FILES_JOB_H
 

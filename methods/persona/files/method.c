@@ -102,7 +102,7 @@ static void show_data(const struct vq_job *job, struct vq_buf *out)
     }
 }
 
-/* Planned calls: what is asked of the subjects once, what of each judge. */
+/* Planned calls: those to the subjects once, then those to each judge. */
 static void show_calls(const struct vq_job *job, const struct vq_forecast *f, struct vq_buf *out)
 {
     (void)f;

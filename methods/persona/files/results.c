@@ -1,6 +1,6 @@
-/* A persona evaluation's answers out of the store into values, the values into numbers, the numbers
- * into files. Ratings are read anew by the run's policy, so that the same store gives the same
- * bytes again. Reads the store, never writes it. */
+/* Turns the stored answers of a persona evaluation into values, the values into numbers, the
+ * numbers into files. Ratings are read again by the run's policy, so that one store always gives
+ * the same bytes. Reads the store, never writes it. */
 #include "common/base/alloc.h"
 #include "coordinator/store/calls/lookup.h"
 #include "methods/files/files.h"
@@ -22,7 +22,7 @@ struct rates {
     struct vq_probes *probes;
     double *values; /* [thing * judges + judge] */
     double *tokens; /* [chain * (rounds + 1) + round] */
-    double *human;  /* [thing]; NULL: nobody was asked */
+    double *human;  /* [thing]; NULL: no labels of people */
     size_t human_unplaced;
     uint8_t *statuses;
     struct vq_persona_criterion *criteria;
@@ -127,7 +127,7 @@ static enum vq_status read_thing(struct rates *w, size_t thing, uint32_t judge)
     return VQ_OK;
 }
 
-/* NULL where no provider told. */
+/* NULL if no provider reported tokens. */
 static enum vq_status read_tokens(struct rates *w)
 {
     const struct vq_persona_plan *plan = w->job->plan;

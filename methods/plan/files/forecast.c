@@ -203,7 +203,7 @@ static uint32_t iteration_of(const char *name)
     return (uint32_t)strtoul(at, NULL, 10);
 }
 
-/* What a known stage tells about those that follow. */
+/* Information of a known stage about the later ones. */
 static void note_stage(struct walk *w, const struct vq_stage *stage)
 {
     uint32_t iteration = iteration_of(stage->name);

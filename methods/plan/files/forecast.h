@@ -1,6 +1,6 @@
-/* What a run would send, reckoned without sending anything: the method is walked through the call
- * store as far as its answers go, every task that can be known is looked up, prompts are rendered
- * for their size, and what came of earlier calls tells the rest. */
+/* Estimates the calls of a run without sending any: walks the method through the call store as far
+ * as its answers go, looks up every known task, renders prompts for their size, and takes the rest
+ * from the results of earlier calls. */
 #ifndef VQ_METHODS_PLAN_FILES_FORECAST_H
 #define VQ_METHODS_PLAN_FILES_FORECAST_H
 

@@ -20,7 +20,7 @@
 /* to be repaired, that are compared; each further one counts */
 #define TEXTS_MAX ((size_t)1 << 20)
 
-static const struct vq_id nobody; /* no run: nobody's failures count */
+static const struct vq_id no_run; /* no run's failures count */
 
 /* A fair draw of the stored answers of a judge. */
 struct reservoir {
@@ -138,7 +138,7 @@ static enum vq_status count_task(struct reading *r, uint64_t shard, uint64_t tas
     return VQ_OK;
 }
 
-/* What the turns of a dialogue are sent with: all that was said before. */
+/* Counts the texts of a dialogue's turns: each is sent with all earlier messages. */
 static void count_chain(struct reading *r, uint64_t shard)
 {
     const struct vq_plan *plan = &r->asking->plan;
@@ -166,7 +166,7 @@ static enum vq_status count_all(struct reading *r, struct vq_error *err)
     uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
     for (uint64_t shard = 0; shard < vq_grid_shards(&plan->grid); shard++) {
         vq_buf_clear(&r->priors);
-        VQ_TRY(vq_lookup_shard(r->view, plan, &nobody, shard, r->tasks, &r->priors, err));
+        VQ_TRY(vq_lookup_shard(r->view, plan, &no_run, shard, r->tasks, &r->priors, err));
         for (uint32_t i = 0; i < tasks; i++) {
             VQ_TRY(count_task(r, shard, shard * tasks + i, &r->tasks[i], &r->tasks[i ^ 1u]));
         }
@@ -208,13 +208,13 @@ static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t t
         vq_learn_at(r->learning, (struct vq_learn_of){r->role, a->first_model + judge, a->kind});
     struct vq_answer answer;
     bool repaired;
-    VQ_TRY(vq_lookup_standing(r->view, &a->plan, &nobody, task, &answer, &repaired, err));
+    VQ_TRY(vq_lookup_standing(r->view, &a->plan, &no_run, task, &answer, &repaired, err));
     to->looked++;
     if (repaired) {
         to->unreadable++;
         repairs->calls[repairs->count++] = answer.call;
     }
-    if (repaired || answer.tokens_in == 0) { /* of the repair; or no usage was told */
+    if (repaired || answer.tokens_in == 0) { /* of the repair; or there is no usage */
         return VQ_OK;
     }
     struct vq_cell cell = vq_grid_cell(&a->plan.grid, task);

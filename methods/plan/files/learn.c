@@ -1,6 +1,7 @@
-/* What earlier calls tell of later ones: tokens a byte, length of answers, latency, how many first
- * answers settle a score. Answers to the run's own questions come first, then any call of that
- * model in the ledger, then a stated assumption. Not its job: which answers are read (known.c). */
+/* Estimates later calls from earlier ones: tokens per byte, length of answers, latency, the share
+ * of first answers that settle a score. Answers to the run's own questions come first, then any
+ * call of that model in the ledger, then a stated assumption. Not its job: choosing the answers
+ * (known.c). */
 #include "methods/plan/files/parts.h"
 
 #include "coordinator/store/calls/ledger.h"

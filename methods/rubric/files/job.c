@@ -38,7 +38,7 @@ static enum vq_status parse_text(struct vq_rubric_job *job, const struct vq_conf
     return vq_criterion_parse(vq_buf_span(&job->texts[i]), shown, &job->parsed[i], err);
 }
 
-/* What the rules could not see, since the kind stood in a file. */
+/* Checks that the rules could not make, because the kind is in a file. */
 static enum vq_status check_kind(const struct vq_config *config, uint32_t i,
                                  enum vq_rating_kind kind, struct vq_error *err)
 {
@@ -46,8 +46,8 @@ static enum vq_status check_kind(const struct vq_config *config, uint32_t i,
     const char *word = vq_criterion_kind_name(kind);
     if (c->kind != NULL && strcmp(c->kind, word) != 0) {
         return vq_fail(err, VQ_INVALID,
-                       "criteria[%u]: \"%.80s\" is said to be %s, and its file says %s; leave kind "
-                       "out, or change either",
+                       "criteria[%u]: \"%.80s\" has the kind %s, but its file has %s; leave kind "
+                       "out, or change one of them",
                        i, c->name, c->kind, word);
     }
     if (config->method == VQ_METHOD_JUDGE && kind == VQ_RATING_PAIRWISE &&

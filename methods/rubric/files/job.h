@@ -1,5 +1,5 @@
-/* What a job of method: judge knows before anything is sent: criteria and rows. Private to the job,
- * and to whoever shows them. */
+/* The data of a job of method: judge before anything is sent: criteria and rows. Private to the
+ * job, and to the code that prints them. */
 #ifndef VQ_METHODS_RUBRIC_FILES_JOB_H
 #define VQ_METHODS_RUBRIC_FILES_JOB_H
 

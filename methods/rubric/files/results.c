@@ -1,6 +1,6 @@
-/* A rubric run's answers out of the store into readings, the readings into numbers, the numbers
- * into files. Answers are read anew by the run's policy, so that the same store gives the same
- * bytes again. Reads the store, never writes it. */
+/* Turns the stored answers of a rubric run into readings, the readings into numbers, the numbers
+ * into files. Answers are read again by the run's policy, so that one store always gives the same
+ * bytes. Reads the store, never writes it. */
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,6 @@
 /* Power of the sign-flip test where every prompt's mean is +1 or -1: the test is then the exact
  * sign test, and both its level and its power are binomial tails. Prompts whose mean is 0 or in
- * between vary less for the same separability, so that a run can tell a smaller one; this is the
+ * between vary less for the same separability, so that a run can detect a smaller one; this is the
  * bound that needs no data. Not its job: the test itself (sign_flip.c). */
 #include "methods/stats/intervals/power.h"
 

@@ -1,4 +1,4 @@
-/* How small a separability the sign-flip test of prompts can tell from 0. */
+/* The smallest separability that the sign-flip test of prompts distinguishes from 0. */
 #ifndef VQ_METHODS_STATS_INTERVALS_POWER_H
 #define VQ_METHODS_STATS_INTERVALS_POWER_H
 

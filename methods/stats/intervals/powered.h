@@ -13,7 +13,7 @@ struct vq_powered {
     double judge;    /* mean score over all of them: what the judge alone says */
     double mean;     /* the estimate of the mean label; NaN without a labelled row */
     struct vq_interval ci95;
-    double weight; /* of the judge's scores, in [0, 1]: 0 where they tell nothing of the labels */
+    double weight; /* of the judge's scores, in [0, 1]: 0 if they do not predict the labels */
 };
 
 /* score[i] and label[i] of n rows, both in [-1, 1], NaN where there is none; a row without a score

@@ -67,8 +67,8 @@ static void add_products(const double *x, const double *y, const uint32_t *group
     }
 }
 
-/* Same number of rows, same mean and same spread of x in every group: as far as the sums can
- * tell. */
+/* Same number of rows, same mean and same spread of x in every group, within the precision of the
+ * sums. */
 static bool is_balanced(const struct group *groups, uint32_t count, double x_mean, double xx)
 {
     const struct group *first = NULL;

@@ -17,7 +17,7 @@ enum vq_length_controlled_status {
     VQ_LENGTH_CONTROLLED_OK,
     VQ_LENGTH_CONTROLLED_FEW_UNITS, /* an estimate without an interval */
     VQ_LENGTH_CONTROLLED_ALIKE,     /* tanh(d / s) is the same in all rows */
-    /* wins can be told apart without error, or only one output wins: no estimate exists */
+    /* wins and losses are separated without error, or only one output wins: no estimate exists */
     VQ_LENGTH_CONTROLLED_NO_FIT,
     VQ_LENGTH_CONTROLLED_NO_ROWS,
 };

@@ -5,8 +5,8 @@
  * (neutral in the mirrored model). Row weights are frequencies: weight 2 is the row twice, weight 0
  * as if it were not there.
  *
- * The mirrored form serves model matching and preference prediction: every row stands for itself
- * with y and for its negative with 1 - y, so the intercept is exactly 0 and the 2n rows of the
+ * The mirrored form serves model matching and preference prediction: every row counts as itself
+ * with y and as its negative with 1 - y, so the intercept is exactly 0 and the 2n rows of the
  * mirrored set at C are the n rows at 2C. `mirrored` says that: no intercept is fitted and C is
  * doubled inside. Standard errors are those of the n rows: the mirrored copies are no new data. For
  * model matching all y are 1; for preference prediction y is 1 where A is preferred and 0 where B
@@ -39,8 +39,8 @@ enum vq_logit_status {
 
 enum vq_logit_separation {
     VQ_LOGIT_OVERLAP,
-    VQ_LOGIT_QUASI_COMPLETE, /* some rows can be told apart without error, the others stay mixed */
-    VQ_LOGIT_COMPLETE,       /* all rows can */
+    VQ_LOGIT_QUASI_COMPLETE, /* some rows are separated without error, the others stay mixed */
+    VQ_LOGIT_COMPLETE,       /* all rows are */
 };
 
 const char *vq_logit_status_name(enum vq_logit_status status); /* "ok", "rank_deficient", ... */

@@ -1,7 +1,7 @@
 /* Firth's penalised likelihood (1993; Heinze and Schemper 2002): loglik + log det(information) / 2,
  * which has a maximum under separation too. Steps solve information * step = modified score; a step
  * is halved until the penalised likelihood rises. Standard errors are from the information at the
- * estimate. A row of weight w stands for w rows, each with the leverage of one. Profile intervals
+ * estimate. A row of weight w counts as w rows, each with the leverage of one. Profile intervals
  * and tests follow Heinze and Schemper 2002: a coefficient is held, the others are fitted again
  * under the same penalty, and twice the fall of the penalised likelihood is compared with
  * chi-square of one degree. Owns its work space for the length of a call. */

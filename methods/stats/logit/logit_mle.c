@@ -2,9 +2,9 @@
  *
  * Order: drop aliased columns as R does; Newton; at its end the multipliers weight * P(wrong class)
  * are, corrected by the tiny gradient that is left, a positive combination of the rows that sums to
- * nothing, which proves overlap (separation.c tells why). Where that fails the rows are examined
- * exactly. Under separation nothing is printed but the limits that exist: the rows that go to
- * certainty are taken out, the rest is fitted, and a coefficient has a limit when the rest can
+ * nothing, which proves overlap (separation.c gives the reason). Where that fails the rows are
+ * examined exactly. Under separation nothing is printed but the limits that exist: the rows that go
+ * to certainty are taken out, the rest is fitted, and a coefficient has a limit when the rest can
  * estimate it.
  *
  * Owns its work space for the length of a call. */

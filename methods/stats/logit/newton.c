@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define STEP_TINY    1e-9  /* relative; the error after such a step is its square */
-#define PROMISE_TINY 1e-13 /* relative to the objective: below it values tell nothing */
+#define PROMISE_TINY 1e-13 /* relative to the objective: smaller differences are rounding */
 #define FLAT_TINY    1e-9  /* relative to the objective */
 #define HALVINGS_MAX 40
 #define RIDGE_TRIES  8
@@ -126,7 +126,7 @@ static double promise(struct newton *newton)
 static bool walk(struct newton *newton, double objective, double promised)
 {
     double length = 1.0;
-    double told = PROMISE_TINY * (1.0 + fabs(objective)); /* a fall that is less tells nothing */
+    double told = PROMISE_TINY * (1.0 + fabs(objective)); /* a smaller fall is rounding */
     bool blind = -promised <= told;
     for (int halving = 0; halving < HALVINGS_MAX; halving++, length *= 0.5) {
         if (halving > 0 && -promised * length <= told) {

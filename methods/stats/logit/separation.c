@@ -286,7 +286,7 @@ static bool find_direction(struct peel *peel, bool *ret_found)
     return false;
 }
 
-/* Takes out the rows that the direction tells apart. */
+/* Takes out the rows that the direction separates. */
 static size_t take_out(struct peel *peel, double *weights)
 {
     double length = norm_of(peel->residual, peel->params);

@@ -4,7 +4,7 @@
 
 #include "methods/stats/logit/design.h"
 
-/* Finds every row that some direction tells apart for ever. `design->weights` must be `weights`
+/* Finds every row that some direction separates. `design->weights` must be `weights`
  * (rows values, the caller's own copy): the weights of such rows are set to 0, so that the rows
  * left overlap and have a likelihood with a maximum. `ret_separated` counts the rows taken out,
  * `ret_left` those that stay. `ret_decided` is false when rounding kept the search from an answer

@@ -23,7 +23,7 @@ struct vq_cell_score {
     enum vq_score_reason reason;
 };
 
-/* `first` and `second`: what stands for order 0 (A's text shown first) and order 1 (B's shown
+/* `first` and `second`: the outcomes of order 0 (A's text shown first) and order 1 (B's shown
  * first). */
 struct vq_cell_score vq_score_cell(enum vq_pair_rule rule, enum vq_outcome first,
                                    enum vq_outcome second);

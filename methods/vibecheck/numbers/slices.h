@@ -1,6 +1,6 @@
 /* Parts of a finished result: the same vibes under the same fitted weights, looked at over some of
- * the rows (the values of a column) or through one judge alone. Nothing is fitted or gated anew, so
- * a part never has vibes or weights of its own. Pure. */
+ * the rows (the values of a column) or through one judge alone. Nothing is fitted or gated again,
+ * so a part never has vibes or weights of its own. Pure. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
 

@@ -5,7 +5,7 @@
 
 #include "common/text/table.h"
 
-#define VQ_PLOT_VIBES_MAX 200u /* rows of the picture; the rest is said to be left out */
+#define VQ_PLOT_VIBES_MAX 200u /* rows of the picture; a note counts the rest */
 #define VQ_PLOT_BYTES_MAX (64u << 20)
 #define VQ_PLOT_PNG_SCALE 2 /* pixels of the PNG per unit of the drawing, each way */
 

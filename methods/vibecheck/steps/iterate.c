@@ -1,6 +1,6 @@
 /* After each iteration: the numbers of all vibes so far on the train rows, which vibes survive,
  * which rows model matching gets wrong, and whether to go on. The last step asks the final vibes on
- * the test rows. Every end has a reason, and a note that tells it. Invariant: gates look at train
+ * the test rows. Every end has a reason, and a note with the reason. Invariant: gates look at train
  * rows only, so the final vibes here are those that the results keep. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/steps/parts.h"

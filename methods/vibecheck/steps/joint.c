@@ -349,7 +349,7 @@ bool vq_method_joint_prompt(const struct vq_method *m, uint32_t row, uint32_t vi
                             struct vq_buf *system, struct vq_buf *user, uint32_t *ret_number)
 {
     const char *name =
-        m->vibes[vibe].axis.name; /* texts are shared, so that this tells them apart */
+        m->vibes[vibe].axis.name; /* texts are shared, so that pointers can be compared */
     for (size_t i = 0; i < m->joints_count; i++) {
         const struct vq_method_joint_asked *a = &m->joints[i];
         if (bsearch(&row, a->rows, a->rows_count, sizeof(row), by_row) == NULL) {

@@ -106,7 +106,7 @@ enum vq_status vq_lists_take(struct vq_method *m)
     return VQ_OK;
 }
 
-/* What is said of texts that stay cut. */
+/* The note or warning on texts that are still cut. */
 static enum vq_status give_up(struct vq_method *m)
 {
     struct vq_method_lists *l = &m->lists;

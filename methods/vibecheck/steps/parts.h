@@ -91,7 +91,7 @@ struct vq_method_round {
     uint32_t nothing, failed, unread, rejected, over; /* answers and items that gave no proposal */
     const float *proposal_vectors;                    /* NULL: not embedded */
     uint32_t dims;
-    bool embeds; /* somebody embeds, and has not failed in this round */
+    bool embeds; /* there is an embedder, and it has not failed in this round */
     uint32_t *group_of;
     uint32_t groups_count;
     struct vq_axis **group_axes;
@@ -128,7 +128,7 @@ struct vq_method {
     struct vq_method_input in;
     struct vq_arena memory;         /* lives as long as the method */
     struct vq_arena round_memory;   /* an iteration */
-    struct vq_arena stage_memory;   /* what is asked */
+    struct vq_arena stage_memory;   /* the questions */
     struct vq_arena answers_memory; /* what was answered last */
 
     enum vq_status (*then)(struct vq_method *m, struct vq_error *err); /* NULL: nothing is left */

@@ -87,10 +87,9 @@ enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err)
         return one_group(m);
     }
     if (!r->embeds) {
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: nobody embeds, so that the %u proposed axes are one "
-                              "group",
-                              m->iteration + 1, r->proposals_count));
+        VQ_TRY(vq_method_note(
+            m, "iteration %u: without an embedder the %u proposed axes are one group",
+            m->iteration + 1, r->proposals_count));
         return one_group(m);
     }
     struct vq_span *texts = vq_arena_alloc(&m->stage_memory, r->proposals_count, sizeof(*texts));

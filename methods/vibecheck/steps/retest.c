@@ -1,6 +1,6 @@
 /* The last part: a share of the cells that have a vote is asked once more, in the order asked
- * first, to tell how often a judge contradicts itself. Which ones is a draw by hash, so that more
- * rows or vibes change nothing for the others. What comes of it is counted and never scored. */
+ * first, to measure how often a judge contradicts itself. A hash draws the cells, so that more rows
+ * or vibes do not change the draw of the others. The results are counted and never scored. */
 #include "methods/vibecheck/steps/parts.h"
 
 static enum vq_outcome first_vote(const struct vq_method *m, uint32_t vibe, uint32_t row,

@@ -1,5 +1,5 @@
 /* From the reduced axes to the new vibes: every proposal counts for the reduced axis it is nearest
- * to (cosine of embeddings, or of counted words where nobody embeds); axes beyond K go by support;
+ * to (cosine of embeddings, or of counted words without an embedder); axes beyond K go by support;
  * axes that were ranked before, or that the reducer says are covered by the current ones, are
  * dropped; the most supported ones become vibes, under names of their own. A dedup without a
  * readable answer drops nothing. */
@@ -74,8 +74,8 @@ static enum vq_status nearest_by_words(struct vq_method *m, struct vq_error *err
     vq_free(x);
     VQ_TRY(status);
     return vq_method_note(m,
-                          "iteration %u: the support of an axis is counted by the words it shares "
-                          "with the proposals, since nobody embeds",
+                          "iteration %u: without an embedder the support of an axis is counted by "
+                          "the words that it shares with the proposals",
                           m->iteration + 1);
 }
 
@@ -287,7 +287,7 @@ static enum vq_status dedup_ask(struct vq_method *m, struct vq_error *err)
 
 /* ---- new vibes ---- */
 
-/* "Tone", "Tone (2)", "Tone (3)": names tell vibes apart in results. */
+/* "Tone", "Tone (2)", "Tone (3)": names are distinct in results. */
 static enum vq_status name_apart(struct vq_method *m, struct vq_axis *axis)
 {
     const char *name = axis->name;

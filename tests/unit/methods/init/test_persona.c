@@ -50,6 +50,24 @@ static struct vq_config *written(const struct vq_init_persona *p)
     return config;
 }
 
+/* One persona, one request, one item: no plural. */
+TEST(counts_agree_with_their_nouns)
+{
+    struct vq_init_persona p = {.personas = NULL};
+    struct vq_buf out;
+    add(&p, "who.yaml", "- {name: Ada, description: You keep a lighthouse.}\n");
+    add(&p, "goals.txt", "Write a note.\n");
+    add(&p, "safety.csv", "question,label\nHow do I hurt?,unsafe\n");
+    vq_buf_init(&out, VQ_INIT_BYTES_MAX);
+    vq_init_persona_config(&p, &out);
+    assert_int_equal(out.status, VQ_OK);
+    assert_non_null(strstr(out.at, "# 1 persona\n"));
+    assert_non_null(strstr(out.at, "# 1 request that any user could make"));
+    assert_non_null(strstr(out.at, "# 1 item\n"));
+    vq_buf_free(&out);
+    vq_init_persona_free(&p);
+}
+
 TEST(test_files_find_their_places)
 {
     struct vq_init_persona p = {.personas = NULL};
@@ -125,13 +143,12 @@ TEST(test_what_fits_nowhere)
     struct vq_init_persona p = {.personas = NULL};
     struct vq_error err = {.text = ""};
     assert_int_equal(vq_init_persona_check(&p, &err), VQ_INVALID);
-    assert_non_null(strstr(err.text, "none of the files holds personas"));
+    assert_non_null(strstr(err.text, "no file has personas"));
     add(&p, "who.yaml", PEOPLE);
     assert_int_equal(vq_init_persona_check(&p, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "vibeq personas queries"));
-    refused(&p, "who2.yaml", PEOPLE, "who.yaml and who2.yaml both hold personas");
-    refused(&p, "odd.yaml", "{a: [1, {b: c}]}",
-            "odd.yaml is nothing that a persona evaluation has");
+    refused(&p, "who2.yaml", PEOPLE, "who.yaml and who2.yaml both have personas");
+    refused(&p, "odd.yaml", "{a: [1, {b: c}]}", "odd.yaml is no file of a persona evaluation");
     refused(&p, "odd.csv", "x,y\n1,2\n", "As items: ");
     refused(&p, "empty.txt", "\n\n", "no queries");
     add(&p, "talk.yaml", INTERVIEW);

@@ -156,7 +156,7 @@ TEST(groups_need_an_embedder)
     w->in.embedder = false;
     w->config.vibecheck.cluster_threshold = 2;
     r = walk_run(w);
-    assert_true(walk_noted(r, "nobody embeds, so that the 8 proposed axes are one group"));
+    assert_true(walk_noted(r, "without an embedder the 8 proposed axes are one group"));
     walk_destroy(w);
 }
 
@@ -173,7 +173,7 @@ TEST(odd_vectors_are_no_vectors)
         const struct vq_method_result *r = walk_run(w);
         assert_int_equal(walk_calls(w, "summarise"), kind == 0 ? 1 : 2);
         assert_true(walk_noted(r, "could not be embedded"));
-        assert_true(walk_noted(r, "by the words it shares"));
+        assert_true(walk_noted(r, "by the words that it shares"));
         assert_int_equal(r->axes_count, 2);
         assert_int_equal(r->provenance[0].support, 4);
         walk_destroy(w);
