@@ -26,7 +26,7 @@ static enum vq_status add(struct vq_images *im, struct vq_span name, struct vq_s
     if (im->bytes + uri.bytes > VQ_IMAGES_BYTES_MAX) {
         char most[VQ_FMT_BYTES];
         return vq_fail(err, VQ_LIMIT,
-                       "the images have more than %s together, more than one run may hold; take "
+                       "the images have more than %s together, more than the limit of a run; take "
                        "smaller images, or fewer rows (data.limit)",
                        vq_fmt_bytes(VQ_IMAGES_BYTES_MAX, most));
     }
@@ -51,7 +51,7 @@ static enum vq_status recall_lines(struct vq_images *im, struct vq_span rest, st
         size_t n = end == NULL ? 0 : (size_t)(end - rest.at);
         if (n < NAME_BYTES + 2 || rest.at[NAME_BYTES] != ' ') {
             return vq_fail(err, VQ_CORRUPT,
-                           "inputs/" COPY " of the run is damaged; begin a new run");
+                           "inputs/" COPY " of the run is damaged; start a new run");
         }
         VQ_TRY(add(im, vq_span(rest.at, NAME_BYTES),
                    vq_span(rest.at + NAME_BYTES + 1, n - NAME_BYTES - 1), err));

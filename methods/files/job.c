@@ -153,7 +153,7 @@ static enum vq_status check_prompts_dir(const struct vq_job *job, struct vq_erro
     }
     if (status == VQ_OK && !found) {
         status = vq_fail(err, VQ_NOT_FOUND,
-                         "prompts.dir: %s holds no %s; vibeq prompts export DIR writes them", dir,
+                         "prompts.dir: %s has no %s; vibeq prompts export DIR writes them", dir,
                          names.at == NULL ? "template" : names.at);
     }
     vq_buf_free(&names);

@@ -313,10 +313,10 @@ void vq_init_put_end(struct vq_buf *out)
 static void put_rest(struct vq_buf *out)
 {
     vq_buf_puts(out, "\n"
-                     "# Who compares the outputs. offline-a and offline-b are built in, need no "
-                     "key and cost nothing, but only\n"
-                     "# look at words: they show the plumbing, not the models. For results, use "
-                     "one or two real models:\n"
+                     "# The judges. offline-a and offline-b are built in, need no key and cost "
+                     "nothing, but only\n"
+                     "# count words: they test the pipeline and say nothing about the models. For "
+                     "results, use one or two real models:\n"
                      "judges: [offline-a, offline-b]\n");
     vq_init_put_model(out, "judges");
     vq_buf_puts(out,

@@ -123,15 +123,16 @@ static void put_outputs(const struct vq_table *table, const struct vq_init_guess
 static void put_criteria(const struct vq_table *table, const struct vq_init_guess *g,
                          struct vq_buf *out)
 {
-    vq_buf_puts(out,
-                "\n# What they are rated by. Built-in criteria by their names (vibeq prompts show "
-                "criteria), your own with a kind\n"
-                "# (likert: 1 to 5, binary: yes or no, pairwise: which of two) and a rubric, or as "
-                "a file. `human` names the column\n"
-                "# (of likert and binary ones: a column an output) that says what people think; "
-                "agreement with it is computed.\n"
-                "criteria:\n"
-                "- refusal\n");
+    vq_buf_puts(
+        out,
+        "\n# The criteria of the ratings. Built-in criteria by their names (vibeq prompts show "
+        "criteria), your own with a kind\n"
+        "# (likert: 1 to 5, binary: yes or no, pairwise: which of two) and a rubric, or as "
+        "a file. `human` names the column\n"
+        "# (for likert and binary: one column per output) with people's labels; vibeq computes the "
+        "agreement with it.\n"
+        "criteria:\n"
+        "- refusal\n");
     if (g->model[1] != VQ_INIT_NONE) {
         vq_buf_puts(out, "- name: general     # which of the two is better\n");
     }
@@ -165,8 +166,8 @@ void vq_init_judge_config(const struct vq_table *table, const char *data_path,
     put_criteria(table, guess, out);
     vq_buf_puts(out,
                 "\n"
-                "# Who rates. offline-a and offline-b are built in, need no key and cost nothing, "
-                "but only look at words: they\n"
+                "# The judges. offline-a and offline-b are built in, need no key and cost nothing, "
+                "but only count words: they\n"
                 "# test the pipeline and say nothing about the outputs. For results, use one or "
                 "two real models:\n"
                 "judges: [offline-a, offline-b]\n");

@@ -5,6 +5,7 @@
 #include "common/conf/items_file.h"
 #include "common/conf/personas_file.h"
 #include "common/conf/queries_file.h"
+#include "common/text/fmt.h"
 #include "common/text/table.h"
 #include "methods/init/parts.h"
 

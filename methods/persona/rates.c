@@ -425,7 +425,7 @@ static enum vq_status remake(void *ctx, uint32_t item, const struct vq_reader *r
                    at->stage.kind == VQ_STAGE_PAIRWISE, ret_item, &there);
     p->reader = NULL;
     return status == VQ_OK ? VQ_OK
-                           : vq_fail(err, status, "what is rated cannot be read again: %s",
+                           : vq_fail(err, status, "the rated answers cannot be read again: %s",
                                      vq_status_text(status));
 }
 

@@ -47,7 +47,7 @@ static void compare(struct vq_verifying *v, const char *file, const json_t *said
 {
     const json_t *value = json_object_get(said, key);
     if (!json_is_integer(value) || (uint64_t)json_integer_value(value) != again) {
-        vq_verify_say(v, "accounting: %s says %s %lld, the ledger makes it %llu", file, key,
+        vq_verify_say(v, "accounting: %s has %s %lld, the ledger gives %llu", file, key,
                       (long long)json_integer_value(value), (unsigned long long)again);
     }
 }
@@ -89,7 +89,7 @@ static void compare_part(struct vq_verifying *v, const char *file, const json_t 
     }
     if (p->planned != p->first_sends + p->from_store + p->saved_by_lazy_swap + p->not_asked ||
         p->sums.sent != p->first_sends + p->asked_again + p->retried + p->repairs) {
-        vq_verify_say(v, "accounting: the sums over tasks and calls of %s do not hold", file);
+        vq_verify_say(v, "accounting: the sums over tasks and calls of %s are not equal", file);
     }
 }
 
@@ -97,7 +97,7 @@ static void compare_cost(struct vq_verifying *v, const char *file, const json_t 
 {
     if (json_is_number(cost) &&
         fabs(json_number_value(cost) - again) > SAME_DOLLARS * fmax(1e-9, again)) {
-        vq_verify_say(v, "accounting: %s says %.9g dollars, the ledger makes it %.9g", file,
+        vq_verify_say(v, "accounting: %s has %.9g dollars, the ledger gives %.9g", file,
                       json_number_value(cost), again);
     }
 }
@@ -161,8 +161,8 @@ enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
         if (status == VQ_OK && replay_bought(v, calls, &account->all.sums)) {
             vq_verify_note(
                 v,
-                "%s is of before vibeq replay --buy, whose calls are in " VQ_RESULT_REPLAY
-                "/" VQ_RESULT_ACCOUNT "; vibeq resume %s counts them in",
+                "%s is older than vibeq replay --buy, whose calls are in " VQ_RESULT_REPLAY
+                "/" VQ_RESULT_ACCOUNT "; vibeq resume %s adds them",
                 file, vq_run_dir_name(v->in->dir));
         } else if (status == VQ_OK) {
             compare_part(v, file, calls, &account->all);

@@ -50,7 +50,7 @@ static enum vq_status check_chats(struct vq_verifying *v, const struct vq_chats 
         } else {
             vq_verify_note(v,
                            "the dialogues of vibeq chat are not finished, %llu turns are open; the "
-                           "same command goes on with them",
+                           "same command continues them",
                            (unsigned long long)open);
         }
     }
@@ -87,7 +87,7 @@ static enum vq_status check(struct vq_verifying *v, struct vq_span text)
         struct vq_verifying of = {.in = &in, .uid = v->uid, .out = v->out, .err = v->err};
         status = check_chats(&of, &chats);
     } else if (status != VQ_NOMEM) {
-        vq_verify_say(v, "chat: what is kept of the dialogues cannot be read: %s", why.text);
+        vq_verify_say(v, "chat: the stored dialogues cannot be read: %s", why.text);
         status = VQ_OK;
     }
     vq_job_destroy(&job);

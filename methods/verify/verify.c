@@ -132,8 +132,8 @@ static enum vq_status find_finished(struct vq_verifying *v)
     bool settled = v->walked && v->replay.whole && v->out->open == 0;
     v->out->finished = meta.clean && (vq_verify_is_there(v, "results") || settled);
     if (v->out->finished) {
-        vq_verify_note(v, "status.json does not say how the run ended: it is finished by the "
-                          "mark of a clean end in the store");
+        vq_verify_note(v, "status.json does not say how the run ended; the store has the mark of a "
+                          "clean end, so the run counts as finished");
     }
     return VQ_OK;
 }
@@ -343,7 +343,7 @@ static void check_open(struct vq_verifying *v)
     if (v->out->finished && (v->out->open > 0 || !v->out->whole)) {
         say_open(v);
     } else if (v->out->open > 0 && !v->in->running) {
-        vq_verify_note(v, "the run is not finished; vibeq resume %s goes on",
+        vq_verify_note(v, "the run is not finished; vibeq resume %s continues it",
                        vq_run_dir_name(v->in->dir));
     }
 }
@@ -380,7 +380,7 @@ static enum vq_status verify(struct vq_verifying *v)
     v->out->whole = v->walked && v->replay.whole;
     VQ_TRY(find_finished(v));
     if (v->in->running) {
-        vq_verify_note(v, "the run goes on: this is what is committed by now");
+        vq_verify_note(v, "the run is active: verify checked its committed part");
     }
     if (!v->walked) {
         return VQ_OK;

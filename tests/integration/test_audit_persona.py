@@ -437,7 +437,7 @@ class Chat(Talking):
         code, out = self.audit()
         self.assertEqual((code, "Traceback" in out), (1, False))
         self.assertIn("chat/chains.jsonl: ", out)
-        self.verify("chat: what is kept of the dialogues cannot be read: chat/chains.jsonl, line 1")
+        self.verify("chat: the stored dialogues cannot be read: chat/chains.jsonl, line 1")
         path.unlink()
         self.assertIn("beside the run that are not kept", self.audit()[1])
 

@@ -378,7 +378,7 @@ class Rubric(Case):
         self.assertIn(f"Calls    {3 * asked} sent, 0 answered from the store", shown)
         checked = self.vibeq("verify", "r").stdout
         self.assertIn("verified", checked)
-        self.assertIn("accounting.json is of before vibeq replay --buy, whose calls are in replay/accounting.json", checked)
+        self.assertIn("accounting.json is older than vibeq replay --buy, whose calls are in replay/accounting.json", checked)
         path = self.dir / "runs/r/accounting.json"
         kept = path.read_text()
         path.write_text(kept.replace('"sent": 48', '"sent": 47'))

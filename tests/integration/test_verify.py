@@ -41,14 +41,14 @@ class Verify(Damaging):
         row = self.answered()
         self.delete(b"ledger", self.ledger_key(row["call"]))
         self.names(f"ledger: the answer of call {row['call']} stands, and the ledger does not have the call",
-                   "accounting: accounting.json says answered", "accounting: accounting.json says tokens_in", "dollars")
+                   "accounting: accounting.json has answered", "accounting: accounting.json has tokens_in", "dollars")
 
     def test_rows_that_say_otherwise(self):
         a, b = [r["call"] for r in self.kept().calls.values() if r["end"] == "answer"][:2]
         self.row(a, flags=(FLAGS, bytes([1])))
         self.row(b, epoch=(EPOCH, struct.pack("<Q", 7)))
         self.names(f"answers: call {a} is recorded as paid but unused, and the answer that stands is of call {a}",
-                   f"ledger: call {b} is of epoch 7, and the run is at 1", "accounting: accounting.json says paid_unused 0, the ledger makes it 1")
+                   f"ledger: call {b} is of epoch 7, and the run is at 1", "accounting: accounting.json has paid_unused 0, the ledger gives 1")
 
     def test_a_damaged_row_and_a_damaged_answer(self):
         """A file of this size is looked over before anything in it is used, so that the first damage is all that is said."""
@@ -113,7 +113,7 @@ class Verify(Damaging):
             scores.write_bytes(sound)
             said = json.loads(self.vibeq("verify", "r", "--json").stdout)
             self.assertEqual((said["verified"], said["finished"], said["wrong"]), (True, True, []), text)
-            self.assertIn("by the mark of a clean end in the store", said["notes"][0])
+            self.assertIn("the store has the mark of a clean end", said["notes"][0])
             scores.write_bytes(sound + b"more\n")
             self.names("results: scores.csv is another than the answers make it")
         status.unlink()
@@ -131,7 +131,7 @@ class Verify(Damaging):
             account["calls"]["failed"]["lost"] += 1
             account["cost_usd"] += 0.001
         self.json_file("accounting.json", change)
-        self.names("accounting: accounting.json says sent", "accounting: accounting.json says lost", "dollars, the ledger makes it")
+        self.names("accounting: accounting.json has sent", "accounting: accounting.json has lost", "dollars, the ledger gives")
         (self.run_dir / "accounting.json").unlink()
         self.names("accounting: accounting.json is missing; vibeq resume r writes it again")
 
@@ -177,7 +177,7 @@ class GoingOn(Case):
         self.wait_exit(child, STOPPED)
         said = json.loads(self.vibeq("verify", "r", "--json").stdout)
         self.assertTrue(said["verified"] and not said["finished"] and not said["running"] and said["open"] > 0)
-        self.assertIn("the run is not finished; vibeq resume r goes on", said["notes"])
+        self.assertIn("the run is not finished; vibeq resume r continues it", said["notes"])
         (self.dir / "runs/r/status.json").unlink()
         self.assertEqual(json.loads(self.vibeq("verify", "r", "--json").stdout), said, "a clean stop is no end")
         self.vibeq("resume", "r", "--quiet")
@@ -199,7 +199,7 @@ class GoingOn(Case):
         self.vibeq("ctl", "r", "pause")
         said = json.loads(self.vibeq("verify", "r", "--json").stdout)
         self.assertTrue(said["verified"] and said["running"] and said["redis_compared"] and said["open"] > 0, said)
-        self.assertIn("the run goes on: this is what is committed by now", said["notes"])
+        self.assertIn("the run is active: verify checked its committed part", said["notes"])
         uid = (self.dir / "runs/r/uid").read_text()[:8]
         prefix = f"vibeq:{{r.{uid}}}:"
         column = self.redis("GET", prefix + "0:0")

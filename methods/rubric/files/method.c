@@ -160,11 +160,10 @@ static void show_data(const struct vq_job *job, struct vq_buf *out)
     for (uint32_t i = 0; i < job->config->judges_count && job->config->rating.repeats > 1; i++) {
         const struct vq_conf_judge *judge = &job->config->judges[i];
         if (judge->send_temperature && judge->temperature <= 0) {
-            vq_buf_printf(
-                out,
-                "  note: %s is asked %u times at temperature 0, and may say the same each "
-                "time\n",
-                judge->name, job->config->rating.repeats);
+            vq_buf_printf(out,
+                          "  note: %s gets each question %u times at temperature 0, and can give "
+                          "the same answer each time\n",
+                          judge->name, job->config->rating.repeats);
         }
     }
     for (uint32_t i = 0; i < job->config->criteria_count; i++) {

@@ -252,7 +252,7 @@ static enum vq_status say(struct vq_method *m)
     if (r->nothing + r->failed + r->unread > 0) {
         VQ_TRY(vq_method_note(m,
                               "iteration %u: batches without a difference: %u, without an answer: "
-                              "%u, with an answer that holds no axis: %u",
+                              "%u, with an answer without an axis: %u",
                               number, r->nothing, r->failed, r->unread));
     }
     if (r->rejected > 0) {

@@ -315,7 +315,7 @@ static enum vq_status lists_join(struct vq_method *m, struct vq_axes *list)
     if (as_they_were > 0) {
         VQ_TRY(vq_method_note(m,
                               "iteration %u: %u of %u groups have no summary that could be read; "
-                              "their axes go on as they were",
+                              "their axes stay unchanged",
                               m->iteration + 1, as_they_were, r->groups_count));
     }
     if (headings > 0) {
@@ -411,7 +411,7 @@ static enum vq_status simplify_read(struct vq_method *m, struct vq_error *err)
     if (!replaced) {
         VQ_TRY(vq_method_note(m,
                               "iteration %u: no simplified list could be read, so that the %u axes "
-                              "go on as they were",
+                              "stay unchanged",
                               m->iteration + 1, r->axes_count));
     }
     r->tries = 0;

@@ -50,7 +50,7 @@ static struct vq_config *written(const struct vq_init_persona *p)
     return config;
 }
 
-/* One persona, one request, one item: no plural. */
+/* One persona, one question, one item: no plural. */
 TEST(counts_agree_with_their_nouns)
 {
     struct vq_init_persona p = {.personas = NULL};
@@ -62,10 +62,9 @@ TEST(counts_agree_with_their_nouns)
     vq_init_persona_config(&p, &out);
     assert_int_equal(out.status, VQ_OK);
     assert_non_null(strstr(out.at, "# 1 persona\n"));
-    assert_non_null(strstr(out.at, "# 1 request that any user could make"));
+    assert_non_null(strstr(out.at, "# 1 question to the persona"));
     assert_non_null(strstr(out.at, "# 1 item\n"));
     vq_buf_free(&out);
-    vq_init_persona_free(&p);
 }
 
 TEST(test_files_find_their_places)
