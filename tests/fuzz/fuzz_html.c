@@ -4,7 +4,7 @@
  * looks for, and is no longer than was said. */
 #include "common/text/json.h"
 #include "common/text/utf8.h"
-#include "methods/report/html/html.h"
+#include "methods/report/pages/page.h"
 
 #include <stdlib.h>
 
@@ -26,12 +26,11 @@ static void check_references(struct vq_span html)
     }
 }
 
-static void check_html(struct vq_span text, size_t bytes_max)
+static void check_html(struct vq_span text)
 {
     struct vq_buf out;
     vq_buf_init(&out, OUT_BYTES_MAX);
-    struct vq_html h = {.out = &out};
-    vq_html_span(&h, text, bytes_max);
+    vq_page_escape(&out, text);
     VQ_ASSERT(out.status == VQ_OK);
     VQ_ASSERT(vq_utf8_valid_bytes(vq_buf_span(&out)) == out.bytes);
     check_references(vq_buf_span(&out));
@@ -44,11 +43,11 @@ static void check_json(struct vq_span text)
     vq_buf_init(&json, OUT_BYTES_MAX);
     vq_buf_init(&out, OUT_BYTES_MAX);
     vq_json_string(&json, text);
-    vq_html_json(&out, vq_buf_span(&json));
+    vq_page_json(&out, vq_buf_span(&json));
     VQ_ASSERT(json.status == VQ_OK && out.status == VQ_OK);
     VQ_ASSERT(strpbrk(out.at, "<>&") == NULL);
     VQ_ASSERT(strstr(out.at, "\xe2\x80\xa8") == NULL && strstr(out.at, "\xe2\x80\xa9") == NULL);
-    VQ_ASSERT(out.bytes <= vq_html_json_bytes(text));
+    VQ_ASSERT(out.bytes <= vq_page_json_bytes(text));
     vq_buf_free(&json);
     vq_buf_free(&out);
 }
@@ -59,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct vq_span text = vq_span((const char *)data + 1, size - 1);
-    check_html(text, (size_t)data[0] * 8);
+    check_html(vq_utf8_cut(text, (size_t)data[0] * 8));
     check_json(text);
     return 0;
 }

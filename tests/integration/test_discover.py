@@ -239,7 +239,7 @@ class Settings(Discover):
         self.assertIn("a model that also ranks", self.report())
         self.assertEqual(self.results("r")["data"]["preference_source"], "judge")
         self.assertEqual(self.results("r")["data"]["preference_judges"], ["offline-a", "offline-b"])
-        self.assertIn("labelled, in both orders, by <bdi>offline-a</bdi>, <bdi>offline-b</bdi>", self.report())
+        self.assertIn("labelled, in both orders, by offline-a, offline-b", self.report())
         self.assertNotIn("preference_source", self.results("none")["data"])
         with open(self.dir / "runs/r/results/rows.csv", newline="", encoding="utf-8") as file:
             labels = [row["preference"] for row in csv.DictReader(file)]
@@ -248,15 +248,16 @@ class Settings(Discover):
         self.vibeq("replay", "r", "--verify")
         self.discover(preference="judge", vibecheck__question_types="on")
         self.run_it("given", "--set", "method=preset")
-        page = self.report("given")
-        for words in ("a model that also ranks", "preferences are the judges'", "Shows on:"):
-            self.assertIn(words, page)
-        self.assertNotIn("How the vibes were found", page)
+        self.assertIn("a model that also ranks", self.report("given"))
+        page = self.page_data("given")
+        self.assertTrue(page["preferred"]["judged"])
+        self.assertTrue(page["question_types"])
+        self.assertNotIn("discovery", page["results"])
 
     def test_compared_with_the_presets(self):
         planned, _ = self.said(vibecheck__compare_presets="on", vibecheck__iterations=1)
         self.assertEqual(planned["presets"], 2 * 2 * 60 * 10)
-        self.assertRegex(self.report(), "(?i)preset")
+        self.assertEqual(len(self.page_data("r")["presets"]["vibes"]), 10)
 
     def test_question_types(self):
         planned, _ = self.said(vibecheck__question_types="on", vibecheck__iterations=1)

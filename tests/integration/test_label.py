@@ -46,7 +46,7 @@ class Label(Case):
             self.assertEqual((people["rows"], people["separability_of_judges"]), (20, now["separability"]["test"]))
             self.assertGreater(people["separability"], people["separability_of_judges"])
             self.assertEqual(was, now, "nothing else has changed")
-        self.assertIn("Judges agree with people", (self.dir / "runs/r/results/report.html").read_text())
+        self.assertEqual(self.page_data("r")["results"], self.results("r"))
         self.vibeq("verify", "r")
         self.vibeq("report", "r")
         self.assertEqual(self.results("r")["vibes"][0]["people"]["rows"], 20)

@@ -61,8 +61,7 @@ class PrefixCache(Case):
                 self.assertEqual({r["pool"] for r in requests if r["prompt_tokens"] < 1024}, set(), "a prompt that is too short")
                 results[dialect, how] = (self.dir / "runs" / f"{dialect}-{how}" / "results" / "scores.csv").read_bytes()
                 self.assertEqual(results[dialect, how], results[dialect, "off"])
-                report = (self.dir / "runs" / f"{dialect}-{how}" / "results" / "report.html").read_text()
-                self.assertEqual("from a cache)" in report, calls["tokens_cached"] > 0)
+                self.assertEqual(self.page_data(f"{dialect}-{how}")["calls"]["tokens_cached"], calls["tokens_cached"])
                 status = self.vibeq("status", f"{dialect}-{how}").stdout
                 self.assertEqual("from a cache" in status, calls["tokens_cached"] > 0, status)
             print(f"{dialect}: {share['off']:.3f} of the input tokens from a cache, led {share['auto']:.3f}", flush=True)

@@ -54,9 +54,7 @@ class Ranking(Case):
         self.assertNotIn("power", results)
         self.assertRegex(table, r"Emotional Tone +0\.\d\d +0\.000")
         self.assertRegex(table, r"warm \+\d\.\d\d > plain")
-        page = (self.dir / "runs/r/results/report.html").read_text()
-        self.assertIn('<table id="matrix"', page)
-        self.assertEqual(page.count('<td class="heat'), 4 * sum(v["kept"] for v in results["vibes"]))
+        self.assertEqual(self.page_data("r")["results"], results)
         with open(self.dir / "runs/r/results/rows.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual({(row["model_a"], row["model_b"]) for row in rows},

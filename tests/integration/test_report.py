@@ -1,12 +1,15 @@
 """results/report.html in headless Chromium, opened from disk: it renders without a complaint and without fetching anything, sorts, searches,
 shows what the judges wrote, keeps hostile text as text, and fits dark, a phone and paper. Skips loudly without Chromium; fails where
 CI is set."""
+import base64
 import csv
+import io
 import json
 import os
 import re
 import struct
 import zlib
+from xml.etree import ElementTree
 
 import browser
 import vqtest
@@ -344,6 +347,95 @@ class Report(Case):
         methods = self.browser.run("document.getElementById('methods').innerText")
         for words in ("Discovered in at most 2 iterations", "Proposer: offline-a, reducer: offline-a, embedder: offline-embed", "more than 3 rows were misclassified"):
             self.assertIn(words, methods)
+
+    def saved(self, selector):
+        """What a button saves, instead of saving it: the name of the file, and its bytes in base64."""
+        name, data = self.browser.run("""new Promise(done => {
+            let held = null;
+            const make = URL.createObjectURL, press = HTMLAnchorElement.prototype.click;
+            URL.createObjectURL = blob => { held = blob; return 'blob:none'; };
+            HTMLAnchorElement.prototype.click = function () {
+                URL.createObjectURL = make;
+                HTMLAnchorElement.prototype.click = press;
+                const reader = new FileReader();
+                reader.onload = () => done([this.download, reader.result.split(',')[1]]);
+                reader.readAsDataURL(held);
+            };
+            (%s).click();
+        })""" % selector)
+        return name, base64.b64decode(data)
+
+    def save_button(self, section, label, number=0):
+        return f"[...document.querySelectorAll('#{section} .save button')].filter(b => b.textContent === '{label}')[{number}]"
+
+    def test_tables_and_charts_are_saved(self):
+        url = self.hostile_run()
+        self.browser.open(url)
+        vibe = self.results("hostile")["vibes"][0]
+        name, data = self.saved(self.save_button("vibes", "CSV"))
+        self.assertRegex(name, r"^[\w.-]+\.csv$")
+        row, = csv.DictReader(io.StringIO(data.decode(), newline=""))
+        self.assertEqual((row["vibe"], row["low"], row["high"]), (vibe["name"], vibe["low"], vibe["high"]))
+        self.assertEqual([float(row["separability" + end]) for end in ("", "_low", "_high")], [vibe["separability"]["test"], *vibe["separability"]["ci95"]])
+        self.assertEqual(float(row["mm"]), coefficient(vibe["mm_coefficient"]))
+        name, data = self.saved(self.save_button("groups", "CSV"))
+        self.assertEqual({row["value"] for row in csv.DictReader(io.StringIO(data.decode(), newline=""))}, {"<b>topic 0</b>", "<b>topic 1</b>"})
+        for number in range(self.browser.run("document.querySelectorAll('.save').length")):
+            name, data = self.saved(f"document.querySelectorAll('.save')[{number}].querySelector('button')")
+            rows = list(csv.reader(io.StringIO(data.decode(), newline="")))
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])}, name)
+
+        name, data = self.saved(self.save_button("vibes", "SVG"))
+        picture = ElementTree.fromstring(data)
+        self.assertTrue(name.endswith(".svg"))
+        self.assertTrue(any(text.text and "Marked <i>up</i>" in text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")))
+        self.assertEqual({e.tag.split("}")[1] for e in picture.iter()} - {"svg", "g", "rect", "line", "path", "text"}, set())
+        self.quiet(url)
+        name, data = self.saved(self.save_button("vibes", "PNG"))  # the browser draws it from a data: address
+        width, _, colors = pixels(data)
+        self.assertGreaterEqual(width, 1200)
+        self.assertGreater(len(colors), 4)
+
+        self.browser.run(self.save_button("vibes", "Copy as LaTeX") + ".click()")
+        latex = self.browser.run("document.getElementById('latex').value")
+        self.assertIn("\\begin{tabular}{lrrrr}", latex)
+        self.assertIn("Marked \\textless{}i\\textgreater{}up\\textless{}/i\\textgreater{}", latex)
+        self.assertNotIn("<", latex)
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_it_reads_without_a_script(self):
+        url = self.hostile_run()
+        self.browser.call("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.open(url, width=390)
+        shown = self.browser.run("document.body.innerText")
+        results = self.results("hostile")
+        for words in ("Marked <i>up</i>", "</bdi><script>1</script>", f"{results['vibes'][0]['separability']['test']:+.2f}", f"{results['mm']['accuracy_test']:.2f}",
+                      "runs no script"):
+            self.assertIn(words, shown)
+        self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390)
+        self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
+        self.browser.call("Emulation.setScriptExecutionDisabled", value=False)
+        self.browser.open(url)
+        self.assertIsNone(self.browser.run("document.getElementById('plain')"))
+
+    def test_ten_thousand_rows_open(self):
+        self.demo()
+        path = self.dir / "runs/demo/results/report.html"
+        page, data = path.read_text(encoding="utf-8"), self.page_data("demo")
+        few = data["rows"]
+        data["rows"] = few + [{**few[i % len(few)], "n": i + 1} for i in range(10000 - len(few))]
+        data["samples"] = 10000
+        text = re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data))
+        before, rest = page.split('<script type="application/json" id="data">')
+        large = self.dir / "large.html"
+        large.write_text(before + '<script type="application/json" id="data">' + text + rest[rest.index("</script>"):], encoding="utf-8")
+        self.browser.open(large.as_uri())
+        self.assertEqual(self.found(), 10000)
+        took = self.browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd")
+        self.type("grains until")
+        self.settle("document.querySelectorAll('#list mark').length > 0")
+        print(f"a page of 10,000 rows, {large.stat().st_size / 1e6:.1f} MB: open after {took:.0f} ms", flush=True)
+        self.quiet(large.as_uri())
 
     def test_the_policy_refuses_what_is_not_ours(self):
         url = self.demo()

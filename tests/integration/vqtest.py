@@ -245,6 +245,11 @@ class Case(unittest.TestCase):
     def results_bytes(self, run):
         return (self.dir / "runs" / run / "results" / "results.json").read_bytes()
 
+    def page_data(self, run):
+        """The JSON that report.html renders: results.json, and beside it what only the page shows."""
+        page = (self.dir / "runs" / run / "results" / "report.html").read_text(encoding="utf-8")
+        return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
     def accounting(self, run):
         return json.loads((self.dir / "runs" / run / "accounting.json").read_text())["calls"]
 

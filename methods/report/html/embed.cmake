@@ -18,6 +18,4 @@ endfunction()
 
 file(WRITE ${OUT} "/* Made by embed.cmake. */\n#include \"methods/report/html/html.h\"\n\n")
 embed(vq_html_css page.css)
-embed(vq_html_js frame.js page.js)
 embed(vq_html_items_js items.js)
-embed(vq_html_frame_js frame.js)

@@ -10,12 +10,9 @@
 #include "methods/report/report.h"
 #include "methods/stats/stats.h"
 
-/* Embedded at build time: the style, and the scripts of vibes (frame.js, page.js), of ratings
- * (items.js) and of more than two models (frame.js). */
+/* Embedded at build time: the style, and the script of ratings (items.js). */
 extern const struct vq_span vq_html_css;
-extern const struct vq_span vq_html_js;
 extern const struct vq_span vq_html_items_js;
-extern const struct vq_span vq_html_frame_js;
 
 /* What is shown is bounded whatever the data are; what was cut carries a mark, what was left out is
  * counted. */
@@ -28,11 +25,8 @@ extern const struct vq_span vq_html_frame_js;
 #define VQ_HTML_GROUPS_MAX       24u                /* values of report.by; the rest is one line */
 #define VQ_HTML_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
 
-struct vq_vibes_page;
-
 struct vq_html {
     struct vq_buf *out;
-    const struct vq_vibes_page *page; /* of VibeCheck's sections; else NULL */
 };
 
 /* ---- frame.c ---- */
@@ -84,8 +78,4 @@ struct vq_html_lost {
 /* The cards of calls and cost; `calls` NULL: nothing. `lost` NULL: another method. */
 void vq_html_calls(struct vq_html *h, const struct vq_report_calls *calls,
                    const struct vq_html_lost *lost);
-/* JSON for inside a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
-void vq_html_json(struct vq_buf *out, struct vq_span json);
-size_t vq_html_json_bytes(struct vq_span text); /* an upper bound of a text's size there */
-
 #endif

@@ -6,7 +6,7 @@
 #include "common/judge/image.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
-#include "methods/report/html/plain.h"
+#include "methods/report/pages/plain.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -174,55 +174,6 @@ void vq_html_heat(struct vq_html *h, double value)
 {
     int step = isnan(value) ? 0 : (int)(fmin(fabs(value), 1) * 10 + 0.5);
     vq_html_printf(h, "class=\"heat %s h%d", value < 0 ? "neg" : "pos", step);
-}
-
-static const char *script_escape(struct vq_span json, size_t at, size_t *ret_bytes)
-{
-    *ret_bytes = 1;
-    switch (json.at[at]) {
-    case '<': return "\\u003c";
-    case '>': return "\\u003e";
-    case '&': return "\\u0026";
-    default: break;
-    }
-    if (json.bytes - at >= 3 && memcmp(json.at + at, "\xe2\x80", 2) == 0) {
-        *ret_bytes = 3;
-        if (json.at[at + 2] == '\xa8') {
-            return "\\u2028";
-        }
-        if (json.at[at + 2] == '\xa9') {
-            return "\\u2029";
-        }
-        *ret_bytes = 1;
-    }
-    return NULL;
-}
-
-void vq_html_json(struct vq_buf *out, struct vq_span json)
-{
-    size_t from = 0;
-    for (size_t at = 0; at < json.bytes;) {
-        size_t n;
-        const char *escape = script_escape(json, at, &n);
-        if (escape != NULL) {
-            vq_buf_append(out, json.at + from, at - from);
-            vq_buf_puts(out, escape);
-            from = at + n;
-        }
-        at += n;
-    }
-    vq_buf_append(out, json.at + from, json.bytes - from);
-}
-
-size_t vq_html_json_bytes(struct vq_span text)
-{
-    size_t n = 2;
-    for (size_t i = 0; i < text.bytes; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        bool six = c < 0x20 || c == 0x7f || c == '<' || c == '>' || c == '&';
-        n += six ? 6 : c >= 0x80 ? 3 : c == '"' || c == '\\' ? 2 : 1;
-    }
-    return n;
 }
 
 void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline)

@@ -8,7 +8,7 @@
 #include "common/text/file.h"
 #include "common/text/utf8.h"
 #include "coordinator/store/calls/lookup.h"
-#include "methods/report/html/html.h"
+#include "methods/report/pages/page.h"
 #include "methods/vibecheck/files/files.h"
 #include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"
@@ -242,7 +242,7 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
                                     .answer = standing_answer,
                                     .answer_ctx = w};
     struct vq_buf out;
-    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_buf_init(&out, VQ_PAGE_BYTES_MAX);
     vq_report_html(r, &story, &out);
     enum vq_status status = vq_result_page(w->of, &out, err);
     vq_vibecheck_destroy(&presets);

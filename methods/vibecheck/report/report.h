@@ -44,13 +44,10 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
  * ones in the order given. `ret_order` holds one number a vibe. */
 void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order);
 
-/* ---- report.html (methods/report/html/html.h says what a page promises) ---- */
+/* ---- report.html (methods/report/pages/page.h says what a page promises) ---- */
 
-#define VQ_HTML_ROWS_MAX    4000u /* rows that can be looked at */
-#define VQ_HTML_WRONG_MAX   200u  /* of them, misclassified ones beside the examples */
-#define VQ_HTML_PLAIN_MAX   100u  /* and rows of no special kind */
-#define VQ_HTML_VIBES_MAX   200u  /* vibes with examples and details */
-#define VQ_HTML_OVERLAP_MAX 40u   /* vibes in the overlap map */
+#define VQ_VIBES_PAGE_MAX    200u /* vibes with examples and details */
+#define VQ_VIBES_OVERLAP_MAX 40u  /* vibes in the overlap map */
 
 /* Of one judge: cells that were asked a second time, and those answered otherwise. */
 struct vq_report_retest {

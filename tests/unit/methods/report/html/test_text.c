@@ -1,10 +1,16 @@
 /* The writer that all text of others goes through: nothing of it can end an element, an attribute
  * or a script. */
-#include "common/text/json.h"
+#include "common/base/alloc.h"
+#include "methods/report/html/html.h"
 
-#include "tests/unit/methods/vibecheck/report/world.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include <jansson.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
 
 static char *escaped(const char *text, size_t bytes, size_t bytes_max)
 {
@@ -54,42 +60,6 @@ static void long_text_is_cut_at_a_letter_and_marked(void **state)
     char *got = escaped("\xc3\xbc\xc3\xbc\xc3\xbc", 6, 5);
     assert_string_equal(got, "\xc3\xbc\xc3\xbc\xe2\x80\xa6");
     vq_free(got);
-}
-
-static void json_cannot_end_its_script(void **state)
-{
-    (void)state;
-    struct vq_buf out;
-    vq_buf_init(&out, 1000);
-    const char *json = "[\"</script><!--&\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\x93\"]";
-    vq_html_json(&out, vq_span_str(json));
-    assert_string_equal(out.at,
-                        "[\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\\u2029\xe2\x80\x93\"]");
-    json_t *same = json_loads(out.at, 0, NULL);
-    json_t *before = json_loads(json, 0, NULL);
-    assert_true(json_equal(same, before));
-    json_decref(same);
-    json_decref(before);
-    vq_buf_free(&out);
-}
-
-static void json_size_is_never_more_than_said(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {
-        "", "plain", "<<<&&&>>>", "\"\\\n\x01", "\xe2\x80\xa8\xe2\x80\xa9", "\xff\xfe", "\x7f\x1f"};
-    for (size_t i = 0; i < VQ_COUNT(texts); i++) {
-        struct vq_buf text, out;
-        vq_buf_init(&text, 1000);
-        vq_buf_init(&out, 1000);
-        struct vq_json j;
-        vq_json_init(&j, &text, 0);
-        vq_json_str(&j, texts[i]);
-        vq_html_json(&out, vq_buf_span(&text));
-        assert_true(out.bytes <= vq_html_json_bytes(vq_span_str(texts[i])));
-        vq_buf_free(&text);
-        vq_buf_free(&out);
-    }
 }
 
 static void numbers_have_a_true_minus_and_no_minus_zero(void **state)
@@ -142,8 +112,6 @@ int main(void)
         cmocka_unit_test(markup_becomes_text),
         cmocka_unit_test(every_byte_is_harmless),
         cmocka_unit_test(long_text_is_cut_at_a_letter_and_marked),
-        cmocka_unit_test(json_cannot_end_its_script),
-        cmocka_unit_test(json_size_is_never_more_than_said),
         cmocka_unit_test(numbers_have_a_true_minus_and_no_minus_zero),
         cmocka_unit_test(a_bar_stays_in_its_track),
     };

@@ -6,6 +6,7 @@
 #include "common/base/rng.h"
 #include "methods/stats/stats.h"
 #include "methods/vibecheck/report/page_parts.h"
+#include "tests/unit/methods/report/page_data.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,7 +185,7 @@ static inline void world_destroy(struct world *w)
 static inline char *world_page(const struct world *w, const struct vq_report_story *story)
 {
     struct vq_buf out;
-    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_buf_init(&out, VQ_PAGE_BYTES_MAX);
     vq_report_html(&w->r, story, &out);
     assert_int_equal(out.status, VQ_OK);
     assert_int_equal(strlen(out.at), out.bytes);

@@ -1,12 +1,10 @@
-/* The data block: which rows can be looked at, and their texts, scores and answers. Examples first,
+/* Which rows can be looked at, and their texts, scores and answers. Examples first,
  * the strongest of every vibe and direction in turn, so that a small budget still shows something
  * of each; then misclassified rows; then rows of no special kind. Equals are drawn by the run's
  * seed. Bounded in rows and in bytes whatever the data are. */
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "common/text/json.h"
 #include "common/text/utf8.h"
-#include "methods/report/html/plain.h"
 #include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>
@@ -16,7 +14,7 @@
 #define NO_ROW    UINT32_MAX
 #define SEED_SALT UINT64_C(0x7265706f7274)
 
-/* Budgets are shares of VQ_HTML_DATA_BYTES_MAX up to which each kind of row may fill it. */
+/* Budgets are shares of VQ_PAGE_DATA_BYTES_MAX up to which each kind of row may fill it. */
 static const double share_examples = 0.7, share_wrong = 0.85, share_plain = 1.0;
 
 enum kind {
@@ -34,7 +32,7 @@ struct best { /* of one vibe and kind, the strongest first */
 };
 
 struct picker {
-    struct vq_html *h;
+    const struct vq_vibes_page *page;
     uint32_t vibes;    /* shown ones */
     uint32_t wanted;   /* examples a vibe and kind */
     uint32_t *drawn;   /* samples in seeded order */
@@ -50,14 +48,14 @@ struct picker {
 
 static const struct vq_data_row *data_row(const struct picker *p, uint32_t sample)
 {
-    return &p->h->page->r->dataset->samples[sample];
+    return &p->page->r->dataset->samples[sample];
 }
 
 /* ---- how strongly a row shows a vibe ---- */
 
 static double disagreement(const struct picker *p, uint32_t sample, uint32_t vibe)
 {
-    const struct vq_scores *s = p->h->page->r->result->scores;
+    const struct vq_scores *s = p->page->r->result->scores;
     int lo = 2, hi = -2;
     for (uint32_t j = 0; j < s->grid.judges; j++) {
         int8_t score = vq_scores_at(s, sample, vibe, j);
@@ -71,7 +69,7 @@ static double disagreement(const struct picker *p, uint32_t sample, uint32_t vib
 
 static double strength(const struct picker *p, uint32_t sample, uint32_t vibe, enum kind kind)
 {
-    const struct vq_scores *s = p->h->page->r->result->scores;
+    const struct vq_scores *s = p->page->r->result->scores;
     double x = s->x[(size_t)sample * s->grid.vibes + vibe];
     switch (kind) {
     case KIND_A: return x > 0 ? x : 0;
@@ -99,13 +97,13 @@ static void offer(struct best *b, uint32_t wanted, uint32_t sample, double stron
 
 static void find_best(struct picker *p)
 {
-    uint32_t samples = p->h->page->r->result->samples;
+    uint32_t samples = p->page->r->result->samples;
     for (uint32_t rank = 0; rank < p->vibes; rank++) {
         for (int kind = 0; kind < KIND__COUNT; kind++) {
             struct best *b = &p->best[rank * KIND__COUNT + (uint32_t)kind];
             for (uint32_t i = 0; i < samples; i++) {
                 offer(b, p->wanted, p->drawn[i],
-                      strength(p, p->drawn[i], p->h->page->order[rank], (enum kind)kind));
+                      strength(p, p->drawn[i], p->page->order[rank], (enum kind)kind));
             }
         }
     }
@@ -115,7 +113,7 @@ static void find_best(struct picker *p)
 
 static size_t shown_bytes(struct vq_span text, size_t bytes_max)
 {
-    return vq_html_json_bytes(vq_utf8_cut(text, bytes_max));
+    return vq_page_json_bytes(vq_utf8_cut(text, bytes_max));
 }
 
 static bool add_row(struct picker *p, uint32_t sample, double share)
@@ -124,13 +122,12 @@ static bool add_row(struct picker *p, uint32_t sample, double share)
         return true;
     }
     const struct vq_data_row *row = data_row(p, sample);
-    size_t cells = (size_t)p->vibes * p->h->page->r->result->judges * 3;
-    size_t bytes = 160 + cells + shown_bytes(row->prompt, VQ_HTML_TEXT_BYTES_MAX) +
-                   shown_bytes(row->a, VQ_HTML_TEXT_BYTES_MAX) +
-                   shown_bytes(row->b, VQ_HTML_TEXT_BYTES_MAX) +
-                   (vq_html_shows(row->image) ? row->image.bytes : VQ_HTML_NAME_BYTES_MAX);
-    if (p->rows_count == VQ_HTML_ROWS_MAX ||
-        (double)(p->bytes + bytes) > share * VQ_HTML_DATA_BYTES_MAX) {
+    size_t cells = (size_t)p->vibes * p->page->r->result->judges * 3;
+    size_t bytes = 160 + cells + shown_bytes(row->prompt, VQ_PAGE_TEXT_BYTES_MAX) +
+                   shown_bytes(row->a, VQ_PAGE_TEXT_BYTES_MAX) +
+                   shown_bytes(row->b, VQ_PAGE_TEXT_BYTES_MAX) + vq_page_image_bytes(row->image);
+    if (p->rows_count == VQ_PAGE_ROWS_MAX ||
+        (double)(p->bytes + bytes) > share * VQ_PAGE_DATA_BYTES_MAX) {
         return false;
     }
     p->bytes += bytes;
@@ -139,34 +136,9 @@ static bool add_row(struct picker *p, uint32_t sample, double share)
     return true;
 }
 
-/* A text as the page shows it: whole, or cut with a mark. */
-static void cut_text(struct vq_json *j, struct vq_span text, size_t bytes_max)
-{
-    struct vq_span shown = vq_utf8_cut(text, bytes_max);
-    if (shown.bytes == text.bytes) {
-        vq_json_span(j, text);
-        return;
-    }
-    vq_json_array(j);
-    vq_json_span(j, shown);
-    vq_json_u64(j, text.bytes);
-    vq_json_array_end(j);
-}
-
-static void add_answer(struct picker *p, struct vq_span text)
-{
-    struct vq_buf plain;
-    vq_buf_init(&plain, text.bytes);
-    vq_plain_of_markdown(text, &plain);
-    struct vq_span shown = plain.status == VQ_OK ? vq_buf_span(&plain) : text;
-    p->bytes += shown_bytes(shown, VQ_HTML_ANSWER_BYTES_MAX);
-    cut_text(&p->answers, shown, VQ_HTML_ANSWER_BYTES_MAX);
-    vq_buf_free(&plain);
-}
-
 static void add_answers(struct picker *p, uint32_t row, uint32_t rank)
 {
-    const struct vq_report_story *story = p->h->page->story;
+    const struct vq_report_story *story = p->page->story;
     uint8_t *done = &p->answered[(size_t)row * p->vibes + rank];
     if (story->answer == NULL || *done) {
         return;
@@ -176,12 +148,12 @@ static void add_answers(struct picker *p, uint32_t row, uint32_t rank)
     (void)snprintf(key, sizeof(key), "%u:%u", row, rank);
     vq_json_key(&p->answers, key);
     vq_json_array(&p->answers);
-    for (uint32_t j = 0; j < p->h->page->r->result->judges; j++) {
+    for (uint32_t j = 0; j < p->page->r->result->judges; j++) {
         for (uint32_t order = 0; order < 2; order++) {
             struct vq_span text = {0};
-            if (story->answer(story->answer_ctx, p->rows[row], p->h->page->order[rank], j, order,
+            if (story->answer(story->answer_ctx, p->rows[row], p->page->order[rank], j, order,
                               &text)) {
-                add_answer(p, text);
+                p->bytes += vq_page_put_answer(&p->answers, text);
             } else {
                 vq_json_null(&p->answers);
             }
@@ -206,22 +178,22 @@ static void fill_examples(struct picker *p)
 
 static bool is_wrong(const struct picker *p, uint32_t sample)
 {
-    const struct vq_vibecheck *r = p->h->page->r->result;
+    const struct vq_vibecheck *r = p->page->r->result;
     return r->mm.status == VQ_FIT_OK && r->mm_margin[sample] <= VQ_LOGIT_TIE;
 }
 
 static void fill_others(struct picker *p)
 {
-    uint32_t wrong = 0, plain = 0;
-    for (uint32_t i = 0; i < p->h->page->r->result->samples; i++) {
+    uint32_t samples = p->page->r->result->samples;
+    for (uint32_t i = 0; i < samples; i++) {
         uint32_t sample = p->drawn[i];
-        bool split = (data_row(p, sample)->split == VQ_SPLIT_TEST) == p->h->page->test;
-        if (wrong < VQ_HTML_WRONG_MAX && split && is_wrong(p, sample)) {
-            wrong += add_row(p, sample, share_wrong);
+        bool split = (data_row(p, sample)->split == VQ_SPLIT_TEST) == p->page->test;
+        if (split && is_wrong(p, sample)) {
+            (void)add_row(p, sample, share_wrong);
         }
     }
-    for (uint32_t i = 0; i < p->h->page->r->result->samples && plain < VQ_HTML_PLAIN_MAX; i++) {
-        plain += add_row(p, p->drawn[i], share_plain);
+    for (uint32_t i = 0; i < samples; i++) {
+        (void)add_row(p, p->drawn[i], share_plain);
     }
 }
 
@@ -229,11 +201,11 @@ static void fill_others(struct picker *p)
 
 static void scores_text(const struct picker *p, uint32_t sample, struct vq_buf *out)
 {
-    const struct vq_scores *s = p->h->page->r->result->scores;
+    const struct vq_scores *s = p->page->r->result->scores;
     vq_buf_clear(out);
     for (uint32_t rank = 0; rank < p->vibes; rank++) {
         for (uint32_t j = 0; j < s->grid.judges; j++) {
-            int8_t score = vq_scores_at(s, sample, p->h->page->order[rank], j);
+            int8_t score = vq_scores_at(s, sample, p->page->order[rank], j);
             vq_buf_putc(out, score == VQ_SCORE_MISSING ? '?'
                              : score > 0               ? '+'
                              : score < 0               ? '-'
@@ -265,15 +237,15 @@ static char outcome_letter(enum vq_outcome outcome, uint32_t order)
 
 static void outcomes_text(const struct picker *p, uint32_t sample, struct vq_buf *out)
 {
-    const struct vq_grid *grid = &p->h->page->r->in->grid;
+    const struct vq_grid *grid = &p->page->r->in->grid;
     vq_buf_clear(out);
     for (uint32_t rank = 0; rank < p->vibes; rank++) {
         for (uint32_t j = 0; j < grid->judges; j++) {
             for (uint32_t order = 0; order < 2; order++) {
                 uint64_t task =
-                    vq_grid_task(grid, (struct vq_cell){sample, j, p->h->page->order[rank], order});
-                vq_buf_putc(
-                    out, outcome_letter((enum vq_outcome)p->h->page->r->in->outcomes[task], order));
+                    vq_grid_task(grid, (struct vq_cell){sample, j, p->page->order[rank], order});
+                vq_buf_putc(out,
+                            outcome_letter((enum vq_outcome)p->page->r->in->outcomes[task], order));
             }
         }
     }
@@ -281,7 +253,7 @@ static void outcomes_text(const struct picker *p, uint32_t sample, struct vq_buf
 
 static const char *preference_word(const struct picker *p, uint32_t sample)
 {
-    const struct vq_method_result *method = p->h->page->story->method;
+    const struct vq_method_result *method = p->page->story->method;
     bool judged = method != NULL && strcmp(method->preference_source, "judge") == 0;
     int8_t preference = judged ? method->rows[sample].preference : data_row(p, sample)->preference;
     return preference == VQ_PREFER_A     ? "a"
@@ -294,7 +266,7 @@ static void write_row(const struct picker *p, struct vq_json *j, uint32_t sample
                       struct vq_buf *letters)
 {
     const struct vq_data_row *row = data_row(p, sample);
-    const struct vq_vibecheck *r = p->h->page->r->result;
+    const struct vq_vibecheck *r = p->page->r->result;
     vq_json_object(j);
     vq_json_put_u64(j, "n", row->record);
     vq_json_put_u64(j, "file", row->file);
@@ -308,50 +280,14 @@ static void write_row(const struct picker *p, struct vq_json *j, uint32_t sample
     vq_json_key(j, "o");
     outcomes_text(p, sample, letters);
     vq_json_span(j, vq_buf_span(letters));
-    if (row->image.bytes > 0) {
-        vq_json_key(j, "i");
-        cut_text(j, vq_html_shows(row->image) ? row->image : vq_html_image_words(row->image),
-                 VQ_HTML_IMAGE_BYTES_MAX);
-    }
+    vq_page_put_image(j, row->image);
     vq_json_key(j, "p");
-    cut_text(j, row->prompt, VQ_HTML_TEXT_BYTES_MAX);
+    vq_page_put_text(j, row->prompt, VQ_PAGE_TEXT_BYTES_MAX);
     vq_json_key(j, "a");
-    cut_text(j, row->a, VQ_HTML_TEXT_BYTES_MAX);
+    vq_page_put_text(j, row->a, VQ_PAGE_TEXT_BYTES_MAX);
     vq_json_key(j, "b");
-    cut_text(j, row->b, VQ_HTML_TEXT_BYTES_MAX);
+    vq_page_put_text(j, row->b, VQ_PAGE_TEXT_BYTES_MAX);
     vq_json_object_end(j);
-}
-
-static void write_names(const struct picker *p, struct vq_json *j)
-{
-    const struct vq_report_input *r = p->h->page->r;
-    vq_json_key(j, "models");
-    vq_json_array(j);
-    for (int m = 0; m < 2; m++) {
-        cut_text(j, vq_span_str(r->config->models[m]), VQ_HTML_NAME_BYTES_MAX);
-    }
-    vq_json_array_end(j);
-    vq_json_key(j, "judges");
-    vq_json_array(j);
-    for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        cut_text(j, vq_span_str(r->judges[i].name), VQ_HTML_NAME_BYTES_MAX);
-    }
-    vq_json_array_end(j);
-    vq_json_key(j, "vibes");
-    vq_json_array(j);
-    for (uint32_t rank = 0; rank < p->vibes; rank++) {
-        const struct vq_axis *axis = &r->in->axes[p->h->page->order[rank]];
-        vq_json_object(j);
-        vq_json_key(j, "name");
-        cut_text(j, vq_span_str(axis->name), VQ_HTML_NAME_BYTES_MAX);
-        vq_json_key(j, "low");
-        cut_text(j, vq_span_str(axis->low), VQ_HTML_NAME_BYTES_MAX);
-        vq_json_key(j, "high");
-        cut_text(j, vq_span_str(axis->high), VQ_HTML_NAME_BYTES_MAX);
-        vq_json_put_bool(j, "kept", r->result->vibe[p->h->page->order[rank]].kept);
-        vq_json_object_end(j);
-    }
-    vq_json_array_end(j);
 }
 
 static void write_examples(const struct picker *p, struct vq_json *j)
@@ -377,49 +313,35 @@ static void write_examples(const struct picker *p, struct vq_json *j)
     vq_json_array_end(j);
 }
 
-static void write_block(struct picker *p)
+static void write_block(struct picker *p, struct vq_json *j)
 {
-    struct vq_buf text, letters;
-    struct vq_json json;
-    vq_buf_init(&text, VQ_HTML_BYTES_MAX);
+    struct vq_buf letters;
     vq_buf_init(&letters, 1u << 20);
-    vq_json_init(&json, &text, 0);
-    vq_json_object(&json);
-    write_names(p, &json);
-    vq_json_put_u64(&json, "samples", p->h->page->r->result->samples);
-    vq_json_put_real(&json, "tie", VQ_LOGIT_TIE, DIGITS);
-    vq_json_put_bool(&json, "headline_test", p->h->page->test);
-    vq_json_key(&json, "rows");
-    vq_json_array(&json);
+    vq_json_put_u64(j, "samples", p->page->r->result->samples);
+    vq_json_put_real(j, "tie", VQ_LOGIT_TIE, DIGITS);
+    vq_json_key(j, "rows");
+    vq_json_array(j);
     for (uint32_t i = 0; i < p->rows_count; i++) {
-        write_row(p, &json, p->rows[i], &letters);
+        write_row(p, j, p->rows[i], &letters);
     }
-    vq_json_array_end(&json);
-    write_examples(p, &json);
-    vq_json_key(&json, "answers");
-    vq_json_raw(&json, vq_buf_span(&p->answers_buf));
-    vq_json_object_end(&json);
-    vq_html_puts(p->h, "<script type=\"application/json\" id=\"data\">");
-    vq_html_json(p->h->out, vq_buf_span(&text));
-    vq_html_puts(p->h, "</script>\n");
-    enum vq_status bad = text.status != VQ_OK ? text.status : letters.status;
-    if (bad != VQ_OK && p->h->out->status == VQ_OK) {
-        p->h->out->status = bad;
-    }
-    vq_buf_free(&text);
+    vq_json_array_end(j);
+    write_examples(p, j);
+    vq_json_key(j, "answers");
+    vq_json_raw(j, vq_buf_span(&p->answers_buf));
+    vq_vibes_page_failed(j, letters.status);
     vq_buf_free(&letters);
 }
 
 static enum vq_status picker_fill(struct picker *p)
 {
-    const struct vq_vibecheck *r = p->h->page->r->result;
-    p->vibes = r->vibes < VQ_HTML_VIBES_MAX ? r->vibes : VQ_HTML_VIBES_MAX;
-    p->wanted = p->h->page->r->config->report.examples;
+    const struct vq_vibecheck *r = p->page->r->result;
+    p->vibes = r->vibes < VQ_VIBES_PAGE_MAX ? r->vibes : VQ_VIBES_PAGE_MAX;
+    p->wanted = p->page->r->config->report.examples;
     uint32_t lists = p->vibes * KIND__COUNT;
     p->drawn = vq_alloc(r->samples, sizeof(*p->drawn));
     p->row_of = vq_alloc(r->samples, sizeof(*p->row_of));
-    p->rows = vq_alloc(VQ_HTML_ROWS_MAX, sizeof(*p->rows));
-    p->answered = vq_alloc(VQ_HTML_ROWS_MAX, p->vibes);
+    p->rows = vq_alloc(VQ_PAGE_ROWS_MAX, sizeof(*p->rows));
+    p->answered = vq_alloc(VQ_PAGE_ROWS_MAX, p->vibes);
     p->best = vq_alloc(lists, sizeof(*p->best));
     bool ok = p->drawn != NULL && p->row_of != NULL && p->rows != NULL && p->answered != NULL &&
               p->best != NULL;
@@ -432,7 +354,7 @@ static enum vq_status picker_fill(struct picker *p)
         return VQ_NOMEM;
     }
     struct vq_rng rng;
-    vq_rng_seed(&rng, p->h->page->r->config->seed ^ SEED_SALT);
+    vq_rng_seed(&rng, p->page->r->config->seed ^ SEED_SALT);
     for (uint32_t i = 0; i < r->samples; i++) {
         p->drawn[i] = i;
         p->row_of[i] = NO_ROW;
@@ -455,10 +377,10 @@ static void picker_free(struct picker *p)
     vq_buf_free(&p->answers_buf);
 }
 
-void vq_html_data(struct vq_html *h)
+void vq_vibes_page_rows(const struct vq_vibes_page *page, struct vq_json *j)
 {
-    struct picker p = {.h = h};
-    vq_buf_init(&p.answers_buf, VQ_HTML_BYTES_MAX);
+    struct picker p = {.page = page};
+    vq_buf_init(&p.answers_buf, VQ_PAGE_BYTES_MAX);
     vq_json_init(&p.answers, &p.answers_buf, 0);
     enum vq_status status = picker_fill(&p);
     if (status == VQ_OK) {
@@ -470,9 +392,9 @@ void vq_html_data(struct vq_html *h)
         status = p.answers_buf.status;
     }
     if (status == VQ_OK) {
-        write_block(&p);
-    } else if (h->out->status == VQ_OK) {
-        h->out->status = status;
+        write_block(&p, j);
+    } else {
+        vq_vibes_page_failed(j, status);
     }
     picker_free(&p);
 }

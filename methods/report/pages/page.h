@@ -1,0 +1,66 @@
+/* The one file results/report.html: static HTML, CSS and ES modules over one JSON value. The page
+ * opens from disk without a network. C writes the JSON; the modules in this folder render it.
+ *
+ * All text of data, models and judges is untrusted. Here it is escaped; the modules set it as
+ * textContent and never as markup. The page's policy (CSP) allows its own style and script by their
+ * SHA-256 and nothing else. Pure: the same inputs give the same bytes. */
+#ifndef VQ_METHODS_REPORT_PAGES_PAGE_H
+#define VQ_METHODS_REPORT_PAGES_PAGE_H
+
+#include "common/text/json.h"
+#include "methods/report/report.h"
+#include "methods/stats/stats.h"
+
+/* The embedded style, and one script for each kind of report (embed.cmake lists its modules). */
+extern const struct vq_span vq_page_css;
+extern const struct vq_span vq_page_vibecheck_js;
+extern const struct vq_span vq_page_rubric_js;
+extern const struct vq_span vq_page_persona_js;
+
+/* The page is bounded whatever the data are. The page marks a text that was cut, and counts rows
+ * that were left out. */
+#define VQ_PAGE_TEXT_BYTES_MAX 6000u /* of a prompt or an output */
+#define VQ_PAGE_IMAGE_BYTES_MAX                                                                    \
+    (192u << 10) /* of a row's image, as a data: URI; a larger one is not shown */
+#define VQ_PAGE_ANSWER_BYTES_MAX 2400u              /* of a judge's answer */
+#define VQ_PAGE_NAME_BYTES_MAX   400u               /* of a name or a note */
+#define VQ_PAGE_DATA_BYTES_MAX   (12u << 20)        /* of the rows and answers, escaped */
+#define VQ_PAGE_GROUPS_MAX       24u                /* values of a column with their own numbers */
+#define VQ_PAGE_ROWS_MAX         10000u             /* rows or items that can be looked at */
+#define VQ_PAGE_PLAIN_COLUMNS    100u               /* of the table that needs no script */
+#define VQ_PAGE_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
+
+struct vq_page {
+    const struct vq_span *script;
+    struct vq_span title;
+    struct vq_span plain; /* the table of the terminal: shown until the script has run */
+    struct vq_span json;
+};
+
+/* Appends; failures stick in out->status. */
+void vq_page_write(const struct vq_page *page, struct vq_buf *out);
+
+/* How the table of the terminal is written for vq_page.plain. */
+extern const struct vq_terminal vq_page_terminal;
+
+/* Text for an HTML element: bad UTF-8 and control characters become U+FFFD, characters that turn
+ * the direction of a line become visible. */
+void vq_page_escape(struct vq_buf *out, struct vq_span text);
+/* JSON for a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
+void vq_page_json(struct vq_buf *out, struct vq_span json);
+size_t vq_page_json_bytes(struct vq_span text); /* an upper bound of a text's size there */
+
+/* ---- values of the JSON ---- */
+
+/* A text: a string; if it is longer than bytes_max, an array of its beginning and of the number of
+ * all its bytes. */
+void vq_page_put_text(struct vq_json *j, struct vq_span text, size_t bytes_max);
+/* A judge's answer without the marks of Markdown; returns its bound of vq_page_json_bytes. */
+size_t vq_page_put_answer(struct vq_json *j, struct vq_span answer);
+/* "image": a data: URI, or the words that the page shows in its place. Nothing without an image. */
+void vq_page_put_image(struct vq_json *j, struct vq_span image);
+size_t vq_page_image_bytes(struct vq_span image); /* an upper bound */
+/* "calls": what the run took; null if it is not known. */
+void vq_page_put_calls(struct vq_json *j, const struct vq_report_calls *calls);
+
+#endif

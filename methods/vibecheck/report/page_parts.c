@@ -1,0 +1,259 @@
+/* The same result in parts: each judge alone, each value of a column of the data, and how far each
+ * pair of vibes says the same, by the rule of the overlap gate. A vibe whose sign turns in a part
+ * is flagged. */
+#include "methods/vibecheck/report/page_parts.h"
+#include "common/base/alloc.h"
+#include "common/text/intern.h"
+#include "methods/stats/intervals/separability.h"
+#include "methods/vibecheck/numbers/slices.h"
+
+#include <math.h>
+
+#define OVERLAP_DIGITS 4
+
+/* ---- one part ---- */
+
+/* Of the kept vibes, in the order of every output. */
+static void put_part(const struct vq_vibes_page *p, struct vq_json *j, struct vq_span name,
+                     const struct vq_result_slice *s)
+{
+    uint32_t kept = p->r->result->kept_count;
+    vq_json_object(j);
+    vq_json_put_span(j, "name", name);
+    vq_json_put_u64(j, "rows", s->rows);
+    vq_report_key_estimate(j, "mm_accuracy", s->mm_accuracy, "mm_ci95", s->mm_ci95);
+    vq_json_key(j, "separability");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < kept; i++) {
+        vq_json_real(j, s->separability[p->order[i]], VQ_REPORT_DIGITS);
+    }
+    vq_json_array_end(j);
+    vq_json_key(j, "turned");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < kept; i++) {
+        vq_json_bool(j, s->opposite[p->order[i]]);
+    }
+    vq_json_array_end(j);
+    vq_json_object_end(j);
+}
+
+static void put_judges(const struct vq_vibes_page *p, struct vq_json *j)
+{
+    struct vq_slices *s;
+    enum vq_status status = vq_slices_by_judge(p->r->in, p->r->result, p->test, &s);
+    if (status != VQ_OK) {
+        vq_vibes_page_failed(j, status);
+        return;
+    }
+    vq_json_key(j, "by_judge");
+    vq_json_array(j);
+    for (uint32_t k = 0; k < s->count; k++) {
+        put_part(p, j, vq_span_str(p->r->judges[k].name), &s->slice[k]);
+    }
+    vq_json_array_end(j);
+    vq_slices_destroy(&s);
+}
+
+/* ---- values of a column ---- */
+
+struct values {
+    struct vq_intern texts;
+    uint32_t *of_sample; /* number of its text, then its part */
+    uint32_t *rows;      /* by number: rows of the leading split */
+    uint32_t *order;     /* numbers, most rows first */
+    uint32_t shown;
+};
+
+static const char *column_name(const struct vq_vibes_page *p)
+{
+    const struct vq_config *c = p->r->config;
+    return c->report.by != NULL ? c->report.by : c->data.group;
+}
+
+static bool columns_of(const struct vq_vibes_page *p, uint32_t ret_column[2])
+{
+    const struct vq_dataset *d = p->r->dataset;
+    for (int file = 0; file < 2; file++) {
+        ret_column[file] = d->tables[file] == NULL
+                               ? 0
+                               : vq_table_column(d->tables[file], vq_span_str(column_name(p)));
+        if (ret_column[file] == UINT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Most rows first; values equal in rows by their text. */
+static void sort_values(struct values *v)
+{
+    for (uint32_t i = 0; i < v->texts.count; i++) {
+        struct vq_span text = v->texts.keys[i];
+        uint32_t at = v->shown < VQ_PAGE_GROUPS_MAX ? v->shown : VQ_PAGE_GROUPS_MAX;
+        while (at > 0) {
+            uint32_t other = v->order[at - 1];
+            struct vq_span b = v->texts.keys[other];
+            size_t n = text.bytes < b.bytes ? text.bytes : b.bytes;
+            int cmp = n == 0 ? 0 : memcmp(text.at, b.at, n);
+            bool sooner = cmp < 0 || (cmp == 0 && text.bytes < b.bytes);
+            if (v->rows[i] < v->rows[other] || (v->rows[i] == v->rows[other] && !sooner)) {
+                break;
+            }
+            if (at < VQ_PAGE_GROUPS_MAX) {
+                v->order[at] = other;
+            }
+            at--;
+        }
+        if (at < VQ_PAGE_GROUPS_MAX) {
+            v->order[at] = i;
+            v->shown += v->shown < VQ_PAGE_GROUPS_MAX;
+        }
+    }
+}
+
+static enum vq_status values_fill(const struct vq_vibes_page *p, const uint32_t column[2],
+                                  struct values *v)
+{
+    const struct vq_dataset *d = p->r->dataset;
+    uint32_t n = p->r->result->samples;
+    v->of_sample = vq_alloc(n, sizeof(*v->of_sample));
+    v->rows = vq_alloc(n, sizeof(*v->rows));
+    v->order = vq_alloc(VQ_PAGE_GROUPS_MAX, sizeof(*v->order));
+    if (v->of_sample == NULL || v->rows == NULL || v->order == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_data_row *row = &d->samples[i];
+        struct vq_span text =
+            vq_table_cell(d->tables[row->file], vq_sample_row(row), column[row->file]);
+        VQ_TRY(vq_intern_add(&v->texts, text, &v->of_sample[i]));
+        v->rows[v->of_sample[i]] += (row->split == VQ_SPLIT_TEST) == p->test;
+    }
+    sort_values(v);
+    uint32_t *part_of = vq_alloc(v->texts.count, sizeof(*part_of));
+    if (part_of == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t k = 0; k < v->shown; k++) {
+        part_of[v->order[k]] = k + 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t part_1 = part_of[v->of_sample[i]];
+        v->of_sample[i] = part_1 == 0 ? VQ_SLICE_NONE : part_1 - 1;
+    }
+    vq_free(part_of);
+    return VQ_OK;
+}
+
+static void put_values(const struct vq_vibes_page *p, const struct values *v, struct vq_json *j)
+{
+    struct vq_slices *s;
+    enum vq_status status =
+        vq_slices_by_value(p->r->in, p->r->result, v->of_sample, v->shown, p->test, &s);
+    if (status != VQ_OK) {
+        vq_vibes_page_failed(j, status);
+        return;
+    }
+    vq_json_put_u64(j, "values", v->texts.count);
+    vq_json_key(j, "parts");
+    vq_json_array(j);
+    for (uint32_t k = 0; k < s->count; k++) {
+        put_part(p, j, v->texts.keys[v->order[k]], &s->slice[k]);
+    }
+    vq_json_array_end(j);
+    vq_slices_destroy(&s);
+}
+
+/* Without "parts" the data have no such column. */
+static void put_groups(const struct vq_vibes_page *p, struct vq_json *j)
+{
+    uint32_t column[2];
+    if (column_name(p) == NULL) {
+        return;
+    }
+    vq_json_key(j, "groups");
+    vq_json_object(j);
+    vq_json_put_str(j, "column", column_name(p));
+    if (columns_of(p, column)) {
+        struct values v = {0};
+        enum vq_status status = values_fill(p, column, &v);
+        if (status == VQ_OK) {
+            put_values(p, &v, j);
+        } else {
+            vq_vibes_page_failed(j, status);
+        }
+        vq_intern_free(&v.texts);
+        vq_free(v.of_sample);
+        vq_free(v.rows);
+        vq_free(v.order);
+    }
+    vq_json_object_end(j);
+}
+
+/* ---- overlap ---- */
+
+/* Train rows x shown vibes. */
+static enum vq_status columns(const struct vq_vibes_page *p, uint32_t vibes,
+                              struct vq_matrix *ret_x, double **ret_cells)
+{
+    const struct vq_vibecheck *r = p->r->result;
+    size_t rows = 0;
+    for (uint32_t i = 0; i < r->samples; i++) {
+        rows += vq_vibecheck_uses(p->r->in, r, i, false);
+    }
+    double *cells = vq_alloc(rows * vibes, sizeof(*cells));
+    if (cells == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t row = 0;
+    for (uint32_t i = 0; i < r->samples; i++) {
+        if (!vq_vibecheck_uses(p->r->in, r, i, false)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < vibes; k++) {
+            cells[row * vibes + k] = r->scores->x[(size_t)i * r->vibes + p->order[k]];
+        }
+        row++;
+    }
+    *ret_cells = cells;
+    *ret_x = (struct vq_matrix){cells, rows, vibes};
+    return VQ_OK;
+}
+
+static void put_overlap(const struct vq_vibes_page *p, struct vq_json *j)
+{
+    uint32_t vibes = p->r->result->vibes;
+    uint32_t shown = vibes < VQ_VIBES_OVERLAP_MAX ? vibes : VQ_VIBES_OVERLAP_MAX;
+    if (shown < 2) {
+        return;
+    }
+    struct vq_matrix x;
+    double *cells;
+    enum vq_status status = columns(p, shown, &x, &cells);
+    if (status != VQ_OK) {
+        vq_vibes_page_failed(j, status);
+        return;
+    }
+    bool pearson = p->r->config->gates.overlap == VQ_CONF_OVERLAP_PEARSON;
+    vq_json_key(j, "overlap");
+    vq_json_array(j);
+    for (size_t i = 0; i < x.cols; i++) {
+        vq_json_array(j);
+        for (size_t k = 0; k < x.cols; k++) {
+            double r = i == k ? NAN
+                              : vq_separability_overlap(
+                                    x, i, k, pearson ? VQ_OVERLAP_PEARSON : VQ_OVERLAP_COSINE);
+            vq_json_real(j, r, OVERLAP_DIGITS);
+        }
+        vq_json_array_end(j);
+    }
+    vq_json_array_end(j);
+    vq_free(cells);
+}
+
+void vq_vibes_page_parts(const struct vq_vibes_page *p, struct vq_json *j)
+{
+    put_judges(p, j);
+    put_groups(p, j);
+    put_overlap(p, j);
+}
