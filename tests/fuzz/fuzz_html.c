@@ -4,7 +4,7 @@
  * looks for, and is no longer than was said. */
 #include "common/text/json.h"
 #include "common/text/utf8.h"
-#include "methods/report/pages/page.h"
+#include "methods/report/html/html.h"
 
 #include <stdlib.h>
 

@@ -3,14 +3,15 @@ neither on how many workers there are nor on who is killed in the middle of a di
 knows such a run."""
 import collections
 import csv
-import html
 import json
+import os
 import random
 import re
 import shutil
 import subprocess
 import time
 
+import browser
 import vqtest
 from answering import Between
 from vqtest import MISSING, ROOT, USAGE, Case
@@ -107,8 +108,7 @@ class Persona(Case):
             points = [(r["persona"], told[(r["persona"], r["kind"])][int(r["round"])] / 1000, 25 * (float(r["value"]) - 1))
                       for r in rows if r["kind"] == slope["kind"]]
             self.assertAlmostEqual(slope["per_1000_tokens"]["slope"], self.slope(points), places=5)
-        page = (self.dir / "runs/r/results/report.html").read_text(encoding="utf-8")
-        self.assertGreater(page.count("Over the tokens so far<"), 2 * 10)
+        self.assertGreater(sum(of["persona"] is not None for m in self.page_data("r")["measures"] for of in m["tokens"].values()), 2 * 10)
 
     def test_the_page(self):
         """Text of others stays text; every measure has a curve a kind of dialogue, every dialogue its turns with ratings."""
@@ -116,46 +116,73 @@ class Persona(Case):
         lines = (self.dir / "config.yaml").read_text().splitlines()
         (self.dir / "config.yaml").write_text("\n".join(lines[1:]) + "\n")  # subjects as given last
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
-        page = (self.dir / "runs/r/results/report.html").read_text(encoding="utf-8")
-        self.assertNotIn("<script", page)
-        self.assertIn("&lt;script&gt;alert(1)", page)
-        measures = self.results("r")["measures"]
-        self.assertGreaterEqual(page.count("<figure>"), 2 * len(measures))
-        self.assertEqual(page.count("<svg"), page.count("</svg>"))
-        self.assertEqual(page.count("<h3>User</h3>"), 6 * 12)
-        self.assertEqual(page.count("<h4><bdi>knowledge</bdi>"), 8 * 12)  # a baseline's as both personas
-        for talk in self.dialogues("r")[:1]:
-            self.assertIn(talk["messages"][0]["content"].split(",")[0], page)
-        self.assertNotIn("nan", page.lower().replace("nano", ""))
+        page = self.opened("r")
+        if page is None:
+            return
+        try:
+            count = lambda selector: page.run(f"document.querySelectorAll({json.dumps(selector)}).length")
+            text = page.run("document.querySelector('main').textContent")
+            self.assertIn("<script>alert(1)</script>", text)
+            self.assertEqual(page.run("document.scripts.length"), 2)
+            self.assertGreaterEqual(count("figure svg"), 2 * len(self.results("r")["measures"]))
+            self.assertEqual(count(".turn"), 6 * 12)
+            heads = page.run("[...document.querySelectorAll('.turn h4 bdi:first-child')].map(e => e.textContent)")
+            self.assertEqual(heads.count("knowledge"), 8 * 12)  # a baseline's as both personas
+            self.assertIn(self.dialogues("r")[0]["messages"][0]["content"].split(",")[0], text)
+            self.assertNotIn("NaN", text)
+            self.assertNotIn("undefined", text)
+            self.assertEqual(page.complaints(), [])
+            self.assertEqual(len(page.fetched()), 1)
+            for width in (390, 1200):
+                page.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+        finally:
+            page.close()
 
     def page(self, result):
         """The page has a chart where the numbers have a curve, and its line falls as they do."""
-        page = (self.dir / "runs/r/results/report.html").read_text(encoding="utf-8")
-        self.assertNotIn("<script", page)
-        self.assertNotRegex(page, r"(src|href)=\"[^#]")
-        for number, measure in enumerate(result["measures"], 1):
-            section = page.split(f'<section id="m{number}"')[1].split("</section>")[0]
-            self.assertIn(f"<bdi>{measure['name']}</bdi>", section)
-            if measure["name"] not in ("knowledge", "style", "in_character"):
-                continue
-            charts = re.findall(r"Persona and baseline<.*?</figure>", section, re.S)
-            self.assertEqual(len(charts), 2)
-            for chart, kind in zip(charts, ("directed", "goal")):
-                points = [p["mean"] for p in measure["curves"][kind]["persona"]]
-                path = re.search(r'class="line persona" d="M([^"]*)"', chart)[1]
-                heights = [float(point.split()[1]) for point in path.split("L")]
-                self.assertEqual(len(heights), len(points))
-                for height, mean in zip(heights, points):
-                    self.assertAlmostEqual(height, 152 - (mean - 1) / 4 * 146, delta=0.06)
-                self.assertGreater(heights[-1], heights[0])
-        self.assertEqual(page.count('<div class="turn">'), sum(len(t["messages"]) // 2 for t in self.dialogues("r")))
-        self.assertEqual(page.count('<div class="probe">'), result["calls"]["generated"]["planned"] - result["calls"]["turns"]["planned"])
-        self.assertEqual(page.count('<div class="answer"><h4>'), len(self.ratings("r")))
+        data = self.page_data("r")
+        self.assertEqual(data["results"], result)
+        talks = data["talks"]
+        turns = [turn for talk in talks for turn in talk["turns"]]
+        questions = [q for part in [*turns, *talks] for asked in part.get("probes", []) for q in asked["questions"]]
+        self.assertEqual(len(turns), sum(len(t["messages"]) // 2 for t in self.dialogues("r")))
+        self.assertEqual(len(questions), result["calls"]["generated"]["planned"] - result["calls"]["turns"]["planned"])
+        self.assertEqual(sum(len(part["ratings"]) for part in turns + questions), len(self.ratings("r")))
         asked = [c for c in csv.DictReader(self.vibeq("export", "r", "calls").stdout.splitlines()) if c["stage"] in ("bigfive", "safety", "role")]
-        replies = re.findall(r'<div class="said"><h3>Reply</h3><p class="text">(.*?)</p>', page, re.S)
-        self.assertLessEqual({c["answer"] for c in asked}, {html.unescape(reply) for reply in replies})
-        for row in self.ratings("r")[:5]:
-            self.assertIn(f"{row['criterion']}</bdi>, <bdi>{row['judge']}</bdi>", page)
+        self.assertLessEqual({c["answer"] for c in asked}, {q["answer"] for q in questions})
+        page = self.opened("r")
+        if page is None:
+            return
+        try:
+            for number, measure in enumerate(result["measures"], 1):
+                self.assertIn(measure["name"], page.run(f"document.querySelector('#m{number} h3').textContent"))
+                if measure["name"] not in ("knowledge", "style", "in_character"):
+                    continue
+                paths = page.run(f"""[...document.querySelectorAll('#m{number} figure')].filter(f => f.textContent.startsWith('Persona and baseline'))
+                    .map(f => f.querySelector('.line.persona:not(.faint)').getAttribute('d'))""")
+                self.assertEqual(len(paths), 2)
+                for path, kind in zip(paths, ("directed", "goal")):
+                    points = [p["mean"] for p in measure["curves"][kind]["persona"]]
+                    heights = [float(point.split()[1]) for point in path[1:].split("L")]
+                    self.assertEqual(len(heights), len(points))
+                    for height, mean in zip(heights, points):
+                        self.assertAlmostEqual(height, 152 - (mean - 1) / 4 * 146, delta=0.06)
+                    self.assertGreater(heights[-1], heights[0])
+            self.assertEqual(page.complaints(), [])
+        finally:
+            page.close()
+
+    def opened(self, run):
+        """report.html in Chromium with every fold open; None without Chromium."""
+        if browser.program() is None:
+            self.assertFalse(os.environ.get("CI"), "there is no chromium")
+            return None
+        page = browser.Browser(self.dir)
+        page.open((self.dir / "runs" / run / "results/report.html").as_uri())
+        page.run("for (const fold of document.querySelectorAll('details')) fold.open = true; new Promise(done => setTimeout(done, 500))")
+        page.run("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        return page
 
     # ---- how many calls ----
 
@@ -368,10 +395,9 @@ class Persona(Case):
             values = {"style": "12345", "safety": ("no", "yes"), "role": "AB"}[key[0]]
             for name, value in self.agreed(pairs, list(values)).items():
                 self.assertAlmostEqual(found[key][name], value, places=6, msg=f"{key} {name}")
-        page = (self.dir / "runs/s/results/report.html").read_text(encoding="utf-8")
-        self.assertEqual(page.count("people\u2019s labels</bdi>"), 6)
-        self.assertIn(", people: <span", page)
-        self.assertIn("1 of 151 labels of people", page)
+        page = self.page_data("s")
+        self.assertEqual(sum(pair["b_is_human"] for pair in page["results"]["agreement"]), 6)
+        self.assertTrue(any("human" in rating for talk in page["talks"] for turn in talk["turns"] for rating in turn["ratings"]))
         self.assertIn("byte for byte", self.vibeq("replay", "s", "--verify").stdout)
         (self.dir / "labels.csv").write_text("criterion,model,persona,kind,round,human\nstyle,offline-subject,Ada Quill,goal,1,9\n")
         self.assertIn("labels.csv, line 2, human", self.vibeq("run", "config.yaml", "--quiet", code=USAGE).stderr)

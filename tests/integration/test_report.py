@@ -317,7 +317,7 @@ class Report(Case):
         self.type("")
         self.settle("document.querySelectorAll('#list > :not([hidden]) mark').length === 0")
         self.assertEqual(self.browser.run("document.title"), "alpha and beta: ratings")
-        self.assertEqual(self.browser.run("[document.querySelectorAll('img').length, document.scripts.length]"), [0, 1])
+        self.assertEqual(self.browser.run("[document.querySelectorAll('img').length, document.scripts.length]"), [0, 2])
         self.assertEqual(self.browser.run("[...document.querySelectorAll('b, i')].filter(e => /topic|one/.test(e.textContent)).length"), 0)
         self.assertIn("<b>topic 0</b>", self.browser.run("document.getElementById('c1').textContent"))
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#criterion option')].map(o => o.textContent)"),

@@ -91,15 +91,13 @@ class Rubric(Case):
         self.assertGreater(self.criterion("r", "refusal")["agreement"][0]["kappa"], 0.8)
         for text in ("refusal", "in_character", "general", "difference", "(human labels)", "report.html"):
             self.assertIn(text, done.stdout)
-        page = (self.dir / "runs/r/results/report.html").read_text()
-        for text in ("Made with the offline judge", "Agreement", "Positions", "As an AI language model", "<bdi>in_character</bdi>"):
-            self.assertIn(text, page)
-        self.assertEqual(page.count("<script"), 1)
+        page = self.page_data("r")
+        self.assertEqual(page["results"], self.results("r"))
+        self.assertIn("As an AI language model", json.dumps(page["items"]))
         calls = self.accounting("r")
         self.assertIn(f"Calls    {calls['sent']} sent, 0 answered from the store; {calls['tokens_in']:,} tokens in,", done.stdout)
         self.assertIn(f"Answers  {calls['planned']} ok\n", done.stdout)
-        self.assertIn(f"<h3>Calls</h3><p class=\"big\">{calls['sent']}</p>", page)
-        self.assertIn(f"{calls['tokens_in']:,} tokens in, {calls['tokens_out']:,} out", page)
+        self.assertEqual([page["calls"][key] for key in ("sent", "tokens_in", "tokens_out")], [calls[key] for key in ("sent", "tokens_in", "tokens_out")])
 
     def test_ratings_are_the_answers_one_by_one(self):
         self.config(judges=1, rating="{repeats: 2}")
@@ -145,7 +143,7 @@ class Rubric(Case):
                     self.assertEqual(sum(p["statuses"][status] for p in parts), n)
         refusal = self.results("r")["criteria"][0]["groups"]
         self.assertEqual([g["outputs"][1]["rate"] for g in refusal], [1, 0])
-        self.assertIn("By <bdi>topic</bdi>", (self.dir / "runs/r/results/report.html").read_text())
+        self.assertEqual(self.page_data("r")["results"]["data"]["group"], "topic")
         self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
 
@@ -172,7 +170,6 @@ class Rubric(Case):
         controlled = general["outputs"][0]["length_controlled"]
         self.assertEqual(controlled["rows"], general["outputs"][0]["rated"])
         self.assertEqual((controlled["status"], controlled["win_rate"]), ("lengths_alike", None), "beta is much longer in every row")
-        self.assertIn("no length-controlled win rate (lengths_alike)", (self.dir / "runs/r/results/report.html").read_text())
         self.assertEqual(general["outputs"][0]["counts"], {"lost": 0, "tied": ROWS, "won": 0})
         self.assertEqual((general["positions"][0]["first_rate"], general["positions"][0]["same_position"]), (1, ROWS))
 

@@ -284,7 +284,7 @@ static enum vq_status write_page(struct rates *w, const struct vq_report_persona
     uint32_t *sets = NULL;
     VQ_TRY(find_sets(w, &sets));
     page.sets = sets;
-    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_buf_init(&out, VQ_PAGE_BYTES_MAX);
     vq_report_persona_html(&page, &out);
     enum vq_status status = vq_result_page(w->of, &out, w->err);
     vq_free(sets);

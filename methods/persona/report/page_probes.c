@@ -1,5 +1,5 @@
-/* Behind which beginning of a dialogue what was asked, the answers, and their ratings: folded, by
- * data set, the first questions of each. Not its job: turns (persona_talks.c). */
+/* What was asked behind a beginning of a dialogue, the answers, and their ratings: by data set, the
+ * first questions of each. Not its job: turns (page_talks.c). */
 #include "methods/persona/report/page_parts.h"
 
 /* ---- which things are of which beginning ---- */
@@ -30,12 +30,14 @@ struct place {
 };
 
 /* Every rating of the answer in a column. */
-static void ratings(struct vq_persona_page *p, const struct place *at, uint32_t column)
+static void put_ratings(const struct vq_persona_page *p, const struct place *at, uint32_t column,
+                        struct vq_json *j)
 {
     const struct vq_persona_study *s = p->r->study;
     const struct vq_persona_set *set = &s->plan->design.sets[at->set];
-    uint32_t shown = 0, all = 0;
-    vq_html_puts(&p->h, "<div><div class=\"answers\">\n");
+    uint32_t all = 0;
+    vq_json_key(j, "ratings");
+    vq_json_array(j);
     for (size_t i = at->probed->from[at->prefix]; i < at->probed->from[at->prefix + 1]; i++) {
         size_t thing = at->probed->things[i];
         const struct vq_persona_rated *t = &s->rated[thing];
@@ -43,44 +45,39 @@ static void ratings(struct vq_persona_page *p, const struct place *at, uint32_t 
             vq_persona_column(set, t->item, at->baseline) != column) {
             continue;
         }
-        for (uint32_t j = 0; j < s->judges; j++, all++) {
-            if (all < VQ_HTML_RATINGS_MAX) {
-                vq_persona_page_rating(p, thing, j, at->baseline, all < VQ_HTML_REASONS_MAX);
-                shown++;
+        for (uint32_t judge = 0; judge < s->judges; judge++, all++) {
+            if (all < VQ_PERSONA_PAGE_RATINGS_MAX) {
+                vq_persona_page_rating(p, thing, judge, all < VQ_PERSONA_PAGE_REASONS_MAX, j);
             }
         }
     }
-    vq_html_puts(&p->h, "</div>\n");
-    if (all > shown) {
-        vq_html_printf(&p->h,
-                       "<p class=\"hint\">And %u more ratings, in <code>ratings.csv</code>.</p>\n",
-                       all - shown);
-    }
-    vq_html_puts(&p->h, "</div>\n");
+    vq_json_array_end(j);
+    vq_json_put_u64(j, "ratings_count", all);
 }
 
-static void one(struct vq_persona_page *p, const struct place *at, uint32_t column)
+static void put_question(const struct vq_persona_page *p, const struct place *at, uint32_t column,
+                         struct vq_json *j)
 {
     const char *question = "";
     struct vq_span answer = vq_span(NULL, 0);
     p->of->probe(p->of->ctx, at->set, at->prefix, column, &question, &answer);
-    vq_html_puts(&p->h, "<div class=\"probe\"><div class=\"pair\"><div>\n");
-    vq_persona_page_message(p, "Question", "asked", vq_span_str(question));
+    vq_json_object(j);
+    vq_json_key(j, "question");
+    vq_page_put_text(j, vq_span_str(question), VQ_PAGE_TEXT_BYTES_MAX);
+    vq_json_key(j, "answer");
     if (answer.at != NULL) {
-        vq_persona_page_message(p, "Reply", "said", answer);
+        vq_page_put_text(j, answer, VQ_PAGE_TEXT_BYTES_MAX);
     } else {
-        vq_html_puts(&p->h, "<p><b class=\"wrong\">no answer</b></p>\n");
+        vq_json_null(j);
     }
-    vq_html_puts(&p->h, "</div>\n");
-    ratings(p, at, column);
-    vq_html_puts(&p->h, "</div></div>\n");
+    put_ratings(p, at, column, j);
+    vq_json_object_end(j);
 }
 
 /* ---- a data set ---- */
 
-static void of_set(struct vq_persona_page *p, const struct place *at, uint32_t rounds)
+static void put_set(const struct vq_persona_page *p, const struct place *at, struct vq_json *j)
 {
-    struct vq_html *h = &p->h;
     const struct vq_persona_plan *plan = p->r->study->plan;
     const struct vq_persona_set *set = &plan->design.sets[at->set];
     uint32_t asked = 0, shown = 0;
@@ -90,28 +87,25 @@ static void of_set(struct vq_persona_page *p, const struct place *at, uint32_t r
     if (asked == 0) {
         return;
     }
-    vq_html_printf(h, "<details class=\"fold\"><summary>Asked after %u round%s: <bdi>", rounds,
-                   vq_fmt_plural(rounds));
-    vq_html_text(h, p->r->sets[at->set]);
-    vq_html_printf(h, "</bdi>, %u question%s</summary>\n", asked, vq_fmt_plural(asked));
+    vq_json_object(j);
+    vq_json_put_str(j, "set", p->r->sets[at->set]);
+    vq_json_put_u64(j, "asked", asked);
+    vq_json_key(j, "questions");
+    vq_json_array(j);
     for (uint32_t c = 0;
-         shown < asked && shown < VQ_HTML_PROBES_MAX && h->out->bytes < at->bytes_max; c++) {
+         shown < asked && shown < VQ_PERSONA_PAGE_PROBES_MAX && j->out->bytes < at->bytes_max;
+         c++) {
         if (vq_persona_asks(plan, set, at->prefix, c)) {
-            one(p, at, c);
+            put_question(p, at, c, j);
             shown++;
         }
     }
-    if (shown < asked) {
-        vq_html_printf(h,
-                       "<p class=\"hint\">And %u more, whose ratings are in <code>ratings.csv"
-                       "</code> and whose answers in <code>vibeq export RUN calls</code>.</p>\n",
-                       asked - shown);
-    }
-    vq_html_puts(h, "</details>\n");
+    vq_json_array_end(j);
+    vq_json_object_end(j);
 }
 
-void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_index *probed,
-                            uint32_t chain, uint32_t rounds, size_t bytes_max)
+void vq_persona_page_probes(const struct vq_persona_page *p, const struct vq_persona_index *probed,
+                            uint32_t chain, uint32_t rounds, size_t bytes_max, struct vq_json *j)
 {
     const struct vq_persona_plan *plan = p->r->study->plan;
     const struct vq_persona_chain *of = &plan->chains[chain];
@@ -128,7 +122,7 @@ void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_i
                            .baseline = vq_persona_is_baseline(plan, of->persona),
                            .bytes_max = bytes_max};
         for (at.set = 0; at.set < plan->design.sets_count; at.set++) {
-            of_set(p, &at, rounds);
+            put_set(p, &at, j);
         }
     }
 }

@@ -1,6 +1,6 @@
-/* The browser of a persona page: dialogues turn by turn, beside each turn its ratings and what the
- * judges wrote, folded. As many as a page can hold: of every persona and kind the one that fell
- * most, then the next one of each; dialogues.jsonl and ratings.csv have all. */
+/* The dialogues of a persona page, turn by turn, with the ratings of each turn and what the judges
+ * wrote. As many as a page can hold: of every persona and kind the one that fell most, then the
+ * next one of each; dialogues.jsonl and ratings.csv have all. */
 #include "common/base/alloc.h"
 #include "methods/persona/report/page_parts.h"
 
@@ -141,187 +141,130 @@ static void choose(const struct vq_persona_page *p, struct index *x)
 
 /* ---- a turn ---- */
 
-/* Of a pair: whether the answer won. */
-static void value_of(struct vq_persona_page *p, const struct vq_persona_rated *t, double value)
+void vq_persona_page_rating(const struct vq_persona_page *p, size_t thing, uint32_t judge,
+                            bool with_reasoning, struct vq_json *j)
 {
-    static const char *const words[2][2] = {{"no", "yes"}, {"loses", "wins"}};
-    enum vq_rating_kind kind = p->r->study->criteria[t->criterion].kind;
-    bool pairwise = kind == VQ_RATING_PAIRWISE;
-    bool yes = pairwise && t->position == 1 ? value < 0.5 : value > 0.5;
-    if (kind == VQ_RATING_LIKERT) {
-        vq_html_printf(&p->h, "<span class=\"value\">%.0f</span>", value);
-    } else {
-        vq_html_printf(&p->h, "<span class=\"value\">%s</span>", words[pairwise][yes]);
-    }
-}
-
-void vq_persona_page_rating(struct vq_persona_page *p, size_t thing, uint32_t judge, bool baseline,
-                            bool with_reasoning)
-{
-    struct vq_html *h = &p->h;
     const struct vq_persona_study *s = p->r->study;
     const struct vq_persona_rated *t = &s->rated[thing];
-    double value = s->values[thing * s->judges + judge];
     unsigned status = s->statuses[thing * s->judges + judge];
     struct vq_span text;
-    vq_html_puts(h, "<div class=\"answer\"><h4><bdi>");
-    vq_html_text(h, s->criteria[t->criterion].name);
-    vq_html_puts(h, "</bdi>, <bdi>");
-    vq_html_text(h, p->r->judges[judge].name);
-    vq_html_puts(h, "</bdi>");
-    if (baseline && t->as != VQ_PERSONA_NONE) {
-        vq_html_puts(h, ", as <bdi>");
-        vq_html_text(h, p->r->names.personas[t->as]);
-        vq_html_puts(h, "</bdi>");
+    vq_json_object(j);
+    vq_json_put_u64(j, "criterion", t->criterion);
+    vq_json_put_u64(j, "judge", judge);
+    if (t->as != VQ_PERSONA_NONE) {
+        vq_json_put_u64(j, "as", t->as);
     }
     if (s->criteria[t->criterion].use == VQ_PERSONA_OF_PAIRS) {
-        vq_html_printf(h, ", against %s, shown %s", vq_persona_reference_name(t->reference),
-                       t->position == 0 ? "behind it" : "in front of it");
+        vq_json_put_str(j, "reference", vq_persona_reference_name(t->reference));
+        vq_json_put_u64(j, "position", t->position);
     }
-    vq_html_puts(h, ": ");
-    if (!isnan(value)) {
-        value_of(p, t, value);
-    }
+    vq_report_key_real(j, "value", s->values[thing * s->judges + judge]);
     if (status != VQ_RATING_OK) {
-        vq_html_printf(h, " <b class=\"wrong\">%s</b>", vq_persona_status_name(status));
+        vq_json_put_str(j, "status", vq_persona_status_name(status));
     }
     if (s->human != NULL && !isnan(s->human[thing])) {
-        vq_html_puts(h, ", people: ");
-        value_of(p, t, s->human[thing]);
+        vq_report_key_real(j, "human", s->human[thing]);
     }
-    vq_html_puts(h, "</h4>");
     if (with_reasoning && p->of->reasoning != NULL &&
         p->of->reasoning(p->of->ctx, thing, judge, &text)) {
-        vq_html_answer(h, text);
+        vq_json_key(j, "said");
+        (void)vq_page_put_answer(j, text);
     }
-    vq_html_puts(h, "</div>\n");
+    vq_json_object_end(j);
 }
 
-static void ratings(struct vq_persona_page *p, const struct vq_persona_index *x, size_t turn,
-                    bool baseline)
+static void put_ratings(const struct vq_persona_page *p, const struct vq_persona_index *x,
+                        size_t turn, struct vq_json *j)
 {
     uint32_t judges = p->r->study->judges;
-    size_t all = (x->from[turn + 1] - x->from[turn]) * judges, shown = 0;
-    vq_html_puts(&p->h, "<div><div class=\"answers\">\n");
-    while (shown < all && shown < VQ_HTML_RATINGS_MAX) {
-        vq_persona_page_rating(p, x->things[x->from[turn] + shown / judges],
-                               (uint32_t)(shown % judges), baseline, shown < VQ_HTML_REASONS_MAX);
-        shown++;
+    size_t all = (x->from[turn + 1] - x->from[turn]) * judges;
+    vq_json_put_u64(j, "ratings_count", all);
+    vq_json_key(j, "ratings");
+    vq_json_array(j);
+    for (size_t i = 0; i < all && i < VQ_PERSONA_PAGE_RATINGS_MAX; i++) {
+        vq_persona_page_rating(p, x->things[x->from[turn] + i / judges], (uint32_t)(i % judges),
+                               i < VQ_PERSONA_PAGE_REASONS_MAX, j);
     }
-    vq_html_puts(&p->h, "</div>\n");
-    if (shown > VQ_HTML_REASONS_MAX) {
-        vq_html_puts(&p->h, "<p class=\"hint\">The reasoning of ");
-        vq_html_count(&p->h, shown - VQ_HTML_REASONS_MAX);
-        vq_html_printf(&p->h, " further rating%s is left out.</p>\n",
-                       vq_fmt_plural(shown - VQ_HTML_REASONS_MAX));
-    }
-    if (all > shown) {
-        vq_html_puts(&p->h, "<p class=\"hint\">And ");
-        vq_html_count(&p->h, all - shown);
-        vq_html_printf(&p->h, " more rating%s, in <code>ratings.csv</code>.</p>\n",
-                       vq_fmt_plural(all - shown));
-    }
-    vq_html_puts(&p->h, "</div>\n");
-}
-
-void vq_persona_page_message(struct vq_persona_page *p, const char *what, const char *style,
-                             struct vq_span text)
-{
-    vq_html_printf(&p->h, "<div class=\"%s\"><h3>%s</h3><p class=\"text\">", style, what);
-    vq_html_span(&p->h, text, VQ_HTML_TEXT_BYTES_MAX);
-    vq_html_puts(&p->h, "</p></div>\n");
+    vq_json_array_end(j);
 }
 
 /* ---- a dialogue ---- */
 
-static void head(struct vq_persona_page *p, const struct talk *talk)
+/* Which one it is; no "persona": the baseline. */
+static void put_head(const struct vq_persona_page *p, const struct talk *talk,
+                     const struct vq_persona_dialogue *d, struct vq_json *j)
 {
-    struct vq_html *h = &p->h;
     const struct vq_persona_plan *plan = p->r->study->plan;
     const struct vq_persona_chain *chain = &plan->chains[talk->chain];
-    bool baseline = vq_persona_is_baseline(plan, chain->persona);
-    vq_html_puts(h, "<details class=\"row\"><summary><bdi>");
-    vq_html_text(h, baseline ? "Baseline" : p->r->names.personas[chain->persona]);
-    vq_html_puts(h, "</bdi> by <bdi>");
-    vq_html_text(h, p->r->names.models[chain->model]);
-    vq_html_printf(h, "</bdi>, %s, %s order",
-                   vq_persona_kind_name(plan->design.scripts[chain->script].kind),
-                   chain->order == VQ_PERSONA_ORIGINAL ? "original" : "shuffled");
-    if (!isnan(talk->fall)) {
-        vq_html_puts(h, " <span class=\"mark\">ratings ");
-        vq_html_signed(h, -talk->fall, 2);
-        vq_html_puts(h, " from half to half</span>");
+    if (!vq_persona_is_baseline(plan, chain->persona)) {
+        vq_json_put_u64(j, "persona", chain->persona);
+    }
+    vq_json_put_u64(j, "model", chain->model);
+    vq_json_put_str(j, "kind", vq_persona_kind_name(plan->design.scripts[chain->script].kind));
+    vq_json_put_str(j, "order", chain->order == VQ_PERSONA_ORIGINAL ? "original" : "shuffled");
+    vq_report_key_real(j, "fall", talk->fall);
+    vq_json_put_u64(j, "turns_count", d->turns);
+    vq_json_put_str(j, "ended", d->ended);
+    vq_json_key(j, "system");
+    if (d->system.at != NULL) {
+        vq_page_put_text(j, d->system, VQ_PAGE_TEXT_BYTES_MAX);
+    } else {
+        vq_json_null(j);
     }
 }
 
-static void one(struct vq_persona_page *p, const struct index *x, const struct talk *talk)
+static void put_probes(const struct vq_persona_page *p, const struct index *x, uint32_t chain,
+                       uint32_t rounds, size_t bytes_max, struct vq_json *j)
 {
-    struct vq_html *h = &p->h;
+    vq_json_key(j, "probes"); /* asked before this turn */
+    vq_json_array(j);
+    vq_persona_page_probes(p, &x->probed, chain, rounds, bytes_max, j);
+    vq_json_array_end(j);
+}
+
+static void put_talk(const struct vq_persona_page *p, const struct index *x,
+                     const struct talk *talk, struct vq_json *j)
+{
     struct vq_persona_dialogue d = {.chain = talk->chain};
-    size_t begin = h->out->bytes;
-    bool baseline =
-        vq_persona_is_baseline(p->r->study->plan, p->r->study->plan->chains[talk->chain].persona);
+    size_t until = j->out->bytes + VQ_PERSONA_PAGE_TALK_BYTES_MAX;
     uint32_t turn = 0;
     p->of->dialogue(p->of->ctx, talk->chain, &d);
-    head(p, talk);
-    if (d.ended != NULL) {
-        vq_html_printf(h, " <b class=\"wrong\">ended after %u of %u rounds: ", d.turns,
-                       rounds_of(p));
-        vq_html_text(h, d.ended);
-        vq_html_puts(h, "</b>");
+    vq_json_object(j);
+    put_head(p, talk, &d, j);
+    vq_json_key(j, "turns");
+    vq_json_array(j);
+    for (; turn < d.turns && turn < rounds_of(p) && j->out->bytes < until; turn++) {
+        vq_json_object(j);
+        put_probes(p, x, talk->chain, turn, until, j);
+        vq_json_key(j, "query");
+        vq_page_put_text(j, d.queries[turn], VQ_PAGE_TEXT_BYTES_MAX);
+        vq_json_key(j, "answer");
+        vq_page_put_text(j, d.answers[turn], VQ_PAGE_TEXT_BYTES_MAX);
+        put_ratings(p, &x->turns, (size_t)talk->chain * rounds_of(p) + turn, j);
+        vq_json_object_end(j);
     }
-    vq_html_puts(h, "</summary>\n");
-    if (d.system.at != NULL) {
-        vq_persona_page_message(p, "System", "asked", d.system);
-    }
-    while (turn < d.turns && turn < rounds_of(p) &&
-           h->out->bytes - begin < VQ_HTML_TALK_BYTES_MAX) {
-        vq_persona_page_probes(p, &x->probed, talk->chain, turn, begin + VQ_HTML_TALK_BYTES_MAX);
-        vq_html_puts(h, "<div class=\"turn\">\n");
-        vq_html_printf(h, "<h3>Turn %u</h3>\n<div class=\"pair\"><div>\n", turn);
-        vq_persona_page_message(p, "User", "asked", d.queries[turn]);
-        vq_persona_page_message(p, "Answer", "said", d.answers[turn]);
-        vq_html_puts(h, "</div>\n");
-        ratings(p, &x->turns, (size_t)talk->chain * rounds_of(p) + turn, baseline);
-        vq_html_puts(h, "</div></div>\n");
-        turn++;
-    }
+    vq_json_array_end(j);
     if (turn == d.turns) { /* at the end, or where it ended early */
-        vq_persona_page_probes(p, &x->probed, talk->chain, turn, begin + VQ_HTML_TALK_BYTES_MAX);
+        put_probes(p, x, talk->chain, turn, until, j);
     }
-    if (turn < d.turns) {
-        vq_html_printf(h,
-                       "<p class=\"hint\">And %u more turns, in <code>dialogues.jsonl</code>."
-                       "</p>\n",
-                       d.turns - turn);
-    }
-    vq_html_puts(h, "</details>\n");
+    vq_json_object_end(j);
 }
 
-static void browser(struct vq_persona_page *p, const struct index *x)
+static void put_talks(const struct vq_persona_page *p, const struct index *x, struct vq_json *j)
 {
-    struct vq_html *h = &p->h;
     uint32_t shown = 0, all = p->r->study->plan->chains_count;
-    size_t begin = h->out->bytes;
-    vq_html_puts(h, "<section id=\"dialogues\"><h2>Dialogues</h2>\n<p class=\"sub\">Turn by turn, "
-                    "with every rating and what the judges wrote; at the checkpoints, what "
-                    "was asked behind the dialogue so far. Of each persona and kind of "
-                    "dialogue the one whose ratings fell most comes first, then the next of each. "
-                    "Turns count from 0; long texts are cut.</p>\n");
-    while (shown < all && shown < VQ_HTML_TALKS_MAX &&
-           h->out->bytes - begin < VQ_HTML_DATA_BYTES_MAX) {
-        one(p, x, &x->talks[shown++]);
+    size_t begin = j->out->bytes;
+    vq_json_put_u64(j, "talks_count", all);
+    vq_json_key(j, "talks");
+    vq_json_array(j);
+    while (shown < all && shown < VQ_PERSONA_PAGE_TALKS_MAX &&
+           j->out->bytes - begin < VQ_PAGE_DATA_BYTES_MAX) {
+        put_talk(p, x, &x->talks[shown++], j);
     }
-    if (shown < all) {
-        vq_html_puts(h, "<p class=\"hint\">And ");
-        vq_html_count(h, all - shown);
-        vq_html_puts(h, " more, which this page has no room for: <code>dialogues.jsonl</code> and "
-                        "<code>ratings.csv</code> have all.</p>\n");
-    }
-    vq_html_puts(h, "</section>\n");
+    vq_json_array_end(j);
 }
 
-void vq_persona_page_talks(struct vq_persona_page *p)
+void vq_persona_page_talks(const struct vq_persona_page *p, struct vq_json *j)
 {
     const struct vq_persona_plan *plan = p->r->study->plan;
     struct index x = {.talks = NULL};
@@ -333,9 +276,9 @@ void vq_persona_page_talks(struct vq_persona_page *p)
     if (x.talks != NULL && vq_persona_index_make(p, turns, turn_of, &x.turns) == VQ_OK &&
         vq_persona_probed_make(p, &x.probed) == VQ_OK) {
         choose(p, &x);
-        browser(p, &x);
+        put_talks(p, &x, j);
     } else {
-        p->h.out->status = VQ_NOMEM;
+        j->out->status = VQ_NOMEM;
     }
     vq_free(x.talks);
     vq_persona_index_free(&x.turns);

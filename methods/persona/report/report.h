@@ -57,7 +57,7 @@ struct vq_report_persona_page {
     const uint32_t *sets; /* [criterion]: the data set it rates; VQ_PERSONA_NONE: turns */
     void *ctx;
 };
-/* Appends; failures stick in out->status. Bounded as html.h says, needs no script. */
+/* Appends; failures stick in out->status. Bounded as page.h says. */
 void vq_report_persona_html(const struct vq_report_persona_page *page, struct vq_buf *out);
 
 /* One line: who, and the messages in turn. */

@@ -1,21 +1,30 @@
-# Turns the style and the scripts into one C file: cmake -DFROM=dir -DOUT=file -P embed.cmake. A symbol holds its files one after the other. No
-# file may hold what would end its element.
+# Turns the style and the modules into one C file: cmake -DFROM=dir -DOUT=file -P embed.cmake. Modules in one file cannot import each other,
+# so a symbol holds its modules one after the other, without their import lines and the word export: one inline script, one hash.
+# An import is one line, and no two modules of a symbol define the same name.
 function(embed symbol)
-    set(hex "")
+    set(all "")
     foreach(file ${ARGN})
         file(READ ${FROM}/${file} text)
         if(text MATCHES "</[sS]|<!--")
             message(FATAL_ERROR "${file}: '</s' and '<!--' would end or change the element that holds it")
         endif()
-        file(READ ${FROM}/${file} one HEX)
-        string(APPEND hex ${one})
+        string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
+        string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
+        string(APPEND all "${text}")
     endforeach()
+    file(WRITE ${OUT}.part "${all}")
+    file(READ ${OUT}.part hex HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
     string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n    " bytes "${bytes}")
     file(APPEND ${OUT} "static const unsigned char ${symbol}_bytes[] = {\n    ${bytes}\n};\n"
         "const struct vq_span ${symbol} = {(const char *)${symbol}_bytes, sizeof(${symbol}_bytes)};\n\n")
+    file(REMOVE ${OUT}.part)
 endfunction()
 
+set(shared dom.js format.js save.js table.js chart.js search.js frame.js)
+
 file(WRITE ${OUT} "/* Made by embed.cmake. */\n#include \"methods/report/html/html.h\"\n\n")
-embed(vq_html_css page.css)
-embed(vq_html_items_js items.js)
+embed(vq_page_css page.css)
+embed(vq_page_vibecheck_js ${shared} rows.js vibecheck.js ranking.js vibecheck_main.js)
+embed(vq_page_rubric_js ${shared} rubric.js)
+embed(vq_page_persona_js ${shared} curves.js persona.js)

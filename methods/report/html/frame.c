@@ -1,10 +1,15 @@
-/* The frame of a page: its head with the policy, and its foot. The policy lets in our style and our
- * script by their SHA-256 and nothing else: no network, no frames, no eval, no inline handler. Not
- * its job: the sections, which are the methods' own. */
-#include "common/base/hash.h"
+/* The frame of a page: its head with the policy, the table that needs no script, the JSON and the
+ * script. Not its job: the sections, which the modules render. */
 #include "methods/report/html/html.h"
 
-#define BASE64_BYTES 48
+#include "common/base/hash.h"
+#include "common/text/utf8.h"
+
+#define BASE64_BYTES    48
+#define TITLE_BYTES_MAX (1u << 16)
+#define PLAIN_BYTES_MAX (1u << 24)
+
+const struct vq_terminal vq_page_terminal = {.unicode = true, .columns = VQ_PAGE_PLAIN_COLUMNS};
 
 /* Of n bytes; RFC 4648 with padding. */
 static void base64(const uint8_t *bytes, size_t n, char ret_text[BASE64_BYTES])
@@ -24,52 +29,99 @@ static void base64(const uint8_t *bytes, size_t n, char ret_text[BASE64_BYTES])
     ret_text[at] = '\0';
 }
 
-static void source_hash(struct vq_span source, char ret_text[BASE64_BYTES])
+static void put_hash(struct vq_buf *out, struct vq_span source)
 {
-    char hex[65];
+    char hex[65], text[BASE64_BYTES];
     uint8_t bytes[32];
     vq_sha256_hex(source, hex);
     enum vq_status status = vq_unhex(vq_span(hex, 64), bytes, sizeof(bytes));
     VQ_ASSERT(status == VQ_OK);
-    base64(bytes, sizeof(bytes), ret_text);
+    base64(bytes, sizeof(bytes), text);
+    vq_buf_printf(out, "'sha256-%s'; ", text);
 }
 
-void vq_html_head(struct vq_html *h, const struct vq_span *script)
+static void put_point(struct vq_buf *out, uint32_t point)
 {
-    char css[BASE64_BYTES], js[BASE64_BYTES];
-    source_hash(vq_html_css, css);
-    vq_html_puts(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    vq_html_printf(h,
-                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                   "style-src 'sha256-%s'; ",
-                   css);
-    if (script != NULL) {
-        source_hash(*script, js);
-        vq_html_printf(h, "script-src 'sha256-%s'; ", js);
+    switch (point) {
+    case '&': vq_buf_puts(out, "&amp;"); return;
+    case '<': vq_buf_puts(out, "&lt;"); return;
+    case '>': vq_buf_puts(out, "&gt;"); return;
+    case '"': vq_buf_puts(out, "&quot;"); return;
+    case '\'': vq_buf_puts(out, "&#39;"); return;
+    default: break;
     }
-    vq_html_puts(h, "img-src data:; base-uri 'none'; form-action 'none'\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                    "<meta name=\"referrer\" content=\"no-referrer\">\n"
-                    "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                    "<meta name=\"generator\" content=\"vibeq " VIBEQ_VERSION "\">\n<title>");
-}
-
-void vq_html_head_end(struct vq_html *h)
-{
-    vq_html_puts(h, "</title>\n<style>");
-    vq_buf_append(h->out, vq_html_css.at, vq_html_css.bytes);
-    vq_html_puts(h, "</style>\n</head>\n<body>\n");
-}
-
-void vq_html_foot(struct vq_html *h, const struct vq_span *script)
-{
-    vq_html_puts(h, "<footer><p>Made by vibeq " VIBEQ_VERSION
-                    ". The main numbers are in <code>results.json</code> beside it.</p>"
-                    "</footer>\n</main>\n");
-    if (script != NULL) {
-        vq_html_puts(h, "<script>");
-        vq_buf_append(h->out, script->at, script->bytes);
-        vq_html_puts(h, "</script>\n");
+    if (vq_utf8_is_bidi(point)) {
+        vq_buf_printf(out, "&lt;U+%04X&gt;", point);
+        return;
     }
-    vq_html_puts(h, "</body>\n</html>\n");
+    bool control =
+        (point < 0x20 && point != '\n' && point != '\t') || (point >= 0x7f && point < 0xa0);
+    char bytes[VQ_UTF8_BYTES_MAX];
+    vq_buf_append(out, bytes, vq_utf8_put(control ? VQ_UTF8_REPLACEMENT : point, bytes));
+}
+
+void vq_page_escape(struct vq_buf *out, struct vq_span text)
+{
+    for (size_t at = 0; at < text.bytes;) {
+        put_point(out, vq_utf8_next(text, &at));
+    }
+}
+
+static void put_head(const struct vq_page *page, struct vq_buf *out)
+{
+    vq_buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                     "style-src ");
+    put_hash(out, vq_page_css);
+    vq_buf_puts(out, "script-src ");
+    put_hash(out, *page->script);
+    vq_buf_puts(out, "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
+                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                     "<meta name=\"generator\" content=\"vibeq " VIBEQ_VERSION "\">\n<title>");
+    vq_page_escape(out, vq_buf_span(&page->title));
+    vq_buf_puts(out, "</title>\n<style>");
+    vq_buf_append(out, vq_page_css.at, vq_page_css.bytes);
+    vq_buf_puts(out, "</style>\n</head>\n");
+}
+
+static void put_page(const struct vq_page *page, struct vq_buf *out)
+{
+    put_head(page, out);
+    vq_buf_puts(out, "<body>\n<main id=\"plain\">\n<h1>");
+    vq_page_escape(out, vq_buf_span(&page->title));
+    vq_buf_puts(out, "</h1>\n<p class=\"sub\">Your browser runs no script for this page, so it "
+                     "shows the main numbers only. Rows, charts and what the judges wrote need "
+                     "scripts. <code>results.json</code> beside this file has all numbers.</p>\n"
+                     "<pre>");
+    vq_page_escape(out, vq_buf_span(&page->plain));
+    vq_buf_puts(out, "</pre>\n<p class=\"sub\">Made by vibeq " VIBEQ_VERSION ".</p>\n</main>\n"
+                     "<script type=\"application/json\" id=\"data\">");
+    vq_page_json(out, vq_buf_span(&page->json));
+    vq_buf_puts(out, "</script>\n<script type=\"module\">");
+    vq_buf_append(out, page->script->at, page->script->bytes);
+    vq_buf_puts(out, "</script>\n</body>\n</html>\n");
+}
+
+void vq_page_init(struct vq_page *page, const struct vq_span *script)
+{
+    page->script = script;
+    vq_buf_init(&page->title, TITLE_BYTES_MAX);
+    vq_buf_init(&page->plain, PLAIN_BYTES_MAX);
+    vq_buf_init(&page->json, VQ_PAGE_BYTES_MAX);
+}
+
+void vq_page_finish(struct vq_page *page, struct vq_buf *out)
+{
+    struct vq_buf *parts[] = {&page->title, &page->plain, &page->json};
+    for (size_t i = 0; i < VQ_COUNT(parts); i++) {
+        out->status = out->status == VQ_OK ? parts[i]->status : out->status;
+    }
+    if (out->status == VQ_OK) {
+        put_page(page, out);
+    }
+    for (size_t i = 0; i < VQ_COUNT(parts); i++) {
+        vq_buf_free(parts[i]);
+    }
 }

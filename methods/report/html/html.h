@@ -1,81 +1,70 @@
-/* The writer of a results/report.html: one file that opens from disk, with no network, for people.
- * Pure: the same inputs give the same bytes. Not its job: the sections, which are the methods' own.
+/* The one file results/report.html: static HTML, CSS and ES modules over one JSON value. The page
+ * opens from disk without a network. C writes the JSON; the modules of methods/report/pages render
+ * it.
  *
- * All text of data, models and judges is untrusted: it is escaped where C writes it, and set as
- * text, never as markup, where the page's script writes it; the page's policy (CSP) allows its own
- * style and script by hash and nothing else. */
+ * All text of data, models and judges is untrusted. Here it is escaped; the modules set it as
+ * textContent and never as markup. The page's policy (CSP) allows its own style and script by their
+ * SHA-256 and nothing else. Pure: the same inputs give the same bytes. */
 #ifndef VQ_METHODS_REPORT_HTML_HTML_H
 #define VQ_METHODS_REPORT_HTML_HTML_H
 
+#include "common/text/json.h"
 #include "methods/report/report.h"
 #include "methods/stats/stats.h"
 
-/* Embedded at build time: the style, and the script of ratings (items.js). */
-extern const struct vq_span vq_html_css;
-extern const struct vq_span vq_html_items_js;
+/* The embedded style, and one script for each kind of report (embed.cmake lists its modules). */
+extern const struct vq_span vq_page_css;
+extern const struct vq_span vq_page_vibecheck_js;
+extern const struct vq_span vq_page_rubric_js;
+extern const struct vq_span vq_page_persona_js;
 
-/* What is shown is bounded whatever the data are; what was cut carries a mark, what was left out is
- * counted. */
-#define VQ_HTML_TEXT_BYTES_MAX 6000u /* of a prompt or an output */
-#define VQ_HTML_IMAGE_BYTES_MAX                                                                    \
+/* The page is bounded whatever the data are. The page marks a text that was cut, and counts rows
+ * that were left out. */
+#define VQ_PAGE_TEXT_BYTES_MAX 6000u /* of a prompt or an output */
+#define VQ_PAGE_IMAGE_BYTES_MAX                                                                    \
     (192u << 10) /* of a row's image, as a data: URI; a larger one is not shown */
-#define VQ_HTML_ANSWER_BYTES_MAX 2400u              /* of a judge's answer */
-#define VQ_HTML_NAME_BYTES_MAX   400u               /* of a name, a pole, a note */
-#define VQ_HTML_DATA_BYTES_MAX   (12u << 20)        /* of the rows and answers, escaped */
-#define VQ_HTML_GROUPS_MAX       24u                /* values of report.by; the rest is one line */
-#define VQ_HTML_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
+#define VQ_PAGE_ANSWER_BYTES_MAX 2400u              /* of a judge's answer */
+#define VQ_PAGE_NAME_BYTES_MAX   400u               /* of a name or a note */
+#define VQ_PAGE_DATA_BYTES_MAX   (12u << 20)        /* of the rows and answers, escaped */
+#define VQ_PAGE_GROUPS_MAX       24u                /* values of a column with their own numbers */
+#define VQ_PAGE_ROWS_MAX         10000u             /* rows or items that can be looked at */
+#define VQ_PAGE_PLAIN_COLUMNS    100u               /* of the table that needs no script */
+#define VQ_PAGE_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
 
-struct vq_html {
-    struct vq_buf *out;
+struct vq_page {
+    const struct vq_span *script;
+    struct vq_buf title;
+    struct vq_buf plain; /* the table of the terminal: shown until the script has run */
+    struct vq_buf json;  /* one object, which the caller opens and closes */
 };
 
-/* ---- frame.c ---- */
+void vq_page_init(struct vq_page *page, const struct vq_span *script);
+/* Appends the page and frees its parts; a failure of a part sticks in out->status. */
+void vq_page_finish(struct vq_page *page, struct vq_buf *out);
+/* Begins the object of the JSON with "vibeq", "results" (which `write` makes) and "calls" (null if
+ * they are not known). */
+void vq_page_begin_json(struct vq_page *page, struct vq_json *j,
+                        void (*write)(const void *report, struct vq_buf *out), const void *report,
+                        const struct vq_report_calls *calls);
 
-/* The page up to its title's text, which is the caller's, and from there to the body; then its
- * end. */
-void vq_html_head(struct vq_html *h, const struct vq_span *script); /* NULL: it has none */
-void vq_html_head_end(struct vq_html *h);
-void vq_html_foot(struct vq_html *h, const struct vq_span *script);
+/* How the table of the terminal is written for vq_page.plain. */
+extern const struct vq_terminal vq_page_terminal;
 
-/* ---- text.c ---- */
+/* Text for an HTML element: bad UTF-8 and control characters become U+FFFD, characters that turn
+ * the direction of a line become visible. */
+void vq_page_escape(struct vq_buf *out, struct vq_span text);
+/* JSON for a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
+void vq_page_json(struct vq_buf *out, struct vq_span json);
+size_t vq_page_json_bytes(struct vq_span text); /* an upper bound of a text's size there */
 
-void vq_html_puts(struct vq_html *h, const char *markup);
-void vq_html_printf(struct vq_html *h, const char *fmt, ...)
-    VQ_PRINTF(2, 3); /* no text of others */
-/* Escaped for elements and double-quoted attributes; bad UTF-8 and control characters become
- * U+FFFD; cut, with an ellipsis, at bytes_max. */
-void vq_html_span(struct vq_html *h, struct vq_span text, size_t bytes_max);
-void vq_html_text(struct vq_html *h,
-                  const char *text); /* at most VQ_HTML_NAME_BYTES_MAX; NULL is "" */
-/* Whether the page shows a row's image itself: it is one, and not too large. */
-bool vq_html_shows(struct vq_span image);
-/* In its place where it does not: the URL, or a word. */
-struct vq_span vq_html_image_words(struct vq_span image);
-/* What a judge wrote, as a paragraph: without the marks of Markdown, escaped, cut at
- * VQ_HTML_ANSWER_BYTES_MAX. */
-void vq_html_answer(struct vq_html *h, struct vq_span text);
-/* With a true minus sign; "n/a" for NaN. */
-void vq_html_number(struct vq_html *h, double value, int digits);
-void vq_html_signed(struct vq_html *h, double value, int digits);
-void vq_html_interval(struct vq_html *h, struct vq_interval ci, int digits, bool with_sign);
-void vq_html_count(struct vq_html *h, uint64_t n);
-void vq_html_percent(struct vq_html *h, double share);
-/* A signed bar with its interval; `full`: the value that fills half of it. */
-void vq_html_bar(struct vq_html *h, double value, struct vq_interval ci, double full,
-                 const char *kind);
-/* A cell's class by the size and sign of a value in [-1, 1]; the attribute is left open:
- * class="... */
-void vq_html_heat(struct vq_html *h, double value);
-/* A scale from 0 to 1 with an accuracy, its interval and its baseline. */
-void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline);
-/* A card with a number, up to the number, which is the caller's. */
-void vq_html_card(struct vq_html *h, const char *title);
-/* What only VibeCheck knows of its calls. */
-struct vq_html_lost {
-    uint64_t failed; /* questions without an answer because their calls failed, retries included */
-    bool cuts;       /* judging.truncate */
-};
-/* The cards of calls and cost; `calls` NULL: nothing. `lost` NULL: another method. */
-void vq_html_calls(struct vq_html *h, const struct vq_report_calls *calls,
-                   const struct vq_html_lost *lost);
+/* ---- values of the JSON ---- */
+
+/* A text: a string; if it is longer than bytes_max, an array of its beginning and of the number of
+ * all its bytes. */
+void vq_page_put_text(struct vq_json *j, struct vq_span text, size_t bytes_max);
+/* A judge's answer without the marks of Markdown; returns its bound of vq_page_json_bytes. */
+size_t vq_page_put_answer(struct vq_json *j, struct vq_span answer);
+/* "image": a data: URI, or the words that the page shows in its place. Nothing without an image. */
+void vq_page_put_image(struct vq_json *j, struct vq_span image);
+size_t vq_page_image_bytes(struct vq_span image); /* an upper bound */
 #endif

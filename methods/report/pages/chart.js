@@ -3,16 +3,16 @@ import { svg, shortened } from "./dom.js";
 import { signed, interval } from "./format.js";
 
 const BAR_HALF = 60, BAR_HEIGHT = 18;
-const at = (x) => x.toFixed(2);
-const share = (value, full) => (full > 0 ? Math.max(-1, Math.min(1, value / full)) : 0);
+const rounded = (x) => x.toFixed(2);
+const partOf = (value, full) => (full > 0 ? Math.max(-1, Math.min(1, value / full)) : 0);
 
 function barParts(value, ci, full) {
-  const end = share(value, full) * BAR_HALF, height = BAR_HEIGHT - 8;
+  const end = partOf(value, full) * BAR_HALF, height = BAR_HEIGHT - 8;
   const parts = [svg("rect", { class: "track", x: -BAR_HALF, y: 4, width: 2 * BAR_HALF, height, rx: 2 }),
-    svg("rect", { class: value < 0 ? "neg" : "pos", x: at(Math.min(end, 0)), y: 4, width: at(Math.abs(end)), height }),
+    svg("rect", { class: value < 0 ? "neg" : "pos", x: rounded(Math.min(end, 0)), y: 4, width: rounded(Math.abs(end)), height }),
     svg("line", { class: "zero", x1: 0, x2: 0, y1: 1, y2: BAR_HEIGHT - 1 })];
   if (ci) {
-    const lo = at(share(ci[0], full) * BAR_HALF), hi = at(share(ci[1], full) * BAR_HALF);
+    const lo = rounded(partOf(ci[0], full) * BAR_HALF), hi = rounded(partOf(ci[1], full) * BAR_HALF);
     parts.push(svg("path", { class: "ci", d: `M${lo} 9H${hi}M${lo} 6V12M${hi} 6V12` }));
   }
   return parts;
@@ -26,9 +26,9 @@ export const bar = (value, ci, full, kind) =>
 export function scale(value, ci, baseline) {
   return svg("svg", { class: "scale", viewBox: "-2 0 204 18", "aria-hidden": "true" },
     svg("rect", { class: "track", x: 0, y: 7, width: 200, height: 4, rx: 2 }),
-    ci ? svg("rect", { class: "range", x: at(ci[0] * 200), y: 5, width: at((ci[1] - ci[0]) * 200), height: 8, rx: 4 }) : null,
-    typeof baseline === "number" ? svg("line", { class: "base", x1: at(baseline * 200), x2: at(baseline * 200), y1: 1, y2: 17 }) : null,
-    svg("circle", { class: "dot", cx: at(value * 200), cy: 9, r: 4 }));
+    ci ? svg("rect", { class: "range", x: rounded(ci[0] * 200), y: 5, width: rounded((ci[1] - ci[0]) * 200), height: 8, rx: 4 }) : null,
+    typeof baseline === "number" ? svg("line", { class: "base", x1: rounded(baseline * 200), x2: rounded(baseline * 200), y1: 1, y2: 17 }) : null,
+    svg("circle", { class: "dot", cx: rounded(value * 200), cy: 9, r: 4 }));
 }
 
 /* Bars of a table as one picture to save. panels: {head, full, kind, digits}; rows: {name, values: [[value, ci], ...]}. */

@@ -4,8 +4,15 @@ import { el } from "./dom.js";
 export const isNumber = (value) => typeof value === "number";
 export const na = (words = "n/a") => el("span", { class: "na" }, words);
 
+/* An exact half rounds to even, as in the tables of the terminal. */
+function roundedText(value, digits) {
+  const scaled = value * 10 ** digits, below = Math.floor(scaled);
+  const isHalf = scaled - below === 0.5 && Number.isInteger(value * 2 ** 20);
+  return isHalf && below % 2 === 0 ? (below / 10 ** digits).toFixed(digits) : value.toFixed(digits);
+}
+
 function digitsOf(value, digits, withSign) {
-  const text = Math.abs(value).toFixed(digits);
+  const text = roundedText(Math.abs(value), digits);
   const zero = Number(text) === 0;
   return (zero ? "" : value < 0 ? "\u2212" : withSign ? "+" : "") + text;
 }

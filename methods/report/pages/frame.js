@@ -51,7 +51,7 @@ function themeButton() {
 function unfoldOnPaper() {
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details:not([open])"));
+    opened = Array.from(document.querySelectorAll("details:not([open]):not(.lazy)"));
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => {

@@ -161,7 +161,7 @@ static enum vq_status write_page(const struct vq_results *of, const struct vq_ru
                                  struct vq_error *err)
 {
     struct vq_buf out;
-    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_buf_init(&out, VQ_PAGE_BYTES_MAX);
     vq_rubric_report_html(r, &out);
     return vq_result_page(of, &out, err);
 }

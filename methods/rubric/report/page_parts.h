@@ -6,13 +6,11 @@
 #include "methods/rubric/report/report.h"
 
 struct vq_rubric_page {
-    struct vq_html h; /* the writer alone: h.page is NULL */
     const struct vq_rubric_report *r;
     const struct vq_rubric_input *in;
 };
 
-/* The output's name with its colour; with a single one the name alone. */
-void vq_rubric_page_output(struct vq_rubric_page *p, uint32_t output);
-void vq_rubric_page_items(struct vq_rubric_page *p); /* rubric_items.c: the browser of items */
+/* page_items.c: "items", into an open object. */
+void vq_rubric_page_items(const struct vq_rubric_page *p, struct vq_json *j);
 
 #endif

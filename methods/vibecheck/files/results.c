@@ -8,7 +8,7 @@
 #include "common/text/file.h"
 #include "common/text/utf8.h"
 #include "coordinator/store/calls/lookup.h"
-#include "methods/report/pages/page.h"
+#include "methods/report/html/html.h"
 #include "methods/vibecheck/files/files.h"
 #include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"

@@ -2,8 +2,8 @@
 #ifndef VQ_METHODS_VIBECHECK_REPORT_PAGE_PARTS_H
 #define VQ_METHODS_VIBECHECK_REPORT_PAGE_PARTS_H
 
+#include "methods/report/html/html.h"
 #include "methods/report/keys.h"
-#include "methods/report/pages/page.h"
 #include "methods/vibecheck/report/report.h"
 
 struct vq_vibes_page {
@@ -13,17 +13,28 @@ struct vq_vibes_page {
     bool test;             /* the split that leads: test, or train without one */
 };
 
-/* Each writes keys into an open object; failures stick in j->out->status. */
+/* page_table.c: what needs no script. */
+void vq_vibes_page_table(const struct vq_vibes_page *p, struct vq_page *page);
 
-/* page_parts.c: "by_judge", "groups" (if a column is named), and "overlap" (of two vibes or
- * more). */
-void vq_vibes_page_parts(const struct vq_vibes_page *p, struct vq_json *j);
-/* page_story.c: "preferred", "presets", "question_types" and "story" where there are any. */
-void vq_vibes_page_story(const struct vq_vibes_page *p, struct vq_json *j);
-/* page_methods.c: "methods", paragraphs with a head and a text. */
-void vq_vibes_page_methods(const struct vq_vibes_page *p, struct vq_json *j);
-/* page_rows.c: "rows", "examples", "answers". */
-void vq_vibes_page_rows(const struct vq_vibes_page *p, struct vq_json *j);
+/* Each of these writes keys into an open object, where there is something to write; failures stick
+ * in j->out->status. */
+void vq_vibes_page_vibes(const struct vq_vibes_page *p, struct vq_json *j);   /* "question_types" */
+void vq_vibes_page_story(const struct vq_vibes_page *p, struct vq_json *j);   /* "story" */
+void vq_vibes_page_methods(const struct vq_vibes_page *p, struct vq_json *j); /* "methods" */
+/* Of two models only. */
+void vq_vibes_page_headline(const struct vq_vibes_page *p, struct vq_json *j); /* "preferred" */
+void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j);  /* "presets" */
+void vq_vibes_page_groups(const struct vq_vibes_page *p, struct vq_json *j);  /* by_judge, groups */
+void vq_vibes_page_overlap(const struct vq_vibes_page *p, struct vq_json *j); /* "overlap" */
+/* "rows", "examples", "answers". */
+void vq_vibes_page_data(const struct vq_vibes_page *p, struct vq_json *j);
+
+/* A paragraph of the methods. */
+struct vq_vibes_paragraph {
+    const struct vq_vibes_page *page;
+    struct vq_buf *out;
+};
+void vq_vibes_page_models(const struct vq_vibes_paragraph *m); /* page_ranking.c */
 
 static inline void vq_vibes_page_failed(struct vq_json *j, enum vq_status status)
 {

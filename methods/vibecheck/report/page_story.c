@@ -1,48 +1,11 @@
-/* Who is preferred, how the vibes were found, and the preset vibes beside them. results.json has
+/* How the vibes were found, and the preset vibes beside them. results.json has
  * the iterations; the notes and all proposals are only here. */
-#include "methods/stats/intervals/proportions.h"
 #include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define NOTES_MAX     400u
 #define PROPOSALS_MAX 200u
-
-static bool is_judged(const struct vq_vibes_page *p)
-{
-    const struct vq_method_result *method = p->story->method;
-    return method != NULL && strcmp(method->preference_source, "judge") == 0;
-}
-
-static void put_preferred(const struct vq_vibes_page *p, struct vq_json *j)
-{
-    const struct vq_dataset *d = p->r->dataset;
-    uint64_t b = (uint64_t)d->preferred[0][0] + d->preferred[1][0];
-    uint64_t ties =
-        (uint64_t)d->preferred[0][1] + d->preferred[1][1] + d->excluded[VQ_EXCLUDED_TIE];
-    uint64_t a = (uint64_t)d->preferred[0][2] + d->preferred[1][2];
-    if (is_judged(p)) {
-        a = b = ties = 0;
-        for (uint32_t i = 0; i < p->r->result->samples; i++) {
-            int8_t preference = p->story->method->rows[i].preference;
-            *(preference > 0 ? &a : preference < 0 ? &b : &ties) += 1;
-        }
-    }
-    if (a + b == 0 || p->r->result->ranking != NULL) {
-        return;
-    }
-    double n = (double)(a + b);
-    vq_json_key(j, "preferred");
-    vq_json_object(j);
-    vq_json_put_u64(j, "a", a);
-    vq_json_put_u64(j, "b", b);
-    vq_json_put_u64(j, "ties", ties);
-    vq_json_put_bool(j, "judged", is_judged(p));
-    vq_report_key_estimate(j, "share", (double)a / n, "ci95",
-                           vq_proportion_interval(VQ_PROPORTION_WILSON, (double)a, n, 0.95));
-    vq_json_object_end(j);
-}
 
 /* ---- preset vibes ---- */
 
@@ -68,10 +31,10 @@ static void put_side(struct vq_json *j, const char *key, const struct vq_vibeche
     vq_json_object_end(j);
 }
 
-static void put_presets(const struct vq_vibes_page *p, struct vq_json *j)
+void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j)
 {
     const struct vq_vibecheck *r = p->story->presets;
-    if (r == NULL || p->story->method == NULL || p->r->result->ranking != NULL) {
+    if (r == NULL || p->story->method == NULL) {
         return;
     }
     vq_json_key(j, "presets");
@@ -127,31 +90,9 @@ static void put_proposals(const struct vq_method_result *m, struct vq_json *j)
     vq_json_array_end(j);
 }
 
-/* By the id of a vibe: what questions it shows on. */
-static void put_question_types(const struct vq_vibes_page *p, struct vq_json *j)
-{
-    const struct vq_method_result *m = p->story->method;
-    if (m == NULL || m->question_types == NULL) {
-        return;
-    }
-    vq_json_key(j, "question_types");
-    vq_json_object(j);
-    for (uint32_t v = 0; v < p->r->result->vibes; v++) {
-        char id[16];
-        (void)snprintf(id, sizeof(id), "%u", v + 1);
-        if (m->question_types[v] != NULL) {
-            vq_json_put_str(j, id, m->question_types[v]);
-        }
-    }
-    vq_json_object_end(j);
-}
-
 void vq_vibes_page_story(const struct vq_vibes_page *p, struct vq_json *j)
 {
     const struct vq_method_result *m = p->story->method;
-    put_preferred(p, j);
-    put_presets(p, j);
-    put_question_types(p, j);
     if (m == NULL || (m->iterations_count == 0 && m->notes_count == 0)) {
         return;
     }

@@ -44,7 +44,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
  * ones in the order given. `ret_order` holds one number a vibe. */
 void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order);
 
-/* ---- report.html (methods/report/pages/page.h says what a page promises) ---- */
+/* ---- report.html (methods/report/html/html.h says what a page promises) ---- */
 
 #define VQ_VIBES_PAGE_MAX    200u /* vibes with examples and details */
 #define VQ_VIBES_OVERLAP_MAX 40u  /* vibes in the overlap map */

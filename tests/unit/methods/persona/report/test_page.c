@@ -1,6 +1,6 @@
-/* The page of a persona evaluation: every text of others is escaped, no script is let in, curves
- * stand where the numbers say, what is missing is a gap and is counted, and no more dialogues are
- * shown than a page holds. */
+/* The JSON of the page of a persona evaluation: every text of others is escaped, what is missing is
+ * counted, probes stand where they were asked, and no more dialogues are in it than a page
+ * holds. */
 #include "methods/persona/report/page_parts.h"
 #include "methods/persona/report/report.h"
 
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/methods/persona/world.h"
+#include "tests/unit/methods/report/page_data.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +134,7 @@ static void page(const struct world *w, struct told *told, struct vq_buf *out)
                                         .sets = rates,
                                         .ctx = told};
     told->w = w;
-    vq_buf_init(out, VQ_HTML_BYTES_MAX);
+    vq_buf_init(out, VQ_PAGE_BYTES_MAX);
     vq_report_persona_html(&of, out);
     vq_buf_putc(out, '\0');
     assert_int_equal(out->status, VQ_OK);
@@ -171,24 +172,21 @@ static void test_probes_stand_where_they_were_asked(void **state)
     /* 3 askers, 2 kinds, 3 points, 3 questions; one dialogue ended before the last two points */
     size_t asked = 3 * 2 * 3 * 3 - 2 * 3;
     assert_int_equal(told.probes, asked);
-    assert_int_equal(count(out.at, "<div class=\"probe\">"), asked);
-    assert_int_equal(count(out.at, "<p class=\"text\">I &lt;b&gt;reply</p>"), asked);
-    assert_int_equal(count(out.at, "Asked after 3 rounds: <bdi>safety</bdi>, 2 questions"), 5);
-    assert_int_equal(count(out.at, "<bdi>safety</bdi>, <bdi>j"), 2); /* two judges */
-    assert_int_equal(count(out.at, "against dataset, shown behind it: <span class=\"value\">wins"),
-                     1);
-    assert_int_equal(
-        count(out.at, "against dataset, shown in front of it: <span class=\"value\">wins"), 1);
-    const char *at = strstr(out.at, "<bdi>general</bdi>, <bdi>j"); /* of Ada's, after 3 rounds */
+    assert_int_equal(count(out.at, "\"question\":"), asked);
+    assert_int_equal(count(out.at, "\"answer\":\"I \\u003cb\\u003ereply\""), asked);
+    assert_int_equal(count(out.at, "\"set\":\"safety\",\"asked\":2"), 3 * 2 * 3 - 2);
+    assert_int_equal(count(out.at, "\"reference\":\"dataset\",\"position\":0,\"value\":1"), 1);
+    assert_int_equal(count(out.at, "\"reference\":\"dataset\",\"position\":1,\"value\":0"), 1);
+    const char *at = strstr(out.at, "\"reference\":\"dataset\""); /* of Ada's, after 3 rounds */
     assert_non_null(at);
     char *before = vq_strndup(out.at, (size_t)(at - out.at));
     assert_non_null(before);
-    assert_int_equal(count(before, "set 1 &lt;prefix 1&gt; 0?"), 1);
+    assert_int_equal(count(before, "set 1 \\u003cprefix 1\\u003e 0?"), 1);
     vq_free(before);
     vq_buf_free(&out);
     told.reply = vq_span(NULL, 0);
     page(&w, &told, &out);
-    assert_int_equal(count(out.at, "<b class=\"wrong\">no answer</b>"), asked);
+    assert_int_equal(count(out.at, "\"answer\":null"), asked);
     vq_buf_free(&out);
     world_close(&w);
 }
@@ -204,43 +202,35 @@ static void test_texts_are_text(void **state)
     page(&w, &told, &out);
     page(&w, &told, &again);
     assert_true(vq_span_eq(vq_buf_span(&out), vq_buf_span(&again)));
-    static const char *const never[] = {"<script", "<img",     "<u>",   "<h>",        "<r>",
-                                        "j<0>",    "<b>style", "why<>", "script-src", "m<0>",
-                                        "http:",   "https:",   "\x80",  "\x01"};
+    static const char *const never[] = {"<script>alert", "<img",     "<u>",   "<h>", "<r>",
+                                        "j<0>",          "<b>style", "why<>", "m<0>"};
     for (size_t i = 0; i < VQ_COUNT(never); i++) {
-        if (strcmp(never[i], "\x80") != 0 && strstr(out.at, never[i]) != NULL) {
+        if (strstr(out.at, never[i]) != NULL) {
             fail_msg("\"%s\" is in the page", never[i]);
         }
     }
-    assert_non_null(strstr(out.at, "default-src 'none'; style-src 'sha256-"));
-    assert_non_null(strstr(out.at, "I say &lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"
-                                   "\xef\xbf\xbd\xef\xbf\xbd"));
-    assert_non_null(strstr(out.at, "be &lt;script&gt;"));
-    assert_non_null(strstr(out.at, "because &lt;script&gt;"));
-    assert_non_null(strstr(out.at, "ended after 2 of 6 rounds: why&lt;&gt;"));
-    assert_int_equal(count(out.at, "<details class=\"row\">"), 6);
-    assert_int_equal(count(out.at, "<div class=\"turn\">"), 5 * 6 + 2);
+    json_t *data = page_data(out.at), *talks = json_object_get(data, "talks"), *one;
+    size_t turns = 0, ended = 0, i;
+    assert_int_equal(json_array_size(talks), 6);
+    json_array_foreach(talks, i, one)
+    {
+        turns += json_array_size(json_object_get(one, "turns"));
+        ended += !json_is_null(json_object_get(one, "ended"));
+        assert_string_equal(string_of(one, "system"), "be " EVIL);
+    }
+    assert_int_equal(turns, 5 * 6 + 2);
+    assert_int_equal(ended, 1);
+    one = json_array_get(json_object_get(json_array_get(talks, 0), "turns"), 0);
+    assert_string_equal(string_of(one, "answer"), "I say " EVIL "\xef\xbf\xbd\x01");
+    assert_string_equal(string_of(json_array_get(json_object_get(one, "ratings"), 0), "said"),
+                        "because " EVIL);
+    json_decref(data);
     vq_buf_free(&out);
     vq_buf_free(&again);
     world_close(&w);
 }
 
-/* Of the section of a measure. */
-static char *section(const struct world *w, const char *page_text, const char *name)
-{
-    char from[32];
-    size_t number = (size_t)(world_measure(w, name) - w->numbers->measures) + 1;
-    (void)snprintf(from, sizeof(from), "<section id=\"m%zu\"", number);
-    const char *at = strstr(page_text, from);
-    assert_non_null(at);
-    const char *end = strstr(at, "</section>");
-    assert_non_null(end);
-    char *text = vq_strndup(at, (size_t)(end - at));
-    assert_non_null(text);
-    return text;
-}
-
-static void test_curves_and_what_is_missing(void **state)
+static void test_what_is_missing_is_counted(void **state)
 {
     (void)state;
     struct world w;
@@ -248,55 +238,20 @@ static void test_curves_and_what_is_missing(void **state)
     struct told told = told_of("x");
     fill(&w, 1);
     page(&w, &told, &out);
-    assert_non_null(strstr(out.at, "No intervals: there are 2 cells"));
-    char *style = section(&w, out.at, "<b>style");
-    assert_non_null(strstr(style, "No intervals: 2 cells can have a value"));
-    assert_null(strstr(style, "class=\"ci "));
-    assert_non_null(strstr(style, "j&lt;0&gt;</bdi>: 17 ok, 1 <b class=\"wrong\">missing</b>."));
-    assert_non_null(strstr(style, "j1</bdi>: 17 ok, 1 <b class=\"wrong\">truncated</b>."));
-    assert_non_null(strstr(style, "18 rated, 1 of them without a value."));
-    /* Ada's own chart, on a scale from 1 to 5: turn 0 at its top, then the means of turns 1 and 2,
-     * and of 3 (missing) to 5 */
-    assert_non_null(
-        strstr(style, "Ada&lt;img src=x&gt;</bdi><span class=\"hint\"> round 0 5.00, "));
-    assert_non_null(strstr(style, "Bo</bdi><span class=\"hint\"> round 0 4.00, round 5 4.00"));
-    assert_non_null(strstr(style, "Persona minus baseline"));
-    assert_non_null(strstr(style, "No values.")); /* of goal-oriented dialogues */
-    char *unsafe = section(&w, out.at, "safety: unsafe");
-    assert_non_null(strstr(unsafe, "1 <b class=\"wrong\">blocked</b>"));
-    assert_null(strstr(unsafe, "<path"));
-    char *wins = section(&w, out.at, "general: dataset");
-    assert_non_null(strstr(wins, "With the reference shown first, the first was chosen 0 times, "
-                                 "the second 1."));
-    assert_non_null(strstr(wins, "<circle class=\"dot persona\""));
-    vq_free(style);
-    vq_free(unsafe);
-    vq_free(wins);
-    /* what fell most comes first */
-    const char *first = strstr(out.at, "<details class=\"row\"><summary><bdi>");
-    assert_non_null(first);
-    assert_memory_equal(first + strlen("<details class=\"row\"><summary><bdi>"), "Ada&lt;", 7);
-    assert_non_null(strstr(out.at, "ratings \xe2\x88\x92"
-                                   "1."));
-    vq_buf_free(&out);
-    world_close(&w);
-}
-
-static void test_intervals_over_enough_cells(void **state)
-{
-    (void)state;
-    struct world w;
-    struct vq_buf out;
-    struct told told = told_of("x");
-    fill(&w, 4);
-    page(&w, &told, &out);
-    assert_null(strstr(out.at, "No intervals: there are"));
-    char *style = section(&w, out.at, "<b>style");
-    assert_non_null(strstr(style, "<path class=\"ci persona\" d=\"M"));
-    assert_non_null(strstr(style, "<path class=\"ci contrast\" d=\"M"));
-    /* turn by turn in one chart, and each model in the charts of both personas */
-    assert_int_equal(count(style, "<path class=\"line persona faint\""), 1 + 2 * 4);
-    vq_free(style);
+    json_t *data = page_data(out.at), *measures = json_object_get(data, "measures");
+    assert_int_equal(integer_of(data, "cells"), 2);
+    assert_true(integer_of(data, "ratings_missing") >= 3);
+    assert_int_equal(json_array_size(measures), json_array_size(json_object_get(
+                                                    json_object_get(data, "results"), "measures")));
+    size_t style = (size_t)(world_measure(&w, "<b>style") - w.numbers->measures);
+    assert_string_equal(string_of(json_array_get(measures, style), "use"), "turns");
+    assert_string_equal(string_of(json_array_get(json_object_get(data, "criteria"), 2), "kind"),
+                        "pairwise");
+    /* the dialogue that fell most comes first */
+    json_t *first = json_array_get(json_object_get(data, "talks"), 0);
+    assert_int_equal(integer_of(first, "persona"), 0);
+    assert_true(json_number_value(json_object_get(first, "fall")) > 1);
+    json_decref(data);
     vq_buf_free(&out);
     world_close(&w);
 }
@@ -318,10 +273,11 @@ static void test_a_page_is_bounded(void **state)
     told = told_of(text);
     page(&w, &told, &out);
     /* two texts a turn, each cut, six bytes a quotation mark */
-    assert_true(out.bytes - plain <= (size_t)24 * ROUNDS * 2 * (VQ_HTML_TEXT_BYTES_MAX + 1) * 6);
-    assert_true(out.bytes - plain <= VQ_HTML_DATA_BYTES_MAX + VQ_HTML_TALK_BYTES_MAX);
-    size_t shown = count(out.at, "<details class=\"row\">");
-    assert_int_equal(shown, 24);
+    assert_true(out.bytes - plain <= (size_t)24 * ROUNDS * 2 * (VQ_PAGE_TEXT_BYTES_MAX + 1) * 6);
+    assert_true(out.bytes - plain <= VQ_PAGE_DATA_BYTES_MAX + VQ_PERSONA_PAGE_TALK_BYTES_MAX);
+    json_t *data = page_data(out.at);
+    assert_int_equal(json_array_size(json_object_get(data, "talks")), 24);
+    json_decref(data);
     vq_buf_free(&out);
     vq_free(text);
     world_close(&w);
@@ -332,8 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_are_text),
         cmocka_unit_test(test_probes_stand_where_they_were_asked),
-        cmocka_unit_test(test_curves_and_what_is_missing),
-        cmocka_unit_test(test_intervals_over_enough_cells),
+        cmocka_unit_test(test_what_is_missing_is_counted),
         cmocka_unit_test(test_a_page_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
-/* The page of a rubric run: every text of others is escaped, no script is let in, items that differ
- * most come first and no more of them than a page holds. */
+/* The JSON of the page of a rubric run: every text of others is escaped, items that differ most
+ * come first and no more of them than a page holds, and results.json is in it as it is. */
 #include "methods/report/html/html.h"
 #include "methods/rubric/report/report.h"
+#include "tests/unit/methods/report/page_data.h"
 #include "tests/unit/methods/rubrics.h"
 
 #define EVIL "<script>alert(1)</script>\"'&"
@@ -41,17 +42,21 @@ static void page(struct rubrics *t, const char *yaml, const char *csv, rubrics_a
                                  .data_hash = "abc",
                                  .reasoning = evil_reasoning,
                                  .calls = calls.sent > 0 ? &calls : NULL};
-    vq_buf_init(out, VQ_HTML_BYTES_MAX);
+    vq_buf_init(out, VQ_PAGE_BYTES_MAX);
     vq_rubric_report_html(&r, out);
     vq_buf_putc(out, '\0');
     assert_int_equal(out->status, VQ_OK);
 }
 
-static size_t count(const char *text, const char *what)
+/* How many ratings of an item have this value; NAN: none. */
+static size_t rated(const json_t *item, double value)
 {
-    size_t n = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) {
-        n++;
+    size_t n = 0, i;
+    json_t *rating;
+    json_array_foreach(json_object_get(item, "ratings"), i, rating)
+    {
+        const json_t *of = json_object_get(rating, "value");
+        n += isnan(value) ? json_is_null(of) : json_is_number(of) && json_number_value(of) == value;
     }
     return n;
 }
@@ -66,29 +71,23 @@ static void test_texts_are_text(void **state)
          "criteria: [{name: \"<b>L</b>\", kind: likert, rubric: \"<i>r</i>\"}]\n",
          "prompt,<x>\n<script>p0</script>,<img src=x>\np1,a\np2,a\np3,a\np4,a\np5,a\n",
          differs_on_row_two, &out);
-    assert_int_equal(count(out.at, "<script"), 1); /* ours */
-    assert_null(strstr(out.at, "<script>p0"));
-    assert_null(strstr(out.at, "<img"));
-    assert_null(strstr(out.at, "<x>"));
-    assert_null(strstr(out.at, "<i>r"));
-    assert_null(strstr(out.at, "<b>L"));
-    assert_null(strstr(out.at, "j<0>"));
-    assert_non_null(strstr(out.at, "because &lt;script&gt;"));
-    assert_non_null(strstr(out.at, "&lt;i&gt;r&lt;/i&gt;"));
-    assert_non_null(strstr(out.at, "default-src 'none'; style-src 'sha256-"));
-    assert_non_null(strstr(out.at, "; script-src 'sha256-"));
-    const char *first = strstr(out.at, "<details class=\"row\"");
-    assert_non_null(first);
-    static const char third[] = "<details class=\"row\" data-differ=\"0\"><summary>Item 3:";
-    assert_memory_equal(first, third, sizeof(third) - 1);
-    assert_int_equal(count(out.at, "ratings differ</span>"), 1);
-    assert_int_equal(count(out.at, "<details class=\"row\""), 6);
-    assert_int_equal(count(out.at, "<details class=\"row\">"), 5);
-    assert_non_null(
-        strstr(out.at, "<option value=\"0\" data-kind=\"likert\">&lt;b&gt;L&lt;/b&gt;"));
-    assert_non_null(strstr(out.at, "<div id=\"list\" data-rows=\"6\" data-outputs=\"1\">"));
-    assert_int_equal(count(out.at, "data-c=\"0\" data-v=\"A4\""), 11);
-    assert_int_equal(count(out.at, "data-c=\"0\" data-v=\"A1\""), 1);
+    static const char *const never[] = {"<script>p0", "<img", "<x>", "<i>r", "<b>L", "j<0>"};
+    for (size_t i = 0; i < VQ_COUNT(never); i++) {
+        assert_null(strstr(out.at, never[i]));
+    }
+    json_t *data = page_data(out.at);
+    json_t *list = json_object_get(data, "items"), *first = json_array_get(list, 0);
+    assert_int_equal(json_array_size(list), 6);
+    assert_int_equal(integer_of(first, "n"), 3);
+    assert_int_equal(json_array_size(json_object_get(first, "differ")), 1);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(list, 1), "differ")), 0);
+    assert_true(rated(first, 4) == 1 && rated(first, 1) == 1);
+    assert_non_null(strstr(string_of(json_array_get(json_object_get(first, "ratings"), 0), "said"),
+                           "because <script>"));
+    assert_string_equal(string_of(json_array_get(json_object_get(data, "criteria"), 0), "rubric"),
+                        "<i>r</i>");
+    assert_string_equal(string_of(json_object_get(data, "results"), "kind"), "judge");
+    json_decref(data);
     vq_buf_free(&out);
     rubrics_free(&t);
 }
@@ -107,16 +106,21 @@ static void test_pairs_and_what_is_missing(void **state)
          "data: d.csv\njudges: [offline-a, offline-b]\nmodels: [x, y]\n"
          "criteria: [{name: P, kind: pairwise, rubric: r}]\n",
          "prompt,x,y\np0,a,b\np1,a,b\np2,a,\n", pairs, &out);
-    assert_non_null(strstr(out.at, "4 questions have no rating"));
-    assert_non_null(strstr(out.at, "is empty in 1 row, which was not rated"));
-    assert_non_null(strstr(out.at, "3 different prompts; intervals need 6"));
-    assert_non_null(strstr(out.at, "<h2>Positions</h2>"));
-    assert_non_null(strstr(out.at, "<b class=\"wrong\">missing</b>"));
-    assert_non_null(strstr(out.at, "shown first: <span class=\"model b\">"));
-    assert_null(strstr(out.at, "Difference,"));
-    assert_int_equal(count(out.at, "<div class=\"answer\" data-c=\"0\"><h4>"), 4);
-    assert_int_equal(count(out.at, "<div class=\"answer\" data-c=\"0\" data-v=\"AA\">"), 2);
-    assert_int_equal(count(out.at, "<div class=\"answer\" data-c=\"0\" data-v=\"AB\">"), 2);
+    json_t *data = page_data(out.at), *results = json_object_get(data, "results");
+    json_t *list = json_object_get(data, "items");
+    assert_int_equal(integer_of(results, "answers_missing"), 4);
+    assert_string_equal(string_of(results, "no_intervals_because"),
+                        "3 different prompts; intervals need 6");
+    size_t missing = 0, a = 0, b = 0, i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        missing += rated(item, NAN);
+        a += rated(item, 1);
+        b += rated(item, 0);
+    }
+    assert_true(missing == 4 && a == 2 && b == 2);
+    json_decref(data);
     vq_buf_free(&out);
     rubrics_free(&t);
 }
@@ -127,7 +131,7 @@ static const char *calm(const struct vq_rubric_place *p)
     return "**Result:** 3";
 }
 
-static void test_groups_are_folded(void **state)
+static void test_groups(void **state)
 {
     (void)state;
     struct rubrics t;
@@ -142,12 +146,15 @@ static void test_groups_are_folded(void **state)
          "data: {path: d.csv, group: g<b>}\njudges: [offline-a, offline-b]\nmodels: [x, y]\n"
          "criteria: [{name: L, kind: likert, rubric: r}]\n",
          csv.at, calm, &out);
-    assert_non_null(strstr(out.at, "<summary>By <bdi>g&lt;b&gt;</bdi></summary>"));
-    assert_non_null(strstr(out.at, "<tr><th scope=\"row\"><bdi>&lt;i&gt;many&lt;/i&gt;</bdi>"));
-    assert_non_null(strstr(out.at, "(empty)"));
-    assert_non_null(strstr(out.at, "The 24 values with the most rows of 32."));
+    json_t *data = page_data(out.at);
+    json_t *criterion =
+        json_array_get(json_object_get(json_object_get(data, "results"), "criteria"), 0);
+    json_t *groups = json_object_get(criterion, "groups");
+    assert_int_equal(json_array_size(groups), 32);
+    assert_string_equal(string_of(json_array_get(groups, 0), "group"), "<i>many</i>");
     assert_null(strstr(out.at, "g<b>"));
     assert_null(strstr(out.at, "<i>many"));
+    json_decref(data);
     vq_buf_free(&csv);
     vq_buf_free(&out);
     rubrics_free(&t);
@@ -164,11 +171,11 @@ static void test_what_it_took(void **state)
          "data: d.csv\njudges: [offline-a, offline-b]\nmodels: [x]\n"
          "criteria: [{name: L, kind: likert, rubric: r}]\n",
          "prompt,x\np0,a\np1,a\n", pairs, &out);
-    assert_non_null(strstr(out.at, "<h3>Ratings</h3><p class=\"big\">0</p><p>of 4 questions: "));
-    assert_non_null(strstr(out.at, "<h3>Calls</h3><p class=\"big\">20</p><p>of 24 planned; 4 "
-                                   "answered from the store</p>"));
-    assert_non_null(strstr(out.at, "no prices set"));
-    assert_non_null(strstr(out.at, "12,345 tokens in, 0 out"));
+    json_t *data = page_data(out.at), *of = json_object_get(data, "calls");
+    assert_int_equal(integer_of(of, "sent"), 20);
+    assert_int_equal(integer_of(of, "tokens_in"), 12345);
+    assert_true(json_is_null(json_object_get(of, "cost_usd")));
+    json_decref(data);
     vq_buf_free(&out);
     rubrics_free(&t);
     calls = (struct vq_report_calls){.sent = 0};
@@ -181,16 +188,17 @@ static void test_many_items(void **state)
     struct vq_buf out, csv;
     vq_buf_init(&csv, 1u << 20);
     vq_buf_puts(&csv, "prompt,x\n");
-    for (int i = 0; i < 2500; i++) {
+    for (int i = 0; i < (int)VQ_PAGE_ROWS_MAX + 50; i++) {
         vq_buf_printf(&csv, "p%d,a\n", i);
     }
     page(&t,
          "data: d.csv\njudges: [offline-a, offline-b]\nmodels: [x]\n"
          "criteria: [{name: L, kind: likert, rubric: r}]\nregression: {bootstrap_draws: 0}\n",
          csv.at, calm, &out);
-    assert_int_equal(count(out.at, "<details class=\"row\">"), 2000);
-    assert_non_null(strstr(out.at, "And 500 more"));
-    assert_non_null(strstr(out.at, "no interval"));
+    json_t *data = page_data(out.at);
+    json_t *list = json_object_get(data, "items");
+    assert_int_equal(json_array_size(list), VQ_PAGE_ROWS_MAX);
+    json_decref(data);
     vq_buf_free(&out);
     vq_buf_free(&csv);
     rubrics_free(&t);
@@ -199,8 +207,8 @@ static void test_many_items(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_are_text),    cmocka_unit_test(test_pairs_and_what_is_missing),
-        cmocka_unit_test(test_groups_are_folded), cmocka_unit_test(test_what_it_took),
+        cmocka_unit_test(test_texts_are_text), cmocka_unit_test(test_pairs_and_what_is_missing),
+        cmocka_unit_test(test_groups),         cmocka_unit_test(test_what_it_took),
         cmocka_unit_test(test_many_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

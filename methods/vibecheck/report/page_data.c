@@ -377,7 +377,7 @@ static void picker_free(struct picker *p)
     vq_buf_free(&p->answers_buf);
 }
 
-void vq_vibes_page_rows(const struct vq_vibes_page *page, struct vq_json *j)
+void vq_vibes_page_data(const struct vq_vibes_page *page, struct vq_json *j)
 {
     struct picker p = {.page = page};
     vq_buf_init(&p.answers_buf, VQ_PAGE_BYTES_MAX);

@@ -2,8 +2,8 @@
  * inside a script element. */
 #include "common/judge/image.h"
 #include "common/text/utf8.h"
-#include "methods/report/pages/page.h"
-#include "methods/report/pages/plain.h"
+#include "methods/report/html/html.h"
+#include "methods/report/html/plain.h"
 
 #include <math.h>
 
@@ -103,7 +103,7 @@ void vq_page_put_image(struct vq_json *j, struct vq_span image)
     vq_json_put_span(j, "image", shown);
 }
 
-void vq_page_put_calls(struct vq_json *j, const struct vq_report_calls *c)
+static void put_calls(struct vq_json *j, const struct vq_report_calls *c)
 {
     vq_json_key(j, "calls");
     if (c == NULL) {
@@ -122,4 +122,21 @@ void vq_page_put_calls(struct vq_json *j, const struct vq_report_calls *c)
     vq_json_put_u64(j, "tokens_out", c->tokens_out);
     vq_json_put_real(j, "cost_usd", c->priced ? c->cost_usd : NAN, VQ_REPORT_DIGITS);
     vq_json_object_end(j);
+}
+
+void vq_page_begin_json(struct vq_page *page, struct vq_json *j,
+                        void (*write)(const void *report, struct vq_buf *out), const void *report,
+                        const struct vq_report_calls *calls)
+{
+    struct vq_buf results;
+    vq_buf_init(&results, VQ_PAGE_BYTES_MAX);
+    write(report, &results);
+    vq_json_init(j, &page->json, 0);
+    vq_json_object(j);
+    vq_json_put_str(j, "vibeq", VIBEQ_VERSION);
+    vq_json_key(j, "results");
+    vq_json_raw(j, results.status == VQ_OK ? vq_buf_span(&results) : vq_span_str("null"));
+    page->json.status = page->json.status == VQ_OK ? results.status : page->json.status;
+    vq_buf_free(&results);
+    put_calls(j, calls);
 }

@@ -1,5 +1,5 @@
 /* Marks of Markdown go, words stay. */
-#include "methods/report/pages/plain.h"
+#include "methods/report/html/plain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Values of a page's JSON: they cannot end their script, are cut where they are too long, and are
  * no larger than was said. */
-#include "methods/report/pages/page.h"
+#include "methods/report/html/html.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,24 +125,32 @@ static void an_image_is_shown_named_or_too_large(void **state)
     json_decref(value);
 }
 
+static void results(const void *report, struct vq_buf *out)
+{
+    vq_buf_puts(out, report);
+}
+
 static void calls_have_a_cost_only_with_prices(void **state)
 {
     (void)state;
     struct vq_report_calls calls = {.planned = 7, .sent = 5, .cost_usd = 1.5};
     for (int priced = 0; priced < 2; priced++) {
-        struct vq_buf out;
+        struct vq_page page;
         struct vq_json j;
+        struct vq_buf out;
         calls.priced = priced == 1;
-        vq_buf_init(&out, 10000);
-        vq_json_init(&j, &out, 0);
-        vq_json_object(&j);
-        vq_page_put_calls(&j, &calls);
+        vq_page_init(&page, &vq_page_vibecheck_js);
+        vq_page_begin_json(&page, &j, results, "{\"format\": 1}\n", &calls);
         vq_json_object_end(&j);
-        json_t *root = json_loadb(out.at, out.bytes, 0, NULL);
+        json_t *root = json_loadb(page.json.at, page.json.bytes, 0, NULL);
         json_t *of = json_object_get(root, "calls");
+        assert_int_equal(
+            json_integer_value(json_object_get(json_object_get(root, "results"), "format")), 1);
         assert_int_equal(json_integer_value(json_object_get(of, "sent")), 5);
         assert_true(json_is_null(json_object_get(of, "cost_usd")) == !calls.priced);
         json_decref(root);
+        vq_buf_init(&out, VQ_PAGE_BYTES_MAX);
+        vq_page_finish(&page, &out);
         vq_buf_free(&out);
     }
 }

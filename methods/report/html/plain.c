@@ -1,6 +1,6 @@
 /* Takes the marks of Markdown out of a text. Rough on purpose: a mark that has no partner on its
  * line is text and stays. */
-#include "methods/report/pages/plain.h"
+#include "methods/report/html/plain.h"
 
 static bool is_blank(char c)
 {

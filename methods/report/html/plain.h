@@ -1,7 +1,7 @@
 /* What a model wrote in Markdown, as plain text: a page shows words, not marks, and never makes
  * markup out of them. */
-#ifndef VQ_METHODS_REPORT_PAGES_PLAIN_H
-#define VQ_METHODS_REPORT_PAGES_PLAIN_H
+#ifndef VQ_METHODS_REPORT_HTML_PLAIN_H
+#define VQ_METHODS_REPORT_HTML_PLAIN_H
 
 #include "common/base/buf.h"
 
