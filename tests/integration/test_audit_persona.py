@@ -424,7 +424,7 @@ class Chat(Talking):
         row = self.turns(0, self.stage())[3]
         self.delete(b"ledger", self.ledger_key(row["call"]))
         self.names(f"R4 ledger: call {row['call']}", "is neither in the ledger nor in a spool", "R4 accounting: chat/accounting.json says sent")
-        self.verify("accounting: chat/accounting.json says sent")
+        self.verify("accounting: chat/accounting.json has sent")
 
     def test_an_end_is_another(self):
         row = self.turns(0, self.stage())[3]

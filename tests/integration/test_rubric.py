@@ -380,7 +380,7 @@ class Rubric(Case):
         kept = path.read_text()
         path.write_text(kept.replace('"sent": 48', '"sent": 47'))
         (self.dir / "runs/r/replay/accounting.json").unlink()
-        self.assertIn("accounting.json says sent 47", self.vibeq("verify", "r", code=INTERNAL).stdout)
+        self.assertIn("accounting.json has sent 47", self.vibeq("verify", "r", code=INTERNAL).stdout)
         path.write_text(kept)
         self.vibeq("resume", "r", "--quiet")
         checked = self.vibeq("verify", "r").stdout
