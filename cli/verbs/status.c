@@ -9,6 +9,7 @@
 #include "common/text/json_load.h"
 #include "coordinator/store/rundir/run_dir.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 struct status_words {
     const char *runs;
-    bool json, watch;
+    bool json, watch, url;
 };
 
 #define AT(field) offsetof(struct status_words, field)
@@ -29,6 +30,7 @@ const struct vq_opt vq_status_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "the whole status as JSON"},
     {"watch", VQ_OPT_FLAG, AT(watch), NULL, "print again every second, until the run ends"},
+    {"url", VQ_OPT_FLAG, AT(url), NULL, "print the address of the page, with the token"},
     {0},
 };
 
@@ -451,6 +453,26 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     return status;
 }
 
+/* The token is in the fragment: a browser does not send it. */
+static enum vq_status print_url(const char *runs_dir, const char *name, struct vq_error *err)
+{
+    struct vq_run_info info;
+    struct vq_endpoint endpoint;
+    VQ_TRY(vq_run_info_read(runs_dir, name, &info, err));
+    if (!info.running) {
+        return vq_fail(err, VQ_NOT_FOUND, "%s is not active, so it has no page; vibeq status %s",
+                       name, name);
+    }
+    VQ_TRY(vq_run_endpoint_read(runs_dir, name, &endpoint, err));
+    printf("%s/#", endpoint.address);
+    for (const char *at = endpoint.token; *at != '\0'; at++) {
+        printf(isalnum((unsigned char)*at) ? "%c" : "%%%02X", (unsigned char)*at);
+    }
+    printf("\n");
+    vq_wipe(&endpoint, sizeof(endpoint));
+    return VQ_OK;
+}
+
 int vq_verb_status(int argc, char **argv)
 {
     struct status_words w = {0};
@@ -465,6 +487,11 @@ int vq_verb_status(int argc, char **argv)
     enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     if (status == VQ_OK && words == 0) {
         status = newest(runs_dir, found, &err);
+    }
+    if (status == VQ_OK && w.url) {
+        status = print_url(runs_dir, name, &err);
+        vq_free(runs_dir);
+        return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
     }
     bool running = true, alarm = false;
     bool tty = isatty(STDOUT_FILENO) != 0;

@@ -1,7 +1,8 @@
-/* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out
- * is a timer, MHD_run does the rest. Invariants: beyond the loopback nothing is answered without
- * the token; a request whose Host header names another host is refused, and so is a POST of another
- * site's page; handlers answer at once from the loop's thread. Owns connections and responses. */
+/* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out is
+ * a timer, MHD_run does the rest. Invariants: beyond the loopback nothing but files is answered
+ * without the token; a request whose Host header names another host is refused, and so is a POST of
+ * another site's page; handlers answer at once from the loop's thread. Owns connections and
+ * responses. */
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"
@@ -177,10 +178,8 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
     if (post && !vq_http_origin_may(header(connection, MHD_HTTP_HEADER_ORIGIN), host)) {
         return refuse(connection, 403, "the request comes from a page of another site\n");
     }
-    bool demanded = options->token != NULL && !options->listen.is_loopback;
-    if (demanded && !has_token(httpd, connection)) {
-        return refuse(connection, 401, TOKEN_NEEDED);
-    }
+    bool denied = options->token != NULL && !has_token(httpd, connection);
+    bool is_local = options->listen.is_loopback;
     for (uint32_t i = 0; i < options->routes_count; i++) {
         const struct vq_httpd_route *route = &options->routes[i];
         if (!path_matches(route->path, path)) {
@@ -190,12 +189,16 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
         if (!(route->method == VQ_HTTPD_POST ? post : get)) {
             continue;
         }
-        if (!route->open && options->token != NULL && !has_token(httpd, connection)) {
+        if (denied &&
+            !(route->access == VQ_HTTPD_ANYONE || (route->access == VQ_HTTPD_LOCAL && is_local))) {
             return refuse(connection, 401, TOKEN_NEEDED);
         }
         struct vq_httpd_request request = {
             .method = route->method, .path = path, .body = body, .connection = connection};
         return handle(httpd, connection, route, &request);
+    }
+    if (denied && !is_local) { /* not even what exists */
+        return refuse(connection, 401, TOKEN_NEEDED);
     }
     return known ? refuse(connection, 405, "not this method\n")
                  : refuse(connection, 404, "there is nothing here\n");

@@ -1,7 +1,7 @@
 /* A small HTTP server on the loop for status and control: fixed routes, a bearer token, checks of
  * the Host header (so that a web page elsewhere cannot reach it through a name of its own) and,
- * where something is changed, of the Origin header. Beyond the loopback every route demands the
- * token. Handlers answer at once. */
+ * where something is changed, of the Origin header. Beyond the loopback everything but the files of
+ * the page demands the token. Handlers answer at once. */
 #ifndef VQ_NET_HTTPD_H
 #define VQ_NET_HTTPD_H
 
@@ -41,18 +41,23 @@ struct vq_httpd_response {
     struct vq_buf *body;      /* append here; over its limit the answer is a 500 */
 };
 
+enum vq_httpd_access {
+    VQ_HTTPD_TOKEN = 0, /* needs the token, where there is one */
+    VQ_HTTPD_LOCAL,     /* needs it beyond the loopback */
+    VQ_HTTPD_ANYONE,    /* never needs it: files that are the same for every run */
+};
+
 struct vq_httpd_route {
     enum vq_httpd_method method;
     const char *path; /* "/metrics"; with a "*" at its end: everything that begins so */
-    bool open;        /* true: on the loopback no token is demanded */
+    enum vq_httpd_access access;
     void (*handle)(void *ctx, const struct vq_httpd_request *request,
                    struct vq_httpd_response *response);
 };
 
 struct vq_httpd_options {
     struct vq_http_listen listen; /* {0}: a free port of 127.0.0.1 */
-    /* Demanded by routes that are not open, and beyond the loopback by all; borrowed for life.
-     * NULL: all are open. */
+    /* Borrowed for life. NULL: no route demands one. */
     const struct vq_secret *token;
     const char *const *hosts; /* names that a Host header may have besides; borrowed for life */
     uint32_t hosts_count;

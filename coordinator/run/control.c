@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/run/ctl.h"
+#include "coordinator/web/pages.h"
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
@@ -202,13 +203,29 @@ static void on_readyz(void *ctx, const struct vq_httpd_request *request,
                   why[0] != '\0' ? why : "Redis is not up to date with the store yet");
 }
 
+static void on_file(void *ctx, const struct vq_httpd_request *request,
+                    struct vq_httpd_response *response)
+{
+    (void)ctx;
+    const struct vq_web_file *file = vq_web_file_find(request->path);
+    if (file == NULL) {
+        response->status = 404;
+        vq_buf_puts(response->body, "there is nothing here\n");
+        return;
+    }
+    response->content_type = file->type;
+    vq_buf_append(response->body, file->body.at, file->body.bytes);
+}
+
 static const struct vq_httpd_route routes[] = {
-    {.method = VQ_HTTPD_GET, .path = "/healthz", .open = true, .handle = on_healthz},
-    {.method = VQ_HTTPD_GET, .path = "/readyz", .open = true, .handle = on_readyz},
+    {.method = VQ_HTTPD_GET, .path = "/", .access = VQ_HTTPD_ANYONE, .handle = on_file},
+    {.method = VQ_HTTPD_GET, .path = "/pages/*", .access = VQ_HTTPD_ANYONE, .handle = on_file},
+    {.method = VQ_HTTPD_GET, .path = "/healthz", .access = VQ_HTTPD_LOCAL, .handle = on_healthz},
+    {.method = VQ_HTTPD_GET, .path = "/readyz", .access = VQ_HTTPD_LOCAL, .handle = on_readyz},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/status", .handle = on_status},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/history", .handle = on_history},
     {.method = VQ_HTTPD_POST, .path = "/api/v1/ctl", .handle = on_ctl},
-    {.method = VQ_HTTPD_GET, .path = "/metrics", .open = true, .handle = on_metrics},
+    {.method = VQ_HTTPD_GET, .path = "/metrics", .access = VQ_HTTPD_LOCAL, .handle = on_metrics},
 };
 
 enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
@@ -222,8 +239,8 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
         status = vq_run_dir_write_endpoint(run->dir, &endpoint, err);
     }
     if (status == VQ_OK && http->listen != NULL) {
-        vq_run_message(run, "Status at %s/api/v1/status (token: %s/%s/endpoint.json)",
-                       endpoint.address, run->options->runs_dir, vq_run_dir_name(run->dir));
+        vq_run_message(run, "Page at %s (vibeq status %s --url prints it with its token)",
+                       endpoint.address, vq_run_dir_name(run->dir));
     }
     vq_wipe(endpoint.token, sizeof(endpoint.token));
     return status;

@@ -13,7 +13,7 @@
  *               uses it too)
  *   history_file.c  samples over time, in the run's folder (its own header)
  *   http_server.c  the HTTP server by its options (its own header)
- *   control.c   endpoint.json, status and history, /metrics, ctl, status.json
+ *   control.c   endpoint.json, the page, status and history, /metrics, ctl, status.json
  *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the
  *               table too)
  *   ctl_once.c  its commands in time and once (its own header)

@@ -54,9 +54,12 @@ static void on_large(void *ctx, const struct vq_httpd_request *request,
 }
 
 static const struct vq_httpd_route routes[] = {
-    {VQ_HTTPD_GET, "/metrics", true, on_metrics}, {VQ_HTTPD_GET, "/status", false, on_metrics},
-    {VQ_HTTPD_POST, "/control", false, on_post},  {VQ_HTTPD_GET, "/pages/*", true, on_metrics},
-    {VQ_HTTPD_GET, "/large", true, on_large},     {VQ_HTTPD_GET, "/too-large", true, on_large},
+    {VQ_HTTPD_GET, "/metrics", VQ_HTTPD_LOCAL, on_metrics},
+    {VQ_HTTPD_GET, "/status", VQ_HTTPD_TOKEN, on_metrics},
+    {VQ_HTTPD_POST, "/control", VQ_HTTPD_TOKEN, on_post},
+    {VQ_HTTPD_GET, "/pages/*", VQ_HTTPD_ANYONE, on_metrics},
+    {VQ_HTTPD_GET, "/large", VQ_HTTPD_LOCAL, on_large},
+    {VQ_HTTPD_GET, "/too-large", VQ_HTTPD_LOCAL, on_large},
 };
 
 static int setup(void **state)
@@ -332,7 +335,9 @@ TEST_WITH(test_beyond_the_loopback, setup, teardown)
     assert_int_equal(strncmp(url, "http://127.0.0.1:", 17), 0);
     expect(f, "GET /metrics", "", "HTTP/1.1 401", "a token is needed");
     expect(f, "GET /nothing", "", "HTTP/1.1 401", "a token is needed");
+    expect(f, "POST /metrics", "Content-Length: 0\r\n", "HTTP/1.1 401", "a token is needed");
     assert_int_equal(f->handled, 0);
+    expect(f, "GET /pages/a.css", "", "HTTP/1.1 200", "path=/pages/a.css");
     expect(f, "GET /metrics", AUTH, "HTTP/1.1 200", "path=/metrics");
     static const char named[] =
         "GET /metrics HTTP/1.1\r\nHost: queue.example.org:80\r\nConnection: close\r\n" AUTH "\r\n";

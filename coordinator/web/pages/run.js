@@ -1,0 +1,149 @@
+/* The page of one run: asks for the status each second and for the samples each ten seconds while it is visible, and sends commands. */
+import * as api from "/pages/api.js";
+import { byId, el, name, button } from "/pages/dom.js";
+import { count, rate, dollars, duration, clock, isNumber } from "/pages/words.js";
+import { Charts, columnsOf } from "/pages/charts.js";
+import * as tables from "/pages/tables.js";
+
+const STATUS_MS = 1000, HISTORY_MS = 10000;
+const COSTS = { resume: "The run starts calls again.", unpark: "The run asks this pool again.", requeue: "The run asks the failed tasks again.",
+  budget: "The run may spend up to this amount.", concurrency: "The run may start more calls." };
+
+const charts = new Charts();
+let samples = null, last = null, historyAt = 0, awaySince = 0;
+
+const settled = (tasks) => tasks.answered + tasks.not_needed + tasks.failed + tasks.blocked;
+const put = (id, ...children) => byId(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+
+function append(more) {
+  if (samples === null) {
+    samples = more;
+    return;
+  }
+  const into = (to, from) => {
+    for (const [key, value] of Object.entries(from)) {
+      if (Array.isArray(value)) to[key].push(...value);
+      else if (typeof value === "object") into(to[key], value);
+    }
+  };
+  into(samples, more);
+}
+
+function card(title, big, ...more) {
+  return el("div", { class: "card" }, el("h3", null, title), el("p", { class: "big" }, big), more);
+}
+
+function timeLeft(status) {
+  if (!isNumber(status.eta_s)) return card("Time left", "unknown");
+  const range = isNumber(status.eta_low_s) && isNumber(status.eta_high_s) && status.eta_s > 0;
+  return card("Time left", status.eta_s === 0 ? "none" : duration(status.eta_s),
+    range ? el("p", null, `between ${duration(status.eta_low_s)} and ${duration(status.eta_high_s)}`) : null);
+}
+
+function money(status) {
+  const { spent_usd: spent, budget_usd: budget } = status.money, done = settled(status.tasks);
+  const open = status.tasks_total - done;
+  const forecast = done > 0 && spent > 0 && open > 0 ? spent * (status.tasks_total / done) : null;
+  return card("Spent", dollars(spent),
+    isNumber(budget) ? el("meter", { min: 0, max: budget, high: budget * 0.9, value: Math.min(spent, budget), "aria-label": "of the budget" }) : null,
+    isNumber(budget) ? el("p", null, `of a budget of ${dollars(budget)}`) : null,
+    forecast === null ? null : el("p", null, `about ${dollars(forecast)} at the end of the stage`));
+}
+
+function cards(status) {
+  const done = settled(status.tasks);
+  return [
+    card("Tasks settled", `${((100 * done) / Math.max(1, status.tasks_total)).toFixed(1)} %`,
+      el("progress", { max: status.tasks_total, value: done, "aria-label": "tasks settled" }), el("p", null, `${count(done)} of ${count(status.tasks_total)}`),
+      status.tasks.failed + status.tasks.blocked > 0 ? el("p", { class: "bad" }, `${count(status.tasks.failed + status.tasks.blocked)} failed or blocked`) : null),
+    timeLeft(status),
+    card("Calls a second", rate(status.calls_per_s), el("p", null, `${count(status.workers.reduce((sum, worker) => sum + worker.calls_out, 0))} in flight`)),
+    money(status),
+    card("Started", `${duration((status.written_unix_ms - status.started_unix_ms) / 1000)} ago`, el("p", null, clock(status.started_unix_ms))),
+  ];
+}
+
+function alertOf(status) {
+  const lines = [status.note, status.alarm && status.alarm.text].filter(Boolean);
+  return lines.length === 0 ? [] : [el("div", { class: "banner" + (status.alarm ? " bad" : "") }, lines.map((line) => el("p", null, name(line))))];
+}
+
+function show(status) {
+  document.title = `${status.run}: ${status.state} - vibeq`;
+  put("name", name(status.run));
+  byId("state").className = "state " + status.state;
+  byId("state").textContent = status.state;
+  byId("stage").textContent = status.stage ? `stage ${status.stage}` : "";
+  put("alert", alertOf(status));
+  byId("pause").hidden = status.state === "held" || status.state === "finished";
+  byId("resume").hidden = status.state !== "held";
+  if (!status.tasks) return; /* the queue is not there yet */
+  put("cards", cards(status));
+  put("pools", tables.pools(status, act));
+  put("workers", tables.workers(status));
+  put("judges", tables.judges(status));
+  put("failures", tables.failures(status), status.tasks.failed > 0 ? button("Ask the failed tasks again", () => act("requeue")) : null);
+}
+
+function away() {
+  awaySince = awaySince || Date.now();
+  const ended = last && last.state === "finished";
+  put("alert", el("div", { class: ended ? "banner" : "banner bad" }, ended ? "The run is finished, and its process has ended. " :
+    `The run has not answered since ${clock(awaySince)}. The numbers are of before. `, el("code", null, "vibeq status " + (last ? last.run : "RUN"))));
+}
+
+async function act(...words) {
+  if (COSTS[words[0]] && !confirm(`${words.join(" ")}\n\n${COSTS[words[0]]}`)) return;
+  try {
+    const { ok, text } = await api.command(...words);
+    byId("reply").className = ok ? "" : "bad";
+    put("reply", name(`${words[0]}: ${text}`));
+  } catch (error) {
+    byId("reply").className = "bad";
+    byId("reply").textContent = `${words[0]}: it is unknown whether the run has carried this out. Look at its state.`;
+  }
+  await turn();
+}
+
+async function turn() {
+  try {
+    const status = await api.status();
+    if (Date.now() - historyAt >= HISTORY_MS) {
+      append(await api.history(samples && samples.unix_ms.length ? samples.unix_ms[samples.unix_ms.length - 1] : 0));
+      historyAt = Date.now();
+    }
+    awaySince = 0;
+    last = status;
+    byId("door").hidden = true;
+    show(status);
+    charts.draw(columnsOf(samples, status));
+  } catch (error) {
+    if (error.denied) byId("door").hidden = false;
+    else if (error.away) away();
+    else throw error;
+  }
+}
+
+async function forever() {
+  for (;;) {
+    if (!document.hidden) await turn();
+    await new Promise((next) => setTimeout(next, STATUS_MS));
+  }
+}
+
+byId("pause").addEventListener("click", () => act("pause"));
+byId("resume").addEventListener("click", () => act("resume"));
+byId("door").addEventListener("submit", (event) => {
+  event.preventDefault();
+  api.keepToken(byId("token").value.trim());
+  turn();
+});
+for (const id of ["budget", "concurrency"]) {
+  byId(id).addEventListener("submit", (event) => {
+    event.preventDefault();
+    act(id, new FormData(event.target).values().next().value.trim());
+  });
+}
+api.takeToken();
+window.addEventListener("hashchange", () => api.takeToken() && turn());
+forever();
