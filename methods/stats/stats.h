@@ -5,7 +5,7 @@
  * but a seed that is passed in. A missing value is NaN. Same input, same bits out, on one CPU type.
  *
  * All of the room is held to the reference numbers in tests/data/stats. No method prints some of it
- * yet: the exact permutation tests of compare.h, clustered errors, Fleiss' kappa. */
+ * yet: clustered errors, Fleiss' kappa. */
 #ifndef VQ_METHODS_STATS_STATS_H
 #define VQ_METHODS_STATS_STATS_H
 

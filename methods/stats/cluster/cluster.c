@@ -306,18 +306,3 @@ enum vq_status vq_cluster_cut_count(const struct vq_cluster_tree *tree, size_t k
     }
     return cut(tree, tree->rows - k, ret_labels);
 }
-
-enum vq_status vq_cluster_cut_height(const struct vq_cluster_tree *tree, double threshold,
-                                     uint32_t *ret_labels, size_t *ret_k, struct vq_error *err)
-{
-    if (isnan(threshold)) {
-        return vq_fail(err, VQ_INVALID, "the height to cut at is not a number");
-    }
-    size_t standing = 0;
-    while (standing + 1 < tree->rows && tree->merges[standing].height <= threshold) {
-        standing++;
-    }
-    VQ_TRY(cut(tree, standing, ret_labels));
-    *ret_k = tree->rows - standing;
-    return VQ_OK;
-}

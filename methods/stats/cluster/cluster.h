@@ -50,9 +50,5 @@ void vq_cluster_tree_free(struct vq_cluster_tree *tree);
 /* Exactly k clusters, 1 <= k <= rows: the last k - 1 merges are undone, also where heights tie. */
 enum vq_status vq_cluster_cut_count(const struct vq_cluster_tree *tree, size_t k,
                                     uint32_t *ret_labels, struct vq_error *err) VQ_WARN_UNUSED;
-/* Merges of height <= threshold stand, as with SciPy's `distance`; not NaN. */
-enum vq_status vq_cluster_cut_height(const struct vq_cluster_tree *tree, double threshold,
-                                     uint32_t *ret_labels, size_t *ret_k,
-                                     struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

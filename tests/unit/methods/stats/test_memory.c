@@ -7,7 +7,6 @@
 #include "methods/stats/cluster/cluster.h"
 #include "methods/stats/cluster/cosine.h"
 #include "methods/stats/intervals/bootstrap.h"
-#include "methods/stats/intervals/compare.h"
 #include "methods/stats/intervals/multiple.h"
 #include "methods/stats/logit/crossval.h"
 #include "methods/stats/logit/lars.h"
@@ -96,12 +95,6 @@ static enum vq_status run_adjust(void)
     return vq_multiple_adjust(VQ_MULTIPLE_BH, Y, ROWS, adjusted);
 }
 
-static enum vq_status run_two_sample(void)
-{
-    struct vq_permutation result;
-    return vq_compare_two_sample(X, 5, X + 5, 5, &result);
-}
-
 static enum vq_status run_cluster(void)
 {
     struct vq_logit_fit fit;
@@ -151,9 +144,9 @@ static enum vq_status run_legacy(void)
 TEST(test_every_allocation)
 {
     enum vq_status (*const calls[])(void) = {
-        run_crossval, run_published, run_fold,  run_means,  run_coefficients, run_explicit,
-        run_lars,     run_bradley,   run_alpha, run_adjust, run_two_sample,   run_cluster,
-        run_tree,     run_nearest,   run_wald,  run_legacy,
+        run_crossval, run_published, run_fold,    run_means, run_coefficients,
+        run_explicit, run_lars,      run_bradley, run_alpha, run_adjust,
+        run_cluster,  run_tree,      run_nearest, run_wald,  run_legacy,
     };
     for (size_t i = 0; i < VQ_COUNT(calls); i++) {
         enum vq_status status = VQ_NOMEM;

@@ -41,12 +41,6 @@ static void check_cuts(const struct vq_cluster_tree *tree, const json_t *cuts)
         size_t k = (size_t)json_integer_value(json_object_get(cut, "k"));
         assert_int_equal(vq_cluster_cut_count(tree, k, labels, NULL), VQ_OK);
         check_labels(labels, json_object_get(cut, "labels"), tree->rows);
-        size_t k_by_height = 0;
-        assert_int_equal(
-            vq_cluster_cut_height(tree, number(cut, "threshold"), labels, &k_by_height, NULL),
-            VQ_OK);
-        assert_int_equal(k_by_height, k);
-        check_labels(labels, json_object_get(cut, "labels"), tree->rows);
     }
     vq_free(labels);
 }
@@ -236,14 +230,6 @@ TEST(test_ties)
             }
             assert_int_equal(next, k);
         }
-        size_t k;
-        assert_int_equal(vq_cluster_cut_height(&tree, 0.0, labels, &k, NULL), VQ_OK);
-        for (size_t i = 0; i < n; i++) {
-            for (size_t j = 0; j < i; j++) { /* at height 0 exactly the equal rows are together */
-                bool equal = memcmp(at + i * 3, at + j * 3, 3 * sizeof(*at)) == 0;
-                assert_int_equal(labels[i] == labels[j], equal);
-            }
-        }
         vq_cluster_tree_free(&tree);
         vq_cluster_tree_free(&again);
     }
@@ -263,9 +249,6 @@ TEST(test_tie_rule)
     assert_int_equal(vq_cluster_cut_count(&tree, 3, labels, NULL), VQ_OK); /* within the tie */
     assert_int_equal(labels[1], 0);
     assert_int_equal(labels[3], 2);
-    size_t k;
-    assert_int_equal(vq_cluster_cut_height(&tree, 1.0, labels, &k, NULL), VQ_OK);
-    assert_int_equal(k, 2);
     vq_cluster_tree_free(&tree);
 }
 
@@ -273,13 +256,10 @@ TEST(test_one_and_two)
 {
     const float rows[4] = {3, 0, 0, 4};
     uint32_t labels[2] = {9, 9};
-    size_t k;
     struct vq_cluster_tree tree;
     build(rows, 1, 2, VQ_CLUSTER_WARD, &tree);
     assert_int_equal(vq_cluster_cut_count(&tree, 1, labels, NULL), VQ_OK);
     assert_int_equal(labels[0], 0);
-    assert_int_equal(vq_cluster_cut_height(&tree, -1.0, labels, &k, NULL), VQ_OK);
-    assert_int_equal(k, 1);
     assert_int_equal(vq_cluster_cut_count(&tree, 2, labels, NULL), VQ_INVALID);
     assert_int_equal(vq_cluster_cut_count(&tree, 0, labels, NULL), VQ_INVALID);
     vq_cluster_tree_free(&tree);
@@ -289,9 +269,6 @@ TEST(test_one_and_two)
         assert_int_equal(tree.merges[0].size, 2);
         assert_int_equal(vq_cluster_cut_count(&tree, 2, labels, NULL), VQ_OK);
         assert_int_equal(labels[1], 1);
-        assert_int_equal(vq_cluster_cut_height(&tree, 5.0, labels, &k, NULL), VQ_OK);
-        assert_int_equal(k, 1);
-        assert_int_equal(vq_cluster_cut_height(&tree, (double)NAN, labels, &k, NULL), VQ_INVALID);
         vq_cluster_tree_free(&tree);
     }
 }

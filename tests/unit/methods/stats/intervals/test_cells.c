@@ -5,9 +5,8 @@
 #include "methods/stats/intervals/cells.h"
 #include "methods/stats/special.h"
 
-static void edges(void **state)
+TEST(edges)
 {
-    (void)state;
     static const double values[] = {1, 2, NAN, 3, 4, 5, 6};
     struct vq_cells_mean m;
     assert_int_equal(vq_cells_mean(values, 0, 10, 1, &m), VQ_OK);
@@ -49,9 +48,8 @@ static double normal(struct vq_rng *rng) /* Box and Muller */
 
 /* Normal cells. What is written of both intervals in the header is so, as far as 2,000 samples can
  * tell. */
-static void coverage(void **state)
+TEST(coverage)
 {
-    (void)state;
     static const uint32_t counts[] = {6, 8, 16, 56};
     enum {
         SAMPLES = 2000
@@ -76,13 +74,4 @@ static void coverage(void **state)
         assert_true(fabs((double)percentile / SAMPLES - stated) < 0.03);
         assert_true(fabs((double)wide / SAMPLES - 0.95) < 0.02);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edges),
-        cmocka_unit_test(coverage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
