@@ -15,8 +15,7 @@ static void real(struct vq_json *j, const char *key, double value)
 
 static void range(struct vq_json *j, const char *key, struct vq_range r)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     real(j, "least", r.least);
     real(j, "expected", r.expected);
     real(j, "most", r.most);
@@ -74,8 +73,7 @@ static void line(struct vq_json *j, const struct vq_forecast *f, const struct vq
 
 static void stages(struct vq_json *j, const struct vq_forecast *f)
 {
-    vq_json_key(j, "stages");
-    vq_json_array(j);
+    vq_json_put_array(j, "stages");
     for (uint32_t i = 0, next; i < f->lines_count; i = next) {
         struct vq_range seconds;
         struct vq_forecast_sums s = vq_forecast_stage_sums(f, i, &seconds, &next);
@@ -85,8 +83,7 @@ static void stages(struct vq_json *j, const struct vq_forecast *f)
         vq_json_put_bool(j, "known", f->lines[i].known);
         vq_json_put_bool(j, "exact", vq_range_is_exact(s.calls));
         sums(j, &s, seconds);
-        vq_json_key(j, "judges");
-        vq_json_array(j);
+        vq_json_put_array(j, "judges");
         for (uint32_t k = i; k < next; k++) {
             line(j, f, &f->lines[k]);
         }
@@ -109,8 +106,7 @@ static void price(struct vq_json *j, const char *key, double value)
 
 static void limits(struct vq_json *j, const struct vq_forecast *f)
 {
-    vq_json_key(j, "limits");
-    vq_json_array(j);
+    vq_json_put_array(j, "limits");
     for (uint32_t k = 0; k < f->limits_count; k++) {
         const struct vq_forecast_limits *l = &f->limits[k];
         if (!f->pools[k].serves) {
@@ -175,8 +171,7 @@ static void power(struct vq_json *j, const struct vq_power *p)
     if (p->units == 0) {
         return;
     }
-    vq_json_key(j, "power");
-    vq_json_object(j);
+    vq_json_put_object(j, "power");
     vq_json_put_u64(j, "prompts", p->units);
     vq_json_put_u64(j, "vibes", p->tests);
     vq_json_key(j, "smallest_separability");
@@ -204,8 +199,7 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     limits(&j, f);
     power(&j, &f->power);
     holds(&j, plan);
-    vq_json_key(&j, "assumed");
-    vq_json_array(&j);
+    vq_json_put_array(&j, "assumed");
     for (unsigned bit = 0; bit < VQ_ASSUMED_BITS; bit++) {
         if ((f->assumed & 1u << bit) != 0) {
             vq_json_str(&j, vq_forecast_assumed_text(bit));

@@ -221,8 +221,7 @@ static void write_choice(struct vq_json *json, const struct vq_chat_answer *answ
 {
     vq_json_object(json);
     vq_json_put_u64(json, "index", 0);
-    vq_json_key(json, "message");
-    vq_json_object(json);
+    vq_json_put_object(json, "message");
     vq_json_put_str(json, "role", "assistant");
     vq_json_key(json, "content");
     if (answer->content_is_null) {
@@ -244,13 +243,11 @@ static void write_choice(struct vq_json *json, const struct vq_chat_answer *answ
 
 static void write_usage(struct vq_json *json, const struct vq_chat_answer *answer)
 {
-    vq_json_key(json, "usage");
-    vq_json_object(json);
+    vq_json_put_object(json, "usage");
     vq_json_put_u64(json, "prompt_tokens", answer->prompt_tokens);
     vq_json_put_u64(json, "completion_tokens", answer->completion_tokens);
     vq_json_put_u64(json, "total_tokens", answer->prompt_tokens + answer->completion_tokens);
-    vq_json_key(json, "prompt_tokens_details");
-    vq_json_object(json);
+    vq_json_put_object(json, "prompt_tokens_details");
     vq_json_put_u64(json, "cached_tokens", answer->cache_read_tokens);
     vq_json_object_end(json);
     vq_json_object_end(json);
@@ -266,8 +263,7 @@ void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer)
     vq_json_put_u64(&json, "created", (uint64_t)answer->created_s);
     vq_json_put_str(&json, "model", answer->model);
     vq_json_put_str(&json, "system_fingerprint", answer->fingerprint);
-    vq_json_key(&json, "choices");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "choices");
     if (answer->with_choices) {
         write_choice(&json, answer);
     }
@@ -284,8 +280,7 @@ void vq_chat_write_error(struct vq_buf *body, const char *message, const char *t
     struct vq_json json;
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
-    vq_json_key(&json, "error");
-    vq_json_object(&json);
+    vq_json_put_object(&json, "error");
     vq_json_put_str(&json, "message", message);
     vq_json_put_str(&json, "type", type);
     vq_json_put_str(&json, "param", NULL);

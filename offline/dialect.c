@@ -311,8 +311,7 @@ static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *a
     vq_json_put_str(json, "role", "assistant");
     vq_json_put_str(json, "model", answer->model);
     if (answer->with_choices) {
-        vq_json_key(json, "content");
-        vq_json_array(json);
+        vq_json_put_array(json, "content");
         if (!answer->content_is_null) {
             vq_json_object(json);
             vq_json_put_str(json, "type", "text");
@@ -324,8 +323,7 @@ static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *a
     vq_json_put_str(json, "stop_reason",
                     finish_of(answer->finish_reason, "end_turn", "max_tokens", "refusal"));
     if (answer->with_usage) {
-        vq_json_key(json, "usage");
-        vq_json_object(json);
+        vq_json_put_object(json, "usage");
         vq_json_put_u64(json, "input_tokens",
                         answer->prompt_tokens - answer->cache_read_tokens -
                             answer->cache_written_tokens);
@@ -341,10 +339,8 @@ static void write_candidate(struct vq_json *json, const struct vq_chat_answer *a
 {
     vq_json_object(json);
     if (!answer->content_is_null) {
-        vq_json_key(json, "content");
-        vq_json_object(json);
-        vq_json_key(json, "parts");
-        vq_json_array(json);
+        vq_json_put_object(json, "content");
+        vq_json_put_array(json, "parts");
         vq_json_object(json);
         vq_json_put_span(json, "text", answer->content);
         vq_json_object_end(json);
@@ -366,14 +362,12 @@ static void write_gemini(struct vq_json *json, const struct vq_chat_answer *answ
 {
     vq_json_object(json);
     if (answer->with_choices) {
-        vq_json_key(json, "candidates");
-        vq_json_array(json);
+        vq_json_put_array(json, "candidates");
         write_candidate(json, answer);
         vq_json_array_end(json);
     }
     if (answer->with_usage) {
-        vq_json_key(json, "usageMetadata");
-        vq_json_object(json);
+        vq_json_put_object(json, "usageMetadata");
         vq_json_put_u64(json, "promptTokenCount", answer->prompt_tokens);
         if (answer->cache_read_tokens > 0) {
             vq_json_put_u64(json, "cachedContentTokenCount", answer->cache_read_tokens);
@@ -484,8 +478,7 @@ static void write_quota(struct vq_json *json, const struct vq_dialect_error *sai
     char value[24];
     (void)snprintf(value, sizeof(value), "%" PRIu64, said->quota_value);
     open_detail(json, "QuotaFailure");
-    vq_json_key(json, "violations");
-    vq_json_array(json);
+    vq_json_put_array(json, "violations");
     vq_json_object(json);
     vq_json_put_str(json, "quotaId", said->quota);
     if (said->quota_value > 0) {
@@ -499,8 +492,7 @@ static void write_quota(struct vq_json *json, const struct vq_dialect_error *sai
 static void write_details(struct vq_json *json, const struct error *error, bool limited,
                           const struct vq_dialect_error *said)
 {
-    vq_json_key(json, "details");
-    vq_json_array(json);
+    vq_json_put_array(json, "details");
     if (error->reason != NULL) {
         open_detail(json, "ErrorInfo");
         vq_json_put_str(json, "reason", error->reason);
@@ -525,8 +517,7 @@ static void write_anthropic_error(struct vq_json *json, const struct error *erro
     vq_json_put_str(json, "type", error->type);
     vq_json_put_str(json, "message", text);
     if (error->reason != NULL) {
-        vq_json_key(json, "details");
-        vq_json_object(json);
+        vq_json_put_object(json, "details");
         vq_json_put_str(json, "error_code", error->reason);
         vq_json_object_end(json);
     }
@@ -546,8 +537,7 @@ unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
     if (dialect == VQ_DIALECT_ANTHROPIC) {
         vq_json_put_str(&json, "type", "error");
     }
-    vq_json_key(&json, "error");
-    vq_json_object(&json);
+    vq_json_put_object(&json, "error");
     if (dialect == VQ_DIALECT_ANTHROPIC) {
         write_anthropic_error(&json, error, text);
     } else {

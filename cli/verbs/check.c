@@ -225,8 +225,7 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked_
                                    : vq_job_model(job, job->given, picked->sample, picked->order));
     vq_json_put_span(j, "system", vq_buf_span(&system));
     vq_json_put_span(j, "user", vq_buf_span(&user));
-    vq_json_key(j, "judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "judges");
     for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {
         if (once[i].wanted) {
             put_json_judge(j, job, i, &once[i]);

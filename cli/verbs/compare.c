@@ -134,8 +134,7 @@ static void put_match(struct vq_json *j, const struct comparison *c, const char 
 static void put_side(struct vq_json *j, const struct comparison *c, const char *key, uint32_t vibes,
                      uint32_t matches)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_json_put_u64(j, "vibes", vibes);
     vq_json_put_u64(j, "matched", matches);
     vq_json_put_real(j, "recall", (double)matches / c->gold_count, DIGITS);
@@ -161,8 +160,7 @@ static void put_json(const struct comparison *c, const struct vq_recall_result *
     put_side(j, c, "kept", c->found.kept_count, r->kept_matches);
     put_side(j, c, "ranked", c->found.list.count, r->all_matches);
     vq_json_put_u64(j, "unread", r->unread);
-    vq_json_key(j, "matches");
-    vq_json_array(j);
+    vq_json_put_array(j, "matches");
     for (uint32_t i = 0; i < c->gold_count; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "reference", c->gold[i].name);

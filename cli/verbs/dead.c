@@ -8,7 +8,6 @@
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
 #include "common/text/json.h"
-#include "methods/grid/role_models.h"
 #include "methods/grid/stage_grid.h"
 
 #include <stdio.h>
@@ -190,8 +189,7 @@ static void print_people(const struct dead *d, const char *run, bool all)
 
 static void json_groups(const struct dead *d, struct vq_json *j)
 {
-    vq_json_key(j, "groups");
-    vq_json_array(j);
+    vq_json_put_array(j, "groups");
     for (size_t i = 0; i < d->groups_count; i++) {
         const struct group *g = &d->groups[i];
         vq_json_object(j);
@@ -242,8 +240,7 @@ static enum vq_status print_json(const struct dead *d, const char *run, struct v
     vq_json_put_str(&j, "run", run);
     vq_json_put_u64(&j, "count", d->list.count);
     json_groups(d, &j);
-    vq_json_key(&j, "dead");
-    vq_json_array(&j);
+    vq_json_put_array(&j, "dead");
     for (size_t i = 0; i < d->list.count; i++) {
         json_letter(d, &d->list.letters[i], &j);
     }

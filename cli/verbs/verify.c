@@ -102,8 +102,7 @@ static void dollars(struct vq_json *j, const char *key, uint64_t nano)
 
 static void sentences(struct vq_json *j, const char *key, const struct vq_verify_list *list)
 {
-    vq_json_key(j, key);
-    vq_json_array(j);
+    vq_json_put_array(j, key);
     for (size_t i = 0; i < list->count; i++) {
         vq_json_str(j, list->said[i]);
     }

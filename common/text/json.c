@@ -255,6 +255,18 @@ void vq_json_put_null(struct vq_json *json, const char *key)
     vq_json_null(json);
 }
 
+void vq_json_put_object(struct vq_json *json, const char *key)
+{
+    vq_json_key(json, key);
+    vq_json_object(json);
+}
+
+void vq_json_put_array(struct vq_json *json, const char *key)
+{
+    vq_json_key(json, key);
+    vq_json_array(json);
+}
+
 void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES])
 {
     VQ_ASSERT(digits >= 1 && digits <= 17);

@@ -50,6 +50,8 @@ void vq_json_put_i64(struct vq_json *json, const char *key, int64_t value);
 void vq_json_put_bool(struct vq_json *json, const char *key, bool value);
 void vq_json_put_null(struct vq_json *json, const char *key);
 void vq_json_put_real(struct vq_json *json, const char *key, double value, int digits);
+void vq_json_put_object(struct vq_json *json, const char *key); /* opens it */
+void vq_json_put_array(struct vq_json *json, const char *key);
 
 /* The bare number of vq_json_real ("null" when it has no finite value); for CSV cells too. */
 #define VQ_REAL_BYTES 32

@@ -2,6 +2,7 @@
 #include "methods/report/keys.h"
 
 #include <math.h>
+#include <stdio.h>
 
 void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interval ci)
 {
@@ -21,6 +22,39 @@ void vq_report_key_estimate(struct vq_json *j, const char *key, double value, co
 {
     vq_report_key_real(j, key, value);
     vq_report_key_interval(j, ci_key, ci);
+}
+
+void vq_report_put_judges(struct vq_json *j, const struct vq_report_judge *judges, uint32_t count,
+                          const struct vq_conf_judge *settings, const char *kind, const char *what)
+{
+    vq_json_put_array(j, "judges");
+    for (uint32_t i = 0; i < count; i++) {
+        vq_json_object(j);
+        vq_json_put_str(j, "name", judges[i].name);
+        vq_json_put_str(j, "model", judges[i].model);
+        vq_json_put_str(j, "provider", judges[i].identity);
+        vq_json_put_array(j, "returned_models");
+        for (uint32_t k = 0; k < judges[i].returned_count; k++) {
+            vq_json_str(j, judges[i].returned[k]);
+        }
+        vq_json_array_end(j);
+        if (settings != NULL) {
+            double temperature = settings[i].send_temperature ? settings[i].temperature : NAN;
+            vq_report_key_real(j, "temperature", temperature);
+            vq_json_put_u64(j, "max_tokens", settings[i].max_tokens);
+        }
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    vq_json_put_str(j, "judge_kind", kind);
+    if (strcmp(kind, "model") != 0) {
+        char note[192];
+        (void)snprintf(note, sizeof(note),
+                       "Made with the offline judge: these numbers show that the plumbing works, "
+                       "not %s.",
+                       what);
+        vq_json_put_str(j, "judge_note", note);
+    }
 }
 
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash)

@@ -4,6 +4,7 @@
 #define VQ_METHODS_REPORT_KEYS_H
 
 #include "common/base/hash.h"
+#include "common/conf/config.h"
 #include "common/text/json.h"
 #include "methods/report/report.h"
 #include "methods/stats/stats.h"
@@ -19,6 +20,11 @@ void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interv
 /* An estimate under `key`, and its interval under `ci_key`. */
 void vq_report_key_estimate(struct vq_json *j, const char *key, double value, const char *ci_key,
                             struct vq_interval ci);
+
+/* `judges`, `judge_kind`, and the note that the offline judge does not show `what`. `settings`: how
+ * each judge is asked; NULL: not written. */
+void vq_report_put_judges(struct vq_json *j, const struct vq_report_judge *judges, uint32_t count,
+                          const struct vq_conf_judge *settings, const char *kind, const char *what);
 
 /* In hex; NULL: null. */
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash);

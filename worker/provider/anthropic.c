@@ -10,7 +10,6 @@
 #include "worker/provider/dialects.h"
 #include "worker/provider/read.h"
 #include "worker/provider/schema.h"
-#include "worker/provider/text.h"
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
@@ -45,8 +44,7 @@ static void put_block(struct vq_json *json, struct vq_span text, bool breakpoint
     vq_json_put_str(json, "type", "text");
     vq_json_put_span(json, "text", text);
     if (breakpoint) {
-        vq_json_key(json, "cache_control");
-        vq_json_object(json);
+        vq_json_put_object(json, "cache_control");
         vq_json_put_str(json, "type", "ephemeral");
         vq_json_object_end(json);
     }
@@ -59,8 +57,7 @@ static void put_said(struct vq_json *json, const struct vq_prompt *prompt)
         bool last = i + 1 == prompt->history_count;
         vq_json_object(json);
         vq_json_put_str(json, "role", i % 2 == 0 ? "user" : "assistant");
-        vq_json_key(json, "content");
-        vq_json_array(json);
+        vq_json_put_array(json, "content");
         put_block(json, prompt->history[i], last && prompt->front == VQ_PROMPT_FRONT_HISTORY);
         vq_json_array_end(json);
         vq_json_object_end(json);
@@ -73,8 +70,7 @@ static void put_image(struct vq_json *json, struct vq_span image)
     bool held = vq_image_split(image, &type, &base64);
     vq_json_object(json);
     vq_json_put_str(json, "type", "image");
-    vq_json_key(json, "source");
-    vq_json_object(json);
+    vq_json_put_object(json, "source");
     vq_json_put_str(json, "type", held ? "base64" : "url");
     if (held) {
         vq_json_put_span(json, "media_type", type);
@@ -93,8 +89,7 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
         shared == 0 ? prompt->user : vq_span(prompt->user.at + shared, prompt->user.bytes - shared);
     vq_json_object(json);
     vq_json_put_str(json, "role", "user");
-    vq_json_key(json, "content");
-    vq_json_array(json);
+    vq_json_put_array(json, "content");
     if (prompt->image.bytes > 0) {
         put_image(json, prompt->image);
     }
@@ -123,16 +118,13 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
     if (!is_blank(prompt->system)) {
         vq_json_put_span(&json, "system", prompt->system);
     }
-    vq_json_key(&json, "messages");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "messages");
     put_said(&json, prompt);
     put_user(&json, prompt);
     vq_json_array_end(&json);
     if (vq_schema_wanted(judge, prompt)) {
-        vq_json_key(&json, "output_config");
-        vq_json_object(&json);
-        vq_json_key(&json, "format");
-        vq_json_object(&json);
+        vq_json_put_object(&json, "output_config");
+        vq_json_put_object(&json, "format");
         vq_json_put_str(&json, "type", "json_schema");
         vq_json_key(&json, "schema");
         vq_schema_put(&json, prompt->asks, false);

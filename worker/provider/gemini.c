@@ -66,8 +66,7 @@ static void put_image(struct vq_json *json, struct vq_span image)
         return;
     }
     vq_json_object(json);
-    vq_json_key(json, "inlineData");
-    vq_json_object(json);
+    vq_json_put_object(json, "inlineData");
     vq_json_put_span(json, "mimeType", type);
     vq_json_put_span(json, "data", base64);
     vq_json_object_end(json);
@@ -77,8 +76,7 @@ static void put_image(struct vq_json *json, struct vq_span image)
 /* An image may be empty, and then is none. */
 static void put_parts(struct vq_json *json, struct vq_span image, struct vq_span text)
 {
-    vq_json_key(json, "parts");
-    vq_json_array(json);
+    vq_json_put_array(json, "parts");
     put_image(json, image);
     vq_json_object(json);
     vq_json_put_span(json, "text", text);
@@ -103,20 +101,17 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
     if (prompt->system.bytes > 0) {
-        vq_json_key(&json, "systemInstruction");
-        vq_json_object(&json);
+        vq_json_put_object(&json, "systemInstruction");
         put_parts(&json, vq_span("", 0), prompt->system);
         vq_json_object_end(&json);
     }
-    vq_json_key(&json, "contents");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "contents");
     for (size_t i = 0; i < prompt->history_count; i++) {
         put_content(&json, i % 2 == 0 ? "user" : "model", vq_span("", 0), prompt->history[i]);
     }
     put_content(&json, "user", prompt->image, prompt->user);
     vq_json_array_end(&json);
-    vq_json_key(&json, "generationConfig");
-    vq_json_object(&json);
+    vq_json_put_object(&json, "generationConfig");
     vq_json_put_u64(&json, "maxOutputTokens", judge->max_tokens);
     if (judge->send_temperature) {
         vq_json_put_real(&json, "temperature", judge->temperature, TEMPERATURE_DIGITS);
@@ -293,14 +288,12 @@ static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_
     vq_buf_clear(body);
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
-    vq_json_key(&json, "requests");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "requests");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *text = json_array_get(list, i);
         vq_json_object(&json);
         vq_json_put_span(&json, "model", vq_buf_span(&model));
-        vq_json_key(&json, "content");
-        vq_json_object(&json);
+        vq_json_put_object(&json, "content");
         put_parts(&json, vq_span("", 0),
                   vq_span(json_string_value(text), json_string_length(text)));
         vq_json_object_end(&json);

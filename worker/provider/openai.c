@@ -11,7 +11,6 @@
 #include "worker/provider/dialects.h"
 #include "worker/provider/logprobs.h"
 #include "worker/provider/schema.h"
-#include "worker/provider/text.h"
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
@@ -45,12 +44,10 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
     }
     vq_json_object(json);
     vq_json_put_str(json, "role", "user");
-    vq_json_key(json, "content");
-    vq_json_array(json);
+    vq_json_put_array(json, "content");
     vq_json_object(json);
     vq_json_put_str(json, "type", "image_url");
-    vq_json_key(json, "image_url");
-    vq_json_object(json);
+    vq_json_put_object(json, "image_url");
     vq_json_put_span(json, "url", prompt->image);
     vq_json_object_end(json);
     vq_json_object_end(json);
@@ -64,11 +61,9 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
 
 static void put_format(struct vq_json *json, enum vq_prompt_asks asks)
 {
-    vq_json_key(json, "response_format");
-    vq_json_object(json);
+    vq_json_put_object(json, "response_format");
     vq_json_put_str(json, "type", "json_schema");
-    vq_json_key(json, "json_schema");
-    vq_json_object(json);
+    vq_json_put_object(json, "json_schema");
     vq_json_put_str(json, "name", "verdict");
     vq_json_put_bool(json, "strict", true);
     vq_json_key(json, "schema");
@@ -85,8 +80,7 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
     vq_json_put_str(&json, "model", judge->model);
-    vq_json_key(&json, "messages");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "messages");
     if (prompt->system.bytes > 0) {
         bool developer = judge->system_role == VQ_SYSTEM_ROLE_DEVELOPER;
         put_message(&json, developer ? "developer" : "system", prompt->system);

@@ -16,8 +16,7 @@ enum vq_status vq_openai_embed_body(const struct vq_judge *judge, struct vq_span
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
     vq_json_put_str(&json, "model", judge->model);
-    vq_json_key(&json, "input");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "input");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *text = json_array_get(list, i);
         vq_json_span(&json, vq_span(json_string_value(text), json_string_length(text)));

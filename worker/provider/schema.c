@@ -4,8 +4,7 @@
 
 static void put_list(struct vq_json *json, const char *key, const char *const *texts, size_t count)
 {
-    vq_json_key(json, key);
-    vq_json_array(json);
+    vq_json_put_array(json, key);
     for (size_t i = 0; i < count; i++) {
         vq_json_str(json, texts[i]);
     }
@@ -25,14 +24,11 @@ void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered)
     const char *const names[] = {"analysis", preference ? "preference" : "model"};
     vq_json_object(json);
     put_type(json, "object");
-    vq_json_key(json, "properties");
-    vq_json_object(json);
-    vq_json_key(json, names[0]);
-    vq_json_object(json);
+    vq_json_put_object(json, "properties");
+    vq_json_put_object(json, names[0]);
     put_type(json, "string");
     vq_json_object_end(json);
-    vq_json_key(json, names[1]);
-    vq_json_object(json);
+    vq_json_put_object(json, names[1]);
     put_type(json, "string");
     put_list(json, "enum", preference ? preferences : labels,
              preference ? VQ_COUNT(preferences) : VQ_COUNT(labels));

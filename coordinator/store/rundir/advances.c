@@ -100,8 +100,7 @@ enum vq_status vq_advances_write(const struct vq_run_dir *run, const struct vq_a
     vq_buf_init(&text, BYTES_MAX);
     vq_json_init(&json, &text, 1);
     vq_json_object(&json);
-    vq_json_key(&json, "advances");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "advances");
     for (uint32_t i = 0; i < count; i++) {
         char worker[VQ_HEX_BYTES(VQ_ID_BYTES)];
         vq_hex(advances[i].worker.b, VQ_ID_BYTES, worker);

@@ -199,8 +199,7 @@ static void put_dialogue(const struct talk *t, uint32_t chain, uint32_t model, s
     vq_json_put_u64(&json, "chain", chain);
     vq_json_put_str(&json, "model", t->cast->judges[model].name);
     vq_json_put_span(&json, "system", t->chats->chains[chain].a);
-    vq_json_key(&json, "messages");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "messages");
     for (uint32_t k = 0; vq_chain_unpack(&rest, &query); k++) {
         struct vq_span answer = vq_chat_answer(t->said, chain, model, k);
         if (answer.at == NULL) {

@@ -17,8 +17,7 @@ static const char *kind_of(const struct vq_report_persona *r, uint32_t script)
 
 static void write_values(struct vq_json *j, const char *key, const double *values, uint32_t count)
 {
-    vq_json_key(j, key);
-    vq_json_array(j);
+    vq_json_put_array(j, key);
     for (uint32_t i = 0; i < count; i++) {
         real(j, values[i]);
     }
@@ -29,8 +28,7 @@ static void write_values(struct vq_json *j, const char *key, const double *value
 
 static void names(struct vq_json *j, const char *key, const char *const *of, uint32_t count)
 {
-    vq_json_key(j, key);
-    vq_json_array(j);
+    vq_json_put_array(j, key);
     for (uint32_t i = 0; i < count; i++) {
         vq_json_str(j, of[i]);
     }
@@ -39,8 +37,7 @@ static void names(struct vq_json *j, const char *key, const char *const *of, uin
 
 static void calls(struct vq_json *j, const char *key, const struct vq_persona_calls *n)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_json_put_u64(j, "planned", n->planned);
     vq_json_put_u64(j, "shared", n->shared);
     vq_json_object_end(j);
@@ -68,13 +65,11 @@ static void write_calls(struct vq_json *j, const struct vq_report_persona *r)
 {
     struct vq_persona_counts n;
     vq_persona_count(r->study->plan, &n);
-    vq_json_key(j, "calls");
-    vq_json_object(j);
+    vq_json_put_object(j, "calls");
     vq_json_put_u64(j, "dialogues", n.chains);
     calls(j, "turns", &n.turns);
     calls(j, "turns_rated", &n.turns_rated);
-    vq_json_key(j, "sets");
-    vq_json_array(j);
+    vq_json_put_array(j, "sets");
     for (uint32_t i = 0; i < r->study->plan->design.sets_count; i++) {
         write_set(j, r, i, &n.sets[i]);
     }
@@ -91,16 +86,14 @@ static void write_plan(struct vq_json *j, const struct vq_report_persona *r)
     names(j, "subjects", r->names.models, d->models);
     names(j, "personas", r->names.personas, d->personas);
     vq_json_put_bool(j, "baseline", d->baseline);
-    vq_json_key(j, "kinds");
-    vq_json_array(j);
+    vq_json_put_array(j, "kinds");
     for (uint32_t s = 0; s < d->scripts_count; s++) {
         vq_json_str(j, kind_of(r, s));
     }
     vq_json_array_end(j);
     vq_json_put_bool(j, "both_orders", d->shuffled);
     vq_json_put_u64(j, "rounds", d->rounds);
-    vq_json_key(j, "checkpoints");
-    vq_json_array(j);
+    vq_json_put_array(j, "checkpoints");
     for (uint32_t i = 0; i < d->checkpoints; i++) {
         vq_json_u64(j, plan->checkpoints[i]);
     }
@@ -112,8 +105,7 @@ static void write_plan(struct vq_json *j, const struct vq_report_persona *r)
 static void write_lengths(struct vq_json *j, const struct vq_report_persona *r)
 {
     const struct vq_persona_numbers *n = r->numbers;
-    vq_json_key(j, "dialogue_tokens");
-    vq_json_array(j);
+    vq_json_put_array(j, "dialogue_tokens");
     for (uint32_t i = 0; n->lengths[0] != NULL && i < n->models * n->askers * n->scripts; i++) {
         uint32_t persona = i / n->scripts % n->askers;
         vq_json_object(j);
@@ -128,29 +120,8 @@ static void write_lengths(struct vq_json *j, const struct vq_report_persona *r)
 
 static void write_judges(struct vq_json *j, const struct vq_report_persona *r)
 {
-    vq_json_key(j, "judges");
-    vq_json_array(j);
-    for (uint32_t i = 0; i < r->study->judges; i++) {
-        vq_json_object(j);
-        vq_json_put_str(j, "name", r->judges[i].name);
-        vq_json_put_str(j, "model", r->judges[i].model);
-        vq_json_put_str(j, "provider", r->judges[i].identity);
-        vq_json_key(j, "returned_models");
-        vq_json_array(j);
-        for (uint32_t k = 0; k < r->judges[i].returned_count; k++) {
-            vq_json_str(j, r->judges[i].returned[k]);
-        }
-        vq_json_array_end(j);
-        vq_json_object_end(j);
-    }
-    vq_json_array_end(j);
-    vq_json_put_str(j, "judge_kind", r->judge_kind);
-    if (strcmp(r->judge_kind, "model") != 0) {
-        vq_json_put_str(
-            j, "judge_note",
-            "Made with the offline judge: these numbers show that the plumbing works, not how the "
-            "models keep a persona.");
-    }
+    vq_report_put_judges(j, r->judges, r->study->judges, NULL, r->judge_kind,
+                         "how the models keep a persona");
     vq_json_put_str(j, "policy", r->policy);
     vq_json_put_str(
         j, "intervals_note",
@@ -181,8 +152,7 @@ static void write_point(struct vq_json *j, const struct vq_cells_mean *m, uint32
 static void write_curve(struct vq_json *j, const char *key, const struct vq_cells_mean *points,
                         const struct vq_persona_panel *panel, bool contrast)
 {
-    vq_json_key(j, key);
-    vq_json_array(j);
+    vq_json_put_array(j, key);
     for (uint32_t i = 0; i < panel->points; i++) {
         write_point(j, &points[i], panel->rounds[i], contrast);
     }
@@ -194,11 +164,9 @@ static void write_curves(struct vq_json *j, const struct vq_report_persona *r, c
                          const struct vq_persona_panel *panel, const struct vq_cells_mean *curves,
                          uint32_t count)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     for (uint32_t s = 0; s < r->numbers->scripts; s++) {
-        vq_json_key(j, kind_of(r, s));
-        vq_json_object(j);
+        vq_json_put_object(j, kind_of(r, s));
         for (uint32_t c = 0; c < count && c < VQ_CURVE_KINDS; c++) {
             write_curve(j, vq_persona_curve_name((enum vq_persona_curve)c),
                         curves + ((size_t)c * r->numbers->scripts + s) * panel->points, panel,
@@ -217,8 +185,7 @@ static void write_curves(struct vq_json *j, const struct vq_report_persona *r, c
 static void write_cells(struct vq_json *j, const struct vq_report_persona *r,
                         const struct vq_persona_measure *m)
 {
-    vq_json_key(j, "by_cell");
-    vq_json_array(j);
+    vq_json_put_array(j, "by_cell");
     for (uint32_t i = 0; i < r->numbers->cells * r->numbers->scripts; i++) {
         uint32_t cell = i / r->numbers->scripts;
         vq_json_object(j);
@@ -237,8 +204,7 @@ static void write_cells(struct vq_json *j, const struct vq_report_persona *r,
 
 static void write_within(struct vq_json *j, const char *key, const struct vq_within *w)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_json_put_u64(j, "rows", w->rows);
     vq_json_put_u64(j, "groups", w->groups);
     vq_report_key_real(j, "slope", w->slope);
@@ -252,8 +218,7 @@ static void write_slopes(struct vq_json *j, const struct vq_report_persona *r,
                          const struct vq_persona_measure *m)
 {
     const struct vq_persona_numbers *n = r->numbers;
-    vq_json_key(j, "slopes_percent");
-    vq_json_array(j);
+    vq_json_put_array(j, "slopes_percent");
     for (uint32_t i = 0; i < (n->models + 1) * n->scripts; i++) {
         uint32_t model = i / n->scripts;
         vq_json_object(j);
@@ -271,8 +236,7 @@ static void write_slopes(struct vq_json *j, const struct vq_report_persona *r,
 
 static void write_bar(struct vq_json *j, const char *key, const struct vq_cells_mean *m)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_report_key_real(j, "mean", m->mean);
     vq_json_put_u64(j, "personas", m->cells);
     vq_report_key_interval(j, "ci95", m->ci95);
@@ -284,8 +248,7 @@ static void write_bars(struct vq_json *j, const struct vq_report_persona *r,
                        const struct vq_persona_measure *m)
 {
     const struct vq_persona_numbers *n = r->numbers;
-    vq_json_key(j, "by_model");
-    vq_json_array(j);
+    vq_json_put_array(j, "by_model");
     for (uint32_t i = 0; i < n->models * n->scripts; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "model", r->names.models[i / n->scripts]);
@@ -301,8 +264,7 @@ static void write_bars(struct vq_json *j, const struct vq_report_persona *r,
 static void write_sizes(struct vq_json *j, const struct vq_report_persona *r,
                         const struct vq_persona_measure *m)
 {
-    vq_json_key(j, "size_percent");
-    vq_json_array(j);
+    vq_json_put_array(j, "size_percent");
     for (uint32_t s = 0; m->sizes != NULL && s < r->numbers->scripts; s++) {
         vq_json_object(j);
         vq_json_put_str(j, "kind", kind_of(r, s));
@@ -319,8 +281,7 @@ static void write_sizes(struct vq_json *j, const struct vq_report_persona *r,
 static void write_statuses(struct vq_json *j, const struct vq_report_persona *r,
                            const struct vq_persona_measure *m)
 {
-    vq_json_key(j, "statuses");
-    vq_json_array(j);
+    vq_json_put_array(j, "statuses");
     for (uint32_t i = 0; i < r->study->judges; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "judge", r->judges[i].name);
@@ -336,11 +297,9 @@ static void write_chosen(struct vq_json *j, const struct vq_persona_measure *m)
 {
     static const char *const keys[2] = {"reference_first", "answer_first"};
     vq_json_put_u64(j, "ties", m->ties);
-    vq_json_key(j, "chosen");
-    vq_json_object(j);
+    vq_json_put_object(j, "chosen");
     for (int p = 0; p < 2; p++) {
-        vq_json_key(j, keys[p]);
-        vq_json_object(j);
+        vq_json_put_object(j, keys[p]);
         vq_json_put_u64(j, "a", m->chosen[p][0]);
         vq_json_put_u64(j, "b", m->chosen[p][1]);
         vq_json_object_end(j);
@@ -416,19 +375,16 @@ void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *ou
     write_plan(j, r);
     write_lengths(j, r);
     write_judges(j, r);
-    vq_json_key(j, "measures");
-    vq_json_array(j);
+    vq_json_put_array(j, "measures");
     for (uint32_t i = 0; i < r->numbers->measures_count; i++) {
         write_measure(j, r, &r->numbers->measures[i]);
     }
     vq_json_array_end(j);
-    vq_json_key(j, "human");
-    vq_json_object(j);
+    vq_json_put_object(j, "human");
     vq_json_put_u64(j, "labels", r->human_labels);
     vq_json_put_u64(j, "of_nothing_rated", r->human_unplaced);
     vq_json_object_end(j);
-    vq_json_key(j, "agreement");
-    vq_json_array(j);
+    vq_json_put_array(j, "agreement");
     for (uint32_t i = 0; i < r->numbers->agreements_count; i++) {
         write_agreement(j, r, &r->numbers->agreements[i]);
     }

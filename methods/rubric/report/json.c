@@ -14,8 +14,7 @@ static enum vq_rating_kind kind_of(const struct vq_rubric_report *r, uint32_t cr
 
 static void statuses(struct vq_json *j, const uint64_t *counts)
 {
-    vq_json_key(j, "statuses");
-    vq_json_object(j);
+    vq_json_put_object(j, "statuses");
     for (unsigned s = 0; s < VQ_RUBRIC_STATUS__COUNT; s++) {
         vq_json_put_u64(j, vq_rubric_status_name(s), counts[s]);
     }
@@ -26,32 +25,8 @@ static void statuses(struct vq_json *j, const uint64_t *counts)
 
 static void judges(struct vq_json *j, const struct vq_rubric_report *r)
 {
-    vq_json_key(j, "judges");
-    vq_json_array(j);
-    for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        const struct vq_report_judge *judge = &r->judges[i];
-        const struct vq_conf_judge *c = &r->config->judges[i];
-        vq_json_object(j);
-        vq_json_put_str(j, "name", judge->name);
-        vq_json_put_str(j, "model", judge->model);
-        vq_json_put_str(j, "provider", judge->identity);
-        vq_json_key(j, "returned_models");
-        vq_json_array(j);
-        for (uint32_t k = 0; k < judge->returned_count; k++) {
-            vq_json_str(j, judge->returned[k]);
-        }
-        vq_json_array_end(j);
-        vq_report_key_real(j, "temperature", c->send_temperature ? c->temperature : NAN);
-        vq_json_put_u64(j, "max_tokens", c->max_tokens);
-        vq_json_object_end(j);
-    }
-    vq_json_array_end(j);
-    vq_json_put_str(j, "judge_kind", r->judge_kind);
-    if (strcmp(r->judge_kind, "model") != 0) {
-        vq_json_put_str(j, "judge_note",
-                        "Made with the offline judge: these numbers show that the plumbing "
-                        "works, not what the outputs are worth.");
-    }
+    vq_report_put_judges(j, r->judges, r->config->judges_count, r->config->judges, r->judge_kind,
+                         "what the outputs are worth");
     vq_json_put_str(j, "intervals_note",
                     "95 % intervals cover the choice of prompts, not that of judges or rubrics.");
 }
@@ -59,20 +34,17 @@ static void judges(struct vq_json *j, const struct vq_rubric_report *r)
 static void data(struct vq_json *j, const struct vq_rubric_report *r)
 {
     const struct vq_rubric_data *d = r->data;
-    vq_json_key(j, "data");
-    vq_json_object(j);
+    vq_json_put_object(j, "data");
     vq_json_put_u64(j, "records", d->records);
     vq_json_put_u64(j, "rows", d->rows_count);
     vq_json_put_u64(j, "questions", d->questions_count);
-    vq_json_key(j, "without_output");
-    vq_json_array(j);
+    vq_json_put_array(j, "without_output");
     for (uint32_t o = 0; o < d->outputs_count; o++) {
         vq_json_u64(j, d->blank[o]);
     }
     vq_json_array_end(j);
     if (d->warnings_count > 0) {
-        vq_json_key(j, "warnings");
-        vq_json_array(j);
+        vq_json_put_array(j, "warnings");
         for (uint32_t i = 0; i < d->warnings_count; i++) {
             vq_json_str(j, d->warnings[i]);
         }
@@ -90,8 +62,7 @@ static void settings(struct vq_json *j, const struct vq_rubric_report *r)
 {
     static const char *const keys[] = {"likert_template", "binary_template", "pairwise_template"};
     const struct vq_config *c = r->config;
-    vq_json_key(j, "settings");
-    vq_json_object(j);
+    vq_json_put_object(j, "settings");
     vq_json_put_str(j, "method", "judge");
     vq_json_put_u64(j, "seed", c->seed);
     vq_json_put_u64(j, "repeats", c->rating.repeats);
@@ -120,8 +91,7 @@ static void counts(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     const char *const *names = kind == VQ_RATING_LIKERT   ? likert
                                : kind == VQ_RATING_BINARY ? binary
                                                           : pairwise;
-    vq_json_key(j, "counts");
-    vq_json_object(j);
+    vq_json_put_object(j, "counts");
     for (size_t i = 0; names[i] != NULL; i++) {
         vq_json_put_u64(j, names[i], s->counts[i]);
     }
@@ -162,8 +132,7 @@ static void length_controlled(struct vq_json *j, const struct vq_rubric_report *
         return;
     }
     const struct vq_length_controlled *lc = &all[judge];
-    vq_json_key(j, "length_controlled");
-    vq_json_object(j);
+    vq_json_put_object(j, "length_controlled");
     vq_json_put_str(j, "status", vq_length_controlled_name(lc->status));
     vq_json_put_u64(j, "rows", lc->rows);
     vq_report_key_estimate(j, "win_rate", lc->win_rate, "ci95", lc->ci95);
@@ -181,8 +150,7 @@ static void output(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     models(j, r, criterion, o);
     share(j, r, criterion, vq_rubric_share_of(n, criterion, o, n->judges), n->units_repeat);
     length_controlled(j, r, criterion, n->judges);
-    vq_json_key(j, "judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "judges");
     for (uint32_t k = 0; k < n->judges; k++) {
         vq_json_object(j);
         vq_json_put_str(j, "name", r->judges[k].name);
@@ -215,13 +183,11 @@ static void groups(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     if (n->group_shares == NULL) {
         return;
     }
-    vq_json_key(j, "groups");
-    vq_json_array(j);
+    vq_json_put_array(j, "groups");
     for (uint32_t g = 0; g < r->data->groups_count; g++) {
         vq_json_object(j);
         vq_json_put_span(j, "group", r->data->groups[g]);
-        vq_json_key(j, "outputs");
-        vq_json_array(j);
+        vq_json_put_array(j, "outputs");
         for (uint32_t o = 0; o < outputs; o++) {
             const struct vq_rubric_share *s = &n->group_shares[(size_t)g * outputs + o];
             vq_json_object(j);
@@ -263,8 +229,7 @@ static void positions(struct vq_json *j, const struct vq_rubric_report *r,
     if (c->positions == NULL) {
         return;
     }
-    vq_json_key(j, "positions");
-    vq_json_array(j);
+    vq_json_put_array(j, "positions");
     for (uint32_t k = 0; k < r->numbers->judges; k++) {
         const struct vq_rubric_position *p = &c->positions[k];
         vq_json_object(j);
@@ -291,16 +256,14 @@ static void criterion(struct vq_json *j, const struct vq_rubric_report *r, uint3
     vq_json_put_str(j, "name", c->name);
     vq_json_put_str(j, "kind", vq_criterion_kind_name(c->kind));
     vq_report_key_hash(j, "rubric_hash", &rubric);
-    vq_json_key(j, "outputs");
-    vq_json_array(j);
+    vq_json_put_array(j, "outputs");
     for (uint32_t o = 0; o < vq_rubric_rated_outputs(in, i); o++) {
         output(j, r, i, o);
     }
     vq_json_array_end(j);
     difference(j, r, i, &n->difference);
     groups(j, r, i);
-    vq_json_key(j, "agreement");
-    vq_json_array(j);
+    vq_json_put_array(j, "agreement");
     for (uint32_t k = 0; k < n->pairs_count; k++) {
         pair(j, r, &n->pairs[k]);
     }
@@ -317,8 +280,7 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
     vq_json_object(j);
     vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
     vq_json_put_str(j, "kind", "judge");
-    vq_json_key(j, "models");
-    vq_json_array(j);
+    vq_json_put_array(j, "models");
     for (uint32_t o = 0; o < r->config->models_count; o++) {
         vq_json_str(j, r->config->models[o]);
     }
@@ -335,8 +297,7 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
     } else {
         vq_json_null(j);
     }
-    vq_json_key(j, "criteria");
-    vq_json_array(j);
+    vq_json_put_array(j, "criteria");
     for (uint32_t i = 0; i < r->numbers->criteria_count; i++) {
         criterion(j, r, i);
     }

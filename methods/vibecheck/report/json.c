@@ -14,30 +14,8 @@
 
 static void write_judges(struct vq_json *j, const struct vq_report_input *r)
 {
-    vq_json_key(j, "judges");
-    vq_json_array(j);
-    for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        const struct vq_report_judge *judge = &r->judges[i];
-        vq_json_object(j);
-        vq_json_put_str(j, "name", judge->name);
-        vq_json_put_str(j, "model", judge->model);
-        vq_json_put_str(j, "provider", judge->identity);
-        vq_json_key(j, "returned_models");
-        vq_json_array(j);
-        for (uint32_t k = 0; k < judge->returned_count; k++) {
-            vq_json_str(j, judge->returned[k]);
-        }
-        vq_json_array_end(j);
-        vq_json_object_end(j);
-    }
-    vq_json_array_end(j);
-    vq_json_put_str(j, "judge_kind", r->judge_kind);
-    if (strcmp(r->judge_kind, "model") != 0) {
-        vq_json_put_str(
-            j, "judge_note",
-            "Made with the offline judge: these numbers show that the plumbing works, not how the "
-            "models differ.");
-    }
+    vq_report_put_judges(j, r->judges, r->config->judges_count, NULL, r->judge_kind,
+                         "how the models differ");
     vq_json_put_str(
         j, "intervals_note",
         "95 % intervals cover the choice of prompts, not that of judges or of vibes; those of "
@@ -54,8 +32,7 @@ static void write_preference_judges(struct vq_json *j, const struct vq_report_in
     bool own = c->preference_judges_count > 0;
     uint32_t n = own ? c->preference_judges_count : c->judges_count;
     vq_json_put_str(j, "preference_source", "judge");
-    vq_json_key(j, "preference_judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "preference_judges");
     for (uint32_t i = 0; i < n; i++) {
         vq_json_str(j, own ? c->preference_judges[i].model : c->judges[i].model);
     }
@@ -65,14 +42,12 @@ static void write_preference_judges(struct vq_json *j, const struct vq_report_in
 static void write_data(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_dataset *d = r->dataset;
-    vq_json_key(j, "data");
-    vq_json_object(j);
+    vq_json_put_object(j, "data");
     vq_json_put_u64(j, "rows", (uint64_t)d->records_read[0] + d->records_read[1]);
     vq_json_put_u64(j, "used", vq_dataset_count(d));
     vq_json_put_u64(j, "train", d->train_count);
     vq_json_put_u64(j, "test", d->test_count);
-    vq_json_key(j, "excluded");
-    vq_json_object(j);
+    vq_json_put_object(j, "excluded");
     for (int why = 0; why < VQ_EXCLUSION__COUNT; why++) {
         vq_json_put_u64(j, vq_exclusion_word((enum vq_exclusion)why), d->excluded[why]);
     }
@@ -82,12 +57,10 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
     vq_json_put_bool(j, "in_sample", d->test_count == 0);
     vq_json_put_bool(j, "has_preference", d->has_preference);
     write_preference_judges(j, r);
-    vq_json_key(j, "preferred");
-    vq_json_object(j);
+    vq_json_put_object(j, "preferred");
     static const char *const words[4] = {"b", "tie", "a", "unlabelled"};
     for (int split = 0; split < 2; split++) {
-        vq_json_key(j, split == VQ_SPLIT_TRAIN ? "train" : "test");
-        vq_json_object(j);
+        vq_json_put_object(j, split == VQ_SPLIT_TRAIN ? "train" : "test");
         for (int p = 0; p < 4; p++) {
             vq_json_put_u64(j, words[p], d->preferred[split][p]);
         }
@@ -99,8 +72,7 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
     if (r->human_hash != NULL) {
         vq_json_put_str(j, "human_sha256", r->human_hash);
     }
-    vq_json_key(j, "warnings");
-    vq_json_array(j);
+    vq_json_put_array(j, "warnings");
     for (uint32_t i = 0; i < d->warnings_count; i++) {
         vq_json_str(j, d->warnings[i]);
     }
@@ -110,8 +82,7 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
 
 static void write_judge_settings(struct vq_json *j, const struct vq_report_input *r)
 {
-    vq_json_key(j, "judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "judges");
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_conf_judge *c = &r->config->judges[i];
         vq_json_object(j);
@@ -147,8 +118,7 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
                                           [VQ_METHOD_VIBES] = "vibes",
                                           [VQ_METHOD_DISCOVER] = "discover"};
     const struct vq_config *c = r->config;
-    vq_json_key(j, "settings");
-    vq_json_object(j);
+    vq_json_put_object(j, "settings");
     vq_json_put_str(j, "method", methods[c->method]);
     vq_json_put_u64(j, "seed", c->seed);
     vq_json_put_str(j, "pair_rule", rules[c->judging.pair_rule]);
@@ -194,12 +164,10 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
 static void write_labels(struct vq_json *j, const struct vq_report_input *r,
                          const struct vq_vibe_metrics *m)
 {
-    vq_json_key(j, "label_counts");
-    vq_json_object(j);
+    vq_json_put_object(j, "label_counts");
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_label_counts *c = &m->judges[i].labels;
-        vq_json_key(j, r->judges[i].name);
-        vq_json_object(j);
+        vq_json_put_object(j, r->judges[i].name);
         vq_json_put_u64(j, "a", c->a);
         vq_json_put_u64(j, "b", c->b);
         vq_json_put_u64(j, "equal", c->equal);
@@ -212,14 +180,12 @@ static void write_labels(struct vq_json *j, const struct vq_report_input *r,
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
-    vq_json_key(j, "position_bias_rate");
-    vq_json_object(j);
+    vq_json_put_object(j, "position_bias_rate");
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         vq_report_key_real(j, r->judges[i].name, m->judges[i].position_bias_rate);
     }
     vq_json_object_end(j);
-    vq_json_key(j, "missing");
-    vq_json_object(j);
+    vq_json_put_object(j, "missing");
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         vq_json_put_u64(j, r->judges[i].name, m->judges[i].missing);
     }
@@ -230,8 +196,7 @@ static void write_agreement(struct vq_json *j, const char *key,
                             const struct vq_agreement_pair *train,
                             const struct vq_agreement_pair *test, int which)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_report_key_real(j, "train",
                        which == 0   ? train->kappa
                        : which == 1 ? train->kappa_mirrored
@@ -262,14 +227,12 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
     vq_json_object(j);
     write_estimate(j, "value", coef, ci, p);
     if (!isnan(firth->value)) {
-        vq_json_key(j, "firth");
-        vq_json_object(j);
+        vq_json_put_object(j, "firth");
         write_estimate(j, "value", firth->value, firth->ci95, firth->p);
         vq_json_object_end(j);
     }
     if (!isnan(held->value)) {
-        vq_json_key(j, "length_held");
-        vq_json_object(j);
+        vq_json_put_object(j, "length_held");
         write_estimate(j, "value", held->value, held->ci95, held->p);
         vq_json_put_bool(j, "explained_by_length", held->explained);
         vq_json_object_end(j);
@@ -281,8 +244,7 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
 
 static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *m)
 {
-    vq_json_key(j, "separability");
-    vq_json_object(j);
+    vq_json_put_object(j, "separability");
     vq_report_key_real(j, "train", m->sep_train);
     vq_report_key_estimate(j, "test", m->sep_test, "ci95", m->sep_ci95_test);
     vq_report_key_interval(j, "ci95_train", m->sep_ci95_train);
@@ -327,8 +289,7 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_report_people_json(j, &m->people);
     vq_json_put_u64(j, "rows_missing", m->missing_train + m->missing_test);
     vq_json_put_bool(j, "gate_could_flip", m->gate_could_flip);
-    vq_json_key(j, "pref_separability");
-    vq_json_object(j);
+    vq_json_put_object(j, "pref_separability");
     vq_report_key_real(j, "train", m->pref_train);
     vq_report_key_estimate(j, "test", m->pref_test, "ci95", m->pref_ci95_test);
     vq_report_key_interval(j, "ci95_train", m->pref_ci95_train);
@@ -343,12 +304,10 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
 static void write_rivals(struct vq_json *j, const struct vq_pp_rivals *rivals)
 {
     vq_json_put_bool(j, "same_as_mm", rivals->one_class);
-    vq_json_key(j, "against_chance");
-    vq_json_object(j);
+    vq_json_put_object(j, "against_chance");
     vq_report_key_real(j, "p", rivals->chance_p);
     vq_json_object_end(j);
-    vq_json_key(j, "against_identity");
-    vq_json_object(j);
+    vq_json_put_object(j, "against_identity");
     vq_report_key_real(j, "accuracy_identity_and_vibes", rivals->identity_accuracy);
     vq_report_key_real(j, "accuracy_identity", rivals->identity_baseline);
     write_estimate(j, "difference", rivals->difference, rivals->difference_ci95,
@@ -361,8 +320,7 @@ static void write_length(struct vq_json *j, const struct vq_fit_length *l)
     if (l->status == VQ_LENGTH_NONE) {
         return;
     }
-    vq_json_key(j, "with_length");
-    vq_json_object(j);
+    vq_json_put_object(j, "with_length");
     vq_json_put_str(j, "estimate", l->status == VQ_LENGTH_FIRTH ? "firth" : "as_without");
     write_estimate(j, "coefficient", l->coef, l->ci95, l->p);
     vq_report_key_real(j, "log_ratio_rms", l->rms);
@@ -375,8 +333,7 @@ static void write_length(struct vq_json *j, const struct vq_fit_length *l)
 static void write_fit(struct vq_json *j, const char *key, const char *c_key,
                       const struct vq_fit_metrics *m, bool pp, bool logit)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_json_put_str(j, "status", vq_fit_status_name(m->status));
     vq_json_put_u64(j, "rows_train", m->rows_train);
     vq_json_put_u64(j, "rows_test", m->rows_test);
@@ -409,12 +366,10 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
 static void write_audit(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_audit *a = &r->result->audit;
-    vq_json_key(j, "audit");
-    vq_json_object(j);
+    vq_json_put_object(j, "audit");
     vq_json_put_bool(j, "lazy_swap", r->config->judging.lazy_swap);
     vq_report_key_real(j, "audit_share", r->config->judging.audit_share);
-    vq_json_key(j, "judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "judges");
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "name", r->judges[i].name);
@@ -425,8 +380,7 @@ static void write_audit(struct vq_json *j, const struct vq_report_input *r)
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    vq_json_key(j, "kappa_by_order");
-    vq_json_array(j);
+    vq_json_put_array(j, "kappa_by_order");
     for (int order = 0; order < 2; order++) {
         vq_json_object(j);
         vq_report_key_real(j, "kappa", a->kappa_order[order]);
@@ -445,8 +399,7 @@ static void write_vibes(struct vq_json *j, const struct vq_report_input *r)
         return;
     }
     vq_report_order(r->result, order);
-    vq_json_key(j, "vibes");
-    vq_json_array(j);
+    vq_json_put_array(j, "vibes");
     for (uint32_t i = 0; i < r->result->vibes; i++) {
         write_vibe(j, r, order[i]);
     }
@@ -462,11 +415,9 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     if (retest == NULL) {
         return;
     }
-    vq_json_key(j, "retest");
-    vq_json_object(j);
+    vq_json_put_object(j, "retest");
     vq_report_key_real(j, "share", r->config->judging.retest);
-    vq_json_key(j, "judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "judges");
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_retest *t = &retest[i];
         vq_json_object(j);
@@ -500,8 +451,7 @@ static void write_power(struct vq_json *j, const struct vq_report_input *r)
         return;
     }
     struct vq_power power = vq_power_plan(units, result->kept_count);
-    vq_json_key(j, "power");
-    vq_json_object(j);
+    vq_json_put_object(j, "power");
     vq_json_put_u64(j, "prompts", power.units);
     vq_json_put_u64(j, "vibes", power.tests);
     vq_report_key_real(j, "smallest_separability", power.smallest);
@@ -515,16 +465,14 @@ static void write_warnings(struct vq_json *j, const struct vq_report_input *r)
         j->out->status = VQ_NOMEM;
         return;
     }
-    vq_json_key(j, "warnings");
-    vq_json_array(j);
+    vq_json_put_array(j, "warnings");
     for (uint32_t i = 0; i < list->count; i++) {
         const struct vq_warning *w = &list->at[i];
         vq_json_object(j);
         vq_json_put_str(j, "code", w->code);
         vq_json_put_str(j, "text", w->text);
         if (w->vibes_count > 0) {
-            vq_json_key(j, "vibes");
-            vq_json_array(j);
+            vq_json_put_array(j, "vibes");
             for (uint32_t k = 0; k < w->vibes_count; k++) {
                 vq_json_i64(j, (int64_t)w->vibes[k] + 1);
             }
@@ -543,8 +491,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     vq_json_init(j, out, 2);
     vq_json_object(j);
     vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
-    vq_json_key(j, "models");
-    vq_json_array(j);
+    vq_json_put_array(j, "models");
     for (uint32_t k = 0; k < VQ_MODELS_MAX && r->config->models[k] != NULL; k++) {
         vq_json_str(j, r->config->models[k]);
     }
@@ -558,8 +505,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_fit(j, "pp", "C_pp", &r->result->pp, true, true);
     vq_json_put_u64(j, "cells_missing", r->result->cells_missing);
     if (r->result->dropped != NULL) {
-        vq_json_key(j, "rows_dropped");
-        vq_json_object(j);
+        vq_json_put_object(j, "rows_dropped");
         vq_json_put_u64(j, "train", r->result->rows_dropped_train);
         vq_json_put_u64(j, "test", r->result->rows_dropped_test);
         vq_json_object_end(j);

@@ -24,8 +24,7 @@ static void write_settings(struct vq_json *j, const struct vq_config *c)
     static const char *const linkage[] = {"ward", "average", "complete"};
     static const char *const orders[] = {"lars", "separability", "p_value"};
     const struct vq_conf_vibecheck *v = &c->vibecheck;
-    vq_json_key(j, "settings");
-    vq_json_object(j);
+    vq_json_put_object(j, "settings");
     write_models(j, c);
     vq_json_put_u64(j, "d", v->d);
     vq_json_put_u64(j, "batch", v->batch);
@@ -52,8 +51,7 @@ static void write_settings(struct vq_json *j, const struct vq_config *c)
 
 static void write_iterations(struct vq_json *j, const struct vq_method_result *m)
 {
-    vq_json_key(j, "iterations");
-    vq_json_array(j);
+    vq_json_put_array(j, "iterations");
     for (uint32_t i = 0; i < m->iterations_count; i++) {
         const struct vq_iteration *it = &m->iterations[i];
         vq_json_object(j);
@@ -80,8 +78,7 @@ static void write_proposal(struct vq_json *j, const struct vq_report_input *r,
     vq_json_put_str(j, "high", p->axis.high);
     vq_json_put_u64(j, "iteration", p->iteration + 1);
     vq_json_put_u64(j, "batch", p->batch + 1);
-    vq_json_key(j, "records");
-    vq_json_array(j);
+    vq_json_put_array(j, "records");
     for (uint32_t i = 0; i < p->rows_count; i++) {
         vq_json_u64(j, r->dataset->samples[p->rows[i]].record);
     }
@@ -92,8 +89,7 @@ static void write_proposal(struct vq_json *j, const struct vq_report_input *r,
 static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_method_result *m = r->method;
-    vq_json_key(j, "provenance");
-    vq_json_array(j);
+    vq_json_put_array(j, "provenance");
     for (uint32_t v = 0; v < m->axes_count; v++) {
         const struct vq_provenance *p = &m->provenance[v];
         vq_json_object(j);
@@ -104,8 +100,7 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
         if (m->question_types != NULL && m->question_types[v] != NULL) {
             vq_json_put_str(j, "question_types", m->question_types[v]);
         }
-        vq_json_key(j, "proposals");
-        vq_json_array(j);
+        vq_json_put_array(j, "proposals");
         for (uint32_t i = 0; i < p->proposals_count; i++) {
             write_proposal(j, r, &m->proposals[p->proposals[i]]);
         }
@@ -123,33 +118,28 @@ static void write_stability(struct vq_json *j, const struct vq_config *c,
     if (s == NULL) {
         return;
     }
-    vq_json_key(j, "stability");
-    vq_json_object(j);
+    vq_json_put_object(j, "stability");
     vq_json_put_u64(j, "repeats", s->repeats);
     vq_report_key_real(j, "threshold", VQ_RECALL_THRESHOLD);
     if (c->repeat_proposers_count > 0) {
-        vq_json_key(j, "proposers");
-        vq_json_array(j);
+        vq_json_put_array(j, "proposers");
         for (uint32_t k = 1; k <= s->repeats; k++) {
             vq_json_str(j, c->repeat_proposers[vq_method_proposer(c, k) - 1].model);
         }
         vq_json_array_end(j);
     }
-    vq_json_key(j, "axes_found");
-    vq_json_array(j);
+    vq_json_put_array(j, "axes_found");
     for (uint32_t k = 0; k < s->repeats; k++) {
         vq_json_u64(j, s->axes_count[k]);
     }
     vq_json_array_end(j);
-    vq_json_key(j, "vibes");
-    vq_json_array(j);
+    vq_json_put_array(j, "vibes");
     for (uint32_t v = 0; v < s->vibes_count && s->matched; v++) {
         vq_json_object(j);
         vq_json_put_u64(j, "id", s->vibes[v] + 1);
         vq_json_put_str(j, "name", m->axes[s->vibes[v]].name);
         vq_json_put_u64(j, "found_again", s->found[v]);
-        vq_json_key(j, "nearest");
-        vq_json_array(j);
+        vq_json_put_array(j, "nearest");
         for (uint32_t k = 0; k < s->repeats; k++) {
             vq_json_real(j, s->nearest[v * s->repeats + k], VQ_REPORT_DIGITS);
         }
@@ -166,12 +156,10 @@ void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
     if (m == NULL || r->config->method != VQ_METHOD_DISCOVER) {
         return;
     }
-    vq_json_key(j, "discovery");
-    vq_json_object(j);
+    vq_json_put_object(j, "discovery");
     write_settings(j, r->config);
     write_iterations(j, m);
-    vq_json_key(j, "cut_answers");
-    vq_json_object(j);
+    vq_json_put_object(j, "cut_answers");
     vq_json_put_u64(j, "asked_again", m->cut.asked_again);
     vq_json_put_u64(j, "not_used", m->cut.refused);
     vq_json_put_u64(j, "used_in_part", m->cut.shortened);
