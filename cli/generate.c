@@ -3,7 +3,6 @@
 #include "cli/generate.h"
 
 #include "cli/run_words.h"
-#include "cli/verbs.h"
 #include "common/text/file.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"

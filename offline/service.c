@@ -6,14 +6,58 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "offline/chat.h"
 #include "offline/dialect.h"
 #include "offline/embed.h"
-#include "offline/fronts.h"
 #include "offline/refusal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
+
+/* A table by hash, in which what comes later pushes out what was there. Not its job: which fronts
+ * of a prompt may be cached (chat.c, dialect.c). */
+
+#define VQ_FRONTS_KEPT 65536u
+
+struct vq_fronts {
+    struct vq_open_run_front {
+        uint64_t hash; /* 0: none */
+        int64_t ready_ns;
+    } kept[VQ_FRONTS_KEPT];
+};
+
+static uint64_t hash_of(uint64_t front, uint64_t account)
+{
+    uint64_t hash = (front ^ account) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash == 0 ? 1 : hash;
+}
+
+/* How many tokens of the prompt are in the cache now. */
+static uint64_t fronts_find(const struct vq_fronts *fronts, const struct vq_chat_request *request,
+                            uint64_t account, int64_t now_ns)
+{
+    for (size_t i = request->fronts_n; i > 0; i--) { /* the longest first */
+        uint64_t hash = hash_of(request->fronts[i - 1].hash, account);
+        const struct vq_open_run_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
+        if (kept->hash == hash && kept->ready_ns <= now_ns) {
+            return request->fronts[i - 1].tokens;
+        }
+    }
+    return 0;
+}
+
+/* Its fronts will be, from ready_ns on. */
+static void fronts_keep(struct vq_fronts *fronts, const struct vq_chat_request *request,
+                        uint64_t account, int64_t ready_ns)
+{
+    for (size_t i = 0; i < request->fronts_n; i++) {
+        uint64_t hash = hash_of(request->fronts[i].hash, account);
+        struct vq_open_run_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
+        bool sooner = kept->hash == hash && kept->ready_ns < ready_ns;
+        *kept = (struct vq_open_run_front){hash, sooner ? kept->ready_ns : ready_ns};
+    }
+}
 
 #define KEYS_CACHED        64u
 #define MODEL_OWNER        "vibeq-offline"
@@ -427,7 +471,7 @@ static void spoil(const struct vq_service *service, const struct passage *p,
 static void look_into_cache(const struct vq_service *service, struct passage *p)
 {
     struct vq_chat_request *chat = &p->chat;
-    chat->cached_tokens = vq_fronts_find(&service->fronts, chat, account_of(p), p->now_ns);
+    chat->cached_tokens = fronts_find(&service->fronts, chat, account_of(p), p->now_ns);
     bool writes = p->route.dialect == VQ_DIALECT_ANTHROPIC && chat->fronts_n > 0;
     chat->cache_written_tokens = writes && chat->cached_tokens == 0 ? chat->fronts[0].tokens : 0;
 }
@@ -459,7 +503,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
         spoil(service, p, reply);
     }
     if (admitted) {
-        vq_fronts_keep(&service->fronts, &p->chat, account_of(p), p->now_ns + reply->delay_ns);
+        fronts_keep(&service->fronts, &p->chat, account_of(p), p->now_ns + reply->delay_ns);
     }
     return VQ_OK;
 }
@@ -566,8 +610,7 @@ static void list_models(const struct vq_service *service, struct vq_offline_repl
     vq_json_init(&json, &reply->body, 0);
     vq_json_object(&json);
     vq_json_put_str(&json, "object", "list");
-    vq_json_key(&json, "data");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "data");
     const char *name = NULL;
     size_t built_in = 0;
     size_t extra = 0;

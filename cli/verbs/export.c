@@ -3,7 +3,6 @@
  * files of results/. */
 #include "cli/open_run.h"
 #include "cli/verbs.h"
-#include "common/base/alloc.h"
 #include "common/judge/vectors.h"
 #include "common/text/csv.h"
 #include "common/text/json.h"

@@ -3,7 +3,6 @@
  * standard error. Not its job: the formats (common/import). */
 #include "common/import/import.h"
 #include "cli/verbs.h"
-#include "common/base/alloc.h"
 #include "common/pack/data_file.h"
 #include "common/pack/unpack.h"
 #include "common/text/file.h"

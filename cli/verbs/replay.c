@@ -3,7 +3,6 @@
 #include "methods/files/replay.h"
 #include "cli/open_run.h"
 #include "cli/verbs.h"
-#include "common/base/alloc.h"
 #include "common/text/csv.h"
 #include "common/text/fmt.h"
 #include "methods/files/results.h"

@@ -1,18 +1,123 @@
 /* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not
  * its job: reading the words (run_words.c), the run itself (coordinator/run). */
 #include "cli/dry.h"
-#include "cli/estimate.h"
-#include "cli/reshape.h"
+#include "cli/opts.h"
+#include "cli/resume_overrides.h"
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
-#include "common/text/fmt.h"
+#include "common/base/clock.h"
+#include "common/conf/config.h"
 #include "coordinator/run/ctl.h"
 #include "coordinator/run/machine.h"
+#include "coordinator/store/calls/unanswered.h"
+#include "coordinator/store/rundir/run_dir.h"
 #include "methods/files/job_work.h"
+#include "methods/files/method_type.h"
+#include "methods/plan/files/forecast.h"
 
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- a new question to the judges ---- */
+
+/* The question to the judges is part of each request's hash. Therefore a new question is written to
+ * run.yaml instead of being used for one start only: a later start would look for answers under the
+ * old hashes. The store is changed first: if the process ends in between, the run starts again with
+ * its old question. Not its job: which keys these are (resume_overrides.c), and what counts as an
+ * answer (coordinator/store/calls/unanswered.c). */
+
+static enum vq_status check_store(const struct vq_run_dir *run, const char *runs_dir,
+                                  const struct vq_error *refusal, struct vq_error *err)
+{
+    struct vq_calls *calls = NULL;
+    VQ_TRY(vq_calls_open(runs_dir, NULL, &calls, err));
+    const struct vq_id *uid = vq_run_dir_uid(run);
+    enum vq_unanswered found;
+    enum vq_status status = vq_unanswered_reset(calls, uid, vq_clock_unix_ms(), &found, err);
+    vq_calls_close(&calls);
+    VQ_TRY(status);
+    if (found == VQ_UNANSWERED_NOT_CLEAN) {
+        return vq_fail(
+            err, VQ_INVALID,
+            "the run was not stopped in order, so its workers may hold answers. Resume it "
+            "without that --set first; if it stops again without an answer, set it then");
+    }
+    return found == VQ_UNANSWERED_NOT ? vq_fail(err, VQ_INVALID, "%s", refusal->text) : VQ_OK;
+}
+
+static enum vq_status keep(const struct vq_run_dir *run, const struct vq_opt_list *set,
+                           struct vq_error *err)
+{
+    struct vq_opt_list asked = {.count = 0};
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (vq_resume_overrides_changes_requests(set->items[i])) {
+            asked.items[asked.count++] = set->items[i];
+        }
+    }
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path));
+    struct vq_config *config;
+    VQ_TRY(vq_config_load(path, asked.items, asked.count, &config, err));
+    char *yaml = NULL;
+    size_t bytes = 0;
+    enum vq_status status = vq_config_write(config, &yaml, &bytes);
+    if (status == VQ_OK) {
+        status = vq_run_dir_write(run, VQ_RUN_BEGUN_FILE, vq_span(yaml, bytes), true, err);
+    }
+    vq_free(yaml);
+    vq_config_destroy(&config);
+    return status;
+}
+
+/* Keeps in run.yaml what `set` changes of the judges' questions, so that every later command reads
+ * the same. `refusal`: why not, if the run has an answer; VQ_INVALID then. Call it with the run
+ * locked and before it starts. */
+static enum vq_status reshape(const struct vq_run_dir *run, const char *runs_dir,
+                              const struct vq_opt_list *set, const struct vq_error *refusal,
+                              struct vq_error *err)
+{
+    VQ_TRY(check_store(run, runs_dir, refusal, err));
+    return keep(run, set, err);
+}
+
+/* ---- the lines before a run ---- */
+
+/* The lines before a run: the most calls by what they are for, then tokens and dollars as expected.
+ * `vibeq plan` prints more of the same forecast. Not its job: the numbers
+ * (methods/plan/files/forecast.c), and what a method says of its calls. */
+
+#define LINES_BYTES_MAX (1u << 20)
+
+static void put(struct vq_buf *lines)
+{
+    (void)fwrite(lines->at, 1, lines->bytes, stderr);
+    vq_buf_free(lines);
+}
+
+/* Prints on standard error which data vibeq read and which rows it left out. */
+static void say_data(const struct vq_job *job)
+{
+    struct vq_buf lines;
+    vq_buf_init(&lines, LINES_BYTES_MAX);
+    if (job->method->show_data != NULL) {
+        job->method->show_data(job, &lines);
+    }
+    put(&lines);
+}
+
+/* Prints on standard error the largest number of calls per model, and their price. */
+static void say_estimate(const struct vq_job *job, const struct vq_forecast *f)
+{
+    struct vq_buf lines;
+    vq_buf_init(&lines, LINES_BYTES_MAX);
+    if (job->method->show_calls != NULL) {
+        job->method->show_calls(job, f, &lines);
+    } else {
+        vq_forecast_show_total(f, &lines);
+    }
+    put(&lines);
+}
 
 #define ASK_ABOVE_CALLS 500
 
@@ -188,10 +293,10 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
         return vq_cli_fail(status, &err);
     }
     if (!w->quiet || w->dry_run) {
-        vq_cli_say_data(job);
+        say_data(job);
     }
     if (!w->quiet || w->dry_run || must_confirm(w, job, forecast)) {
-        vq_cli_say_estimate(job, forecast);
+        say_estimate(job, forecast);
     }
     enum vq_run_end end = VQ_RUN_DONE;
     if (w->dry_run) {
@@ -255,7 +360,7 @@ static enum vq_status open_run(const struct vq_run_words *w, const char *runs_di
         status = vq_job_create(config, run, &job, err);
     }
     if (status == VQ_OK && unanswered.text[0] != '\0') {
-        status = vq_cli_reshape(run, runs_dir, &w->set, &unanswered, err);
+        status = reshape(run, runs_dir, &w->set, &unanswered, err);
     }
     if (status != VQ_OK) {
         vq_job_destroy(&job);

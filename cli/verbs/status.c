@@ -3,7 +3,6 @@
 #include "cli/endpoint.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "common/base/secret.h"
 #include "common/text/fmt.h"
 #include "common/text/json_load.h"

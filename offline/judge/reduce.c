@@ -4,8 +4,6 @@
 #include "common/base/alloc.h"
 #include "offline/judge/part_kinds.h"
 
-#include <math.h>
-
 /* The distinct axes of a list: the first of each feature. */
 struct merged {
     struct vq_axis_text *axes; /* owned, as is the next */

@@ -6,7 +6,6 @@
 
 #include "common/base/hash.h"
 #include "offline/persona/character.h"
-#include "offline/persona/lines.h"
 #include "offline/persona/rubric.h"
 
 #include <math.h>
