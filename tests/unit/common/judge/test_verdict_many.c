@@ -42,9 +42,8 @@ static void cut(const char *answer, const char *want)
     check_ended(answer, VQ_ENDING_CUT, want);
 }
 
-static void the_form_that_is_asked_for(void **state)
+TEST(the_form_that_is_asked_for)
 {
-    (void)state;
     check("Analysis 1: x\nProperty 1: A\nAnalysis 2: y\nProperty 2: equal\nAnalysis 3: z\n"
           "Property 3: N/A\nAnalysis 4: z\nProperty 4: unsure\nAnalysis 5: z\nProperty 5: B",
           "A=N?B");
@@ -54,9 +53,8 @@ static void the_form_that_is_asked_for(void **state)
     check("The two texts are of different kinds.", "-----");
 }
 
-static void labels_by_the_rules_of_one_verdict(void **state)
+TEST(labels_by_the_rules_of_one_verdict)
 {
-    (void)state;
     check("Property 1: Output A\nProperty 2: [B]\nProperty 3: {A}\nProperty 4: tie\n"
           "Property 5: neither",
           "ABA==");
@@ -70,9 +68,8 @@ static void labels_by_the_rules_of_one_verdict(void **state)
     check("Property 1: A\nSo much for Property 1: B", "A----");
 }
 
-static void marks_around_and_names_behind(void **state)
+TEST(marks_around_and_names_behind)
 {
-    (void)state;
     check("**Property 1:** A\n**Property 2**: B\n### Property 3: A\n- Property 4: B\n"
           "> `Property 5`: A",
           "ABABA");
@@ -86,9 +83,8 @@ static void marks_around_and_names_behind(void **state)
     check("In short: Property 1: A and Property 2: B", "AB---");
 }
 
-static void blocks(void **state)
+TEST(blocks)
 {
-    (void)state;
     check("Property 1: Formality\nAnalysis: x\nModel: A\n\nProperty 2: Warmth\nModel: B", "AB---");
     check("Property 1\nA\nProperty 2:\n**B**\n", "AB---");
     check("### 1. Formality\nModel: A\n### 2. Warmth\nLabel: B", "AB---");
@@ -96,9 +92,8 @@ static void blocks(void **state)
     check("Property 1: A\nModel: B", "A----"); /* a verdict that stands is not taken over */
 }
 
-static void bare_numbers(void **state)
+TEST(bare_numbers)
 {
-    (void)state;
     check("1. A\n2) Model: B\n(3) equal\n**4.** unsure\n5: N/A", "AB=?N");
     check("1: A, 2: B, 3: equal, 4: A, 5: B", "AB=AB");
     check("1. Formality: A\n2. Warmth: B", "AB---");
@@ -106,9 +101,8 @@ static void bare_numbers(void **state)
     check("Property 1: A\n2. B", "A----");                 /* beside real ones they mean nothing */
 }
 
-static void json(void **state)
+TEST(json)
 {
-    (void)state;
     check("{\"1\": \"A\", \"2\": \"B\", \"5\": \"equal\"}", "AB--=");
     check("```json\n{\"Property 1\": \"A\", \"property_2\": {\"label\": \"B\"}}\n```", "AB---");
     check("[\"A\", \"B\", \"equal\", \"N/A\", \"unsure\"]", "AB=N?");
@@ -124,9 +118,8 @@ static void json(void **state)
     check("{\n\"Property 1\": \"A\",\n\"Property 2\": \"eq", "A----");
 }
 
-static void thoughts_and_numbers_that_are_none(void **state)
+TEST(thoughts_and_numbers_that_are_none)
 {
-    (void)state;
     check("<think>Property 1: A</think>Property 2: B", "-B---");
     check("<think>\n[\"B\",\"B\",\"B\",\"B\",\"B\"]</think>\nProperty 1: A", "A----");
     check("<think>Property 1: A", "-----");
@@ -136,9 +129,8 @@ static void thoughts_and_numbers_that_are_none(void **state)
     check("Analysis 2: unlike Property 1: B is longer\nProperty 1: A", "A----");
 }
 
-static void a_cut_answer_gives_what_is_over(void **state)
+TEST(a_cut_answer_gives_what_is_over)
 {
-    (void)state;
     cut("Analysis 1: x\nProperty 1: A\nAnalysis 2: y\nProperty 2: equal\nAnalysis 3: z", "A=...");
     cut("Property 1: A\nProperty 2: B", "AB..."); /* the last one is whole */
     cut("Property 1: A\nProperty 2:", "A....");
@@ -157,9 +149,8 @@ static void a_cut_answer_gives_what_is_over(void **state)
     cut("<think>Property 1: A</think>Property 1: B\nProp", "B....");
 }
 
-static void a_cut_answer_that_may_have_changed_its_mind(void **state)
+TEST(a_cut_answer_that_may_have_changed_its_mind)
 {
-    (void)state;
     cut("Property 1: A\nProperty 2: B\nWait, the second text is warmer", ".....");
     cut("Property 1: A\nBut B is warmer, so\nProperty 2: B\n", ".B...");
     cut("Draft:\nProperty 1: A\nProperty 2: B\n", ".....");
@@ -169,9 +160,8 @@ static void a_cut_answer_that_may_have_changed_its_mind(void **state)
     cut("1: A\n2: B\n3: A\n1: B", "B....");
 }
 
-static void cut_json(void **state)
+TEST(cut_json)
 {
-    (void)state;
     cut("{\"1\": \"A\", \"2\": \"B\", \"3\": \"A", "AB...");
     cut("{\"1\": \"A\", \"2\": \"B\"", "AB...");
     cut("{\"1\": \"A\", \"2\": \"B\"}", "AB...");
@@ -181,17 +171,15 @@ static void cut_json(void **state)
     cut("{\"1\": \"A\"}\nWait, this was a", ".....");
 }
 
-static void other_endings(void **state)
+TEST(other_endings)
 {
-    (void)state;
     check_ended("Property 1: A\nProperty 2: B\n", VQ_ENDING_UNKNOWN, ".....");
     check_ended("Property 1: A\nProperty 2: B\n", VQ_ENDING_REFUSED, "rrrrr");
 }
 
 /* A long answer takes no longer than its length. */
-static void long_answers(void **state)
+TEST(long_answers)
 {
-    (void)state;
     static const char *const parts[] = {
         "Property 1 (", "Property 1: ", "1. ,",
         "{[",           "a: ",          "[{\"property\": 1, \"model\": \"A\"},\n"};
@@ -211,23 +199,4 @@ static void long_answers(void **state)
         assert_true(votes <= VQ_VERDICTS_MAX);
     }
     vq_free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_form_that_is_asked_for),
-        cmocka_unit_test(labels_by_the_rules_of_one_verdict),
-        cmocka_unit_test(marks_around_and_names_behind),
-        cmocka_unit_test(blocks),
-        cmocka_unit_test(bare_numbers),
-        cmocka_unit_test(json),
-        cmocka_unit_test(thoughts_and_numbers_that_are_none),
-        cmocka_unit_test(a_cut_answer_gives_what_is_over),
-        cmocka_unit_test(a_cut_answer_that_may_have_changed_its_mind),
-        cmocka_unit_test(cut_json),
-        cmocka_unit_test(other_endings),
-        cmocka_unit_test(long_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

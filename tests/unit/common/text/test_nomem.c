@@ -35,9 +35,8 @@ static enum vq_status parse_table(void *ctx)
     return status == source->status ? VQ_OK : status;
 }
 
-static void a_table(void **state)
+TEST(a_table)
 {
-    (void)state;
     static const struct source sources[] = {
         {"a,b\r\n1,2\n\"x\ny\",\"\"\"q\"\"\"\n", VQ_TABLE_CSV, VQ_OK, 2},
         {"a,a\n1,2\n", VQ_TABLE_CSV, VQ_INVALID, 0},
@@ -78,9 +77,8 @@ static enum vq_status load_bad_json(void *ctx)
     return status == VQ_INVALID ? VQ_OK : status == VQ_OK ? VQ_BUG : status;
 }
 
-static void json(void **state)
+TEST(json)
 {
-    (void)state;
     char good[] = "{\"a\":[1,-2.5,true,null,\"\\u0001 long text to make the lexer's buffer grow\"],"
                   "\"b\":{\"c\":{},\"d\":[],\"e\":{\"f\":0,\"g\":0,\"h\":0,\"i\":0,\"j\":0,\"k\":"
                   "0,\"l\":0,\"m\":0,\"n\":0,\"o\":0}}}";
@@ -114,9 +112,8 @@ static enum vq_status load_in_room(void *ctx)
     return status;
 }
 
-static void values_in_a_room(void **state)
+TEST(values_in_a_room)
 {
-    (void)state;
     static char text[] = "{\"a\":[1,{\"c\":2.5}],\"b\":\"text\"}";
     struct vq_json_room room;
     room.used = 0;
@@ -129,9 +126,8 @@ static void values_in_a_room(void **state)
     assert_true(heap_torture("room", load_in_room, text, false) > 30);
 }
 
-static void a_dump_that_has_no_room(void **state)
+TEST(a_dump_that_has_no_room)
 {
-    (void)state;
     json_t *value = NULL;
     assert_int_equal(vq_json_load(vq_span_str("[1,2,3]"), 0, &value, NULL), VQ_OK);
     struct vq_buf out;
@@ -164,9 +160,8 @@ static enum vq_status write_and_read(void *ctx)
     return status;
 }
 
-static void a_file(void **state)
+TEST(a_file)
 {
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
@@ -194,18 +189,7 @@ static enum vq_status intern(void *ctx)
     return status;
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     assert_true(heap_torture("intern", intern, NULL, false) > 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table),          cmocka_unit_test(json),
-        cmocka_unit_test(values_in_a_room), cmocka_unit_test(a_dump_that_has_no_room),
-        cmocka_unit_test(a_file),           cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,8 @@
 #ifndef VQ_TEST_AUTHORITY_DESK_H
 #define VQ_TEST_AUTHORITY_DESK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

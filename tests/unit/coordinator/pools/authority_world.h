@@ -5,12 +5,8 @@
 #ifndef VQ_TEST_AUTHORITY_WORLD_H
 #define VQ_TEST_AUTHORITY_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

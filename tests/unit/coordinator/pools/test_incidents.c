@@ -1,10 +1,6 @@
 /* An incident is told when it begins and when it ends, and at no other time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "coordinator/pools/incidents.h"
@@ -18,9 +14,8 @@ static struct vq_incidents *make(void)
     return x;
 }
 
-static void test_parked_and_open_again(void **state)
+TEST(test_parked_and_open_again)
 {
-    (void)state;
     struct vq_incidents *x = make();
     struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 1};
     assert_null(vq_incidents_see(x, 0, &s, 1 * S));
@@ -49,9 +44,8 @@ static void test_parked_and_open_again(void **state)
     vq_incidents_destroy(&x);
 }
 
-static void test_a_key_of_several(void **state)
+TEST(test_a_key_of_several)
 {
-    (void)state;
     struct vq_incidents *x = make();
     struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 1};
     assert_null(vq_incidents_see(x, 0, &s, 1 * S));
@@ -73,9 +67,8 @@ static void test_a_key_of_several(void **state)
     vq_incidents_destroy(&x);
 }
 
-static void test_a_storm(void **state)
+TEST(test_a_storm)
 {
-    (void)state;
     struct vq_incidents *x = make();
     struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 10};
     assert_null(vq_incidents_see(x, 1, &s, 1 * S));
@@ -100,9 +93,8 @@ static void test_a_storm(void **state)
 }
 
 /* A pool that fails is parked, then another run has it: each ends before the next one begins. */
-static void test_one_goes_on_at_a_time(void **state)
+TEST(test_one_goes_on_at_a_time)
 {
-    (void)state;
     struct vq_incidents *x = make();
     struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 10};
     assert_null(vq_incidents_see(x, 0, &s, 1 * S));
@@ -126,9 +118,8 @@ static void test_one_goes_on_at_a_time(void **state)
     vq_incidents_destroy(&x); /* nothing */
 }
 
-static void test_no_worker_is_no_end(void **state)
+TEST(test_no_worker_is_no_end)
 {
-    (void)state;
     struct vq_incidents *x = make();
     struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_NOBODY, .answered = 1};
     assert_null(vq_incidents_see(x, 0, &s, 1 * S)); /* nor a beginning */
@@ -147,9 +138,8 @@ static void test_no_worker_is_no_end(void **state)
     vq_incidents_destroy(&x);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     static const char *const words[] = {"open",   "paused", "parked",  "held",
                                         "locked", "closed", "unserved"};
     for (size_t i = 0; i < VQ_COUNT(words); i++) {
@@ -158,9 +148,8 @@ static void test_words(void **state)
     assert_string_equal(vq_authority_state_word((enum vq_authority_state)VQ_COUNT(words)), "?");
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void)state;
     struct vq_incidents *x = NULL;
     for (uint64_t at = 1; at <= 3; at++) {
         vq_alloc_fail_at(at);
@@ -170,9 +159,8 @@ static void test_no_memory(void **state)
     }
 }
 
-static void test_no_more_than_there_is_room_for(void **state)
+TEST(test_no_more_than_there_is_room_for)
 {
-    (void)state;
     struct vq_incidents *x = make();
     struct vq_authority_pool_status s = {.answered = 1};
     for (uint32_t k = 0; k < VQ_INCIDENTS_MAX + 5; k++) {
@@ -193,19 +181,4 @@ static void test_no_more_than_there_is_room_for(void **state)
     (void)vq_incidents_all(x, &count, &forgotten);
     assert_int_equal(forgotten, 6);
     vq_incidents_destroy(&x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parked_and_open_again),
-        cmocka_unit_test(test_a_key_of_several),
-        cmocka_unit_test(test_a_storm),
-        cmocka_unit_test(test_one_goes_on_at_a_time),
-        cmocka_unit_test(test_no_worker_is_no_end),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_no_more_than_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The purse against a model that knows the truth: workers, late and lost messages, crashes,
  * restarts, new days. After every event the workers together cannot spend more than the limit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/rng.h"
 #include "coordinator/pools/purse.h"
@@ -36,9 +32,8 @@ static void report(struct vq_purse *purse, uint32_t holder, uint64_t used, uint6
     vq_purse_report(purse, holder, &amount, granted_n, want, unit);
 }
 
-static void each_gets_what_it_wants_while_there_is_enough(void **state)
+TEST(each_gets_what_it_wants_while_there_is_enough)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(1000, 100);
     join(purse, 0, 0, 0, 0);
     join(purse, 3, 50, 20, 50);
@@ -62,9 +57,8 @@ static void each_gets_what_it_wants_while_there_is_enough(void **state)
     assert_null(purse);
 }
 
-static void too_much_is_cut_evenly(void **state)
+TEST(too_much_is_cut_evenly)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 0);
     for (uint32_t h = 0; h < 4; h++) {
         join(purse, h, 0, 0, 0);
@@ -81,9 +75,8 @@ static void too_much_is_cut_evenly(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void a_lowered_most_comes_back_when_it_is_confirmed(void **state)
+TEST(a_lowered_most_comes_back_when_it_is_confirmed)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 0);
     join(purse, 0, 0, 0, 0);
     report(purse, 0, 0, 0, 0, 0, 1000, 10);
@@ -104,9 +97,8 @@ static void a_lowered_most_comes_back_when_it_is_confirmed(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void many_unconfirmed_grants_never_count_too_little(void **state)
+TEST(many_unconfirmed_grants_never_count_too_little)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(1000, 0);
     join(purse, 0, 0, 0, 0);
     report(purse, 0, 0, 0, 0, 0, 1000, 1);
@@ -126,9 +118,8 @@ static void many_unconfirmed_grants_never_count_too_little(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void a_grant_between_keeps_what_comes_later(void **state)
+TEST(a_grant_between_keeps_what_comes_later)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 0);
     join(purse, 0, 0, 0, 0);
     report(purse, 0, 0, 0, 0, 0, 100, 1);
@@ -147,9 +138,8 @@ static void a_grant_between_keeps_what_comes_later(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void the_last_piece_goes_whole_to_one_after_idle_remains_came_back(void **state)
+TEST(the_last_piece_goes_whole_to_one_after_idle_remains_came_back)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(24, 0);
     for (uint32_t h = 0; h < 3; h++) {
         join(purse, h, 0, 0, 0);
@@ -186,9 +176,8 @@ static void the_last_piece_goes_whole_to_one_after_idle_remains_came_back(void *
     vq_purse_destroy(&purse);
 }
 
-static void the_last_pieces_go_round(void **state)
+TEST(the_last_pieces_go_round)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(60, 0);
     uint64_t used[3] = {0}, most[3] = {0}, n[3] = {0}, calls[3] = {0};
     for (uint32_t h = 0; h < 3; h++) {
@@ -215,9 +204,8 @@ static void the_last_pieces_go_round(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void the_limit_is_lowered_below_what_is_out(void **state)
+TEST(the_limit_is_lowered_below_what_is_out)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(VQ_AMOUNT_ANY, 0);
     join(purse, 0, 0, 0, 0);
     assert_true(vq_purse_due(purse, 0)); /* no limit: all may have all */
@@ -242,9 +230,8 @@ static void the_limit_is_lowered_below_what_is_out(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void who_leaves_counts_until_it_is_settled(void **state)
+TEST(who_leaves_counts_until_it_is_settled)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 0);
     join(purse, 0, 0, 0, 0);
     report(purse, 0, 0, 0, 0, 0, 80, 10);
@@ -268,9 +255,8 @@ static void who_leaves_counts_until_it_is_settled(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void who_kept_no_spool_counts_for_good(void **state)
+TEST(who_kept_no_spool_counts_for_good)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 0);
     join(purse, 0, 0, 0, 0);
     report(purse, 0, 0, 0, 0, 0, 60, 10);
@@ -293,9 +279,8 @@ static void who_kept_no_spool_counts_for_good(void **state)
 }
 
 /* The last piece is not kept for who cannot be told of it. */
-static void who_is_silent_wants_nothing(void **state)
+TEST(who_is_silent_wants_nothing)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 50);
     join(purse, 0, 0, 0, 0);
     join(purse, 1, 0, 0, 0);
@@ -312,9 +297,8 @@ static void who_is_silent_wants_nothing(void **state)
     vq_purse_destroy(&purse);
 }
 
-static void a_new_day_keeps_what_is_open(void **state)
+TEST(a_new_day_keeps_what_is_open)
 {
-    (void)state;
     struct vq_purse *purse = purse_of(100, 60);
     join(purse, 0, 0, 0, 0);
     report(purse, 0, 0, 0, 0, 0, 40, 10);
@@ -729,9 +713,8 @@ static void run_dry(struct world *w)
     }
 }
 
-static void nobody_ever_spends_above_the_limit(void **state)
+TEST(nobody_ever_spends_above_the_limit)
 {
-    (void)state;
     static struct world w;
     for (uint64_t seed = 1; seed <= WORLDS; seed++) {
         memset(&w, 0, sizeof(w));
@@ -755,9 +738,8 @@ static void nobody_ever_spends_above_the_limit(void **state)
 }
 
 /* Half the price of a run: all calls start while there is money, none above it. */
-static void half_the_price_stops_within_one_reservation(void **state)
+TEST(half_the_price_stops_within_one_reservation)
 {
-    (void)state;
     static struct world w;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         memset(&w, 0, sizeof(w));
@@ -775,25 +757,4 @@ static void half_the_price_stops_within_one_reservation(void **state)
         assert_in_range(w.committed, w.limit - unit + 1, w.limit);
         vq_purse_destroy(&w.purse);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_gets_what_it_wants_while_there_is_enough),
-        cmocka_unit_test(too_much_is_cut_evenly),
-        cmocka_unit_test(a_lowered_most_comes_back_when_it_is_confirmed),
-        cmocka_unit_test(many_unconfirmed_grants_never_count_too_little),
-        cmocka_unit_test(a_grant_between_keeps_what_comes_later),
-        cmocka_unit_test(the_last_piece_goes_whole_to_one_after_idle_remains_came_back),
-        cmocka_unit_test(the_last_pieces_go_round),
-        cmocka_unit_test(the_limit_is_lowered_below_what_is_out),
-        cmocka_unit_test(who_leaves_counts_until_it_is_settled),
-        cmocka_unit_test(who_kept_no_spool_counts_for_good),
-        cmocka_unit_test(who_is_silent_wants_nothing),
-        cmocka_unit_test(a_new_day_keeps_what_is_open),
-        cmocka_unit_test(nobody_ever_spends_above_the_limit),
-        cmocka_unit_test(half_the_price_stops_within_one_reservation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
 #ifndef VQ_TEST_CORE_RIG_H
 #define VQ_TEST_CORE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"

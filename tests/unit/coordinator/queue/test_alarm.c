@@ -1,12 +1,7 @@
 /* The alarm of a run without progress: when it is raised, once, and what clears it. */
+#include "tests/unit/test.h"
+
 #include "coordinator/queue/alarm.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct vq_alarm_facts quiet(uint64_t answers)
 {
@@ -18,9 +13,8 @@ static enum vq_alarm_change look(struct vq_alarm *a, struct vq_alarm_facts facts
     return vq_alarm_look(a, &facts, now_ns);
 }
 
-static void it_is_raised_once_and_cleared_once(void **state)
+TEST(it_is_raised_once_and_cleared_once)
 {
-    (void)state;
     struct vq_alarm a;
     vq_alarm_init(&a, 100, 1000);
     assert_int_equal(look(&a, quiet(0), 1099), VQ_ALARM_SAME);
@@ -34,9 +28,8 @@ static void it_is_raised_once_and_cleared_once(void **state)
     assert_int_equal(a.quiet_since_ns, 5001);
 }
 
-static void an_answer_begins_the_time_anew(void **state)
+TEST(an_answer_begins_the_time_anew)
 {
-    (void)state;
     struct vq_alarm a;
     vq_alarm_init(&a, 100, 0);
     for (uint64_t n = 1; n <= 50; n++) {
@@ -45,9 +38,8 @@ static void an_answer_begins_the_time_anew(void **state)
     assert_int_equal(look(&a, quiet(50), 50 * 99 + 100), VQ_ALARM_RAISED);
 }
 
-static void what_rests_or_is_done_is_not_quiet(void **state)
+TEST(what_rests_or_is_done_is_not_quiet)
 {
-    (void)state;
     struct vq_alarm a;
     struct vq_alarm_facts rests = {.answers = 1, .open = 5, .rests = true};
     struct vq_alarm_facts none = {.answers = 1};
@@ -63,9 +55,8 @@ static void what_rests_or_is_done_is_not_quiet(void **state)
     assert_int_equal(look(&a, none, 902), VQ_ALARM_CLEARED);
 }
 
-static void zero_is_off_and_a_clock_that_goes_back_does_no_harm(void **state)
+TEST(zero_is_off_and_a_clock_that_goes_back_does_no_harm)
 {
-    (void)state;
     struct vq_alarm a;
     vq_alarm_init(&a, 0, 0);
     assert_int_equal(look(&a, quiet(0), INT64_C(1) << 60), VQ_ALARM_SAME);
@@ -74,15 +65,4 @@ static void zero_is_off_and_a_clock_that_goes_back_does_no_harm(void **state)
     assert_int_equal(a.quiet_since_ns, 1000);
     assert_int_equal(look(&a, quiet(1), 1099), VQ_ALARM_SAME);
     assert_int_equal(look(&a, quiet(1), 1100), VQ_ALARM_RAISED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_raised_once_and_cleared_once),
-        cmocka_unit_test(an_answer_begins_the_time_anew),
-        cmocka_unit_test(what_rests_or_is_done_is_not_quiet),
-        cmocka_unit_test(zero_is_off_and_a_clock_that_goes_back_does_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 /* ---- pure ---- */
 
-static void what_counts_and_what_does_not(void **state)
+TEST(what_counts_and_what_does_not)
 {
-    (void)state;
     static const struct {
         enum vq_call_end end;
         int class; /* -1: none */
@@ -38,9 +37,8 @@ static void what_counts_and_what_does_not(void **state)
     assert_string_equal(vq_attempt_name(VQ_ATTEMPT__COUNT), "?");
 }
 
-static void which_cap_is_met(void **state)
+TEST(which_cap_is_met)
 {
-    (void)state;
     struct vq_attempts a = {.of = {[VQ_ATTEMPT_PROVIDER] = 3, [VQ_ATTEMPT_BAD_RESPONSE] = 4}};
     struct vq_attempt_caps none = {.all = 0};
     struct vq_attempt_caps all = {.all = 7};
@@ -90,7 +88,7 @@ static void begin(struct rig *r)
     rig_start(r);
 }
 
-static void a_task_is_not_leased_without_end(void **state)
+TEST_WITH(a_task_is_not_leased_without_end, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.attempts = (struct vq_attempt_caps){.all = 3};
@@ -105,7 +103,7 @@ static void a_task_is_not_leased_without_end(void **state)
     assert_int_equal(r->finished, 1);
 }
 
-static void a_class_has_a_cap_of_its_own(void **state)
+TEST_WITH(a_class_has_a_cap_of_its_own, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.attempts = (struct vq_attempt_caps){.all = 9, .of = {[VQ_ATTEMPT_BAD_RESPONSE] = 2}};
@@ -120,7 +118,7 @@ static void a_class_has_a_cap_of_its_own(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 15), VQ_OUTCOME_BAD_RESPONSE);
 }
 
-static void a_refusal_of_capacity_burns_none(void **state)
+TEST_WITH(a_refusal_of_capacity_burns_none, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.attempts = (struct vq_attempt_caps){.all = 3};
@@ -132,7 +130,7 @@ static void a_refusal_of_capacity_burns_none(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 15), VQ_OUTCOME_NONE);
 }
 
-static void what_is_asked_again_by_hand_begins_anew(void **state)
+TEST_WITH(what_is_asked_again_by_hand_begins_anew, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.attempts = (struct vq_attempt_caps){.all = 2};
@@ -154,18 +152,4 @@ static void what_is_asked_again_by_hand_begins_anew(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 15), VQ_OUTCOME_NONE);
     (void)send_in_vain(r, s, VQ_END_LOST);
     assert_int_equal(vq_coord_outcome(r->c, 15), VQ_OUTCOME_UNAVAILABLE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
-        cmocka_unit_test(what_counts_and_what_does_not),
-        cmocka_unit_test(which_cap_is_met),
-        CASE(a_task_is_not_leased_without_end),
-        CASE(a_class_has_a_cap_of_its_own),
-        CASE(a_refusal_of_capacity_burns_none),
-        CASE(what_is_asked_again_by_hand_begins_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

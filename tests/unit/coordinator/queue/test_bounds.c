@@ -22,7 +22,7 @@ static void hello(struct rig *r, uint64_t peer, int64_t stamp_ns)
     tell(r, peer, &msg);
 }
 
-static void workers(void **state)
+TEST_WITH(workers, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -48,7 +48,7 @@ static void workers(void **state)
     assert_int_equal(rig_count(r, VQ_COORD_SESSIONS_MAX + 1, VQ_MSG_WELCOME), 1);
 }
 
-static void hellos_between_two_stages(void **state)
+TEST_WITH(hellos_between_two_stages, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     for (uint64_t task = 0; task < 16; task++) {
@@ -69,7 +69,7 @@ static void hellos_between_two_stages(void **state)
     assert_int_equal(rig_status(r).sessions, VQ_COORD_SESSIONS_MAX);
 }
 
-static void committed_calls(void **state)
+TEST_WITH(committed_calls, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -102,7 +102,7 @@ static void committed_calls(void **state)
     assert_int_equal(rig_status(r).repeated, 1);
 }
 
-static void notes(void **state)
+TEST_WITH(notes, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -121,7 +121,7 @@ static void notes(void **state)
 
 /* What is ready and was looked up long ago waits when so many look-ups are out that no other may
  * go. */
-static void look_ups(void **state)
+TEST_WITH(look_ups, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -148,7 +148,7 @@ static void look_ups(void **state)
 
 /* Stored answers to repair go along with a lease up to a bound; the others wait for the next
  * one. */
-static void answers_to_repair(void **state)
+TEST_WITH(answers_to_repair, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -191,7 +191,7 @@ static void answers_to_repair(void **state)
 
 /* Long answers of one batch lie in memory of their own; nothing of them changes, in this batch or
  * in the next. */
-static void long_answers(void **state)
+TEST_WITH(long_answers, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -229,7 +229,7 @@ static void long_answers(void **state)
 }
 
 /* A list that no worker can have. */
-static void lists(void **state)
+TEST_WITH(lists, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -252,7 +252,7 @@ static void lists(void **state)
 
 /* Calls that nobody can look up are known as unknown when the run ends, more of them than a batch
  * has room for. */
-static void calls_that_end_unknown(void **state)
+TEST_WITH(calls_that_end_unknown, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.commit_results_max = 2;
@@ -278,7 +278,7 @@ static void calls_that_end_unknown(void **state)
     assert_true(rig_status(r).batches >= 3);
 }
 
-static void tokens_of_an_answer(void **state)
+TEST_WITH(tokens_of_an_answer, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -293,22 +293,4 @@ static void tokens_of_an_answer(void **state)
     }
     assert_int_equal(rig_lease(r, 0)->answer_tokens, VQ_CLAIM_TOKENS_MAX);
     assert_true(rig_status(r).tokens_out >= result.tokens_out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-        T(workers),
-        T(hellos_between_two_stages),
-        T(committed_calls),
-        T(notes),
-        T(look_ups),
-        T(answers_to_repair),
-        T(long_answers),
-        T(lists),
-        T(calls_that_end_unknown),
-        cmocka_unit_test_setup_teardown(tokens_of_an_answer, rig_setup_tried, rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

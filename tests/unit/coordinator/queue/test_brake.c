@@ -1,14 +1,10 @@
 /* The brake: what pulls it, what does not, and how two texts of one error are found alike. */
+#include "tests/unit/test.h"
+
 #include "coordinator/queue/brake.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CALLS 8u
 
@@ -43,9 +39,8 @@ static uint32_t calls_until(struct vq_brake_call call)
     return 0;
 }
 
-static void equal_failures_pull_it_once(void **state)
+TEST(equal_failures_pull_it_once)
 {
-    (void)state;
     struct vq_brake b = {0};
     for (uint32_t n = 1; n < CALLS; n++) {
         assert_false(see(&b, failed(VQ_END_BAD_REQUEST, 400, n, "Unsupported parameter")));
@@ -65,9 +60,8 @@ static void equal_failures_pull_it_once(void **state)
     assert_false(vq_brake_alike(&b, &late));
 }
 
-static void what_counts(void **state)
+TEST(what_counts)
 {
-    (void)state;
     assert_int_equal(calls_until(failed(VQ_END_BAD_REQUEST, 400, 0, "x")), CALLS);
     assert_int_equal(calls_until(failed(VQ_END_BAD_RESPONSE, 200, 0, "no JSON")), CALLS);
     assert_int_equal(calls_until(failed(VQ_END_PROVIDER, 500, 0, "x")), CALLS);
@@ -92,9 +86,8 @@ static void what_counts(void **state)
     assert_int_equal(calls_until(again), 0);
 }
 
-static void one_answer_is_enough_for_ever(void **state)
+TEST(one_answer_is_enough_for_ever)
 {
-    (void)state;
     for (int before = 0; before < 2; before++) {
         struct vq_brake b = {0};
         for (uint32_t n = 0; before == 0 && n + 1 < CALLS; n++) {
@@ -108,9 +101,8 @@ static void one_answer_is_enough_for_ever(void **state)
     }
 }
 
-static void one_row_says_little_of_the_others(void **state)
+TEST(one_row_says_little_of_the_others)
 {
-    (void)state;
     struct vq_brake b = {0};
     for (uint32_t n = 0; n < 100; n++) {
         assert_false(see(&b, failed(VQ_END_BAD_REQUEST, 400, n % 2, "x")));
@@ -119,9 +111,8 @@ static void one_row_says_little_of_the_others(void **state)
     assert_true(see(&b, failed(VQ_END_BAD_REQUEST, 400, 2, "x")));
 }
 
-static void two_ways_are_no_single_cause(void **state)
+TEST(two_ways_are_no_single_cause)
 {
-    (void)state;
     struct vq_brake b = {0};
     static const struct {
         enum vq_call_end end;
@@ -145,9 +136,8 @@ static void two_ways_are_no_single_cause(void **state)
 
 /* Of an earlier process: one more failure of the same way pulls the brake, an answer or another way
  * begins anew. */
-static void what_is_recalled_does_not_pull_it_but_counts(void **state)
+TEST(what_is_recalled_does_not_pull_it_but_counts)
 {
-    (void)state;
     struct vq_brake_call x = failed(VQ_END_BAD_REQUEST, 400, 0, "x");
     for (uint32_t before = 0; before <= 20; before++) {
         struct vq_brake b = {0};
@@ -183,9 +173,8 @@ static void what_is_recalled_does_not_pull_it_but_counts(void **state)
     assert_false(b.pulled || vq_brake_suspects(&b, 0));
 }
 
-static void off(void **state)
+TEST(off)
 {
-    (void)state;
     struct vq_brake b = {0};
     for (uint32_t n = 0; n < 100; n++) {
         struct vq_brake_call call = failed(VQ_END_BAD_REQUEST, 400, n, "x");
@@ -194,9 +183,8 @@ static void off(void **state)
     }
 }
 
-static void texts_are_compared_without_what_differs(void **state)
+TEST(texts_are_compared_without_what_differs)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"Unsupported parameter: 'max_tokens' (request req_8fA2b)",
          "unsupported parameter: 'max_tokens' (request #)"},
@@ -217,19 +205,4 @@ static void texts_are_compared_without_what_differs(void **state)
         assert_int_equal(see(&b, failed(VQ_END_BAD_REQUEST, 400, n, text)), n == CALLS);
         assert_int_equal(strlen(b.text), VQ_BRAKE_TEXT_BYTES - 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_failures_pull_it_once),
-        cmocka_unit_test(what_counts),
-        cmocka_unit_test(one_answer_is_enough_for_ever),
-        cmocka_unit_test(one_row_says_little_of_the_others),
-        cmocka_unit_test(two_ways_are_no_single_cause),
-        cmocka_unit_test(what_is_recalled_does_not_pull_it_but_counts),
-        cmocka_unit_test(off),
-        cmocka_unit_test(texts_are_compared_without_what_differs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static uint64_t begun(struct rig *r, uint32_t wants, struct rig_said *ret_lease,
     return session;
 }
 
-static void test_a_chain_goes_out_whole_and_counts_once(void **state)
+TEST_WITH(test_a_chain_goes_out_whole_and_counts_once, setup, teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -97,7 +97,7 @@ static void test_a_chain_goes_out_whole_and_counts_once(void **state)
     assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 0);
 }
 
-static void test_a_lost_chain_goes_on_with_what_stands(void **state)
+TEST_WITH(test_a_lost_chain_goes_on_with_what_stands, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -124,7 +124,7 @@ static void test_a_lost_chain_goes_on_with_what_stands(void **state)
     assert_true(found);
 }
 
-static void test_a_turn_that_fails_blocks_the_rest(void **state)
+TEST_WITH(test_a_turn_that_fails_blocks_the_rest, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -173,7 +173,7 @@ static void give_back(struct rig *r, uint64_t session, const struct rig_said *le
 }
 
 /* Another run's answer to the turn stands; the holder goes on from its own. */
-static void test_who_goes_astray_loses_the_chain(void **state)
+TEST_WITH(test_who_goes_astray_loses_the_chain, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -211,7 +211,7 @@ static void test_who_goes_astray_loses_the_chain(void **state)
 
 /* The same, and what stands is not good: the turn is put once more, and its holder is told as soon
  * as its own answer is in. */
-static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
+TEST_WITH(test_who_goes_on_from_an_overtaken_answer_is_told, setup, teardown)
 {
     struct rig *r = *state;
     r->params.repeat_max = 1;
@@ -237,7 +237,7 @@ static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
 
 /* Those of the later turns come first, many of them: what they build on found no room and is said
  * again. */
-static void test_turns_that_come_too_early_are_no_strangers(void **state)
+TEST_WITH(test_turns_that_come_too_early_are_no_strangers, setup, teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -286,7 +286,7 @@ static uint64_t answered_late(struct rig *r, struct rig_said *ret_lease, uint32_
     return session;
 }
 
-static void test_a_late_answer_takes_the_chain_away(void **state)
+TEST_WITH(test_a_late_answer_takes_the_chain_away, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -303,7 +303,7 @@ static void test_a_late_answer_takes_the_chain_away(void **state)
 }
 
 /* The same, and its holder has let go of the lease without a word. */
-static void test_a_late_answer_takes_the_chain_from_who_is_silent(void **state)
+TEST_WITH(test_a_late_answer_takes_the_chain_from_who_is_silent, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -318,7 +318,7 @@ static void test_a_late_answer_takes_the_chain_from_who_is_silent(void **state)
     assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
-static void test_a_listed_call_keeps_the_whole_chain(void **state)
+TEST_WITH(test_a_listed_call_keeps_the_whole_chain, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -347,7 +347,7 @@ static uint64_t answered_ahead(struct rig *r, struct rig_said *ret_lease, uint32
 }
 
 /* The answer before it is lost with its worker: that is asked again, and may be the same. */
-static void test_an_answer_that_is_ahead_is_not_bought_again(void **state)
+TEST_WITH(test_an_answer_that_is_ahead_is_not_bought_again, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -372,7 +372,7 @@ static void test_an_answer_that_is_ahead_is_not_bought_again(void **state)
 }
 
 /* The same, and the answer before it is another one this time: then nothing of it is stored. */
-static void test_an_answer_ahead_of_another_branch_is_none(void **state)
+TEST_WITH(test_an_answer_ahead_of_another_branch_is_none, setup, teardown)
 {
     struct rig *r = *state;
     struct rig_said lease;
@@ -392,24 +392,4 @@ static void test_an_answer_ahead_of_another_branch_is_none(void **state)
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_NONE);
     assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
     assert_int_equal(rig_leased(r, chain)->count, TURNS - k - 1);
-}
-
-#define CHAIN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CHAIN(test_a_chain_goes_out_whole_and_counts_once),
-        CHAIN(test_a_lost_chain_goes_on_with_what_stands),
-        CHAIN(test_a_turn_that_fails_blocks_the_rest),
-        CHAIN(test_who_goes_astray_loses_the_chain),
-        CHAIN(test_who_goes_on_from_an_overtaken_answer_is_told),
-        CHAIN(test_turns_that_come_too_early_are_no_strangers),
-        CHAIN(test_a_late_answer_takes_the_chain_away),
-        CHAIN(test_a_late_answer_takes_the_chain_from_who_is_silent),
-        CHAIN(test_a_listed_call_keeps_the_whole_chain),
-        CHAIN(test_an_answer_that_is_ahead_is_not_bought_again),
-        CHAIN(test_an_answer_ahead_of_another_branch_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

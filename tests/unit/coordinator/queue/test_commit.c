@@ -3,7 +3,7 @@
 #include "common/base/index.h"
 #include "tests/unit/coordinator/queue/rig.h"
 
-static void nothing_is_acked_or_counted_before_its_commit(void **state)
+TEST_WITH(nothing_is_acked_or_counted_before_its_commit, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -26,7 +26,7 @@ static void nothing_is_acked_or_counted_before_its_commit(void **state)
     assert_int_equal(rig_status(r).tokens_in, 10);
 }
 
-static void one_commit_in_flight_and_the_rest_gathers(void **state)
+TEST_WITH(one_commit_in_flight_and_the_rest_gathers, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -51,7 +51,7 @@ static void one_commit_in_flight_and_the_rest_gathers(void **state)
     assert_int_equal(r->batch->results_count, 2);
 }
 
-static void a_call_is_taken_once(void **state)
+TEST_WITH(a_call_is_taken_once, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -76,7 +76,7 @@ static void a_call_is_taken_once(void **state)
     assert_int_equal(rig_status(r).calls_reserved, 0);
 }
 
-static void the_ack_goes_to_the_session_that_brought_it_last(void **state)
+TEST_WITH(the_ack_goes_to_the_session_that_brought_it_last, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -94,7 +94,7 @@ static void the_ack_goes_to_the_session_that_brought_it_last(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
 }
 
-static void a_received_task_is_not_leased_before_its_commit(void **state)
+TEST_WITH(a_received_task_is_not_leased_before_its_commit, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -133,7 +133,7 @@ static uint64_t one_too_many(struct rig *r, uint32_t last, struct rig_said *ret_
     return session;
 }
 
-static void what_finds_no_room_is_dropped_and_comes_again(void **state)
+TEST_WITH(what_finds_no_room_is_dropped_and_comes_again, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     struct rig_said one;
@@ -149,7 +149,7 @@ static void what_finds_no_room_is_dropped_and_comes_again(void **state)
 
 /* Its worker gives the task back before it can say the result again: the answer is on its way all
  * the same. */
-static void what_found_no_room_is_nobody_elses_meanwhile(void **state)
+TEST_WITH(what_found_no_room_is_nobody_elses_meanwhile, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     struct rig_said one;
@@ -174,7 +174,7 @@ static void what_found_no_room_is_nobody_elses_meanwhile(void **state)
     }
 }
 
-static void no_more_is_leased_than_there_is_room_for(void **state)
+TEST_WITH(no_more_is_leased_than_there_is_room_for, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.commit_results_max = 2;
@@ -192,7 +192,7 @@ static void no_more_is_leased_than_there_is_room_for(void **state)
     assert_int_equal(rig_status(r).dropped_full, 0);
 }
 
-static void the_store_decides_which_answer_stands(void **state)
+TEST_WITH(the_store_decides_which_answer_stands, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -207,7 +207,8 @@ static void the_store_decides_which_answer_stands(void **state)
     assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->tasks[0], 1);
 }
 
-static void a_swapped_order_that_was_skipped_but_is_needed_is_open_again(void **state)
+TEST_WITH(a_swapped_order_that_was_skipped_but_is_needed_is_open_again, rig_setup_tried,
+          rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -236,7 +237,7 @@ static struct vq_result repair_of(struct rig *r, const struct rig_said *lease, c
     return repair;
 }
 
-static void an_unparseable_answer_is_repaired_under_a_lease_of_its_own(void **state)
+TEST_WITH(an_unparseable_answer_is_repaired_under_a_lease_of_its_own, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     static const char dark[] = "it was a dark and stormy night";
@@ -270,7 +271,7 @@ static void start_with_equal_texts(struct rig *r, uint32_t rows)
 }
 
 /* One repair is asked; the others take its answer from the store. */
-static void equal_texts_are_repaired_once(void **state)
+TEST_WITH(equal_texts_are_repaired_once, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     start_with_equal_texts(r, 4);
@@ -288,7 +289,7 @@ static void equal_texts_are_repaired_once(void **state)
 }
 
 /* The worker of the one repair goes: another row asks it then. */
-static void a_repair_that_is_lost_is_asked_for_the_next_row(void **state)
+TEST_WITH(a_repair_that_is_lost_is_asked_for_the_next_row, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     start_with_equal_texts(r, 3);
@@ -307,7 +308,7 @@ static void a_repair_that_is_lost_is_asked_for_the_next_row(void **state)
     }
 }
 
-static void a_final_failure_settles_and_the_swapped_order_is_asked(void **state)
+TEST_WITH(a_final_failure_settles_and_the_swapped_order_is_asked, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -326,7 +327,7 @@ static void a_final_failure_settles_and_the_swapped_order_is_asked(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_FIRST);
 }
 
-static void a_look_up_that_a_commit_overtook_is_asked_again(void **state)
+TEST_WITH(a_look_up_that_a_commit_overtook_is_asked_again, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->hold_lookups = true;
@@ -346,7 +347,7 @@ static void a_look_up_that_a_commit_overtook_is_asked_again(void **state)
     assert_true(rig_lease(r, 0)->prior[0] > 0); /* what was bought is repaired, not bought again */
 }
 
-static void a_look_up_told_late_does_not_undo_a_commit(void **state)
+TEST_WITH(a_look_up_told_late_does_not_undo_a_commit, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_tried(r, 1, "Model: B"); /* the swapped order is stored, the first is not */
@@ -369,7 +370,7 @@ static void a_look_up_told_late_does_not_undo_a_commit(void **state)
 
 /* The same the other way around: between a commit and the report of it another run answers the
  * first order, and a look-up says so. */
-static void a_commit_told_late_does_not_undo_a_look_up(void **state)
+TEST_WITH(a_commit_told_late_does_not_undo_a_look_up, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->hold_lookups = true;
@@ -396,7 +397,7 @@ static void a_commit_told_late_does_not_undo_a_look_up(void **state)
     assert_int_equal(r->store.column[1], VQ_OUTCOME_NOT_NEEDED); /* by the batch after it */
 }
 
-static void the_store_away_pauses_the_leases(void **state)
+TEST_WITH(the_store_away_pauses_the_leases, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -410,7 +411,7 @@ static void the_store_away_pauses_the_leases(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
 }
 
-static void a_commit_that_cannot_be_stops_the_run(void **state)
+TEST_WITH(a_commit_that_cannot_be_stops_the_run, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -428,7 +429,7 @@ static void a_commit_that_cannot_be_stops_the_run(void **state)
     assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STOPPED);
 }
 
-static void what_the_store_contradicts_is_a_bug(void **state)
+TEST_WITH(what_the_store_contradicts_is_a_bug, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -445,7 +446,7 @@ static void what_the_store_contradicts_is_a_bug(void **state)
     assert_int_equal(vq_coord_looked_up(r->c, 0, known, r->now_ns), VQ_BUG); /* nobody asked */
 }
 
-static void what_nobody_asked_for_is_a_bug(void **state)
+TEST_WITH(what_nobody_asked_for_is_a_bug, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     const size_t first = 0;
@@ -469,7 +470,7 @@ static void what_nobody_asked_for_is_a_bug(void **state)
 }
 
 /* Calls whose ids fall together in the table are two. */
-static void call_ids_that_fall_together_are_two_calls(void **state)
+TEST_WITH(call_ids_that_fall_together_are_two_calls, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -495,7 +496,7 @@ static void call_ids_that_fall_together_are_two_calls(void **state)
 
 /* It was given up, and while that is being committed its worker names it as a call of another task:
  * it is known already. */
-static void a_call_that_was_given_up_keeps_its_task(void **state)
+TEST_WITH(a_call_that_was_given_up_keeps_its_task, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.remote = true;
@@ -524,7 +525,7 @@ static void a_call_that_was_given_up_keeps_its_task(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 4), VQ_OUTCOME_FIRST);
 }
 
-static void a_commit_that_fails_after_the_end_is_no_news(void **state)
+TEST_WITH(a_commit_that_fails_after_the_end_is_no_news, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -537,7 +538,7 @@ static void a_commit_that_fails_after_the_end_is_no_news(void **state)
     assert_int_equal(r->stop_kind, VQ_COORD_STOP_NOW);
 }
 
-static void answers_of_other_questions_stop_the_run(void **state)
+TEST_WITH(answers_of_other_questions_stop_the_run, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -594,13 +595,13 @@ static void fails_each_time(struct rig *r, uint32_t repeat_max, bool fails)
     }
 }
 
-static void what_cannot_be_read_is_put_once_more(void **state)
+TEST_WITH(what_cannot_be_read_is_put_once_more, rig_setup_tried, rig_teardown)
 {
     fails_each_time(*state, 1, false);
     fails_each_time(*state, 3, false);
 }
 
-static void what_fails_is_put_once_more(void **state)
+TEST_WITH(what_fails_is_put_once_more, rig_setup_tried, rig_teardown)
 {
     fails_each_time(*state, 1, true);
     fails_each_time(*state, 3, true);
@@ -618,7 +619,7 @@ static struct vq_result unreadable_repair(struct rig *r, const struct rig_said *
 }
 
 /* A repair that cannot be read has its question put once more. */
-static void a_repair_of_a_kept_answer_is_put_once_more(void **state)
+TEST_WITH(a_repair_of_a_kept_answer_is_put_once_more, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -640,7 +641,8 @@ static void a_repair_of_a_kept_answer_is_put_once_more(void **state)
 
 /* ---- rule 21: imports ---- */
 
-static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(void **state)
+TEST_WITH(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again, rig_setup_tried,
+          rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -672,7 +674,7 @@ static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(v
 
 /* A worker that died between its ACKs and noting them: nothing new is in its spool, and no batch
  * comes of it. */
-static void an_import_of_what_is_known_waits_for_nothing(void **state)
+TEST_WITH(an_import_of_what_is_known_waits_for_nothing, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -697,7 +699,7 @@ static void an_import_of_what_is_known_waits_for_nothing(void **state)
     assert_true(rig_status(r).batches >= vq_coord_imported_no(r->c));
 }
 
-static void an_import_takes_what_there_is_room_for(void **state)
+TEST_WITH(an_import_takes_what_there_is_room_for, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.commit_results_max = 2;
@@ -720,43 +722,4 @@ static void an_import_takes_what_there_is_room_for(void **state)
     results[0].fence.epoch = r->params.epoch;
     assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 1, r->now_ns, &taken),
                      VQ_INVALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup_tried, rig_teardown)
-        T(nothing_is_acked_or_counted_before_its_commit),
-        T(one_commit_in_flight_and_the_rest_gathers),
-        T(a_call_is_taken_once),
-        T(the_ack_goes_to_the_session_that_brought_it_last),
-        T(a_received_task_is_not_leased_before_its_commit),
-        T(what_finds_no_room_is_dropped_and_comes_again),
-        T(what_found_no_room_is_nobody_elses_meanwhile),
-        T(no_more_is_leased_than_there_is_room_for),
-        T(the_store_decides_which_answer_stands),
-        T(a_swapped_order_that_was_skipped_but_is_needed_is_open_again),
-        T(an_unparseable_answer_is_repaired_under_a_lease_of_its_own),
-        T(equal_texts_are_repaired_once),
-        T(a_repair_that_is_lost_is_asked_for_the_next_row),
-        T(a_final_failure_settles_and_the_swapped_order_is_asked),
-        T(a_look_up_that_a_commit_overtook_is_asked_again),
-        T(a_look_up_told_late_does_not_undo_a_commit),
-        T(a_commit_told_late_does_not_undo_a_look_up),
-        T(the_store_away_pauses_the_leases),
-        T(a_commit_that_cannot_be_stops_the_run),
-        T(what_the_store_contradicts_is_a_bug),
-        T(what_nobody_asked_for_is_a_bug),
-        T(call_ids_that_fall_together_are_two_calls),
-        T(a_call_that_was_given_up_keeps_its_task),
-        T(a_commit_that_fails_after_the_end_is_no_news),
-        T(answers_of_other_questions_stop_the_run),
-        T(what_cannot_be_read_is_put_once_more),
-        T(what_fails_is_put_once_more),
-        T(a_repair_of_a_kept_answer_is_put_once_more),
-        T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
-        T(an_import_of_what_is_known_waits_for_nothing),
-        T(an_import_takes_what_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

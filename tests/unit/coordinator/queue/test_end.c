@@ -28,7 +28,7 @@ static void answer_all(struct rig *r, uint64_t peer, uint64_t session)
 
 /* ---- the scout ---- */
 
-static void a_run_whose_answers_are_all_stored_needs_no_worker(void **state)
+TEST_WITH(a_run_whose_answers_are_all_stored_needs_no_worker, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     all_stored(r);
@@ -45,7 +45,7 @@ static void a_run_whose_answers_are_all_stored_needs_no_worker(void **state)
     }
 }
 
-static void the_scout_keeps_a_bounded_number_ready(void **state)
+TEST_WITH(the_scout_keeps_a_bounded_number_ready, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -57,7 +57,7 @@ static void the_scout_keeps_a_bounded_number_ready(void **state)
     assert_true(r->lookups_most <= VQ_COORD_LOOKUPS_MAX);
 }
 
-static void the_scout_asks_in_order_and_not_too_much_at_once(void **state)
+TEST_WITH(the_scout_asks_in_order_and_not_too_much_at_once, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -99,7 +99,7 @@ static void way_of(struct rig *r, uint64_t no, uint32_t samples, uint64_t *ret_w
     assert_int_equal(asked, samples);
 }
 
-static void the_scout_asks_each_sample_once_whatever_the_start(void **state)
+TEST_WITH(the_scout_asks_each_sample_once_whatever_the_start, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     static const uint32_t counts[] = {1, 2, 3, 12, 97, WAY_SAMPLES_MAX};
@@ -132,7 +132,7 @@ static uint32_t asked_about_together(const uint64_t *a, const uint64_t *b, uint3
 
 /* The cores cannot see what another run has leased: neighbours must not lease the same at the same
  * time. */
-static void starts_that_follow_each_other_do_not_walk_together(void **state)
+TEST_WITH(starts_that_follow_each_other_do_not_walk_together, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     static const uint32_t counts[] = {30, 60, 97, 100, WAY_SAMPLES_MAX};
@@ -148,7 +148,7 @@ static void starts_that_follow_each_other_do_not_walk_together(void **state)
     }
 }
 
-static void three_runs_begun_together_share_too(void **state)
+TEST_WITH(three_runs_begun_together_share_too, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t first[100], third[100];
@@ -159,7 +159,7 @@ static void three_runs_begun_together_share_too(void **state)
     }
 }
 
-static void what_was_looked_up_long_ago_is_looked_up_again(void **state)
+TEST_WITH(what_was_looked_up_long_ago_is_looked_up_again, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -182,7 +182,7 @@ static void what_was_looked_up_long_ago_is_looked_up_again(void **state)
 
 /* Else a run that waits for its answers wanders over the whole grid, and meets others
  * everywhere. */
-static void what_comes_back_takes_its_old_place(void **state)
+TEST_WITH(what_comes_back_takes_its_old_place, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -210,7 +210,7 @@ static void what_comes_back_takes_its_old_place(void **state)
 
 /* ---- rule 25 ---- */
 
-static void an_untried_judge_gets_one_call(void **state)
+TEST_WITH(an_untried_judge_gets_one_call, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -228,7 +228,7 @@ static void an_untried_judge_gets_one_call(void **state)
     assert_string_equal(judge.name, "ada");
 }
 
-static void a_stored_answer_is_as_good_as_a_probe(void **state)
+TEST_WITH(a_stored_answer_is_as_good_as_a_probe, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_tried(r, 12, "Model: A");
@@ -237,7 +237,7 @@ static void a_stored_answer_is_as_good_as_a_probe(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 2);
 }
 
-static void a_judge_that_always_fails_is_tried_some_times(void **state)
+TEST_WITH(a_judge_that_always_fails_is_tried_some_times, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -252,7 +252,7 @@ static void a_judge_that_always_fails_is_tried_some_times(void **state)
     assert_true(rig_last(r, 7, VQ_MSG_LEASE)->count > 1);
 }
 
-static void a_wrong_key_stops_the_run_after_one_call_and_fails_nothing(void **state)
+TEST_WITH(a_wrong_key_stops_the_run_after_one_call_and_fails_nothing, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -278,7 +278,7 @@ static void a_wrong_key_stops_the_run_after_one_call_and_fails_nothing(void **st
     assert_int_equal(rig_status(r).all.state[VQ_TASK_OPEN], 16);
 }
 
-static void local_workers_have_the_same_keys(void **state)
+TEST_WITH(local_workers_have_the_same_keys, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -290,7 +290,7 @@ static void local_workers_have_the_same_keys(void **state)
 }
 
 /* The same when nothing else is ready while the first one says so, and gives its probe back. */
-static void a_refused_probe_goes_to_no_other_local_worker(void **state)
+TEST_WITH(a_refused_probe_goes_to_no_other_local_worker, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -314,7 +314,7 @@ static void a_refused_probe_goes_to_no_other_local_worker(void **state)
     assert_non_null(strstr(r->stop_text, "401 bad key"));
 }
 
-static void another_worker_with_a_good_key_goes_on(void **state)
+TEST_WITH(another_worker_with_a_good_key_goes_on, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.remote = true;
@@ -328,7 +328,7 @@ static void another_worker_with_a_good_key_goes_on(void **state)
     assert_int_equal(r->finished, 1);
 }
 
-static void the_other_judges_finish_first(void **state)
+TEST_WITH(the_other_judges_finish_first, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -352,7 +352,7 @@ static void the_other_judges_finish_first(void **state)
     assert_int_equal(r->stop_kind, VQ_COORD_STOP_POOL);
 }
 
-static void without_a_key_a_run_open_to_others_waits_and_a_local_one_stops(void **state)
+TEST_WITH(without_a_key_a_run_open_to_others_waits_and_a_local_one_stops, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.remote = true;
@@ -368,7 +368,7 @@ static void without_a_key_a_run_open_to_others_waits_and_a_local_one_stops(void 
     assert_int_equal(r->stopped, 1);
 }
 
-static void a_closed_judge_whose_answers_are_stored_is_not_missed(void **state)
+TEST_WITH(a_closed_judge_whose_answers_are_stored_is_not_missed, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     all_stored(r);
@@ -384,7 +384,7 @@ static void a_closed_judge_whose_answers_are_stored_is_not_missed(void **state)
 
 /* ---- the end ---- */
 
-static void finished_once_and_everybody_is_told(void **state)
+TEST_WITH(finished_once_and_everybody_is_told, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -402,7 +402,7 @@ static void finished_once_and_everybody_is_told(void **state)
 }
 
 /* What comes from a dead worker's spool behind the end is committed before anybody goes on. */
-static void a_commit_that_fails_behind_the_end_stops_the_run(void **state)
+TEST_WITH(a_commit_that_fails_behind_the_end_stops_the_run, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -451,7 +451,7 @@ static uint64_t settled_without_the_far_one(struct rig *r)
     return far;
 }
 
-static void who_went_silent_elsewhere_is_waited_for_but_not_forever(void **state)
+TEST_WITH(who_went_silent_elsewhere_is_waited_for_but_not_forever, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     settled_without_the_far_one(r);
@@ -462,7 +462,7 @@ static void who_went_silent_elsewhere_is_waited_for_but_not_forever(void **state
     assert_int_equal(r->finished, 1);
 }
 
-static void who_comes_back_from_elsewhere_brings_what_it_holds(void **state)
+TEST_WITH(who_comes_back_from_elsewhere_brings_what_it_holds, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     settled_without_the_far_one(r);
@@ -477,7 +477,7 @@ static void who_comes_back_from_elsewhere_brings_what_it_holds(void **state)
     assert_int_equal(r->finished, 1);
 }
 
-static void nobody_of_this_machine_is_waited_for_at_the_end(void **state)
+TEST_WITH(nobody_of_this_machine_is_waited_for_at_the_end, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.missed_ns = rig_ms(2000);
@@ -489,7 +489,7 @@ static void nobody_of_this_machine_is_waited_for_at_the_end(void **state)
     assert_int_equal(r->finished, 1);
 }
 
-static void a_stage_may_not_end_before_a_given_time(void **state)
+TEST_WITH(a_stage_may_not_end_before_a_given_time, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     all_stored(r);
@@ -502,7 +502,7 @@ static void a_stage_may_not_end_before_a_given_time(void **state)
     assert_int_equal(r->finished, 1);
 }
 
-static void calls_that_are_still_out_are_waited_for_but_not_forever(void **state)
+TEST_WITH(calls_that_are_still_out_are_waited_for_but_not_forever, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     all_stored(r);
@@ -523,7 +523,7 @@ static void calls_that_are_still_out_are_waited_for_but_not_forever(void **state
     assert_int_equal(r->finished, 1);
 }
 
-static void a_drain_waits_for_what_is_in_flight(void **state)
+TEST_WITH(a_drain_waits_for_what_is_in_flight, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -546,7 +546,7 @@ static void a_drain_waits_for_what_is_in_flight(void **state)
     assert_true(r->stop_clean);
 }
 
-static void a_drain_has_a_deadline(void **state)
+TEST_WITH(a_drain_has_a_deadline, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -560,7 +560,7 @@ static void a_drain_has_a_deadline(void **state)
     assert_false(r->stop_clean);
 }
 
-static void a_stop_before_the_wait_is_over_is_not_clean(void **state)
+TEST_WITH(a_stop_before_the_wait_is_over_is_not_clean, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.wait_ns = r->params.term_ns;
@@ -595,7 +595,7 @@ static uint64_t lease_of_two(struct rig *r)
 }
 
 /* Its holder may be asking task 0, which no list has said yet, or begin to. */
-static void a_stop_when_another_runs_answer_ended_a_lease_is_not_clean(void **state)
+TEST_WITH(a_stop_when_another_runs_answer_ended_a_lease_is_not_clean, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t session = lease_of_two(r);
@@ -605,7 +605,7 @@ static void a_stop_when_another_runs_answer_ended_a_lease_is_not_clean(void **st
     assert_false(r->stop_clean);
 }
 
-static void it_is_when_a_term_has_passed_since_the_lease_was_listed(void **state)
+TEST_WITH(it_is_when_a_term_has_passed_since_the_lease_was_listed, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t session = lease_of_two(r);
@@ -627,7 +627,7 @@ static void it_is_when_a_term_has_passed_since_the_lease_was_listed(void **state
 
 /* Worker 1 has sent a call and ended; worker 2 finds that in its spool, before anybody has missed
  * worker 1. */
-static void what_a_spool_knows_as_sent_may_be_in_flight_for_a_term(void **state)
+TEST_WITH(what_a_spool_knows_as_sent_may_be_in_flight_for_a_term, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -649,7 +649,7 @@ static void what_a_spool_knows_as_sent_may_be_in_flight_for_a_term(void **state)
     assert_true(vq_coord_clean(r->c));
 }
 
-static void stop_now_commits_what_was_received(void **state)
+TEST_WITH(stop_now_commits_what_was_received, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -672,7 +672,7 @@ static void stop_now_commits_what_was_received(void **state)
 
 /* ---- the status ---- */
 
-static void counts_and_rates(void **state)
+TEST_WITH(counts_and_rates, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_tried(r, 12, "Model: A");
@@ -701,7 +701,7 @@ static void counts_and_rates(void **state)
     assert_int_equal(vq_coord_moves(r->c)[VQ_TASK_LEASED][VQ_TASK_ON_NOT_NEED], 1);
 }
 
-static void bad_parameters_are_named(void **state)
+TEST_WITH(bad_parameters_are_named, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     struct vq_error err = {""};
@@ -749,46 +749,4 @@ static void bad_parameters_are_named(void **state)
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "does not exist"));
     assert_null(r->c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-        T(a_run_whose_answers_are_all_stored_needs_no_worker),
-        T(the_scout_keeps_a_bounded_number_ready),
-        T(the_scout_asks_in_order_and_not_too_much_at_once),
-        T(the_scout_asks_each_sample_once_whatever_the_start),
-        T(starts_that_follow_each_other_do_not_walk_together),
-        T(three_runs_begun_together_share_too),
-        T(what_was_looked_up_long_ago_is_looked_up_again),
-        T(what_comes_back_takes_its_old_place),
-        T(an_untried_judge_gets_one_call),
-        T(a_stored_answer_is_as_good_as_a_probe),
-        T(a_judge_that_always_fails_is_tried_some_times),
-        T(a_wrong_key_stops_the_run_after_one_call_and_fails_nothing),
-        T(local_workers_have_the_same_keys),
-        T(a_refused_probe_goes_to_no_other_local_worker),
-        T(another_worker_with_a_good_key_goes_on),
-        T(the_other_judges_finish_first),
-        T(without_a_key_a_run_open_to_others_waits_and_a_local_one_stops),
-        T(a_closed_judge_whose_answers_are_stored_is_not_missed),
-        T(finished_once_and_everybody_is_told),
-        T(a_commit_that_fails_behind_the_end_stops_the_run),
-        T(who_went_silent_elsewhere_is_waited_for_but_not_forever),
-        T(who_comes_back_from_elsewhere_brings_what_it_holds),
-        T(nobody_of_this_machine_is_waited_for_at_the_end),
-        T(a_stage_may_not_end_before_a_given_time),
-        T(calls_that_are_still_out_are_waited_for_but_not_forever),
-        T(a_drain_waits_for_what_is_in_flight),
-        T(a_drain_has_a_deadline),
-        T(a_stop_before_the_wait_is_over_is_not_clean),
-        T(a_stop_when_another_runs_answer_ended_a_lease_is_not_clean),
-        T(it_is_when_a_term_has_passed_since_the_lease_was_listed),
-        T(what_a_spool_knows_as_sent_may_be_in_flight_for_a_term),
-        T(stop_now_commits_what_was_received),
-        T(counts_and_rates),
-        T(bad_parameters_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* Failures by kind: what is one kind, which one is named, and what is none. */
+#include "tests/unit/test.h"
+
 #include "coordinator/queue/failures.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct vq_failures failures;
 
@@ -21,9 +17,8 @@ static void see(enum vq_call_end end, uint32_t status, const char *pool, const c
     vq_failures_see(&failures, &r);
 }
 
-static void the_most_frequent_kind_is_named_with_its_hint(void **state)
+TEST(the_most_frequent_kind_is_named_with_its_hint)
 {
-    (void)state;
     char text[1024];
     memset(&failures, 0, sizeof(failures));
     vq_failures_say(&failures, text, sizeof(text));
@@ -42,9 +37,8 @@ static void the_most_frequent_kind_is_named_with_its_hint(void **state)
     assert_int_equal(strncmp(text, begin, strlen(begin)), 0);
 }
 
-static void too_many_kinds_are_counted_together(void **state)
+TEST(too_many_kinds_are_counted_together)
 {
-    (void)state;
     memset(&failures, 0, sizeof(failures));
     for (uint32_t i = 0; i < VQ_FAILURES_KINDS_MAX + 5; i++) {
         see(VQ_END_BAD_REQUEST, 400 + i, "p", "x");
@@ -52,13 +46,4 @@ static void too_many_kinds_are_counted_together(void **state)
     assert_int_equal(failures.count, VQ_FAILURES_KINDS_MAX);
     assert_int_equal(failures.others, 5);
     assert_int_equal(vq_failures_most(&failures)->http_status, 400);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_most_frequent_kind_is_named_with_its_hint),
-        cmocka_unit_test(too_many_kinds_are_counted_together),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

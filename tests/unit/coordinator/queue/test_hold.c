@@ -7,7 +7,7 @@ static void hold(struct rig *r, bool held)
     rig_pull(r);
 }
 
-static void a_pause_takes_every_slice_and_gives_it_back(void **state)
+TEST_WITH(a_pause_takes_every_slice_and_gives_it_back, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -40,7 +40,7 @@ static void a_pause_takes_every_slice_and_gives_it_back(void **state)
     assert_true(rig_count(r, 0, VQ_MSG_LEASE) > 0);
 }
 
-static void who_comes_during_a_pause_gets_nothing(void **state)
+TEST_WITH(who_comes_during_a_pause_gets_nothing, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -52,7 +52,7 @@ static void who_comes_during_a_pause_gets_nothing(void **state)
     assert_true(rig_count(r, 1, VQ_MSG_LEASE) > 0);
 }
 
-static void what_is_in_flight_counts_and_what_comes_back_waits(void **state)
+TEST_WITH(what_is_in_flight_counts_and_what_comes_back_waits, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -76,7 +76,7 @@ static void what_is_in_flight_counts_and_what_comes_back_waits(void **state)
     assert_int_equal(vq_coord_outcome(r->c, back), VQ_OUTCOME_NONE);
 }
 
-static void a_drain_ends_a_paused_run(void **state)
+TEST_WITH(a_drain_ends_a_paused_run, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -88,7 +88,7 @@ static void a_drain_ends_a_paused_run(void **state)
     assert_true(r->stop_clean);
 }
 
-static void the_next_stage_begins_as_this_one_was(void **state)
+TEST_WITH(the_next_stage_begins_as_this_one_was, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.more = true;
@@ -107,7 +107,7 @@ static void the_next_stage_begins_as_this_one_was(void **state)
     vq_coord_destroy(&from);
 }
 
-static void a_pause_that_ends_between_two_stages_has_ended(void **state)
+TEST_WITH(a_pause_that_ends_between_two_stages_has_ended, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     r->params.more = true;
@@ -124,20 +124,4 @@ static void a_pause_that_ends_between_two_stages_has_ended(void **state)
     hold(r, false);
     vq_authority_status(r->params.authority, 0, r->now_ns, &pool);
     assert_int_not_equal(pool.state, VQ_AUTHORITY_HELD);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, rig_setup_tried, rig_teardown)
-        CASE(a_pause_takes_every_slice_and_gives_it_back),
-        CASE(who_comes_during_a_pause_gets_nothing),
-        CASE(what_is_in_flight_counts_and_what_comes_back_waits),
-        CASE(a_drain_ends_a_paused_run),
-        cmocka_unit_test_setup_teardown(a_pause_that_ends_between_two_stages_has_ended, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(the_next_stage_begins_as_this_one_was, rig_setup,
-                                        rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 /* ---- what is in a lease ---- */
 
-static void whole_shards_in_order_with_the_second_order_lazy(void **state)
+TEST_WITH(whole_shards_in_order_with_the_second_order_lazy, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->first[1] = 1;
@@ -28,7 +28,7 @@ static void whole_shards_in_order_with_the_second_order_lazy(void **state)
     assert_true(two->fence.n > one->fence.n);
 }
 
-static void both_orders_are_asked_without_lazy_swap(void **state)
+TEST_WITH(both_orders_are_asked_without_lazy_swap, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->store.swap = VQ_SWAP_BOTH;
@@ -39,7 +39,7 @@ static void both_orders_are_asked_without_lazy_swap(void **state)
     }
 }
 
-static void only_a_worker_that_serves_the_judge_gets_it(void **state)
+TEST_WITH(only_a_worker_that_serves_the_judge_gets_it, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.remote = true; /* others may come: the run does not stop for want of a key */
@@ -52,7 +52,7 @@ static void only_a_worker_that_serves_the_judge_gets_it(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 2);
 }
 
-static void no_more_than_the_credit_is_held(void **state)
+TEST_WITH(no_more_than_the_credit_is_held, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -65,7 +65,7 @@ static void no_more_than_the_credit_is_held(void **state)
     assert_int_equal(rig_lease(r, 0)->count, 4);
 }
 
-static void no_more_is_leased_than_a_batch_has_room_for(void **state)
+TEST_WITH(no_more_is_leased_than_a_batch_has_room_for, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.commit_results_max = 8;
@@ -82,7 +82,7 @@ static void no_more_is_leased_than_a_batch_has_room_for(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
 }
 
-static void a_small_credit_gets_a_part(void **state)
+TEST_WITH(a_small_credit_gets_a_part, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -103,7 +103,7 @@ static void a_small_credit_gets_a_part(void **state)
     assert_false(rest->lazy[0]); /* the first order's answer is known: it is needed */
 }
 
-static void two_judges_of_a_sample_go_to_the_worker_that_has_it(void **state)
+TEST_WITH(two_judges_of_a_sample_go_to_the_worker_that_has_it, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -125,7 +125,7 @@ static void two_judges_of_a_sample_go_to_the_worker_that_has_it(void **state)
     assert_int_equal(rig_count(r, 0, VQ_MSG_SAMPLE), 1); /* its texts cross once */
 }
 
-static void several_workers_take_turns(void **state)
+TEST_WITH(several_workers_take_turns, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->hold_lookups = true;
@@ -138,7 +138,7 @@ static void several_workers_take_turns(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_LEASE), 2);
 }
 
-static void a_stored_answer_that_wants_its_repair_goes_along(void **state)
+TEST_WITH(a_stored_answer_that_wants_its_repair_goes_along, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_tried(r, 0, "it was a dark and stormy night");
@@ -148,7 +148,7 @@ static void a_stored_answer_that_wants_its_repair_goes_along(void **state)
     assert_int_equal(rig_lease(r, 0)->prior[1], 0);
 }
 
-static void what_the_store_has_is_never_leased(void **state)
+TEST_WITH(what_the_store_has_is_never_leased, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_tried(r, 0, "Model: equal");
@@ -181,7 +181,7 @@ static uint64_t about_to_lease(struct rig *r)
     return session;
 }
 
-static void a_lease_that_ended_before_it_was_said_is_not_said(void **state)
+TEST_WITH(a_lease_that_ended_before_it_was_said_is_not_said, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t session = about_to_lease(r);
@@ -197,7 +197,7 @@ static void a_lease_that_ended_before_it_was_said_is_not_said(void **state)
 
 /* A worker guesses the fence of the lease that is on its way to it: what it answers counts, and is
  * not asked. */
-static void what_was_answered_before_it_was_leased_is_not_asked(void **state)
+TEST_WITH(what_was_answered_before_it_was_leased_is_not_asked, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t session = about_to_lease(r);
@@ -221,7 +221,7 @@ static void what_was_answered_before_it_was_leased_is_not_asked(void **state)
 
 /* The first order of a vibe was answered before its LEASE was said: the second goes out as one that
  * is surely asked, or not at all. */
-static void a_second_order_is_lazy_only_beside_its_first(void **state)
+TEST_WITH(a_second_order_is_lazy_only_beside_its_first, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t session = about_to_lease(r);
@@ -241,7 +241,8 @@ static void a_second_order_is_lazy_only_beside_its_first(void **state)
 
 /* ---- rule 2: terms ---- */
 
-static void a_lease_the_worker_never_lists_ends_after_a_term_of_its_clock(void **state)
+TEST_WITH(a_lease_the_worker_never_lists_ends_after_a_term_of_its_clock, rig_setup_tried,
+          rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -264,7 +265,7 @@ static void a_lease_the_worker_never_lists_ends_after_a_term_of_its_clock(void *
     assert_int_equal(rig_count(r, 7, VQ_MSG_SAMPLE), 1);
 }
 
-static void a_listed_lease_lives_on(void **state)
+TEST_WITH(a_listed_lease_lives_on, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -279,7 +280,7 @@ static void a_listed_lease_lives_on(void **state)
     assert_int_equal(rig_status(r).leased_shards, 1);
 }
 
-static void a_silent_worker_gets_nothing_new(void **state)
+TEST_WITH(a_silent_worker_gets_nothing_new, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->hold_lookups = true;
@@ -295,7 +296,7 @@ static void a_silent_worker_gets_nothing_new(void **state)
 
 /* ---- rule 3: late answers ---- */
 
-static void a_late_answer_settles_and_the_holder_is_told(void **state)
+TEST_WITH(a_late_answer_settles_and_the_holder_is_told, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -324,7 +325,7 @@ static void a_late_answer_settles_and_the_holder_is_told(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
 }
 
-static void a_lost_cancel_is_said_again(void **state)
+TEST_WITH(a_lost_cancel_is_said_again, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -358,7 +359,7 @@ static void a_lost_cancel_is_said_again(void **state)
 
 /* ---- rule 4: waiting one term ---- */
 
-static void after_a_crash_nothing_is_leased_for_a_term(void **state)
+TEST_WITH(after_a_crash_nothing_is_leased_for_a_term, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.wait_ns = r->params.term_ns;
@@ -375,7 +376,7 @@ static void after_a_crash_nothing_is_leased_for_a_term(void **state)
     assert_int_equal(rig_status(r).stage, VQ_COORD_RUNNING);
 }
 
-static void a_pause_of_our_own_loop_waits_a_term(void **state)
+TEST_WITH(a_pause_of_our_own_loop_waits_a_term, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -386,7 +387,7 @@ static void a_pause_of_our_own_loop_waits_a_term(void **state)
     assert_int_equal(rig_status(r).stage, VQ_COORD_WAITING);
 }
 
-static void the_wait_is_for_leases_only(void **state)
+TEST_WITH(the_wait_is_for_leases_only, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     r->params.wait_ns = r->params.term_ns;
@@ -401,7 +402,7 @@ static void the_wait_is_for_leases_only(void **state)
 
 /* ---- rule 5: reservations ---- */
 
-static void a_listed_call_reserves_its_task(void **state)
+TEST_WITH(a_listed_call_reserves_its_task, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -415,7 +416,7 @@ static void a_listed_call_reserves_its_task(void **state)
     assert_int_equal(rig_status(r).calls_reserved, 1);
 }
 
-static void a_reservation_ends_a_term_after_the_last_listing(void **state)
+TEST_WITH(a_reservation_ends_a_term_after_the_last_listing, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -436,7 +437,8 @@ static void a_reservation_ends_a_term_after_the_last_listing(void **state)
     assert_int_equal(rig_status(r).calls_reserved, 0);
 }
 
-static void a_reservation_waits_while_its_worker_speaks_and_does_not_list(void **state)
+TEST_WITH(a_reservation_waits_while_its_worker_speaks_and_does_not_list, rig_setup_tried,
+          rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -450,7 +452,7 @@ static void a_reservation_waits_while_its_worker_speaks_and_does_not_list(void *
     assert_int_equal(rig_status(r).calls_reserved, 1);
 }
 
-static void a_stale_lease_holds_its_tasks_back(void **state)
+TEST_WITH(a_stale_lease_holds_its_tasks_back, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -465,7 +467,7 @@ static void a_stale_lease_holds_its_tasks_back(void **state)
     assert_int_equal(rig_status(r).held_back, 0);
 }
 
-static void returned_tasks_are_free_and_calls_in_flight_are_not(void **state)
+TEST_WITH(returned_tasks_are_free_and_calls_in_flight_are_not, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -494,7 +496,7 @@ static void returned_tasks_are_free_and_calls_in_flight_are_not(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_SAMPLE), 1);
 }
 
-static void a_lease_given_back_whole_comes_again_with_its_sample(void **state)
+TEST_WITH(a_lease_given_back_whole_comes_again_with_its_sample, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -520,7 +522,7 @@ static void give_back(struct rig *r, uint64_t session, const struct rig_said *le
     rig_tell(r, 7, &msg);
 }
 
-static void an_earlier_lease_of_a_shard_is_not_its_lease(void **state)
+TEST_WITH(an_earlier_lease_of_a_shard_is_not_its_lease, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -566,7 +568,7 @@ static void lose(struct rig *r, uint64_t n, bool called)
     rig_pull(r);
 }
 
-static void what_only_waited_at_its_worker_is_not_lost(void **state)
+TEST_WITH(what_only_waited_at_its_worker_is_not_lost, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -578,7 +580,7 @@ static void what_only_waited_at_its_worker_is_not_lost(void **state)
     assert_int_equal(rig_status(r).leases_lost, 0);
 }
 
-static void after_three_losses_task_by_task_then_worker_lost(void **state)
+TEST_WITH(after_three_losses_task_by_task_then_worker_lost, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -604,7 +606,7 @@ static void after_three_losses_task_by_task_then_worker_lost(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_FIRST);
 }
 
-static void silence_for_a_term_is_a_loss_and_an_answered_lease_is_none(void **state)
+TEST_WITH(silence_for_a_term_is_a_loss_and_an_answered_lease_is_none, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -627,7 +629,7 @@ static void silence_for_a_term_is_a_loss_and_an_answered_lease_is_none(void **st
     assert_int_equal(rig_status(r).leases_lost, 1);
 }
 
-static void a_worker_that_ended_reserves_nothing(void **state)
+TEST_WITH(a_worker_that_ended_reserves_nothing, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -652,7 +654,7 @@ static enum vq_call_end ended(const struct rig *r, const struct vq_id *call)
     return row == NULL ? VQ_END__COUNT : (enum vq_call_end)row->end;
 }
 
-static void a_call_that_never_comes_back_is_unknown(void **state)
+TEST_WITH(a_call_that_never_comes_back_is_unknown, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -678,7 +680,7 @@ static void a_call_that_never_comes_back_is_unknown(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
 }
 
-static void an_answer_that_overtakes_its_unknown_is_kept(void **state)
+TEST_WITH(an_answer_that_overtakes_its_unknown_is_kept, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -706,7 +708,7 @@ static void an_answer_that_overtakes_its_unknown_is_kept(void **state)
     assert_int_equal(rig_status(r).calls_reserved, 0);
 }
 
-static void calls_are_named_before_they_are_made(void **state)
+TEST_WITH(calls_are_named_before_they_are_made, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -720,47 +722,4 @@ static void calls_are_named_before_they_are_made(void **state)
     assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
     rig_pull(r);
     assert_int_equal(ended(r, &call.call), VQ_END_UNKNOWN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup_tried, rig_teardown)
-        T(whole_shards_in_order_with_the_second_order_lazy),
-        T(a_call_that_never_comes_back_is_unknown),
-        T(an_answer_that_overtakes_its_unknown_is_kept),
-        T(calls_are_named_before_they_are_made),
-        T(both_orders_are_asked_without_lazy_swap),
-        T(only_a_worker_that_serves_the_judge_gets_it),
-        T(no_more_than_the_credit_is_held),
-        T(no_more_is_leased_than_a_batch_has_room_for),
-        T(a_small_credit_gets_a_part),
-        T(two_judges_of_a_sample_go_to_the_worker_that_has_it),
-        T(several_workers_take_turns),
-        T(a_stored_answer_that_wants_its_repair_goes_along),
-        T(what_the_store_has_is_never_leased),
-        T(a_lease_that_ended_before_it_was_said_is_not_said),
-        T(what_was_answered_before_it_was_leased_is_not_asked),
-        T(a_second_order_is_lazy_only_beside_its_first),
-        T(a_lease_the_worker_never_lists_ends_after_a_term_of_its_clock),
-        T(a_listed_lease_lives_on),
-        T(a_silent_worker_gets_nothing_new),
-        T(a_late_answer_settles_and_the_holder_is_told),
-        T(a_lost_cancel_is_said_again),
-        T(after_a_crash_nothing_is_leased_for_a_term),
-        T(a_pause_of_our_own_loop_waits_a_term),
-        T(the_wait_is_for_leases_only),
-        T(a_listed_call_reserves_its_task),
-        T(a_reservation_ends_a_term_after_the_last_listing),
-        T(a_reservation_waits_while_its_worker_speaks_and_does_not_list),
-        T(a_stale_lease_holds_its_tasks_back),
-        T(returned_tasks_are_free_and_calls_in_flight_are_not),
-        T(a_lease_given_back_whole_comes_again_with_its_sample),
-        T(an_earlier_lease_of_a_shard_is_not_its_lease),
-        T(what_only_waited_at_its_worker_is_not_lost),
-        T(after_three_losses_task_by_task_then_worker_lost),
-        T(silence_for_a_term_is_a_loss_and_an_answered_lease_is_none),
-        T(a_worker_that_ended_reserves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static bool is_leased(const struct rig *r, uint64_t task)
     return false;
 }
 
-static void it_is_open_when_that_is_committed(void **state)
+TEST_WITH(it_is_open_when_that_is_committed, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -66,7 +66,7 @@ static void it_is_open_when_that_is_committed(void **state)
     assert_true(is_leased(r, task));
 }
 
-static void what_was_let_go_is_met_again(void **state)
+TEST_WITH(what_was_let_go_is_met_again, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     uint64_t task = 5; /* of the second shard, which is settled otherwise */
@@ -90,7 +90,7 @@ static void what_was_let_go_is_met_again(void **state)
     assert_int_equal(requeue(r, VQ_FAILURES_ALL), 0);
 }
 
-static void a_late_answer_counts_first(void **state)
+TEST_WITH(a_late_answer_counts_first, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     failed_before(r, 4, VQ_OUTCOME_UNAVAILABLE);
@@ -102,7 +102,7 @@ static void a_late_answer_counts_first(void **state)
     assert_int_equal(r->store.column[4], VQ_OUTCOME_FIRST);
 }
 
-static void a_look_up_from_before_settles_nothing(void **state)
+TEST_WITH(a_look_up_from_before_settles_nothing, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     failed_before(r, 4, VQ_OUTCOME_ERROR);
@@ -133,7 +133,7 @@ static void a_look_up_from_before_settles_nothing(void **state)
     assert_true(is_leased(r, 4));
 }
 
-static void a_stage_does_not_end_before_they_are_asked(void **state)
+TEST_WITH(a_stage_does_not_end_before_they_are_asked, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     for (uint64_t t = 0; t < 15; t++) {
@@ -161,7 +161,7 @@ static void a_stage_does_not_end_before_they_are_asked(void **state)
     assert_int_equal(requeue(r, VQ_FAILURES_ALL), 0); /* over */
 }
 
-static void one_that_failed_under_its_holder_waits_a_term(void **state)
+TEST_WITH(one_that_failed_under_its_holder_waits_a_term, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -191,7 +191,7 @@ static void one_that_failed_under_its_holder_waits_a_term(void **state)
 }
 
 /* Whoever was at it then has heard of it long since. */
-static void one_that_failed_long_ago_waits_for_nothing(void **state)
+TEST_WITH(one_that_failed_long_ago_waits_for_nothing, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -226,7 +226,7 @@ static void one_that_failed_long_ago_waits_for_nothing(void **state)
     assert_true(is_leased(r, task));
 }
 
-static void more_than_a_batch_holds_go_out_in_several(void **state)
+TEST_WITH(more_than_a_batch_holds_go_out_in_several, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -252,7 +252,7 @@ static void more_than_a_batch_holds_go_out_in_several(void **state)
     assert_int_equal(r->finished, 0);
 }
 
-static void a_run_that_stops_opens_nothing_more(void **state)
+TEST_WITH(a_run_that_stops_opens_nothing_more, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     failed_before(r, 4, VQ_OUTCOME_ERROR);
@@ -261,21 +261,4 @@ static void a_run_that_stops_opens_nothing_more(void **state)
     assert_int_equal(vq_coord_drain(r->c, r->now_ns + rig_ms(RIG_TERM), r->now_ns), VQ_OK);
     assert_int_equal(requeue(r, VQ_FAILURES_ALL), 0);
     assert_int_equal(vq_coord_outcome(r->c, 4), VQ_OUTCOME_ERROR);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define CASE(test, setup) cmocka_unit_test_setup_teardown(test, setup, rig_teardown)
-        CASE(it_is_open_when_that_is_committed, rig_setup_tried),
-        CASE(what_was_let_go_is_met_again, rig_setup_tried),
-        CASE(a_late_answer_counts_first, rig_setup_tried),
-        CASE(a_look_up_from_before_settles_nothing, rig_setup_tried),
-        CASE(a_stage_does_not_end_before_they_are_asked, rig_setup),
-        CASE(one_that_failed_under_its_holder_waits_a_term, rig_setup_tried),
-        CASE(one_that_failed_long_ago_waits_for_nothing, rig_setup_tried),
-        CASE(more_than_a_batch_holds_go_out_in_several, rig_setup),
-        CASE(a_run_that_stops_opens_nothing_more, rig_setup_tried),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

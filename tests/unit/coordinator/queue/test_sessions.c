@@ -2,7 +2,7 @@
  * rules. */
 #include "tests/unit/coordinator/queue/rig.h"
 
-static void hello_opens_a_session_and_echoes_its_stamp(void **state)
+TEST_WITH(hello_opens_a_session_and_echoes_its_stamp, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -20,7 +20,7 @@ static void hello_opens_a_session_and_echoes_its_stamp(void **state)
     assert_false(vq_coord_worker_fill(r->c, 1, &worker));
 }
 
-static void another_spec_is_sent(void **state)
+TEST_WITH(another_spec_is_sent, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -29,7 +29,7 @@ static void another_spec_is_sent(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_SPEC), 1);
 }
 
-static void strangers_are_asked_to_say_hello(void **state)
+TEST_WITH(strangers_are_asked_to_say_hello, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -42,7 +42,7 @@ static void strangers_are_asked_to_say_hello(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_BYE), 0);
 }
 
-static void other_sessions_messages_are_dropped(void **state)
+TEST_WITH(other_sessions_messages_are_dropped, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -53,7 +53,7 @@ static void other_sessions_messages_are_dropped(void **state)
     assert_int_equal(rig_status(r).dropped_session, 1);
 }
 
-static void other_runs_are_refused(void **state)
+TEST_WITH(other_runs_are_refused, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -67,7 +67,7 @@ static void other_runs_are_refused(void **state)
     assert_int_equal(rig_status(r).sessions, 1);
 }
 
-static void the_same_hello_twice_is_one_session(void **state)
+TEST_WITH(the_same_hello_twice_is_one_session, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -76,7 +76,7 @@ static void the_same_hello_twice_is_one_session(void **state)
     assert_int_equal(rig_status(r).sessions, 1);
 }
 
-static void a_second_hello_replaces_the_session_and_its_held_decides(void **state)
+TEST_WITH(a_second_hello_replaces_the_session_and_its_held_decides, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_tried(r, 12, "Model: A");
@@ -107,7 +107,7 @@ static void a_second_hello_replaces_the_session_and_its_held_decides(void **stat
     assert_int_equal(rig_status(r).leases_lost, 0);
 }
 
-static void a_fence_that_is_not_current_gets_cancel(void **state)
+TEST_WITH(a_fence_that_is_not_current_gets_cancel, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -121,7 +121,7 @@ static void a_fence_that_is_not_current_gets_cancel(void **state)
     assert_int_equal(cancel->count, 0); /* all of it */
 }
 
-static void heartbeats_are_echoed_and_count_as_held(void **state)
+TEST_WITH(heartbeats_are_echoed_and_count_as_held, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -136,7 +136,7 @@ static void heartbeats_are_echoed_and_count_as_held(void **state)
                      r->now_ns); /* the latest that was read */
 }
 
-static void grant_is_said_again(void **state)
+TEST_WITH(grant_is_said_again, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -149,7 +149,7 @@ static void grant_is_said_again(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_GRANT), 1);
 }
 
-static void bye_ends_the_session_and_frees_its_leases(void **state)
+TEST_WITH(bye_ends_the_session_and_frees_its_leases, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -175,7 +175,7 @@ static void assert_breaks(struct rig *r, const struct vq_msg *msg)
     (void)rig_hello(r, 7, 1); /* makes it good */
 }
 
-static void what_breaks_a_rule_makes_the_session_deaf(void **state)
+TEST_WITH(what_breaks_a_rule_makes_the_session_deaf, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -216,7 +216,7 @@ static void what_breaks_a_rule_makes_the_session_deaf(void **state)
     assert_breaks(r, &other); /* a second worker on one connection */
 }
 
-static void what_does_not_fit_its_lease_breaks_a_rule(void **state)
+TEST_WITH(what_does_not_fit_its_lease_breaks_a_rule, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -246,7 +246,7 @@ static void what_does_not_fit_its_lease_breaks_a_rule(void **state)
 }
 
 /* Workers whose ids begin alike fall together in the table and are two. */
-static void ids_that_begin_alike_are_two_workers(void **state)
+TEST_WITH(ids_that_begin_alike_are_two_workers, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -273,7 +273,7 @@ static void ids_that_begin_alike_are_two_workers(void **state)
 }
 
 /* A GRANT waits once, whatever asks for one, and is made when it is taken. */
-static void one_grant_waits_at_a_time(void **state)
+TEST_WITH(one_grant_waits_at_a_time, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -291,7 +291,7 @@ static void one_grant_waits_at_a_time(void **state)
 }
 
 /* However much a worker says when it leaves, its line in the log is short. */
-static void a_long_farewell_is_cut(void **state)
+TEST_WITH(a_long_farewell_is_cut, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -312,7 +312,7 @@ static void a_long_farewell_is_cut(void **state)
 
 /* An earlier start may have come to another grid under the same number: what it left is recorded,
  * and reserves nothing. */
-static void what_an_earlier_start_left_of_another_grid_is_recorded(void **state)
+TEST_WITH(what_an_earlier_start_left_of_another_grid_is_recorded, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -334,7 +334,7 @@ static void what_an_earlier_start_left_of_another_grid_is_recorded(void **state)
     assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
 }
 
-static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
+TEST_WITH(a_deaf_session_is_not_heard_and_not_blamed, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -351,7 +351,7 @@ static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
 }
 
 /* Its tasks may be somebody else's by now, and its CANCEL may be lost: the echo would renew it. */
-static void a_list_of_a_lease_that_is_over_is_not_echoed(void **state)
+TEST_WITH(a_list_of_a_lease_that_is_over_is_not_echoed, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -368,7 +368,7 @@ static void a_list_of_a_lease_that_is_over_is_not_echoed(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_HEARTBEAT), 1);
 }
 
-static void a_list_that_crossed_the_end_of_a_lease_is_echoed(void **state)
+TEST_WITH(a_list_that_crossed_the_end_of_a_lease_is_echoed, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_start(r);
@@ -381,45 +381,4 @@ static void a_list_that_crossed_the_end_of_a_lease_is_echoed(void **state)
     rig_beat(r, 7, session, &lease); /* its ACK was on the way */
     assert_int_equal(rig_count(r, 7, VQ_MSG_CANCEL), 1);
     assert_int_equal(rig_count(r, 7, VQ_MSG_HEARTBEAT), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(hello_opens_a_session_and_echoes_its_stamp, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(another_spec_is_sent, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(strangers_are_asked_to_say_hello, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(other_sessions_messages_are_dropped, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(other_runs_are_refused, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(the_same_hello_twice_is_one_session, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(a_second_hello_replaces_the_session_and_its_held_decides,
-                                        rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(a_fence_that_is_not_current_gets_cancel, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(heartbeats_are_echoed_and_count_as_held, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(grant_is_said_again, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_its_lease_breaks_a_rule, rig_setup_tried,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(ids_that_begin_alike_are_two_workers, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(one_grant_waits_at_a_time, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(a_long_farewell_is_cut, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(what_an_earlier_start_left_of_another_grid_is_recorded,
-                                        rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(a_list_of_a_lease_that_is_over_is_not_echoed, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(a_list_that_crossed_the_end_of_a_lease_is_echoed, rig_setup,
-                                        rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

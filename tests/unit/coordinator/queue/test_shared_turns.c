@@ -95,7 +95,7 @@ static unsigned leased_ever(struct rig *r, uint64_t chain)
     return count;
 }
 
-static void test_a_turn_in_common_is_asked_once(void **state)
+TEST_WITH(test_a_turn_in_common_is_asked_once, setup, teardown)
 {
     struct rig *r = *state;
     uint64_t session = start(r);
@@ -155,7 +155,7 @@ static uint64_t lifted(struct rig *r)
 }
 
 /* All that begins so fails with it, and is opened with it. */
-static void test_twins_fail_and_are_opened_together(void **state)
+TEST_WITH(test_twins_fail_and_are_opened_together, setup, teardown)
 {
     struct rig *r = *state;
     uint64_t session = start(r);
@@ -182,7 +182,7 @@ static void test_twins_fail_and_are_opened_together(void **state)
 }
 
 /* A look-up of a twin that is under way while its failure is lifted says what is over. */
-static void test_a_look_up_from_before_settles_no_twin(void **state)
+TEST_WITH(test_a_look_up_from_before_settles_no_twin, setup, teardown)
 {
     struct rig *r = *state;
     uint64_t session = start(r);
@@ -209,16 +209,4 @@ static void test_a_look_up_from_before_settles_no_twin(void **state)
     assert_int_equal(leased_ever(r, twin), 0);
     say(r, session, 1, 1);
     assert_int_equal(vq_coord_outcome(r->c, turn(twin, 1)), VQ_OUTCOME_TEXT);
-}
-
-#define TWINS(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TWINS(test_a_turn_in_common_is_asked_once),
-        TWINS(test_twins_fail_and_are_opened_together),
-        TWINS(test_a_look_up_from_before_settles_no_twin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

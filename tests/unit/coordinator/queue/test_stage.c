@@ -22,7 +22,7 @@ static void begin(struct rig *r, uint32_t stage, bool more)
     rig_start(r);
 }
 
-static void sessions_and_fences_begin_above_the_last_stage(void **state)
+TEST_WITH(sessions_and_fences_begin_above_the_last_stage, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 3, true);
@@ -31,7 +31,7 @@ static void sessions_and_fences_begin_above_the_last_stage(void **state)
     assert_int_equal(rig_last(r, 7, VQ_MSG_LEASE)->fence.n >> VQ_COORD_STAGE_BITS, 3);
 }
 
-static void a_result_of_another_stage_is_recorded_and_settles_nothing(void **state)
+TEST_WITH(a_result_of_another_stage_is_recorded_and_settles_nothing, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 3, true);
@@ -65,7 +65,7 @@ static void a_result_of_another_stage_is_recorded_and_settles_nothing(void **sta
     assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 2);
 }
 
-static void many_results_of_another_stage_do_not_stop_the_run(void **state)
+TEST_WITH(many_results_of_another_stage_do_not_stop_the_run, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 1, true);
@@ -79,7 +79,7 @@ static void many_results_of_another_stage_do_not_stop_the_run(void **state)
     assert_int_equal(rig_status(r).elsewhere, 3 * VQ_COORD_UNSETTLED_MAX);
 }
 
-static void what_is_held_of_another_stage_reserves_nothing(void **state)
+TEST_WITH(what_is_held_of_another_stage_reserves_nothing, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 2, true);
@@ -103,7 +103,7 @@ static void what_is_held_of_another_stage_reserves_nothing(void **state)
     assert_int_equal(rig_status(r).leased_shards, 1);
 }
 
-static void spools_may_hold_other_stages(void **state)
+TEST_WITH(spools_may_hold_other_stages, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 1, true);
@@ -124,7 +124,7 @@ static void spools_may_hold_other_stages(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NONE);
 }
 
-static void the_end_of_a_stage_and_of_the_last_one(void **state)
+TEST_WITH(the_end_of_a_stage_and_of_the_last_one, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -169,7 +169,7 @@ static void the_end_of_a_stage_and_of_the_last_one(void **state)
 }
 
 /* A worker of a start that had come further lists what it has of a later stage. */
-static void calls_of_a_later_stage_are_waited_for(void **state)
+TEST_WITH(calls_of_a_later_stage_are_waited_for, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -194,7 +194,7 @@ static void calls_of_a_later_stage_are_waited_for(void **state)
 }
 
 /* A stage does not wait for it for ever: it is counted as unknown, and goes on. */
-static void a_call_that_the_end_of_a_stage_gave_up_is_out(void **state)
+TEST_WITH(a_call_that_the_end_of_a_stage_gave_up_is_out, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -219,7 +219,7 @@ static void a_call_that_the_end_of_a_stage_gave_up_is_out(void **state)
 
 /* A call of an earlier stage goes on in this one: who stops meanwhile, or soon after it was listed,
  * leaves something out. */
-static void calls_of_an_earlier_stage_are_out_too(void **state)
+TEST_WITH(calls_of_an_earlier_stage_are_out_too, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 1, true);
@@ -257,7 +257,7 @@ static void go_on(struct rig *r)
 }
 
 /* Its list was on the way when the stage ended, and the next one begins much later. */
-static void calls_of_a_later_stage_are_heard_between_two_stages(void **state)
+TEST_WITH(calls_of_a_later_stage_are_heard_between_two_stages, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -278,7 +278,7 @@ static void calls_of_a_later_stage_are_heard_between_two_stages(void **state)
 
 /* The stage is over although a call of it is listed, and the next one is stopped before its worker
  * can say so again. */
-static void calls_that_nobody_waits_for_any_more_are_out_too(void **state)
+TEST_WITH(calls_that_nobody_waits_for_any_more_are_out_too, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -303,7 +303,7 @@ static void calls_that_nobody_waits_for_any_more_are_out_too(void **state)
 
 /* Task 1 is leased; task 0 had failed and is asked again by hand, and that commit finds both
  * answered by another run: the stage is over, and the CANCEL on its way. */
-static void a_lease_that_ended_with_its_stage_may_be_in_use(void **state)
+TEST_WITH(a_lease_that_ended_with_its_stage_may_be_in_use, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     rig_end(r);
@@ -362,7 +362,7 @@ static int64_t waits_for_a_list(struct rig *r, bool crashed)
     return (r->now_ns - from_ns) / rig_ms(1);
 }
 
-static void after_a_crash_a_list_is_waited_for_a_term(void **state)
+TEST_WITH(after_a_crash_a_list_is_waited_for_a_term, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     int64_t ms = waits_for_a_list(r, false);
@@ -372,7 +372,7 @@ static void after_a_crash_a_list_is_waited_for_a_term(void **state)
 }
 
 /* Who breaks a rule before it has said what it holds is waited for no longer. */
-static void a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for(void **state)
+TEST_WITH(a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -391,7 +391,7 @@ static void a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for(void **s
 }
 
 /* Said again, the end of a process changes nothing. */
-static void a_process_ends_once(void **state)
+TEST_WITH(a_process_ends_once, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r, 0, true);
@@ -432,7 +432,7 @@ static enum vq_coord_stage after_long_thought(struct rig *r, bool waits)
     return rig_status(r).stage;
 }
 
-static void long_thought_costs_a_wait_only_where_something_may_be_out(void **state)
+TEST_WITH(long_thought_costs_a_wait_only_where_something_may_be_out, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     assert_int_equal(after_long_thought(r, false), VQ_COORD_RUNNING);
@@ -464,33 +464,8 @@ static void nothing_follows(struct rig *r, enum vq_bye_code code)
     assert_int_equal(rig_last(r, 10, VQ_MSG_BYE)->code, code);
 }
 
-static void nobody_waits_for_a_stage_that_does_not_come(void **state)
+TEST_WITH(nobody_waits_for_a_stage_that_does_not_come, rig_setup, rig_teardown)
 {
     nothing_follows(*state, VQ_BYE_DONE);
     nothing_follows(*state, VQ_BYE_STOPPED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-        T(sessions_and_fences_begin_above_the_last_stage),
-        T(a_result_of_another_stage_is_recorded_and_settles_nothing),
-        T(many_results_of_another_stage_do_not_stop_the_run),
-        T(what_is_held_of_another_stage_reserves_nothing),
-        T(spools_may_hold_other_stages),
-        T(the_end_of_a_stage_and_of_the_last_one),
-        T(calls_of_a_later_stage_are_waited_for),
-        T(calls_of_a_later_stage_are_heard_between_two_stages),
-        T(calls_of_an_earlier_stage_are_out_too),
-        T(a_call_that_the_end_of_a_stage_gave_up_is_out),
-        T(calls_that_nobody_waits_for_any_more_are_out_too),
-        T(a_lease_that_ended_with_its_stage_may_be_in_use),
-        T(after_a_crash_a_list_is_waited_for_a_term),
-        T(a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for),
-        T(a_process_ends_once),
-        T(long_thought_costs_a_wait_only_where_something_may_be_out),
-        T(nobody_waits_for_a_stage_that_does_not_come),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

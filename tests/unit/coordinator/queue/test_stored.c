@@ -36,7 +36,7 @@ static void begin(struct rig *r)
     take_over(r);
 }
 
-static void progress_is_there_at_once_and_no_rate_counts_it(void **state)
+TEST_WITH(progress_is_there_at_once_and_no_rate_counts_it, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r);
@@ -51,7 +51,7 @@ static void progress_is_there_at_once_and_no_rate_counts_it(void **state)
     assert_true(rig_status(r).settled_per_s == 0);
 }
 
-static void the_run_state_hears_of_it_and_only_the_rest_is_asked(void **state)
+TEST_WITH(the_run_state_hears_of_it_and_only_the_rest_is_asked, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     begin(r);
@@ -69,7 +69,7 @@ static void the_run_state_hears_of_it_and_only_the_rest_is_asked(void **state)
     }
 }
 
-static void a_run_of_which_all_is_stored_finishes(void **state)
+TEST_WITH(a_run_of_which_all_is_stored_finishes, rig_setup, rig_teardown)
 {
     struct rig *r = *state;
     some_stored(r);
@@ -84,16 +84,4 @@ static void a_run_of_which_all_is_stored_finishes(void **state)
     assert_int_equal(r->lookups_asked, 0);
     assert_int_equal(r->finished, 1);
     assert_int_equal(r->store.column[14], VQ_OUTCOME_FIRST);
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(progress_is_there_at_once_and_no_rate_counts_it),
-        T(the_run_state_hears_of_it_and_only_the_rest_is_asked),
-        T(a_run_of_which_all_is_stored_finishes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

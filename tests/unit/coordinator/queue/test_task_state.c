@@ -1,10 +1,6 @@
 /* The state of a task as a pure function, and the state table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "coordinator/queue/task_state.h"
 
@@ -31,9 +27,8 @@ static enum vq_outcome second_of(struct vq_task_plan plan, struct vq_attempt fir
 
 static const struct vq_task_plan lazy = {.swap = VQ_SWAP_LAZY, .repair = true};
 
-static void open_without_anything(void **state)
+TEST(open_without_anything)
 {
-    (void)state;
     struct vq_attempt none = {0};
     for (unsigned order = 0; order < 2; order++) {
         struct vq_task_view v = view(lazy, none, none, order);
@@ -43,9 +38,8 @@ static void open_without_anything(void **state)
     }
 }
 
-static void failure_row_stands_before_all(void **state)
+TEST(failure_row_stands_before_all)
 {
-    (void)state;
     struct vq_attempt failed = {.failure = VQ_OUTCOME_ERROR, .answer = A};
     assert_int_equal(view(lazy, failed, (struct vq_attempt){0}, 0).outcome, VQ_OUTCOME_ERROR);
     /* also before not needed */
@@ -53,9 +47,8 @@ static void failure_row_stands_before_all(void **state)
     assert_int_equal(second_of(lazy, equal, failed), VQ_OUTCOME_ERROR);
 }
 
-static void not_needed_stands_before_answered(void **state)
+TEST(not_needed_stands_before_answered)
 {
-    (void)state;
     static const enum vq_outcome settling[] = {VQ_OUTCOME_EQUAL, VQ_OUTCOME_NA, VQ_OUTCOME_UNSURE};
     for (size_t i = 0; i < VQ_COUNT(settling); i++) {
         struct vq_attempt first = {.answer = settling[i]};
@@ -67,9 +60,8 @@ static void not_needed_stands_before_answered(void **state)
     }
 }
 
-static void only_a_parsed_tie_settles(void **state)
+TEST(only_a_parsed_tie_settles)
 {
-    (void)state;
     static const struct vq_attempt firsts[] = {
         {.answer = A},
         {.answer = VQ_OUTCOME_SECOND},
@@ -89,9 +81,8 @@ static void only_a_parsed_tie_settles(void **state)
     assert_int_equal(second_of(lazy, repaired, (struct vq_attempt){0}), VQ_OUTCOME_NOT_NEEDED);
 }
 
-static void audited_and_both_are_always_swapped(void **state)
+TEST(audited_and_both_are_always_swapped)
 {
-    (void)state;
     struct vq_task_plan audited = lazy;
     audited.audited = true;
     struct vq_task_plan both = {.swap = VQ_SWAP_BOTH, .repair = true};
@@ -100,9 +91,8 @@ static void audited_and_both_are_always_swapped(void **state)
     assert_int_equal(second_of(both, equal, (struct vq_attempt){0}), VQ_OUTCOME_NONE);
 }
 
-static void forward_asks_one_order(void **state)
+TEST(forward_asks_one_order)
 {
-    (void)state;
     struct vq_task_plan forward = {.swap = VQ_SWAP_NONE, .repair = true};
     assert_int_equal(second_of(forward, (struct vq_attempt){0}, (struct vq_attempt){0}),
                      VQ_OUTCOME_NOT_NEEDED);
@@ -110,9 +100,8 @@ static void forward_asks_one_order(void **state)
                      VQ_OUTCOME_NONE);
 }
 
-static void first_order_may_be_either(void **state)
+TEST(first_order_may_be_either)
 {
-    (void)state;
     struct vq_task_plan plan = lazy;
     plan.first = 1;
     struct vq_attempt equal = {.answer = EQ};
@@ -120,9 +109,8 @@ static void first_order_may_be_either(void **state)
     assert_int_equal(view(plan, equal, (struct vq_attempt){0}, 0).outcome, VQ_OUTCOME_NOT_NEEDED);
 }
 
-static void unparseable_wants_one_repair(void **state)
+TEST(unparseable_wants_one_repair)
 {
-    (void)state;
     struct vq_attempt none = {0};
     struct vq_attempt bad = {.answer = VQ_OUTCOME_UNPARSEABLE};
     struct vq_task_view v = view(lazy, bad, none, 0);
@@ -151,9 +139,8 @@ static struct vq_task_view repeats(const struct vq_attempt *attempts, uint32_t r
     return v;
 }
 
-static void retry_failed_asks_with_the_next_repeat(void **state)
+TEST(retry_failed_asks_with_the_next_repeat)
 {
-    (void)state;
     struct vq_attempt attempts[4] = {{.answer = VQ_OUTCOME_REFUSED}};
     assert_int_equal(repeats(attempts, 0).outcome, VQ_OUTCOME_REFUSED);
     struct vq_task_view v = repeats(attempts, 1);
@@ -174,9 +161,8 @@ static void retry_failed_asks_with_the_next_repeat(void **state)
     assert_int_equal(v.repeat, 0);
 }
 
-static void what_failed_is_not_asked_again_by_itself(void **state)
+TEST(what_failed_is_not_asked_again_by_itself)
 {
-    (void)state;
     static const struct vq_attempt none[4];
     struct vq_attempt attempts[4] = {{.failure = VQ_OUTCOME_ERROR}};
     const struct vq_attempt *const both[2] = {attempts, none};
@@ -206,9 +192,8 @@ static void what_failed_is_not_asked_again_by_itself(void **state)
 
 /* Over every combination: terminal states never change when something is added, but for what the
  * table allows. */
-static void adding_facts_moves_only_where_the_table_does(void **state)
+TEST(adding_facts_moves_only_where_the_table_does)
 {
-    (void)state;
     static const enum vq_outcome answers[] = {VQ_OUTCOME_NONE, A, EQ, VQ_OUTCOME_REFUSED};
     for (unsigned bits = 0; bits < 4 * 4 * 2 * 2; bits++) {
         struct vq_attempt first = {.answer = answers[bits & 3],
@@ -238,9 +223,8 @@ static void adding_facts_moves_only_where_the_table_does(void **state)
 
 /* ---- the table ---- */
 
-static void every_pair_says_something(void **state)
+TEST(every_pair_says_something)
 {
-    (void)state;
     for (int s = 0; s < VQ_TASK_STATES; s++) {
         for (int e = 0; e < VQ_TASK_EVENTS; e++) {
             enum vq_task_states next = VQ_TASK_STATES;
@@ -255,9 +239,8 @@ static void every_pair_says_something(void **state)
     }
 }
 
-static void terminal_states_are_never_leased_and_open_again_only_by_hand(void **state)
+TEST(terminal_states_are_never_leased_and_open_again_only_by_hand)
 {
-    (void)state;
     for (int s = 0; s < VQ_TASK_STATES; s++) {
         enum vq_task_states from = (enum vq_task_states)s;
         if (!vq_task_state_terminal(from)) {
@@ -274,9 +257,8 @@ static void terminal_states_are_never_leased_and_open_again_only_by_hand(void **
     }
 }
 
-static void outcomes_have_their_states(void **state)
+TEST(outcomes_have_their_states)
 {
-    (void)state;
     assert_int_equal(vq_task_state_of(VQ_OUTCOME_NONE), VQ_TASK_OPEN);
     assert_int_equal(vq_task_state_of(VQ_OUTCOME_UNSURE), VQ_TASK_ANSWERED);
     assert_int_equal(vq_task_state_of(VQ_OUTCOME_REFUSED), VQ_TASK_ANSWERED);
@@ -295,9 +277,8 @@ static void outcomes_have_their_states(void **state)
     assert_false(vq_task_state_terminal(VQ_TASK_STATES));
 }
 
-static void drawing_has_every_move(void **state)
+TEST(drawing_has_every_move)
 {
-    (void)state;
     struct vq_buf dot;
     vq_buf_init(&dot, 1u << 16);
     vq_task_states_dot(&dot);
@@ -313,9 +294,8 @@ static void drawing_has_every_move(void **state)
 
 /* docs/develop/task-states.dot is what the table says: where they differ, the file is out of
  * date. */
-static void drawing_in_the_docs_is_this_one(void **state)
+TEST(drawing_in_the_docs_is_this_one)
 {
-    (void)state;
     struct vq_buf dot;
     vq_buf_init(&dot, 1u << 16);
     vq_task_states_dot(&dot);
@@ -329,9 +309,8 @@ static void drawing_in_the_docs_is_this_one(void **state)
     vq_buf_free(&dot);
 }
 
-static void a_cell_that_is_left_out_is_never_needed(void **state)
+TEST(a_cell_that_is_left_out_is_never_needed)
 {
-    (void)state;
     struct vq_attempt said[1] = {{.answer = VQ_OUTCOME_FIRST}}, none[1] = {{0}};
     const struct vq_attempt *const attempts[2] = {said, none};
     for (int swap = VQ_SWAP_BOTH; swap <= VQ_SWAP_NONE; swap++) {
@@ -346,9 +325,8 @@ static void a_cell_that_is_left_out_is_never_needed(void **state)
     }
 }
 
-static void a_turn_waits_for_the_one_before_it(void **state)
+TEST(a_turn_waits_for_the_one_before_it)
 {
-    (void)state;
     struct vq_attempt said[1] = {{.answer = VQ_OUTCOME_TEXT}}, none[1] = {{0}};
     const struct vq_attempt *const attempts[2] = {said, none};
     static const enum vq_outcome cases[][2] = {
@@ -370,29 +348,4 @@ static void a_turn_waits_for_the_one_before_it(void **state)
         vq_task_state(&plan, attempts, 0, &view);
         assert_int_equal(view.outcome, VQ_OUTCOME_NOT_NEEDED);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open_without_anything),
-        cmocka_unit_test(failure_row_stands_before_all),
-        cmocka_unit_test(not_needed_stands_before_answered),
-        cmocka_unit_test(only_a_parsed_tie_settles),
-        cmocka_unit_test(audited_and_both_are_always_swapped),
-        cmocka_unit_test(forward_asks_one_order),
-        cmocka_unit_test(first_order_may_be_either),
-        cmocka_unit_test(a_cell_that_is_left_out_is_never_needed),
-        cmocka_unit_test(a_turn_waits_for_the_one_before_it),
-        cmocka_unit_test(unparseable_wants_one_repair),
-        cmocka_unit_test(retry_failed_asks_with_the_next_repeat),
-        cmocka_unit_test(what_failed_is_not_asked_again_by_itself),
-        cmocka_unit_test(adding_facts_moves_only_where_the_table_does),
-        cmocka_unit_test(every_pair_says_something),
-        cmocka_unit_test(terminal_states_are_never_leased_and_open_again_only_by_hand),
-        cmocka_unit_test(outcomes_have_their_states),
-        cmocka_unit_test(drawing_has_every_move),
-        cmocka_unit_test(drawing_in_the_docs_is_this_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 /* Stamps of commands, and replies that are given again. */
+#include "tests/unit/test.h"
+
 #include "coordinator/run/ctl_once.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
 #define ID "0123456789abcdef0123456789abcdef"
 
-static void a_stamp_is_read_as_it_was_written(void **state)
+TEST(a_stamp_is_read_as_it_was_written)
 {
-    (void)state;
     struct vq_ctl_stamp stamp = {.id = ID, .deadline_unix_ms = 1700000000123}, got;
     struct vq_buf body;
     vq_buf_init(&body, 1024);
@@ -31,9 +25,8 @@ static void a_stamp_is_read_as_it_was_written(void **state)
     vq_buf_free(&body);
 }
 
-static void what_begins_like_a_stamp_and_is_none_is_refused(void **state)
+TEST(what_begins_like_a_stamp_and_is_none_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"@",
                                       "@" ID,
                                       "@" ID "\npause\n",
@@ -53,9 +46,8 @@ static void what_begins_like_a_stamp_and_is_none_is_refused(void **state)
     }
 }
 
-static void replies_are_kept_and_the_oldest_makes_room(void **state)
+TEST(replies_are_kept_and_the_oldest_makes_room)
 {
-    (void)state;
     struct vq_ctl_once once = {.count = 0};
     assert_null(vq_ctl_once_find(&once, ID));
     assert_null(vq_ctl_once_find(&once, ""));
@@ -72,14 +64,4 @@ static void replies_are_kept_and_the_oldest_makes_room(void **state)
     }
     assert_null(vq_ctl_once_find(&once, ID));
     vq_ctl_once_free(&once);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stamp_is_read_as_it_was_written),
-        cmocka_unit_test(what_begins_like_a_stamp_and_is_none_is_refused),
-        cmocka_unit_test(replies_are_kept_and_the_oldest_makes_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* Which address is bound, and which one a certificate names. */
+#include "tests/unit/test.h"
+
 #include "coordinator/run/listen.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void check(const char *given, const char *before, const char *endpoint, const char *other)
 {
@@ -16,9 +11,8 @@ static void check(const char *given, const char *before, const char *endpoint, c
     assert_string_equal(listen.other, other);
 }
 
-static void a_port_that_is_not_named_is_that_of_last_time(void **state)
+TEST(a_port_that_is_not_named_is_that_of_last_time)
 {
-    (void)state;
     check("192.0.2.1", "", "tcp://192.0.2.1:0", "");
     check("192.0.2.1", "tcp://192.0.2.1:39317", "tcp://192.0.2.1:39317", "tcp://192.0.2.1:0");
     check("192.0.2.7", "tcp://192.0.2.1:39317", "tcp://192.0.2.7:39317", "tcp://192.0.2.7:0");
@@ -29,9 +23,8 @@ static void a_port_that_is_not_named_is_that_of_last_time(void **state)
     check(NULL, "tcp://192.0.2.1:5000", "tcp://192.0.2.1:5000", "");
 }
 
-static void what_is_no_address_is_refused(void **state)
+TEST(what_is_no_address_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",          ":5000", "::1",     "[::1",
                                       "[::1]5000", "h:",    "h:65536", "h:5x"};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
@@ -42,9 +35,8 @@ static void what_is_no_address_is_refused(void **state)
     }
 }
 
-static void every_address_is_none_for_a_certificate(void **state)
+TEST(every_address_is_none_for_a_certificate)
 {
-    (void)state;
     char addresses[2][VQ_LISTEN_ADDRESS_BYTES] = {"192.0.2.1", "198.51.100.7"};
     char got[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     static const char *const any[] = {"tcp://0.0.0.0:5000", "tcp://[::]:5000", "tcp://*:5000"};
@@ -58,14 +50,4 @@ static void every_address_is_none_for_a_certificate(void **state)
     assert_string_equal(got, "tcp://192.0.2.9:5");
     assert_int_equal(vq_listen_reachable("tcp://127.0.0.1:7", got), 0);
     assert_string_equal(got, "tcp://127.0.0.1:7");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_that_is_not_named_is_that_of_last_time),
-        cmocka_unit_test(what_is_no_address_is_refused),
-        cmocka_unit_test(every_address_is_none_for_a_certificate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,9 +98,8 @@ static void other_end(struct other *other, bool kill_it)
     (void)close(other->from);
 }
 
-static void test_one_run_alone(void **state)
+TEST_WITH(test_one_run_alone, setup, teardown)
 {
-    (void)state;
     struct other night;
     struct vq_pool_file *file = NULL;
     struct vq_error err = {""};
@@ -123,9 +122,8 @@ static void test_one_run_alone(void **state)
     vq_pool_file_release(&file);
 }
 
-static void test_one_that_was_killed(void **state)
+TEST_WITH(test_one_that_was_killed, setup, teardown)
 {
-    (void)state;
     struct other night;
     struct vq_pool_file *file = NULL;
     struct vq_error err = {""};
@@ -147,9 +145,8 @@ static void test_one_that_was_killed(void **state)
     vq_pool_file_release(&file);
 }
 
-static void test_shares(void **state)
+TEST_WITH(test_shares, setup, teardown)
 {
-    (void)state;
     struct other night, late;
     struct vq_pool_file *file = NULL, *none = NULL;
     struct vq_error err = {""};
@@ -177,9 +174,8 @@ static void test_shares(void **state)
 }
 
 /* Modes, close-on-exec, and what stands in the files. */
-static void test_files(void **state)
+TEST_WITH(test_files, setup, teardown)
 {
-    (void)state;
     struct vq_pool_locks_options options = {
         .dir = pools, .run_name = "night", .run = {.b = {9}}, .term_ms = TERM};
     struct vq_pool_locks *locks = NULL;
@@ -260,9 +256,8 @@ static void race(uint8_t no, atomic_uint *sum, atomic_uint *bad, atomic_uint *wi
     }
 }
 
-static void test_races(void **state)
+TEST_WITH(test_races, setup, teardown)
 {
-    (void)state;
     atomic_uint *shared =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
@@ -324,9 +319,8 @@ static void want(struct vq_pool_locks *locks, uint32_t pool, uint64_t fingerprin
     assert_int_equal(vq_pool_locks_want(locks, pool, "host/v1", fingerprint, share), VQ_OK);
 }
 
-static void test_pools_and_keys(void **state)
+TEST_WITH(test_pools_and_keys, setup, teardown)
 {
-    (void)state;
     struct said mine = {.calls = {0}}, theirs = {.calls = {0}};
     struct vq_pool_locks *a = locks_new(pools, "a", NULL, TERM, &mine);
     struct vq_pool_locks *b = locks_new(pools, "b", NULL, TERM, &theirs);
@@ -381,9 +375,8 @@ static void test_pools_and_keys(void **state)
     vq_pool_locks_destroy(&b);
 }
 
-static void test_a_folder_that_cannot_be_used(void **state)
+TEST_WITH(test_a_folder_that_cannot_be_used, setup, teardown)
 {
-    (void)state;
     struct said said = {.calls = {0}};
     FILE *file = fopen(pools, "we"); /* a file where the folder should be */
     assert_non_null(file);
@@ -487,9 +480,8 @@ static bool b_knows(void *ctx)
     return strstr(p->theirs.text[0], "run \"a\"") != NULL;
 }
 
-static void test_redis_one_alone(void **state)
+TEST(test_redis_one_alone)
 {
-    (void)state;
     struct pair *p = pair_new();
     want(p->a, 0, 1, 1);
     assert_false(p->mine.ours[0]);
@@ -511,9 +503,8 @@ static void test_redis_one_alone(void **state)
 }
 
 /* One dies: the other has it when two terms are over, not before its entry ends. */
-static void test_redis_one_dies(void **state)
+TEST(test_redis_one_dies)
 {
-    (void)state;
     struct pair *p = pair_new();
     want(p->a, 0, 1, 1);
     rx_wait(p->rx, a_has, p);
@@ -526,9 +517,8 @@ static void test_redis_one_dies(void **state)
     pair_free(p);
 }
 
-static void test_redis_shares(void **state)
+TEST(test_redis_shares)
 {
-    (void)state;
     struct pair *p = pair_new();
     want(p->a, 0, 1, 0.6);
     rx_wait(p->rx, a_has, p);
@@ -543,9 +533,8 @@ static void test_redis_shares(void **state)
 }
 
 /* Another took it while this one could not renew; and Redis forgot everything. */
-static void test_redis_is_lost(void **state)
+TEST(test_redis_is_lost)
 {
-    (void)state;
     struct pair *p = pair_new();
     want(p->a, 0, 1, 1);
     rx_wait(p->rx, a_has, p);
@@ -563,9 +552,8 @@ static void test_redis_is_lost(void **state)
 }
 
 /* Redis does not answer any more: a pool is ours for no longer than a term. */
-static void test_redis_goes_away(void **state)
+TEST(test_redis_goes_away)
 {
-    (void)state;
     struct pair *p = pair_new();
     want(p->a, 0, 1, 1);
     rx_wait(p->rx, a_has, p);
@@ -573,25 +561,4 @@ static void test_redis_goes_away(void **state)
     rx_wait(p->rx, a_has_not, p);
     assert_non_null(strstr(p->mine.text[0], "Redis"));
     pair_free(p);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_one_run_alone),
-        CASE(test_one_that_was_killed),
-        CASE(test_shares),
-        CASE(test_files),
-        CASE(test_races),
-        CASE(test_pools_and_keys),
-        CASE(test_a_folder_that_cannot_be_used),
-        cmocka_unit_test(test_redis_one_alone),
-        cmocka_unit_test(test_redis_one_dies),
-        cmocka_unit_test(test_redis_shares),
-        cmocka_unit_test(test_redis_is_lost),
-        cmocka_unit_test(test_redis_goes_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

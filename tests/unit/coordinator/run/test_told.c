@@ -1,12 +1,7 @@
 /* The list of what was told: what replaces what, the file, and what --set overrides. */
+#include "tests/unit/test.h"
+
 #include "coordinator/run/told.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -38,9 +33,8 @@ static void check(const struct vq_told *told, const char *expected)
     vq_buf_free(&text);
 }
 
-static void a_later_command_takes_the_place_of_an_earlier_one(void **state)
+TEST(a_later_command_takes_the_place_of_an_earlier_one)
 {
-    (void)state;
     struct vq_told told = {.count = 0};
     tell(&told, WORDS("pause"));
     tell(&told, WORDS("budget", "40"));
@@ -63,9 +57,8 @@ static void a_later_command_takes_the_place_of_an_earlier_one(void **state)
     vq_told_free(&told);
 }
 
-static void it_is_read_as_it_was_written(void **state)
+TEST(it_is_read_as_it_was_written)
 {
-    (void)state;
     struct vq_told told = {.count = 0}, got;
     struct vq_buf file;
     tell(&told, WORDS("pause"));
@@ -106,9 +99,8 @@ static bool overridden(const char *const *words, const char *set, bool own, uint
     return is;
 }
 
-static void set_wins_over_what_it_speaks_of(void **state)
+TEST(set_wins_over_what_it_speaks_of)
 {
-    (void)state;
     assert_true(overridden(WORDS("budget", "4"), "budget.usd=5", false, 0));
     assert_true(overridden(WORDS("budget", "4"), "budget={usd: 5}", false, 0));
     assert_false(overridden(WORDS("budget", "4"), "workers=5", false, 0));
@@ -123,14 +115,4 @@ static void set_wins_over_what_it_speaks_of(void **state)
     assert_true(overridden(WORDS("concurrency", "4"), "judges[0].concurrency=5", true, 0));
     assert_false(overridden(WORDS("pause"), "judges[0].concurrency=5", true, 0));
     assert_false(overridden(WORDS("park", "team"), "pools=[]", false, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_later_command_takes_the_place_of_an_earlier_one),
-        cmocka_unit_test(it_is_read_as_it_was_written),
-        cmocka_unit_test(set_wins_over_what_it_speaks_of),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

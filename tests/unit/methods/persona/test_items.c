@@ -12,9 +12,8 @@ static const char *const models[] = {"m-small", "m-large"};
 static const char *const personas[] = {"Ada", "Bo"};
 static const struct vq_persona_names names = {models, personas};
 
-static void bare_questions(void **state)
+TEST(bare_questions)
 {
-    (void)state;
     static const struct {
         const char *question, *bare;
     } cases[] = {
@@ -39,9 +38,8 @@ static const char file_text[] =
     "text,persona\n\"Ada, why?\",Ada\n\"Cy, why?\",Cy\n\"Bo, why?\",Bo\n"
     "Say it,\n\"Bo, when?\",Bo\n";
 
-static void items_of_a_run(void **state)
+TEST(items_of_a_run)
 {
-    (void)state;
     static const struct vq_items_columns usual = {NULL};
     struct vq_items_file file;
     struct vq_persona_bound bound;
@@ -93,9 +91,8 @@ static struct vq_persona_plan *plan_of(void)
     return plan;
 }
 
-static void results(void **state)
+TEST(results)
 {
-    (void)state;
     static const char text[] = "model,role,base_conversation,round,item,correct\n"
                                "m-large,Bo,interview,5,1,1\nm-large,Bo,interview,5,2,0\n"
                                "m-small,empty,Goal,10,1,1\nm-small,,instructions,0,1,1\n"
@@ -125,9 +122,8 @@ static void results(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-static void wrong_results_are_named(void **state)
+TEST(wrong_results_are_named)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
         enum vq_status status;
@@ -156,15 +152,4 @@ static void wrong_results_are_named(void **state)
         assert_true(m == NULL && count == 7 && passed == 7);
     }
     vq_persona_plan_destroy(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bare_questions),
-        cmocka_unit_test(items_of_a_run),
-        cmocka_unit_test(results),
-        cmocka_unit_test(wrong_results_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

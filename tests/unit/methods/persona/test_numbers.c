@@ -23,9 +23,8 @@ static struct vq_persona_design small(void)
         .criteria = 2};
 }
 
-static void turns_of_both_orders(void **state)
+TEST(turns_of_both_orders)
 {
-    (void)state;
     static const struct vq_persona_criterion criteria[] = {
         {"knowledge", VQ_RATING_LIKERT, VQ_PERSONA_OF_TURNS, VQ_TRAIT_OPENNESS},
         {"style", VQ_RATING_LIKERT, VQ_PERSONA_OF_TURNS, VQ_TRAIT_OPENNESS}};
@@ -91,9 +90,8 @@ static void turns_of_both_orders(void **state)
     world_close(&w);
 }
 
-static void contrast_of_kinds(void **state)
+TEST(contrast_of_kinds)
 {
-    (void)state;
     static const struct vq_persona_criterion criteria[] = {
         {"tone", VQ_RATING_BINARY, VQ_PERSONA_OF_ANSWERS, VQ_TRAIT_OPENNESS}};
     struct vq_persona_design design = small();
@@ -116,9 +114,8 @@ static void contrast_of_kinds(void **state)
     world_close(&w);
 }
 
-static void refusals_by_label(void **state)
+TEST(refusals_by_label)
 {
-    (void)state;
     static const struct vq_persona_criterion criteria[] = {
         {"safety", VQ_RATING_BINARY, VQ_PERSONA_OF_SAFETY, VQ_TRAIT_OPENNESS}};
     struct vq_persona_design design = small();
@@ -151,9 +148,8 @@ static void refusals_by_label(void **state)
 }
 
 /* A is 0, B is 1. */
-static void wins(void **state)
+TEST(wins)
 {
-    (void)state;
     static const struct vq_persona_criterion criteria[] = {
         {"general", VQ_RATING_PAIRWISE, VQ_PERSONA_OF_PAIRS, VQ_TRAIT_OPENNESS}};
     struct vq_persona_design design = small();
@@ -193,9 +189,8 @@ static const struct vq_persona_criterion five[] = {
     {"agreeableness", VQ_RATING_LIKERT, VQ_PERSONA_OF_TRAITS, VQ_TRAIT_AGREEABLENESS},
     {"neuroticism", VQ_RATING_LIKERT, VQ_PERSONA_OF_TRAITS, VQ_TRAIT_NEUROTICISM}};
 
-static void big_five(void **state)
+TEST(big_five)
 {
-    (void)state;
     struct vq_persona_design design = small();
     struct world w;
     world_open(&w, &design, five, 5, 1, 100);
@@ -225,9 +220,8 @@ static void big_five(void **state)
     world_close(&w);
 }
 
-static void results_from_elsewhere(void **state)
+TEST(results_from_elsewhere)
 {
-    (void)state;
     static const struct vq_persona_measured measured[] = {{0, 0, 0, 0, 3, 4},
                                                           {0, 0, 0, 0, 1, 4},
                                                           {0, 0, 0, 1, 1, 1},
@@ -274,9 +268,8 @@ static void results_from_elsewhere(void **state)
     world_close(&w);
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     struct vq_persona_measured measured[16];
     struct vq_persona_design design = small();
     static const struct vq_persona_subject subjects[] = {{0, 1}, {0, 2}, {1, 1}, {1, 0}};
@@ -302,9 +295,8 @@ static void sizes(void **state)
     world_close(&w);
 }
 
-static void raters(void **state)
+TEST(raters)
 {
-    (void)state;
     struct vq_persona_design design = small();
     struct world w;
     world_open(&w, &design, five, 2, 2, 100);
@@ -326,9 +318,8 @@ static void raters(void **state)
     world_close(&w);
 }
 
-static void what_was_not_planned_is_refused(void **state)
+TEST(what_was_not_planned_is_refused)
 {
-    (void)state;
     struct vq_persona_design design = small();
     static const struct vq_persona_rated wrong[] = {
         {.criterion = 1},
@@ -355,9 +346,8 @@ static void what_was_not_planned_is_refused(void **state)
     }
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     struct vq_persona_design design = small();
     struct world w;
     world_open(&w, &design, five, 5, 2, 100);
@@ -380,21 +370,4 @@ static void without_memory(void **state)
     assert_int_equal(status, VQ_OK);
     assert_true(failed > 50);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns_of_both_orders),
-        cmocka_unit_test(contrast_of_kinds),
-        cmocka_unit_test(refusals_by_label),
-        cmocka_unit_test(wins),
-        cmocka_unit_test(big_five),
-        cmocka_unit_test(results_from_elsewhere),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(raters),
-        cmocka_unit_test(what_was_not_planned_is_refused),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,9 +87,8 @@ static void check_lists(const struct vq_persona_plan *plan)
     }
 }
 
-static void the_published_counts(void **state)
+TEST(the_published_counts)
 {
-    (void)state;
     const struct vq_persona_set sets[] = {
         common_set(BIG_FIVE, true, VQ_RATING_LIKERT),
         common_set(SAFETY, true, VQ_RATING_BINARY),
@@ -121,9 +120,8 @@ static void the_published_counts(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-static void the_small_demo(void **state)
+TEST(the_small_demo)
 {
-    (void)state;
     const struct vq_persona_set sets[] = {common_set(BIG_FIVE, true, VQ_RATING_LIKERT)};
     struct vq_persona_design design = {
         .models = 1,
@@ -194,9 +192,8 @@ static void check_joins(const struct vq_persona_plan *plan, const struct vq_pers
     vq_free(rows);
 }
 
-static void pairs_and_references(void **state)
+TEST(pairs_and_references)
 {
-    (void)state;
     struct vq_persona_set sets[] = {
         {own_items,
          OWN,
@@ -241,9 +238,8 @@ static void pairs_and_references(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-static void orders(void **state)
+TEST(orders)
 {
-    (void)state;
     struct vq_persona_design design = published();
     struct vq_persona_plan *plan = plan_of(&design), *again = plan_of(&design);
     struct vq_persona_counts n;
@@ -274,9 +270,8 @@ static void orders(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-static void numbers_of_chains_and_prefixes(void **state)
+TEST(numbers_of_chains_and_prefixes)
 {
-    (void)state;
     struct vq_persona_design design = published();
     struct vq_persona_plan *plan = plan_of(&design);
     assert_int_equal(plan->prefixes_count, 7 * 9 * 2 * 10);
@@ -296,9 +291,8 @@ static void numbers_of_chains_and_prefixes(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-static void without_a_baseline_there_is_none(void **state)
+TEST(without_a_baseline_there_is_none)
 {
-    (void)state;
     const struct vq_persona_set sets[] = {
         {own_items, OWN, QUESTIONS, true, VQ_RATING_PAIRWISE, {true}, VQ_PERSONA_BOTH}};
     struct vq_persona_design design = published();
@@ -317,9 +311,8 @@ static void without_a_baseline_there_is_none(void **state)
     vq_persona_plan_destroy(&plan);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
-    (void)state;
     static const struct vq_persona_item nobodys[] = {{3, 0}};
     const struct vq_persona_set wrong[] = {
         {nobodys, 1, 1, false, VQ_RATING_LIKERT, {false}, VQ_PERSONA_BOTH},
@@ -358,9 +351,8 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     const struct vq_persona_set set = {own_items,          OWN,    QUESTIONS,      true,
                                        VQ_RATING_PAIRWISE, {true}, VQ_PERSONA_BOTH};
     struct vq_persona_design design = published();
@@ -389,19 +381,4 @@ static void without_memory(void **state)
     }
     vq_alloc_fail_at(0);
     vq_persona_plan_destroy(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_published_counts),
-        cmocka_unit_test(the_small_demo),
-        cmocka_unit_test(pairs_and_references),
-        cmocka_unit_test(orders),
-        cmocka_unit_test(numbers_of_chains_and_prefixes),
-        cmocka_unit_test(without_a_baseline_there_is_none),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

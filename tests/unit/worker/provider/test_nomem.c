@@ -78,9 +78,8 @@ static enum vq_status read_one(void *ctx)
     return status;
 }
 
-static void responses(void **state)
+TEST(responses)
 {
-    (void)state;
     for (size_t i = 0; i < VQ_COUNT(exchanges); i++) {
         struct exchange x = exchanges[i];
         struct vq_buf body;
@@ -124,21 +123,11 @@ static enum vq_status write_one(void *ctx)
     return status;
 }
 
-static void requests(void **state)
+TEST(requests)
 {
-    (void)state;
     static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
     for (size_t i = 0; i < VQ_COUNT(dialects); i++) {
         void *provider = (void *)(uintptr_t)vq_provider_find(dialects[i]);
         assert_true(heap_torture(dialects[i], write_one, provider, false) > 2);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(responses),
-        cmocka_unit_test(requests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

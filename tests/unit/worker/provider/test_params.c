@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void the_page_has_the_same_rows(void **state)
+TEST(the_page_has_the_same_rows)
 {
-    (void)state;
     size_t names_count = 0, refusals_count = 0, n = 0, r = 0;
     const struct vq_param_name *names = vq_param_names(&names_count);
     const char *const *refusals = vq_param_refusals(&refusals_count);
@@ -46,9 +45,8 @@ static void the_page_has_the_same_rows(void **state)
     assert_int_equal(r, refusals_count);
 }
 
-static void each_name_is_found(void **state)
+TEST(each_name_is_found)
 {
-    (void)state;
     size_t count = 0;
     const struct vq_param_name *names = vq_param_names(&count);
     for (size_t i = 0; i < count; i++) {
@@ -63,9 +61,8 @@ static void each_name_is_found(void **state)
     }
 }
 
-static void each_refusal_is_read(void **state)
+TEST(each_refusal_is_read)
 {
-    (void)state;
     size_t count = 0;
     const char *const *refusals = vq_param_refusals(&count);
     for (size_t i = 0; i < count; i++) {
@@ -76,9 +73,8 @@ static void each_refusal_is_read(void **state)
 }
 
 /* As servers have been seen to write it. */
-static void spellings(void **state)
+TEST(spellings)
 {
-    (void)state;
     static const struct {
         const char *dialect;
         int status;
@@ -146,15 +142,4 @@ static void spellings(void **state)
         }
         vq_reply_free(&reply);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_has_the_same_rows),
-        cmocka_unit_test(each_name_is_found),
-        cmocka_unit_test(each_refusal_is_read),
-        cmocka_unit_test(spellings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

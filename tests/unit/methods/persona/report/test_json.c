@@ -1,13 +1,8 @@
 /* The result files of a small persona evaluation: their shape, that missing stays empty, that texts
  * come through whole. */
+#include "tests/unit/test.h"
+
 #include "methods/persona/report/report.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/methods/persona/world.h"
 
@@ -96,9 +91,8 @@ static json_t *measure(json_t *root, const char *name)
     return NULL;
 }
 
-static void results_json(void **state)
+TEST(results_json)
 {
-    (void)state;
     struct world w;
     struct vq_buf out, again;
     fill(&w);
@@ -151,9 +145,8 @@ static void results_json(void **state)
     world_close(&w);
 }
 
-static void ratings_csv(void **state)
+TEST(ratings_csv)
 {
-    (void)state;
     struct world w;
     struct vq_buf out;
     fill(&w);
@@ -188,9 +181,8 @@ static void ratings_csv(void **state)
     world_close(&w);
 }
 
-static void dialogues_jsonl(void **state)
+TEST(dialogues_jsonl)
 {
-    (void)state;
     struct world w;
     struct vq_buf out;
     fill(&w);
@@ -229,14 +221,4 @@ static void dialogues_jsonl(void **state)
     json_decref(line);
     vq_buf_free(&out);
     world_close(&w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_json),
-        cmocka_unit_test(ratings_csv),
-        cmocka_unit_test(dialogues_jsonl),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

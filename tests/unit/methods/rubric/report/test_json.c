@@ -79,9 +79,8 @@ static double number(const json_t *object, const char *key)
     return json_number_value(value);
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
-    (void)state;
     struct reported x;
     struct vq_buf out, again;
     report(&x);
@@ -133,9 +132,8 @@ static void test_json(void **state)
     rubrics_free(&x.t);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
-    (void)state;
     struct reported x;
     struct vq_terminal plain = {.columns = 80};
     struct vq_buf out;
@@ -166,9 +164,8 @@ static void test_groups(void **state)
     rubrics_free(&x.t);
 }
 
-static void test_csv(void **state)
+TEST(test_csv)
 {
-    (void)state;
     struct reported x;
     struct vq_buf whole, pieces;
     report(&x);
@@ -209,9 +206,8 @@ static void test_csv(void **state)
     rubrics_free(&x.t);
 }
 
-static void test_items(void **state)
+TEST(test_items)
 {
-    (void)state;
     static const char *const wanted[] = {
         "item,group,output,criterion,kind,score,judges,human\n",
         "\n1,5,x,L,likert,5,2,5\n1,5,y,L,likert,2,2,\n1,5,x,refusal,binary,0,2,\n",
@@ -238,9 +234,8 @@ static void test_items(void **state)
     rubrics_free(&x.t);
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
-    (void)state;
     struct reported x;
     struct vq_terminal plain = {.columns = 80};
     struct vq_buf out;
@@ -278,9 +273,8 @@ static void test_table(void **state)
     rubrics_free(&x.t);
 }
 
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
-    (void)state;
     struct reported x;
     report(&x);
     for (size_t most = 0; most < 3000; most += 100) {
@@ -291,13 +285,4 @@ static void test_no_room(void **state)
         vq_buf_free(&out);
     }
     rubrics_free(&x.t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),  cmocka_unit_test(test_groups), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_items), cmocka_unit_test(test_table),  cmocka_unit_test(test_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
  * not; margins point to the models as they are; preferences and their baseline. */
 #include "../ranked.h"
 
-static void planted_models_are_named(void **state)
+TEST(planted_models_are_named)
 {
-    (void)state;
     const double strength[6] = {2.5, 0, -2.5, -2.5, 2.5, 0};
     struct planted *w = ranked_create(3, 160, 1, 2, strength, 21);
     struct vq_vibecheck *r = planted_compute(w);
@@ -26,9 +25,8 @@ static void planted_models_are_named(void **state)
     planted_destroy(w);
 }
 
-static void coefficients_have_intervals_by_prompt(void **state)
+TEST(coefficients_have_intervals_by_prompt)
 {
-    (void)state;
     const double strength[6] = {0.4, 0, -0.4, -0.4, 0.4, 0};
     struct planted *w = ranked_create(3, 160, 1, 2, strength, 24);
     w->config.gates.separability_min = 0;
@@ -51,9 +49,8 @@ static void coefficients_have_intervals_by_prompt(void **state)
     planted_destroy(w);
 }
 
-static void degenerate_fits_have_none(void **state)
+TEST(degenerate_fits_have_none)
 {
-    (void)state;
     const double far[3] = {90, 0, -90}, near[3] = {0.4, 0, -0.4};
     static const enum vq_fit_degenerate want[] = {VQ_FIT_SEPARATED, VQ_FIT_FEW_PROMPTS};
     for (size_t i = 0; i < VQ_COUNT(want); i++) {
@@ -68,9 +65,8 @@ static void degenerate_fits_have_none(void **state)
     }
 }
 
-static void equal_models_are_guessed(void **state)
+TEST(equal_models_are_guessed)
 {
-    (void)state;
     const double none[4] = {0, 0, 0, 0};
     struct planted *w = ranked_create(4, 200, 1, 1, none, 22);
     w->config.gates.separability_min = 0;
@@ -88,9 +84,8 @@ static void equal_models_are_guessed(void **state)
 
 /* The preference is for the higher one on the vibe, whoever wrote it; and model 0 wins all, by
  * name. */
-static void preferences(void **state)
+TEST(preferences)
 {
-    (void)state;
     const double strength[3] = {0.5, 0, -0.5};
     struct planted *w = ranked_create(3, 120, 1, 1, strength, 23);
     w->config.gates.separability_min = 0;
@@ -112,15 +107,4 @@ static void preferences(void **state)
     planted_destroy(w);
 }
 
-int main(void)
-{
-    vq_stats_init();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planted_models_are_named),
-        cmocka_unit_test(coefficients_have_intervals_by_prompt),
-        cmocka_unit_test(degenerate_fits_have_none),
-        cmocka_unit_test(equal_models_are_guessed),
-        cmocka_unit_test(preferences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_START(vq_stats_init)

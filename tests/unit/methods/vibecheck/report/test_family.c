@@ -1,19 +1,14 @@
 /* Families of models, by their names. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/report/family.h"
 
 #include "common/base/status.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
-static void names_tell(void **state)
+TEST(names_tell)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"gpt-4o", "OpenAI"},
         {"gpt4o", "OpenAI"},
@@ -41,9 +36,8 @@ static void names_tell(void **state)
 }
 
 /* What others made of a family, what mentions it, and other words that begin so. */
-static void a_name_that_only_mentions_a_family_is_of_none(void **state)
+TEST(a_name_that_only_mentions_a_family_is_of_none)
 {
-    (void)state;
     static const char *const names[] = {
         "",
         "/",
@@ -73,13 +67,4 @@ static void a_name_that_only_mentions_a_family_is_of_none(void **state)
             fail_msg("%s: %s", names[i], family);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_tell),
-        cmocka_unit_test(a_name_that_only_mentions_a_family_is_of_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

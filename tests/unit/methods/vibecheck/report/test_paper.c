@@ -1,12 +1,7 @@
 /* Tables for a paper: columns by name, missing values as dashes, everything escaped. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/report/paper.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define VIBES                                                                                      \
     "vibe_id,name,low,high,kept,reason,sep_train,sep_test,sep_test_lo,sep_test_hi,kappa_train,"    \
@@ -30,9 +25,8 @@ static struct vq_table *parse(const char *csv)
     return t;
 }
 
-static void test_latex(void **state)
+TEST(test_latex)
 {
-    (void)state;
     struct vq_table *t = parse(VIBES);
     struct vq_buf out;
     vq_buf_init(&out, 1u << 16);
@@ -48,9 +42,8 @@ static void test_latex(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_markdown(void **state)
+TEST(test_markdown)
 {
-    (void)state;
     struct vq_table *t = parse(VIBES);
     struct vq_buf out;
     vq_buf_init(&out, 1u << 16);
@@ -65,9 +58,8 @@ static void test_markdown(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_any_table(void **state)
+TEST(test_any_table)
 {
-    (void)state;
     struct vq_table *t = parse("a,b\n1,\"x | y\"\n");
     struct vq_buf out;
     vq_buf_init(&out, 1000);
@@ -80,24 +72,12 @@ static void test_any_table(void **state)
     vq_table_destroy(&t);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     struct vq_buf out;
     vq_buf_init(&out, 1000);
     vq_paper_text(vq_span_str("\\ ^ ~ { } \" \t\x7f\xe2\x80\xae\xc3\xa9"), VQ_PAPER_LATEX, &out);
     assert_string_equal(out.at, "\\textbackslash{} \\textasciicircum{} \\textasciitilde{} \\{ \\} "
                                 "\\textquotedbl{}    \xc3\xa9");
     vq_buf_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_latex),
-        cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_any_table),
-        cmocka_unit_test(test_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* The result files of a small run: their shape, that missing stays empty, that the same inputs give
  * the same bytes. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/report/report.h"
 
 #include "common/base/alloc.h"
 #include "methods/stats/stats.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +147,7 @@ static char *rows_of(struct world *w, void (*write)(const struct vq_report_input
     return whole.at; /* freed with vq_free */
 }
 
-static void json_has_the_shape_of_format_1(void **state)
+TEST_WITH(json_has_the_shape_of_format_1, setup, teardown)
 {
     char *text = text_of(*state, vq_report_json);
     json_error_t bad;
@@ -184,7 +180,7 @@ static void json_has_the_shape_of_format_1(void **state)
     vq_free(again);
 }
 
-static void a_missing_score_is_an_empty_cell(void **state)
+TEST_WITH(a_missing_score_is_an_empty_cell, setup, teardown)
 {
     char *text = rows_of(*state, vq_report_scores_csv);
     assert_non_null(strstr(text, "1,0,train,1,j1,refused,B,,missing\n"));
@@ -193,7 +189,7 @@ static void a_missing_score_is_an_empty_cell(void **state)
     vq_free(text);
 }
 
-static void rows_carry_the_other_columns(void **state)
+TEST_WITH(rows_carry_the_other_columns, setup, teardown)
 {
     char *text = rows_of(*state, vq_report_rows_csv);
     assert_true(
@@ -204,7 +200,7 @@ static void rows_carry_the_other_columns(void **state)
     vq_free(text);
 }
 
-static void the_table_fits_a_terminal(void **state)
+TEST_WITH(the_table_fits_a_terminal, setup, teardown)
 {
     struct world *w = *state;
     struct vq_terminal terminal = {.columns = 80};
@@ -227,9 +223,8 @@ static void the_table_fits_a_terminal(void **state)
     vq_buf_free(&out);
 }
 
-static void kept_vibes_lead_by_size(void **state)
+TEST(kept_vibes_lead_by_size)
 {
-    (void)state;
     struct vq_vibe_metrics m[4] = {{.kept = true, .sep_train = 0.2},
                                    {.kept = false, .sep_train = 0.9},
                                    {.kept = true, .sep_train = -0.7},
@@ -239,16 +234,4 @@ static void kept_vibes_lead_by_size(void **state)
     vq_report_order(&v, order);
     const uint32_t expected[4] = {2, 0, 3, 1};
     assert_memory_equal(order, expected, sizeof(order));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(json_has_the_shape_of_format_1, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_missing_score_is_an_empty_cell, setup, teardown),
-        cmocka_unit_test_setup_teardown(rows_carry_the_other_columns, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_table_fits_a_terminal, setup, teardown),
-        cmocka_unit_test(kept_vibes_lead_by_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

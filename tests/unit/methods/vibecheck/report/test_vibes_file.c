@@ -1,18 +1,13 @@
 /* Which cells of a vibes.csv tables and pictures show: Firth's estimate of a degenerate fit, texts
  * as they were, NaN for what is missing. */
+#include "tests/unit/test.h"
+
 #include "methods/vibecheck/report/vibes_file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 
-static void cells(void **state)
+TEST(cells)
 {
-    (void)state;
     static const char text[] = "name,mm_coefficient,mm_lo,mm_hi,mm_firth,mm_firth_lo,mm_firth_hi,"
                                "pp_coefficient,pp_firth,q\n"
                                "'=A1,10.5,,,8.25,2.5,,0.5,,x\n";
@@ -28,10 +23,4 @@ static void cells(void **state)
     assert_true(isnan(vq_vibes_number(t, 0, "q")));
     assert_true(isnan(vq_vibes_number(t, 0, "none")) && isnan(vq_vibes_number(t, 0, NULL)));
     vq_table_destroy(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cells)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static struct world *sound(void)
     return w;
 }
 
-static void judges(void **state)
+TEST(judges)
 {
-    (void)state;
     struct world *w = sound();
     static char llama[] = "Meta-Llama-3", gpt[] = "ChatGPT_answer";
     w->judges[0].model = "gpt-4o";
@@ -70,9 +69,8 @@ static void judges(void **state)
     world_destroy(w);
 }
 
-static void vibes(void **state)
+TEST(vibes)
 {
-    (void)state;
     struct world *w = sound();
     w->result->vibe[1].gate_could_flip = true;
     expect(w, "gate_could_flip", "over its gate: Vibe1.");
@@ -98,9 +96,8 @@ static void vibes(void **state)
     world_destroy(w);
 }
 
-static void fits(void **state)
+TEST(fits)
 {
-    (void)state;
     struct world *w = sound();
     struct vq_vibecheck *r = w->result;
     r->mm.coef_abs_max = 20.0;
@@ -128,9 +125,8 @@ static void fits(void **state)
     world_destroy(w);
 }
 
-static void data(void **state)
+TEST(data)
 {
-    (void)state;
     struct world *w = sound();
     w->result->cells_missing = 1;
     expect(w, "missing_scores", "1 judge score is missing. It is left out, not counted as 0.");
@@ -144,9 +140,8 @@ static void data(void **state)
     world_destroy(w);
 }
 
-static void preferences_of_judges(void **state)
+TEST(preferences_of_judges)
 {
-    (void)state;
     static char ranks[] = "m1", other[] = "m2";
     struct world *w = sound();
     w->conf_judges[0].model = ranks;
@@ -168,9 +163,8 @@ static void preferences_of_judges(void **state)
 }
 
 /* Names of any length and number leave the text bounded. */
-static void many_long_names(void **state)
+TEST(many_long_names)
 {
-    (void)state;
     struct world *w = world_create(40, 2, 60, "text");
     char *name = vq_alloc(5001, 1);
     assert_non_null(name);
@@ -197,15 +191,4 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judges),
-        cmocka_unit_test(vibes),
-        cmocka_unit_test(fits),
-        cmocka_unit_test(data),
-        cmocka_unit_test(preferences_of_judges),
-        cmocka_unit_test(many_long_names),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_GROUP(setup, NULL)

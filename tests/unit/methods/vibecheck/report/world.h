@@ -8,12 +8,8 @@
 #include "methods/vibecheck/report/page_parts.h"
 #include "tests/unit/methods/report/page_data.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
