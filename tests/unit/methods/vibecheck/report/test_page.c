@@ -212,7 +212,7 @@ static char *plain(const char *text)
 
 /* The n-th warning stands as the n-th one in results.json and on the terminal, and on the page in
  * both: its JSON and the table that needs no script. */
-static void one_list_in_every_place(void **state)
+static void one_list_in_three_places(void **state)
 {
     (void)state;
     struct world *w = world_create(40, 1, 3, "text");
@@ -375,7 +375,7 @@ int main(void)
         cmocka_unit_test(a_hundred_thousand_rows_give_a_page_that_opens),
         cmocka_unit_test(many_vibes_are_bounded),
         cmocka_unit_test(values_of_a_column_are_shown_most_rows_first),
-        cmocka_unit_test(one_list_in_every_place),
+        cmocka_unit_test(one_list_in_three_places),
         cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(nothing_kept_is_a_page_too),
         cmocka_unit_test(running_out_of_memory_or_room_is_said),
