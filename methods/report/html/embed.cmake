@@ -1,10 +1,14 @@
-# Turns the style and the modules into one C file: cmake -DFROM=dir -DOUT=file -P embed.cmake. Modules in one file cannot import each other,
+# Turns the style and the modules into one C file: cmake -DFROM=dir -DSHARED=dir -DOUT=file -P embed.cmake. Modules in one file cannot import each other,
 # so a symbol holds its modules one after the other, without their import lines and the word export: one inline script, one hash.
-# An import is one line, and no two modules of a symbol define the same name.
+# A module in SHARED is also served to the page of a run. An import is one line, and no two modules of a symbol define the same name.
 function(embed symbol)
     set(all "")
     foreach(file ${ARGN})
-        file(READ ${FROM}/${file} text)
+        set(from ${FROM})
+        if(EXISTS ${SHARED}/${file})
+            set(from ${SHARED})
+        endif()
+        file(READ ${from}/${file} text)
         if(text MATCHES "</[sS]|<!--")
             message(FATAL_ERROR "${file}: '</s' and '<!--' would end or change the element that holds it")
         endif()
