@@ -111,7 +111,7 @@ class Canaries(Pools):
             except urllib.error.HTTPError as error:
                 text = error.read()
                 error.close()
-            (said / f"{name}-http-{path}").write_bytes(text)
+            (said / f"{name}-http-{path.replace('/', '-')}").write_bytes(text)
         for pid in self.processes_of(str(self.dir)) + self.processes_of("redis-server"):
             try:
                 program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))

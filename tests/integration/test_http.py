@@ -64,7 +64,7 @@ class Surface(Ctl):
         self.wait_for("a sample", lambda: self.history()["unix_ms"])
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED)
-        self.assertIn(f"Status at http://127.0.0.1:{self.port}/api/v1/status", self.logs())
+        self.assertIn(f"Page at http://127.0.0.1:{self.port} ", self.logs())
         self.assertNotIn(TOKEN, self.logs())
         child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
         self.wait_for("a sample after the resume", lambda: len(self.history()["unix_ms"]) >= 2)
@@ -80,9 +80,12 @@ class Surface(Ctl):
     def test_beyond_the_loopback_nothing_without_the_token(self):
         self.slow()
         child = self.begin_at(f"0.0.0.0:{self.port}", "--http-host", "queue.example.org", "--http-host", "lab")
-        for path in ("/metrics", "/healthz", "/readyz", "/api/v1/status", "/api/v1/ctl", "/", "/nothing"):
+        for path in ("/metrics", "/healthz", "/readyz", "/api/v1/status", "/api/v1/history", "/api/v1/ctl", "/nothing"):
             self.assertEqual(self.ask(path)[0], 401, path)
             self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401, path)
+        for path in ("/", "/pages/run.js"):
+            self.assertEqual(self.ask(path)[0], 200, "a browser gets the files of the page first, which are the same for every run")
+        self.assertEqual(self.ask("/pages/../status.json", token=TOKEN)[0], 404)
         for host in (None, "queue.example.org", "lab:80", "192.0.2.7"):
             self.assertEqual(self.ask("/metrics", token=TOKEN, host=host)[0], 200, host)
         for host in ("evil.example", "lab.evil.example", "queue.example.org.evil.example"):

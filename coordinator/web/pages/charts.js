@@ -4,6 +4,8 @@ import { rate, count, dollars } from "/pages/words.js";
 const HEIGHT = 170;
 const GAP_MS = 30000; /* the run was not active in between */
 
+const timeOfDay = (s, withSeconds) =>
+  new Date(s * 1000).toLocaleTimeString("sv", { hour: "2-digit", minute: "2-digit", second: withSeconds ? "2-digit" : undefined });
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
 /* What the charts show: x, and lists of equal length. `live`: the newest status, which is younger than the last sample. */
@@ -63,8 +65,8 @@ function options(chart, width, data) {
     legend: { live: true },
     cursor: { points: { show: false } },
     scales: { y: { range: (u, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [axis, { ...axis, size: 62, values: (u, ticks) => ticks.map(chart.words) }],
-    series: [{ label: "time", value: (u, s) => (s === null ? "" : new Date(s * 1000).toLocaleTimeString()) },
+    axes: [{ ...axis, values: (u, ticks) => ticks.map((s) => timeOfDay(s, (u.scales.x.max - u.scales.x.min) < 600)) }, { ...axis, size: 62, values: (u, ticks) => ticks.map(chart.words) }],
+    series: [{ label: "time", value: (u, s) => (s === null ? "" : timeOfDay(s, true)) },
       ...chart.series.map(([key, label, tone]) => ({
         label, stroke: colour(tone), width: 1.5, fill: chart.parts ? colour(tone) + "99" : colour(tone) + "22", points: { show: false },
         value: (u, value, series, i) => shown(key, i),
