@@ -174,7 +174,7 @@ void vq_history_json(const struct vq_history *h, uint64_t after, struct vq_buf *
     }
     vq_json_object_end(j);
     for (size_t i = 0; i < VQ_COUNT(plain); i++) {
-        column(j, h, after, plain[i].name, plain[i].at);
+        column(j, h, after, plain[i].name, (int)plain[i].at);
     }
     vq_json_object_end(j);
     vq_buf_putc(out, '\n');
