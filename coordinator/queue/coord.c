@@ -573,8 +573,8 @@ enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64
     if (c->stop.said) {
         return VQ_OK;
     }
-    c->stop.begun =
-        true; /* also behind the end of a stage: the next one waits for what came late */
+    /* Also after the end of a stage: the next stage begins after the late results are committed. */
+    c->stop.begun = true;
     c->stop.kind = VQ_COORD_STOP_STORE;
     (void)snprintf(c->stop.text, sizeof(c->stop.text), "%s", why);
     return stopped_say(c);

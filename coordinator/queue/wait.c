@@ -80,7 +80,7 @@ enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code, int64
     VQ_ASSERT(c->end.finished && (code == VQ_BYE_DONE || code == VQ_BYE_STOPPED));
     c->now_ns = now_ns > c->now_ns ? now_ns : c->now_ns;
     c->params.more = false;
-    c->end.finished = code == VQ_BYE_DONE; /* what later ones are told */
+    c->end.finished = code == VQ_BYE_DONE; /* the reason that workers get which come later */
     const char *text = c->end.finished ? "the run is finished" : "the run has stopped";
     for (size_t i = 0; i < c->sessions.count; i++) {
         VQ_TRY(vq_coord_bye(&c->actions, c->sessions.all[i]->peer, 0, code, text));

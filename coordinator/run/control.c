@@ -258,7 +258,9 @@ void vq_control_close(struct vq_run *run)
 
 static void sample(struct vq_run *run, const struct vq_status_facts *f)
 {
-    int64_t due_ns = run->control.sampled_ns + VQ_HISTORY_EVERY_MS * VQ_NS_PER_MS;
+    /* Half a turn of the timer is no reason to wait for the next one. */
+    int64_t due_ns =
+        run->control.sampled_ns + (VQ_HISTORY_EVERY_MS - VQ_RUN_STATUS_MS / 2) * VQ_NS_PER_MS;
     if (f->coord == NULL || run->control.history.history == NULL ||
         (run->control.sampled_ns != 0 && f->now_ns < due_ns && !run->stop.finished)) {
         return;

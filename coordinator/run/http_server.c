@@ -84,7 +84,7 @@ enum vq_status vq_http_server_open(struct vq_loop *loop, const struct vq_run_htt
                : make_token(&server->token, ret_endpoint));
     options.token = server->token;
     enum vq_status status = vq_httpd_create(loop, &options, &server->httpd, err);
-    if (status == VQ_EXISTS) {
+    if (status == VQ_EXISTS && http->listen != NULL) {
         return vq_fail(err, status, "--http %s: another program listens there; choose another port",
                        http->listen);
     }

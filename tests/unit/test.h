@@ -1,5 +1,6 @@
-/* What every unit test begins with: cmocka behind the headers that it needs, and tests that
- * register themselves. The tests of a program run in the order of its source. */
+/* Every unit test includes this file first: it includes cmocka after the headers that cmocka needs,
+ * and its macros let a test register itself. The tests of a program run in the order of its
+ * source. */
 #ifndef VQ_TESTS_UNIT_TEST_H
 #define VQ_TESTS_UNIT_TEST_H
 

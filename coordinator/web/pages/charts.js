@@ -1,5 +1,6 @@
 /* The charts over time, drawn by uPlot from the columns of /api/v1/history. A chart keeps its place while its data changes. */
-import { rate, count, dollars } from "/pages/words.js";
+import { count, dollars } from "/pages/numbers.js";
+import { rate } from "/pages/words.js";
 
 const HEIGHT = 170;
 const GAP_MS = 30000; /* the run was not active in between */

@@ -1,7 +1,8 @@
 /* The page of one run: asks for the status each second and for the samples each ten seconds while it is visible, and sends commands. */
 import * as api from "/pages/api.js";
 import { byId, el, name, button } from "/pages/dom.js";
-import { count, rate, dollars, duration, clock, isNumber } from "/pages/words.js";
+import { count, dollars, isNumber } from "/pages/numbers.js";
+import { rate, duration, clock } from "/pages/words.js";
 import { Charts, columnsOf } from "/pages/charts.js";
 import * as tables from "/pages/tables.js";
 

@@ -1,7 +1,8 @@
 /* The tables of pools, workers, judges and failures, from one status. A table is made again at each status; what a person points at stays,
  * because a button keeps its place. */
 import { el, button, name } from "/pages/dom.js";
-import { count, rate, duration, isNumber } from "/pages/words.js";
+import { count, isNumber } from "/pages/numbers.js";
+import { rate, duration } from "/pages/words.js";
 
 const DIMENSIONS = { requests_per_minute: "requests/min", input_tokens_per_minute: "input tokens/min",
   output_tokens_per_minute: "output tokens/min", tokens_per_minute: "tokens/min", concurrency: "calls in flight" };

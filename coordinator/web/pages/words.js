@@ -1,13 +1,9 @@
-/* Numbers and times in words. */
-
-export const count = (n) => n.toLocaleString("en");
-export const isNumber = (value) => typeof value === "number";
+/* Rates and times in words. */
+import { count } from "/pages/numbers.js";
 
 export function rate(value) {
   return value >= 100 ? count(Math.round(value)) : value.toLocaleString("en", { maximumFractionDigits: value >= 10 ? 1 : 2 });
 }
-
-export const dollars = (usd) => "$" + usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: usd < 1 ? 4 : 2 });
 
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 

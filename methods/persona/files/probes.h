@@ -1,5 +1,5 @@
-/* Answers to what was asked behind beginnings of dialogues, out of the store, one at a time: for
- * the report. */
+/* Reads the answers to the questions after beginnings of dialogues from the store, one at a time,
+ * for the report. */
 #ifndef VQ_METHODS_PERSONA_FILES_PROBES_H
 #define VQ_METHODS_PERSONA_FILES_PROBES_H
 

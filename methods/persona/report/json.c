@@ -1,6 +1,6 @@
 /* results.json of a persona evaluation: the plan and its calls, then measure by measure what was
  * rated, how its ratings stand, curves with intervals, values by cell, slopes, bars, sizes; then
- * agreement. Owns nothing. Not its job: ratings one by one, dialogues (csv_persona.c). */
+ * agreement. Owns nothing. Not its job: ratings one by one, dialogues (csv.c). */
 #include "methods/persona/report/report.h"
 
 #include "methods/report/keys.h"

@@ -38,11 +38,11 @@ void vq_persona_index_free(struct vq_persona_index *index);
 void vq_persona_page_rating(const struct vq_persona_page *p, size_t thing, uint32_t judge,
                             bool with_reasoning, struct vq_json *j);
 
-/* page_probes.c: what was asked behind beginnings, and how it is rated. By prefix, the things that
- * rate answers; as vq_persona_index_make. */
+/* page_probes.c: the questions after the beginning of a dialogue, with their answers and ratings.
+ * *ret_probed: by beginning, the rated answers after it; as vq_persona_index_make. */
 enum vq_status vq_persona_probed_make(const struct vq_persona_page *p,
                                       struct vq_persona_index *ret_probed) VQ_WARN_UNUSED;
-/* Into an open array: what was asked of this dialogue after `rounds` rounds, one object a data set.
+/* Adds to an open array, per data set, the questions to this dialogue after `rounds` rounds.
  * Nothing if that is no checkpoint, or the dialogue's order is not the original one. No further
  * question begins after the page has `bytes_max`. */
 void vq_persona_page_probes(const struct vq_persona_page *p, const struct vq_persona_index *probed,

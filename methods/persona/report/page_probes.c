@@ -1,5 +1,5 @@
-/* What was asked behind a beginning of a dialogue, the answers, and their ratings: by data set, the
- * first questions of each. Not its job: turns (page_talks.c). */
+/* The questions after a beginning of a dialogue, with their answers and ratings: the first
+ * questions of each data set. Not its job: turns (page_talks.c). */
 #include "methods/persona/report/page_parts.h"
 
 /* ---- which things are of which beginning ---- */

@@ -25,10 +25,10 @@ function(embed symbol)
     file(REMOVE ${OUT}.part)
 endfunction()
 
-set(shared dom.js format.js save.js table.js chart.js search.js frame.js)
+set(shared dom.js numbers.js format.js save.js table.js chart.js search.js frame.js)
 
 file(WRITE ${OUT} "/* Made by embed.cmake. */\n#include \"methods/report/html/html.h\"\n\n")
-embed(vq_page_css page.css)
+embed(vq_page_css theme.css page.css)
 embed(vq_page_vibecheck_js ${shared} rows.js vibecheck.js ranking.js vibecheck_main.js)
 embed(vq_page_rubric_js ${shared} rubric.js)
 embed(vq_page_persona_js ${shared} curves.js persona.js)

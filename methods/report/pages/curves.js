@@ -1,6 +1,6 @@
 /* Curves over rounds as SVG: lines with intervals; a value that is missing is a gap in its line. */
 import { el, svg } from "./dom.js";
-import { isNumber } from "./format.js";
+import { isNumber } from "./numbers.js";
 import { pictureButtons } from "./save.js";
 
 const fixed1 = (x) => x.toFixed(1);

@@ -1,7 +1,7 @@
 /* Numbers as a reader sees them: a true minus, "n/a" for a number that does not exist, thousands with commas. */
 import { el } from "./dom.js";
+import { isNumber, count } from "./numbers.js";
 
-export const isNumber = (value) => typeof value === "number";
 export const na = (words = "n/a") => el("span", { class: "na" }, words);
 
 /* An exact half rounds to even, as in the tables of the terminal. */
@@ -21,12 +21,8 @@ export const fixed = (value, digits) => (isNumber(value) ? digitsOf(value, digit
 export const signed = (value, digits) => (isNumber(value) ? digitsOf(value, digits, true) : "n/a");
 export const significant = (value) => String(Number(value.toPrecision(3)));
 export const percent = (share) => (isNumber(share) ? (share * 100).toFixed(1) + "\u202f%" : "n/a");
-export const count = (n) => n.toLocaleString("en");
 export const plural = (n, one, many) => count(n) + " " + (n === 1 ? one : many);
 
 export function interval(ci, digits, withSign) {
   return ci ? "[" + digitsOf(ci[0], digits, withSign) + ", " + digitsOf(ci[1], digits, withSign) + "]" : na("no interval");
 }
-
-export const dollars = (usd) => "$" + (usd > 0 && usd < 0.01 ? usd.toFixed(4) :
-  usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }));

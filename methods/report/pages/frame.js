@@ -1,6 +1,7 @@
 /* The frame of every report: head with light and dark, contents, folds that paper shows, and the way to what an address names. */
 import { byId, el, name, button } from "./dom.js";
-import { count, dollars, na, plural } from "./format.js";
+import { na, plural } from "./format.js";
+import { count, dollars } from "./numbers.js";
 
 export const pageData = () => JSON.parse(byId("data").textContent);
 

@@ -1,6 +1,7 @@
 /* The report of a persona evaluation: every measure over the rounds with its contrasts, agreement, and the dialogues with their ratings. */
 import { el, listed, name } from "./dom.js";
-import { count, fixed, interval, isNumber, na, plural, signed } from "./format.js";
+import { fixed, interval, na, plural, signed } from "./format.js";
+import { count, isNumber } from "./numbers.js";
 import { curves } from "./curves.js";
 import { banner, fold, pageData, section, showPage, sub } from "./frame.js";
 import { marked } from "./search.js";

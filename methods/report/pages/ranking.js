@@ -1,6 +1,7 @@
 /* The sections of a run over more than two models: the matrix of models and vibes, and each vibe with the order of its models. */
 import { el, name } from "./dom.js";
-import { fixed, interval, isNumber, na, signed } from "./format.js";
+import { fixed, interval, na, signed } from "./format.js";
+import { isNumber } from "./numbers.js";
 import { section, sub } from "./frame.js";
 import { heat, table } from "./table.js";
 import { dropReason, droppedFold, poles, separabilityOf } from "./vibecheck.js";

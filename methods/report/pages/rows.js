@@ -1,6 +1,6 @@
 /* The row browser of a VibeCheck run: prompts with both outputs, the vibes that fire on them, and what the judges wrote in both orders. */
 import { byId, el, button, name, textOf } from "./dom.js";
-import { count } from "./format.js";
+import { count } from "./numbers.js";
 import { model, section, sub } from "./frame.js";
 import { choice, growingList, haystacks, image, marked, needleOf, searchBox } from "./search.js";
 

@@ -1,7 +1,8 @@
 /* The report of ratings by rubrics: each criterion with its numbers and distributions, agreement, positions, and the items with what the judges
  * wrote. */
 import { byId, el, listed, name, svg, textOf } from "./dom.js";
-import { count, fixed, interval, isNumber, na, percent, plural, signed, significant } from "./format.js";
+import { fixed, interval, na, percent, plural, signed, significant } from "./format.js";
+import { count, isNumber } from "./numbers.js";
 import { estimates, scale } from "./chart.js";
 import { banner, callCards, card, fold, model, pageData, section, showPage, sub } from "./frame.js";
 import { pictureButtons } from "./save.js";

@@ -1,7 +1,7 @@
 /* Finding rows: a text box that waits for the typing to pause, marks in texts, and a list that grows by pages, so that ten thousand rows cost
  * no more than the rows that are shown. */
 import { byId, el, button, textOf } from "./dom.js";
-import { count } from "./format.js";
+import { count } from "./numbers.js";
 
 const PAUSE_MS = 120;
 

@@ -1,6 +1,7 @@
 /* The sections of a VibeCheck run over two models, from results.json and what the page's JSON has beside it. */
 import { el, listed, name } from "./dom.js";
-import { count, fixed, interval, isNumber, na, percent, plural, signed, significant } from "./format.js";
+import { fixed, interval, na, percent, plural, signed, significant } from "./format.js";
+import { count, isNumber } from "./numbers.js";
 import { bar, estimates, scale } from "./chart.js";
 import { card, fold, model, section, sub } from "./frame.js";
 import { copyButton, latexTable, latexText, pictureButtons } from "./save.js";
