@@ -549,6 +549,7 @@ class Looking(Protocol):
     def test_24_status_asks_the_run_with_its_token(self):
         self.slow()
         child = self.begin("--quiet")
+        self.server.freeze()  # the run does not end while it is looked at
         endpoint = json.loads((self.run_dir() / "endpoint.json").read_text())
         live = self.status("r")
         self.assertEqual(live["state"], "running")
@@ -568,6 +569,7 @@ class Looking(Protocol):
         self.assertEqual(self.status("r")["state"] in ("running", "paused"), True)
         for pid in self.redis():
             os.kill(pid, signal.SIGCONT)
+        self.server.thaw()
         self.wait_exit(child, DONE)
 
     def test_24_status_of_a_run_that_is_not_running(self):
