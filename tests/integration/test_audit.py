@@ -202,7 +202,8 @@ class Audit(Audited):
         def body(rest):
             rest[FLAGS] = 1
             for at, data in later.values():
-                rest[at:at + 8] = struct.pack("<Q", data(first))
+                value = data(first) if isinstance(data(first), bytes) else struct.pack("<Q", data(first))
+                rest[at:at + len(value)] = value
         self.rewrite(b"ledger", self.ledger_key(first["call"]), body, new_key=self.ledger_key(second))
         return first["call"], second
 
@@ -221,6 +222,17 @@ class Audit(Audited):
 
     def test_bought_twice_under_one_lease(self):
         first, second = self.forge_repeat(started=(STARTED, lambda r: r["started"] + 1), recorded=(RECORDED, lambda r: r["recorded"] + 9))
+        self.names(f"was bought again by call {second}: under one lease, while call {first} was being answered")
+
+    def test_a_call_that_was_given_up_reached_the_endpoint_behind_its_retry(self):
+        lost = {"end": (END, lambda r: bytes([4])), "recorded": (RECORDED, lambda r: r["recorded"] + 9)}
+        _, second = self.forge_repeat(1, started=(STARTED, lambda r: r["started"] - 5), **lost)
+        said = json.loads(self.audit("--json")[1])
+        self.assertIn((second, "retry after lost"), [(r["call"], r["cause"]) for r in said["repeated"]])
+
+    def test_a_call_that_was_lost_and_asked_after_the_answer(self):
+        lost = {"end": (END, lambda r: bytes([4])), "recorded": (RECORDED, lambda r: r["recorded"] + 9)}
+        first, second = self.forge_repeat(1, started=(STARTED, lambda r: r["started"] + 1), **lost)
         self.names(f"was bought again by call {second}: under one lease, while call {first} was being answered")
 
     def test_a_repeat_that_is_explained_is_bounded(self):

@@ -448,6 +448,8 @@ class Audit(Talks):
         if before["run"] != row["run"]:
             return "another run"
         same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
+        if same and row["end"] in RETRIED and row["started"] <= before["started"]:
+            return f"retry after {row['end']}"  # the worker had given it up already, and it reached the endpoint late
         if before["recorded"] > row["started"] or not self.clocks_agree or self._in_flight_together(before, row):
             if two := self._two_tasks(before, row):
                 return two
