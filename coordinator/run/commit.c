@@ -114,6 +114,7 @@ static void tell_core(struct vq_run *run)
     for (size_t i = 0; i < c->from->results_count; i++) {
         vq_failures_see(&run->watch.failures, &c->from->results[i]);
     }
+    vq_looks_see(run, c->from->results, c->from->results_count);
     uint64_t no = c->from->no;
     enum vq_status status =
         vq_coord_repeated(run->coord, no, c->commit.repeated, c->commit.repeated_count);

@@ -224,6 +224,8 @@ static const struct vq_httpd_route routes[] = {
     {.method = VQ_HTTPD_GET, .path = "/readyz", .access = VQ_HTTPD_LOCAL, .handle = on_readyz},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/status", .handle = on_status},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/history", .handle = on_history},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/sample", .handle = vq_looks_on_sample},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/dead-letters", .handle = vq_looks_on_dead},
     {.method = VQ_HTTPD_POST, .path = "/api/v1/ctl", .handle = on_ctl},
     {.method = VQ_HTTPD_GET, .path = "/metrics", .access = VQ_HTTPD_LOCAL, .handle = on_metrics},
 };
@@ -232,6 +234,10 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
 {
     const struct vq_run_http *http = &run->options->http;
     struct vq_endpoint endpoint;
+    run->control.live = vq_live_create();
+    if (run->control.live == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
     enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
                                                 &run->control.http, &endpoint, err);
@@ -253,6 +259,7 @@ void vq_control_close(struct vq_run *run)
     }
     vq_http_server_close(&run->control.http);
     vq_history_file_close(&run->control.history);
+    vq_live_destroy(&run->control.live);
     vq_ctl_once_free(&run->control.ctl_once);
 }
 

@@ -14,6 +14,7 @@
  *   history_file.c  samples over time, in the run's folder (its own header)
  *   http_server.c  the HTTP server by its options (its own header)
  *   control.c   endpoint.json, the page, status and history, /metrics, ctl, status.json
+ *   looks.c     the last answers and the dead letters, with their texts
  *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the
  *               table too)
  *   ctl_once.c  its commands in time and once (its own header)
@@ -52,6 +53,7 @@
 #include "coordinator/store/rundir/spool_import.h"
 #include "coordinator/store/state/redis_server.h"
 #include "coordinator/store/state/run_state.h"
+#include "coordinator/web/live.h"
 #include "coordinator/web/status.h"
 #include "methods/grid/answers.h"
 #include "proto/wire.h"
@@ -146,6 +148,7 @@ struct vq_local_worker {
     struct vq_child_exit how; /* it ended last */
     bool spool_damaged;
     bool given_up; /* not started again */
+    bool leaves;   /* a person told it to leave */
 };
 
 /* stages.c */
@@ -232,13 +235,14 @@ struct vq_run_limits {
     uint32_t params_known[VQ_POOLS_MAX]; /* that a pool refuses: in learned.json, and reported */
 };
 
-/* control.c, ctl.c, told_run.c: what people read and command. */
+/* control.c, looks.c, ctl.c, told_run.c: what people read and command. */
 struct vq_run_control {
     struct vq_http_server http;
     struct vq_history_file history;
     int64_t sampled_ns; /* when the last sample was taken */
     struct vq_ctl_once ctl_once;
     struct vq_told told;
+    struct vq_live *live;
     char note[1024];         /* what the status says of the run */
     bool idle[VQ_POOLS_MAX]; /* pools that the status leaves out */
     bool held;               /* paused by hand */
@@ -387,6 +391,14 @@ void vq_children_close(struct vq_run *run);
 enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_control_close(struct vq_run *run);
 void vq_control_write_status(struct vq_run *run);
+
+/* looks.c */
+/* Calls that are durable now: now and then one is kept, and those that made a task fail. */
+void vq_looks_see(struct vq_run *run, const struct vq_result *results, size_t count);
+void vq_looks_on_sample(void *ctx, const struct vq_httpd_request *request,
+                        struct vq_httpd_response *response);
+void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,
+                      struct vq_httpd_response *response);
 
 /* told_run.c */
 /* A command was carried out: it is in the run's folder before its reply. What cannot be kept is

@@ -20,6 +20,12 @@ static enum vq_status write_results(void *ctx, const struct vq_run_answers *answ
     return vq_results_write(&results, ret_missing, err);
 }
 
+static int64_t record_of(const void *ctx, const struct vq_stage_grid *stage, uint32_t sample)
+{
+    const struct vq_job_work *work = ctx;
+    return vq_job_record(work->job, stage, sample);
+}
+
 enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work, struct vq_error *err)
 {
     work->job = job;
@@ -28,6 +34,7 @@ enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work, st
                                       .needs_offline = job->needs_offline,
                                       .script = work->method.script,
                                       .write = write_results,
+                                      .record = record_of,
                                       .ctx = work};
     return VQ_OK;
 }

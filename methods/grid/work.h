@@ -26,6 +26,8 @@ struct vq_run_work {
      * who gave the script has its answers. */
     enum vq_status (*write)(void *ctx, const struct vq_run_answers *answers, bool *ret_missing,
                             struct vq_error *err);
+    /* The record of the data that a sample is about; -1: none. NULL: it is known of no sample. */
+    int64_t (*record)(const void *ctx, const struct vq_stage_grid *stage, uint32_t sample);
     void *ctx;
 };
 

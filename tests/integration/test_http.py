@@ -1,5 +1,6 @@
 # labels: slow
 """The HTTP server of a run: a fixed address, its token and names, /healthz and /readyz, and clients that mean harm. Real processes."""
+import csv
 import http.client
 import json
 import os
@@ -76,6 +77,40 @@ class Surface(Ctl):
         self.assertEqual(self.ask("/readyz"), (200, "ok\n"), "a run that is paused by hand is ready")
         self.ctl("resume")
         self.wait_exit(child, DONE)
+
+    def test_answers_and_dead_letters_are_read(self):
+        (self.dir / "faults.jsonl").write_text(json.dumps({"fault": "bad_request", "p": 0.3}) + "\n")
+        self.slow("--faults", self.dir / "faults.jsonl", judging="{tries_max: 1}")
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        for path in ("sample", "dead-letters"):
+            self.assertEqual(self.ask(f"/api/v1/{path}")[0], 401)
+
+        def read(path):
+            return json.loads(self.ask(f"/api/v1/{path}", token=TOKEN)[1])
+
+        self.wait_for("answers", lambda: read("sample")["last"] >= 4)
+        got = read("sample")
+        self.assertEqual([answer["no"] for answer in got["answers"]], list(range(1, got["last"] + 1)))
+        later = read(f"sample?after={got['last'] - 1}")["answers"]
+        self.assertEqual(later[0], got["answers"][-1])
+        self.assertEqual(self.ask("/api/v1/sample?after=x", token=TOKEN)[0], 400)
+        answer = got["answers"][0]
+        rows = list(csv.DictReader(open(self.dir / "data.csv")))
+        self.assertEqual((answer["prompt"], answer["a"]), (rows[answer["record"]]["prompt"], rows[answer["record"]]["alpha"]))
+        self.wait_for("failures", lambda: read("status")["tasks"]["failed"] > 3)
+        dead = read("dead-letters")
+        self.assertEqual([one["class"] for one in dead["classes"]], ["error"])
+        self.assertEqual(sum(judge["count"] for judge in dead["classes"][0]["judges"]), dead["classes"][0]["count"])
+        self.assertEqual(len(dead["examples"]), 3)
+        for example in dead["examples"]:
+            self.assertEqual((example["class"], example["http_status"], example["end"]), ("error", 400, "bad_request"))
+            self.assertEqual(example["b"], rows[example["record"]]["beta"])
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
+        self.wait_for("those that failed before the restart", lambda: len(read("dead-letters").get("examples", [])) == 3)
+        child.send_signal(signal.SIGINT)
+        child.wait()
 
     def test_beyond_the_loopback_nothing_without_the_token(self):
         self.slow()

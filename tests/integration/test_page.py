@@ -1,7 +1,11 @@
 # labels: slow
 """The page of an active run in real Chromium: what it shows, its buttons, its token, and texts that mean harm. Real processes."""
+import csv
+import json
 import os
+import re
 import signal
+import time
 import unittest
 
 import browser
@@ -11,6 +15,7 @@ from vqtest import STOPPED, USAGE
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 FIRST_PAINT_BYTES_MAX = 100_000
+FAULTY_REQUESTS = 60
 
 
 @unittest.skipIf(browser.program() is None, "no Chromium")
@@ -20,8 +25,8 @@ class Page(Ctl):
         self.browser = browser.Browser(self.dir)
         self.addCleanup(self.browser.close)
 
-    def slow(self, **config):
-        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:500ms:1500ms")
+    def slow(self, *options, **config):
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:500ms:1500ms", *options)
         config.setdefault("judge", {"concurrency": 4})
         return self.config(AXES, url=self.server.url, **config)
 
@@ -122,14 +127,74 @@ class Page(Ctl):
         self.wait_exit(child, STOPPED)
 
     def test_texts_of_others_are_text(self):
-        self.slow(judges=1, judge={"concurrency": 4, "name": f"'{HOSTILE}'"})
+        """Names of judges, prompts and outputs, also of tasks that failed."""
+        data = self.dir / "data.csv"
+        data.write_text(data.read_text().replace("[S", HOSTILE + "[S"))
+        (self.dir / "faults.jsonl").write_text(json.dumps({"fault": "bad_request", "p": 0.3, "to": FAULTY_REQUESTS}) + "\n")
+        self.slow("--faults", self.dir / "faults.jsonl", judges=1, judge={"concurrency": 4, "name": f"'{HOSTILE}'"})
         child = self.begin(10)
         self.open(self.url())
         self.shown("#pools", HOSTILE)
+        self.shown("#sample", HOSTILE)
+        self.shown("#letters", "refused the request")
+        self.browser.run("for (const one of document.querySelectorAll('#letters details')) one.open = true")
+        self.shown("#letters .text", HOSTILE)
         self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
         blocked = self.browser.run("new Promise(r => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; "
                                    "document.body.append(s); setTimeout(() => r(window.ran === undefined), 200); })")
         self.assertTrue(blocked, "the policy lets no script of the page's text run")
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+
+    def test_failed_tasks_are_shown_and_asked_again(self):
+        """A task that failed is shown with its prompt, its outputs and what was wrong; a button asks it again."""
+        with open(self.dir / "faults.jsonl", "w") as file:
+            file.write(json.dumps({"fault": "bad_request", "p": 0.3, "to": FAULTY_REQUESTS}) + "\n")
+        self.slow("--faults", self.dir / "faults.jsonl", judge={"concurrency": 8})
+        child = self.begin(10)
+        self.open(self.url(), width=1300, height=1100)
+        self.shown("#letters", "refused the request")
+        self.shown("#letters details summary", "error: row", 20)
+        self.wait_for("the server to be well", lambda: len(self.server.requests()) > FAULTY_REQUESTS)
+        self.press("#pause")
+        self.settled_sends()
+        self.browser.run("document.querySelector('#letters details').open = true")
+        text = self.text("#letters details")
+        row = int(re.search(r"row (\d+)", text)[1])
+        sample = [line for line in csv.DictReader(open(self.dir / "data.csv"))][row]
+        for field in ("prompt", "alpha", "beta"):
+            self.assertIn(" ".join(sample[field].split())[:200], " ".join(text.split()))
+        self.assertIn("HTTP 400", text)
+        self.assertIn("low on", text)
+        failed = self.status("r")["tasks"]["failed"]
+        self.shown("#letters", f"{failed} tasks of this stage")
+        self.browser.run("window.asked = []; window.confirm = (words) => { window.asked.push(words); return true; };"
+                         "document.querySelector('#letters tbody button').click()")
+        self.wait_for("the failed tasks to be open", lambda: self.status("r")["tasks"]["failed"] == 0)
+        self.assertIn("requeue --class error", self.browser.run("window.asked[0]"))
+        self.assertIn("pays", self.browser.run("window.asked[0]"))
+        self.shown("#reply", "retried")
+        self.wait_for("the page to show none", lambda: self.browser.run("document.getElementById('dead').hidden"), 15)
+        self.clean()
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+
+    def test_answers_are_shown_as_they_come(self):
+        self.slow()
+        child = self.begin(10)
+        self.open(self.url(), width=1300, height=1100)
+        self.wait_for("answers", lambda: self.browser.run("document.querySelectorAll('#sample article').length") > 2, 20)
+        text = self.text("#sample article")
+        self.assertRegex(text, r"row \d+ · V[123] · offline-[ab]")
+        for word in ("Prompt", "Output A", "Output B", "Answer", "shown first", "low on V"):
+            self.assertIn(word, text)
+        self.press("#hold")
+        held = self.text("#sample")
+        time.sleep(3)
+        self.assertEqual(self.text("#sample"), held, "a person can read it")
+        self.press("#hold")
+        self.wait_for("more answers", lambda: self.text("#sample") != held)
+        self.clean()
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED)
 

@@ -1,17 +1,18 @@
 /* The page of one run: asks for the status each second and for the samples each ten seconds while it is visible, and sends commands. */
 import * as api from "/pages/api.js";
-import { byId, el, name, button } from "/pages/dom.js";
+import { byId, el, name } from "/pages/dom.js";
 import { count, dollars, isNumber } from "/pages/numbers.js";
 import { rate, duration, clock } from "/pages/words.js";
 import { Charts, columnsOf } from "/pages/charts.js";
 import * as tables from "/pages/tables.js";
+import * as answers from "/pages/answers.js";
 
-const STATUS_MS = 1000, HISTORY_MS = 10000;
-const COSTS = { resume: "The run starts calls again.", unpark: "The run asks this pool again.", requeue: "The run asks the failed tasks again.",
+const STATUS_MS = 1000, HISTORY_MS = 10000, SAMPLE_MS = 2000;
+const COSTS = { resume: "The run starts calls again.", unpark: "The run asks this pool again.", requeue: "The run asks the failed tasks again, and pays for the calls.",
   budget: "The run may spend up to this amount.", concurrency: "The run may start more calls." };
 
 const charts = new Charts();
-let samples = null, last = null, historyAt = 0, awaySince = 0;
+let samples = null, last = null, historyAt = 0, awaySince = 0, sampleAt = 0, answerNo = 0, isHeld = false, lettersKey = "";
 
 const settled = (tasks) => tasks.answered + tasks.not_needed + tasks.failed + tasks.blocked;
 const put = (id, ...children) => byId(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
@@ -83,7 +84,7 @@ function show(status) {
   put("pools", tables.pools(status, act));
   put("workers", tables.workers(status));
   put("judges", tables.judges(status));
-  put("failures", tables.failures(status), status.tasks.failed > 0 ? button("Ask the failed tasks again", () => act("requeue")) : null);
+  put("failures", tables.failures(status));
 }
 
 function away() {
@@ -106,6 +107,25 @@ async function act(...words) {
   await turn();
 }
 
+async function showSample() {
+  if (isHeld || Date.now() - sampleAt < SAMPLE_MS) return;
+  sampleAt = Date.now();
+  const more = await api.sample(answerNo);
+  if (more.last < answerNo) answerNo = 0; /* the run was resumed in between */
+  else answers.addAnswers(more.answers.filter((answer) => answer.no > answerNo));
+  answerNo = Math.max(answerNo, more.last);
+}
+
+/* What a person has opened stays open while nothing changes. */
+async function showLetters(status) {
+  const failed = status.tasks ? status.tasks.failed : 0;
+  const key = `${status.stage} ${failed}`;
+  if (key === lettersKey) return;
+  byId("dead").hidden = failed === 0;
+  if (failed > 0) put("letters", answers.letters(await api.deadLetters(), status.run, act));
+  lettersKey = key;
+}
+
 async function turn() {
   try {
     const status = await api.status();
@@ -118,6 +138,8 @@ async function turn() {
     byId("door").hidden = true;
     show(status);
     charts.draw(columnsOf(samples, status));
+    await showLetters(status);
+    await showSample();
   } catch (error) {
     if (error.denied) byId("door").hidden = false;
     else if (error.away) away();
@@ -132,6 +154,10 @@ async function forever() {
   }
 }
 
+byId("hold").addEventListener("click", () => {
+  isHeld = !isHeld;
+  byId("hold").setAttribute("aria-pressed", isHeld);
+});
 byId("pause").addEventListener("click", () => act("pause"));
 byId("resume").addEventListener("click", () => act("resume"));
 byId("door").addEventListener("submit", (event) => {

@@ -7,7 +7,7 @@ import { rate, duration } from "/pages/words.js";
 const DIMENSIONS = { requests_per_minute: "requests/min", input_tokens_per_minute: "input tokens/min",
   output_tokens_per_minute: "output tokens/min", tokens_per_minute: "tokens/min", concurrency: "calls in flight" };
 
-function table(heads, rows, none) {
+export function table(heads, rows, none) {
   if (rows.length === 0) return el("p", { class: "soft" }, none);
   return el("table", null, el("thead", null, el("tr", null, heads.map((head) => el("th", { scope: "col" }, head)))),
     el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, i) => el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null }, cell))))));
@@ -55,7 +55,5 @@ const FAILURES = { rate: "refused: too many requests", provider: "error of the s
 
 export function failures(status) {
   const rows = Object.entries(FAILURES).filter(([end]) => status.calls[end] > 0);
-  const dead = status.tasks.failed > 0 ? el("p", null, `${count(status.tasks.failed)} tasks failed for good. `,
-    el("code", null, `vibeq dead ${status.run}`), " lists them.") : null;
-  return [table(["class", "what happened", "calls"], rows.map(([end, words]) => [end, words, count(status.calls[end])]), "No call has failed."), dead];
+  return table(["class", "what happened", "calls"], rows.map(([end, words]) => [end, words, count(status.calls[end])]), "No call has failed.");
 }
