@@ -211,6 +211,12 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_W
 enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
                                 uint64_t *ret_tasks) VQ_WARN_UNUSED;
 
+/* By hand: the workers of this name are told to leave: they get no lease, end their calls, give the
+ * rest back and say BYE; a stage that takes over from this one tells them again. None is told if no
+ * other worker stays. *ret_told: how many have the name; *ret_stay: how many others stay. */
+enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
+                                     uint32_t *ret_told, uint32_t *ret_stay) VQ_WARN_UNUSED;
+
 int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
 
 /* ---- actions ---- */

@@ -409,6 +409,11 @@ struct vq_coord_ending {     /* coord.c: all tasks are settled */
     bool done, finished;
 };
 
+struct vq_coord_leaving { /* leave.c: workers that a person told to leave, a ring */
+    struct vq_id workers[VQ_COORD_LEAVING_MAX];
+    uint32_t count; /* told so far */
+};
+
 struct vq_coord_hellos { /* wait.c: since FINISHED; one a peer */
     struct vq_coord_waiting *list;
     size_t count, cap;
@@ -443,6 +448,7 @@ struct vq_coord {
     struct vq_coord_stopping stop;
     struct vq_coord_ending end;
     struct vq_coord_hellos hellos;
+    struct vq_coord_leaving leaving;
 
     /* the plain counters of the status; filled up by vq_coord_status_fill */
     struct vq_coord_status tally;
@@ -464,6 +470,9 @@ static inline uint64_t vq_coord_task_at(const struct vq_coord *c,
 {
     return shard->no * c->shard_tasks + slot;
 }
+
+/* leave.c */
+bool vq_coord_leaves(const struct vq_coord_leaving *leaving, const struct vq_id *worker);
 
 /* action.c */
 enum vq_coord_entry_kind {

@@ -8,6 +8,7 @@
 #define VQ_COORD_VIBES_MAX    4096u
 #define VQ_COORD_TASKS_MAX    UINT64_C(1000000000)
 #define VQ_COORD_SESSIONS_MAX 4096u
+#define VQ_COORD_LEAVING_MAX  256u       /* workers that were told to leave, the last ones */
 #define VQ_COORD_LEASES_MAX   65536u     /* of one session */
 #define VQ_COORD_SHARDS_MAX   (1u << 20) /* in memory: being looked up, ready, leased or reserved */
 #define VQ_COORD_CALLS_MAX    (1u << 22) /* reserved calls of all workers together */

@@ -250,8 +250,9 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
     if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
         VQ_TRY(vq_coord_grant_say(&c->actions, s));
     }
-    return c->stop.begun ? vq_coord_drain_say(&c->actions, s)
-                         : VQ_OK; /* the first DRAIN may be lost */
+    return c->stop.begun || vq_coord_leaves(&c->leaving, &s->worker)
+               ? vq_coord_drain_say(&c->actions, s)
+               : VQ_OK; /* the first DRAIN may be lost */
 }
 
 static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,

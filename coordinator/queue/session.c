@@ -247,7 +247,8 @@ static enum vq_status welcome(struct vq_coord *c, struct vq_coord_session *s,
         entry.kind = ENTRY_SPEC;
         VQ_TRY(vq_coord_say(&c->actions, entry));
     }
-    return c->stop.begun ? vq_coord_drain_say(&c->actions, s) : VQ_OK;
+    s->draining = s->draining || vq_coord_leaves(&c->leaving, &s->worker);
+    return c->stop.begun || s->draining ? vq_coord_drain_say(&c->actions, s) : VQ_OK;
 }
 
 static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_coord_session *old,

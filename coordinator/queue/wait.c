@@ -59,6 +59,7 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     int64_t until_ns = vq_coord_waits_until(&from->waits);
     to->waits.until_ns = until_ns > to->waits.until_ns ? until_ns : to->waits.until_ns;
     to->waits.held_by_hand = from->waits.held_by_hand;
+    to->leaving = from->leaving;
     /* The term that was waited may have passed while their HELLOs lay here. After a crash they may
      * have calls of this stage. */
     to->waits.unheard_until_ns =

@@ -238,6 +238,13 @@ static void go_on_with_worker(struct vq_local_worker *w)
     if (run->stop.finished || run->stop.stopped || run->stop.draining || run->stop.done) {
         return;
     }
+    if (w->leaves) {
+        w->given_up = true;
+        vq_run_message(run,
+                       "Local worker %u has left, by vibeq ctl drain; vibeq resume starts it again.",
+                       w->k);
+        return;
+    }
     restart_later(w);
 }
 
@@ -265,7 +272,8 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
 {
     struct vq_local_worker *w = ctx;
     struct vq_run *run = w->run;
-    bool expected = run->stop.finished || run->stop.stopped || run->stop.draining || run->stop.done;
+    bool expected = run->stop.finished || run->stop.stopped || run->stop.draining ||
+                    run->stop.done || w->leaves;
     vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
            how.code, how.signal);
     w->how = how;

@@ -64,6 +64,58 @@ static enum vq_status do_resume(struct vq_run *run, const char *const *values, s
     return VQ_OK;
 }
 
+/* ---- drain ---- */
+
+/* A local worker that leaves is not started again. */
+static void leave_ended(struct vq_run *run, const char *name)
+{
+    struct vq_coord_worker_status w;
+    for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &w); i++) {
+        if (strcmp(w.name, name) == 0 && w.local >= 0 &&
+            (uint64_t)w.local < run->children.workers_count) {
+            run->children.workers[w.local].leaves = true;
+        }
+    }
+}
+
+static void name_workers(const struct vq_run *run, struct vq_buf *list)
+{
+    struct vq_coord_worker_status w;
+    for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &w); i++) {
+        vq_buf_printf(list, "%s%s", i == 0 ? "" : ", ", w.name);
+    }
+}
+
+static enum vq_status do_drain(struct vq_run *run, const char *const *values, struct vq_buf *said,
+                               struct vq_error *err)
+{
+    uint32_t told = 0, stay = 0;
+    VQ_TRY(going(run, err));
+    VQ_TRY(vq_coord_drain_worker(run->coord, values[0], vq_run_now(), &told, &stay));
+    if (told == 0) {
+        struct vq_buf list;
+        vq_buf_init(&list, VQ_ERROR_BYTES_MAX / 2);
+        name_workers(run, &list);
+        enum vq_status status =
+            vq_fail(err, VQ_DENIED, "there is no worker '%.60s'; this run has %s", values[0],
+                    list.bytes == 0         ? "none"
+                    : list.status == VQ_OK ? list.at
+                                           : "those that vibeq status shows");
+        vq_buf_free(&list);
+        return status;
+    }
+    if (stay == 0) {
+        return vq_fail(err, VQ_DENIED,
+                       "no other worker would stay; pause the run, or let another worker join "
+                       "first");
+    }
+    leave_ended(run, values[0]);
+    vq_loop_again(run->loop);
+    vq_buf_printf(said, "%s gets no more work; it ends its calls, returns the rest and leaves",
+                  values[0]);
+    return VQ_OK;
+}
+
 /* ---- requeue ---- */
 
 enum requeue_value {
@@ -191,6 +243,11 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .check = check_requeue,
      .carry_out = do_requeue,
      .otherwise = "resume RUN --retry-failed"},
+    {.name = "drain",
+     .args = {{.name = "WORKER", .help = "The worker's name in `vibeq status`"}},
+     .help = "Tells a worker to leave: it gets no more work, ends its calls and returns the rest",
+     .carry_out = do_drain,
+     .otherwise = "resume RUN --workers N"},
     {.name = NULL},
 };
 

@@ -23,7 +23,9 @@ static enum vq_status write_told(struct vq_run *run, struct vq_error *err)
 void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said)
 {
     struct vq_error err = {0};
-    if (run->work->write == NULL || strcmp(asked->command->name, "requeue") == 0) {
+    const char *command = asked->command->name;
+    if (run->work->write == NULL || strcmp(command, "requeue") == 0 ||
+        strcmp(command, "drain") == 0) {
         return;
     }
     enum vq_status status = vq_told_add(&run->control.told, asked, vq_clock_unix_ms());

@@ -52,6 +52,7 @@ struct rig {
         [RIG_POOLS_MAX]; /* one a judge, with room for everything, unless the test says otherwise */
     struct vq_pool_report report[RIG_POOLS_MAX]; /* what a CREDIT says of each pool */
     struct vq_amount spend;
+    const char *name; /* of workers that say HELLO; NULL: "worker" */
     struct sim_store store;
     struct vq_template *as_is; /* of chains */
     struct vq_asker asker;
@@ -437,7 +438,7 @@ static inline uint64_t rig_hello(struct rig *r, uint64_t peer, uint64_t n)
 {
     struct vq_msg_hello hello = {.worker = rig_worker(n),
                                  .stamp_ns = r->now_ns,
-                                 .name = vq_span_str("worker"),
+                                 .name = vq_span_str(r->name == NULL ? "worker" : r->name),
                                  .host = vq_span_str("host"),
                                  .software = vq_span_str("vibeq test"),
                                  .spec = r->params.spec,

@@ -1,0 +1,51 @@
+/* Workers that a person told to leave: each gets DRAIN, now and with each heartbeat, because a
+ * message may be lost, and no lease. It ends its calls, gives the rest back and says BYE. Invariant:
+ * a worker is one process, so that the list may forget the oldest one: it has left long ago. Not
+ * its job: not starting the process again (the shell). */
+#include "coordinator/queue/internal.h"
+
+#include <string.h>
+
+bool vq_coord_leaves(const struct vq_coord_leaving *leaving, const struct vq_id *worker)
+{
+    for (uint32_t i = 0; i < VQ_COORD_LEAVING_MAX && i < leaving->count; i++) {
+        if (vq_id_eq(&leaving->workers[i], worker)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum vq_status tell(struct vq_coord *c, struct vq_coord_session *s)
+{
+    if (!vq_coord_leaves(&c->leaving, &s->worker)) {
+        c->leaving.workers[c->leaving.count % VQ_COORD_LEAVING_MAX] = s->worker;
+        c->leaving.count++;
+    }
+    s->draining = true;
+    vq_coord_hungry_all(c, s);
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s on %s is told to leave", s->name, s->host);
+    return vq_coord_drain_say(&c->actions, s);
+}
+
+enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
+                                     uint32_t *ret_told, uint32_t *ret_stay)
+{
+    uint32_t told = 0, stay = 0;
+    vq_coord_enter(c, now_ns);
+    for (size_t i = 0; i < c->sessions.count; i++) {
+        const struct vq_coord_session *s = c->sessions.all[i];
+        bool named = strcmp(s->name, name) == 0;
+        told += named;
+        stay += !named && !s->draining;
+    }
+    for (size_t i = 0; stay > 0 && i < c->sessions.count; i++) {
+        struct vq_coord_session *s = c->sessions.all[i];
+        if (strcmp(s->name, name) == 0) {
+            VQ_TRY(tell(c, s));
+        }
+    }
+    *ret_told = told;
+    *ret_stay = stay;
+    return VQ_OK;
+}

@@ -1,0 +1,99 @@
+/* Workers that a person tells to leave: they get no lease, are told again, also by the next session
+ * and stage, and the last one stays. */
+#include "tests/unit/coordinator/queue/rig.h"
+
+static uint32_t drain(struct rig *r, const char *name, uint32_t *ret_stay)
+{
+    uint32_t told = UINT32_MAX;
+    assert_int_equal(vq_coord_drain_worker(r->c, name, r->now_ns, &told, ret_stay), VQ_OK);
+    rig_pull(r);
+    return told;
+}
+
+static bool is_draining(const struct rig *r, uint64_t peer)
+{
+    struct vq_coord_worker_status w;
+    for (uint32_t i = 0; vq_coord_worker_fill(r->c, i, &w); i++) {
+        if (w.peer == peer) {
+            return w.draining;
+        }
+    }
+    return false;
+}
+
+/* Peers 1 and 2 are "one" and "two". */
+static uint64_t two_join(struct rig *r)
+{
+    rig_start(r);
+    r->name = "one";
+    uint64_t session = rig_join(r, 1, 1, 2);
+    r->name = "two";
+    (void)rig_join(r, 2, 2, 2);
+    rig_mark(r);
+    return session;
+}
+
+TEST_WITH(it_gets_no_lease_and_is_told_again, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    uint32_t stay = 0;
+    uint64_t session = two_join(r);
+    assert_int_equal(drain(r, "one", &stay), 1);
+    assert_int_equal(stay, 1);
+    assert_true(is_draining(r, 1));
+    assert_false(is_draining(r, 2));
+    assert_int_equal(rig_count(r, 1, VQ_MSG_DRAIN), 1);
+    assert_int_equal(rig_count(r, 2, VQ_MSG_DRAIN), 0);
+    rig_credit(r, 1, session, 0, 16, VQ_POOL_OPEN);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_LEASE), 0);
+    rig_beat(r, 1, session, NULL);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_DRAIN), 2);
+}
+
+/* It said HELLO again before it got the DRAIN. */
+TEST_WITH(its_next_session_is_told, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    uint32_t stay = 0;
+    (void)two_join(r);
+    (void)drain(r, "one", &stay);
+    rig_pass(r, RIG_HEARTBEAT);
+    rig_mark(r);
+    r->name = "one";
+    uint64_t session = rig_join(r, 3, 1, 16);
+    assert_int_equal(rig_count(r, 3, VQ_MSG_DRAIN), 1);
+    assert_true(is_draining(r, 3));
+    assert_int_equal(rig_count(r, 3, VQ_MSG_LEASE), 0);
+    rig_beat(r, 3, session, NULL);
+    assert_int_equal(rig_count(r, 3, VQ_MSG_DRAIN), 2);
+}
+
+TEST_WITH(the_last_one_stays, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    uint32_t stay = 0;
+    (void)two_join(r);
+    assert_int_equal(drain(r, "three", &stay), 0);
+    assert_int_equal(drain(r, "one", &stay), 1);
+    assert_int_equal(drain(r, "two", &stay), 1);
+    assert_int_equal(stay, 0);
+    assert_false(is_draining(r, 2));
+    assert_int_equal(rig_count(r, 2, VQ_MSG_DRAIN), 0);
+    assert_int_equal(drain(r, "one", &stay), 1); /* again: it does no harm */
+}
+
+/* More than the list has room for: the last ones are remembered. */
+TEST_WITH(the_list_is_bounded, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    uint32_t stay = 0;
+    (void)two_join(r);
+    r->name = "one";
+    for (uint64_t n = 0; n < VQ_COORD_LEAVING_MAX + 1; n++) {
+        (void)rig_hello(r, 100 + n, 100 + n);
+    }
+    assert_int_equal(drain(r, "one", &stay), VQ_COORD_LEAVING_MAX + 2);
+    rig_mark(r);
+    (void)rig_hello(r, 1000, 100 + VQ_COORD_LEAVING_MAX);
+    assert_int_equal(rig_count(r, 1000, VQ_MSG_DRAIN), 1);
+}
