@@ -270,6 +270,7 @@ struct vq_authority_pool_status {
     bool work_waits;             /* a worker has more to ask here than it may */
     struct vq_rates lately;      /* used, a minute, over the last quarter of a window */
     struct vq_rates dealt;       /* what workers may use now, together; 0: not limited */
+    uint32_t dealt_concurrency;  /* calls in flight that they may have now, together */
     double refused_part;         /* of the calls of the last window */
     double requests_per_minute, input_per_minute,
         output_per_minute;                                /* used, over the last window or minute */

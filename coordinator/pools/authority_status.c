@@ -120,6 +120,11 @@ static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, i
         }
         vq_rates_set(&ret->dealt, (enum vq_rate)r, isfinite(sum) ? sum : 0);
     }
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < p->holders.count; i++) {
+        calls += a->workers[p->holders.list[i]]->seats[p->index].told.concurrency;
+    }
+    ret->dealt_concurrency = vq_auth_u32(calls);
     const struct vq_auth_bucket *before =
         &p->used.buckets[(p->used.bucket + VQ_AUTH_BUCKETS - 1) % VQ_AUTH_BUCKETS];
     double most = fmax(p->used.buckets[p->used.bucket].peak, before->peak);

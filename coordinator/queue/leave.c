@@ -1,7 +1,7 @@
 /* Workers that a person told to leave: each gets DRAIN, now and with each heartbeat, because a
- * message may be lost, and no lease. It ends its calls, gives the rest back and says BYE. Invariant:
- * a worker is one process, so that the list may forget the oldest one: it has left long ago. Not
- * its job: not starting the process again (the shell). */
+ * message may be lost, and no lease. It ends its calls, gives the rest back and says BYE.
+ * Invariant: a worker is one process, so that the list may forget the oldest one: it has left long
+ * ago. Not its job: not starting the process again (the shell). */
 #include "coordinator/queue/internal.h"
 
 #include <string.h>

@@ -240,9 +240,9 @@ static void go_on_with_worker(struct vq_local_worker *w)
     }
     if (w->leaves) {
         w->given_up = true;
-        vq_run_message(run,
-                       "Local worker %u has left, by vibeq ctl drain; vibeq resume starts it again.",
-                       w->k);
+        vq_run_message(
+            run, "Local worker %u has left, by vibeq ctl drain; vibeq resume starts it again.",
+            w->k);
         return;
     }
     restart_later(w);

@@ -138,6 +138,30 @@ static void on_status(void *ctx, const struct vq_httpd_request *request,
     vq_status_json(&f, response->body);
 }
 
+static void on_pools(void *ctx, const struct vq_httpd_request *request,
+                     struct vq_httpd_response *response)
+{
+    (void)request;
+    struct vq_run *run = ctx;
+    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    struct vq_status_facts f;
+    facts(run, uid, &f);
+    response->content_type = "application/json";
+    vq_recent_pools_json(run->control.recent, &f, response->body);
+}
+
+static void on_workers(void *ctx, const struct vq_httpd_request *request,
+                       struct vq_httpd_response *response)
+{
+    (void)request;
+    struct vq_run *run = ctx;
+    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    struct vq_status_facts f;
+    facts(run, uid, &f);
+    response->content_type = "application/json";
+    vq_recent_workers_json(run->control.recent, &f, response->body);
+}
+
 static void on_metrics(void *ctx, const struct vq_httpd_request *request,
                        struct vq_httpd_response *response)
 {
@@ -224,6 +248,8 @@ static const struct vq_httpd_route routes[] = {
     {.method = VQ_HTTPD_GET, .path = "/readyz", .access = VQ_HTTPD_LOCAL, .handle = on_readyz},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/status", .handle = on_status},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/history", .handle = on_history},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/pools", .handle = on_pools},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/workers", .handle = on_workers},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/sample", .handle = vq_looks_on_sample},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/dead-letters", .handle = vq_looks_on_dead},
     {.method = VQ_HTTPD_POST, .path = "/api/v1/ctl", .handle = on_ctl},
@@ -235,7 +261,8 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
     const struct vq_run_http *http = &run->options->http;
     struct vq_endpoint endpoint;
     run->control.live = vq_live_create();
-    if (run->control.live == NULL) {
+    run->control.recent = vq_recent_create(run->source.pools->uses.count);
+    if (run->control.live == NULL || run->control.recent == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
@@ -260,6 +287,7 @@ void vq_control_close(struct vq_run *run)
     vq_http_server_close(&run->control.http);
     vq_history_file_close(&run->control.history);
     vq_live_destroy(&run->control.live);
+    vq_recent_destroy(&run->control.recent);
     vq_ctl_once_free(&run->control.ctl_once);
 }
 
@@ -290,6 +318,7 @@ void vq_control_write_status(struct vq_run *run)
     struct vq_buf out;
     struct vq_error err = {0};
     sample(run, &f);
+    vq_recent_add(run->control.recent, &f);
     vq_buf_init(&out, STATUS_BYTES_MAX);
     vq_status_json(&f, &out);
     enum vq_status status = out.status != VQ_OK ? out.status

@@ -98,7 +98,7 @@ static enum vq_status do_drain(struct vq_run *run, const char *const *values, st
         name_workers(run, &list);
         enum vq_status status =
             vq_fail(err, VQ_DENIED, "there is no worker '%.60s'; this run has %s", values[0],
-                    list.bytes == 0         ? "none"
+                    list.bytes == 0        ? "none"
                     : list.status == VQ_OK ? list.at
                                            : "those that vibeq status shows");
         vq_buf_free(&list);

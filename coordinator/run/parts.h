@@ -54,6 +54,7 @@
 #include "coordinator/store/state/redis_server.h"
 #include "coordinator/store/state/run_state.h"
 #include "coordinator/web/live.h"
+#include "coordinator/web/recent.h"
 #include "coordinator/web/status.h"
 #include "methods/grid/answers.h"
 #include "proto/wire.h"
@@ -243,6 +244,7 @@ struct vq_run_control {
     struct vq_ctl_once ctl_once;
     struct vq_told told;
     struct vq_live *live;
+    struct vq_recent *recent;
     char note[1024];         /* what the status says of the run */
     bool idle[VQ_POOLS_MAX]; /* pools that the status leaves out */
     bool held;               /* paused by hand */

@@ -23,8 +23,8 @@ struct vq_told {
     size_t count, cap;
 };
 
-/* Notes a command that was carried out. One that sets nothing (requeue, drain) is left out. VQ_NOMEM,
- * VQ_LIMIT: the list is as before, but for commands that the new one replaces. */
+/* Notes a command that was carried out. One that sets nothing (requeue, drain) is left out.
+ * VQ_NOMEM, VQ_LIMIT: the list is as before, but for commands that the new one replaces. */
 enum vq_status vq_told_add(struct vq_told *told, const struct vq_ctl_asked *asked,
                            int64_t unix_ms) VQ_WARN_UNUSED;
 void vq_told_remove(struct vq_told *told, size_t index);

@@ -7,16 +7,16 @@
 #include "common/text/json.h"
 #include "proto/messages.h"
 
-#define VQ_LIVE_EVERY_NS      INT64_C(250000000) /* between two answers that are kept */
-#define VQ_LIVE_ANSWERS       40u
-#define VQ_LIVE_TEXT_BYTES    2000u /* of each text */
-#define VQ_LIVE_ENTRY_BYTES   (64u << 10)
-#define VQ_LIVE_FAILURES      5u /* per class: the last ones */
-#define VQ_LIVE_CLASSES       (VQ_OUTCOME_WORKER_LOST - VQ_OUTCOME_ERROR + 1)
-#define VQ_LIVE_ERROR_BYTES   512u
-#define VQ_LIVE_POOL_BYTES    128u
-#define VQ_LIVE_EXAMPLES      3u        /* of dead letters, per class */
-#define VQ_LIVE_SCAN_TASKS    2000000u  /* that a request for examples looks at */
+#define VQ_LIVE_EVERY_NS    INT64_C(250000000) /* between two answers that are kept */
+#define VQ_LIVE_ANSWERS     40u
+#define VQ_LIVE_TEXT_BYTES  2000u /* of each text */
+#define VQ_LIVE_ENTRY_BYTES (64u << 10)
+#define VQ_LIVE_FAILURES    5u /* per class: the last ones */
+#define VQ_LIVE_CLASSES     (VQ_OUTCOME_WORKER_LOST - VQ_OUTCOME_ERROR + 1)
+#define VQ_LIVE_ERROR_BYTES 512u
+#define VQ_LIVE_POOL_BYTES  128u
+#define VQ_LIVE_EXAMPLES    3u       /* of dead letters, per class */
+#define VQ_LIVE_SCAN_TASKS  2000000u /* that a request for examples looks at */
 
 /* What a call asked. Texts that the stage does not have are empty or NULL. */
 struct vq_live_question {

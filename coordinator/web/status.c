@@ -130,6 +130,23 @@ static void judges(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_array_end(j);
 }
 
+void vq_status_worker_fields(struct vq_json *j, const struct vq_status_facts *f,
+                             const struct vq_coord_worker_status *w)
+{
+    vq_json_put_str(j, "name", w->name);
+    vq_json_put_str(j, "host", w->host);
+    vq_json_put_str(j, "software", w->software);
+    vq_json_put_u64(j, "pid", w->pid);
+    vq_json_put_bool(j, "local", w->local >= 0);
+    vq_json_put_u64(j, "leases", w->leases);
+    vq_json_put_u64(j, "tasks_held", w->tasks_held);
+    vq_json_put_u64(j, "calls_out", w->calls_out);
+    vq_json_put_u64(j, "results", w->results);
+    vq_json_put_i64(j, "heard_ms_ago", (f->now_ns - w->heard_ns) / VQ_NS_PER_MS);
+    vq_json_put_bool(j, "draining", w->draining);
+    vq_json_put_str(j, "keys", w->keyless);
+}
+
 static void workers(struct vq_json *j, const struct vq_status_facts *f)
 {
     vq_json_key(j, "workers");
@@ -137,18 +154,7 @@ static void workers(struct vq_json *j, const struct vq_status_facts *f)
     struct vq_coord_worker_status w;
     for (uint32_t i = 0; vq_coord_worker_fill(f->coord, i, &w); i++) {
         vq_json_object(j);
-        vq_json_put_str(j, "name", w.name);
-        vq_json_put_str(j, "host", w.host);
-        vq_json_put_str(j, "software", w.software);
-        vq_json_put_u64(j, "pid", w.pid);
-        vq_json_put_bool(j, "local", w.local >= 0);
-        vq_json_put_u64(j, "leases", w.leases);
-        vq_json_put_u64(j, "tasks_held", w.tasks_held);
-        vq_json_put_u64(j, "calls_out", w.calls_out);
-        vq_json_put_u64(j, "results", w.results);
-        vq_json_put_i64(j, "heard_ms_ago", (f->now_ns - w.heard_ns) / VQ_NS_PER_MS);
-        vq_json_put_bool(j, "draining", w.draining);
-        vq_json_put_str(j, "keys", w.keyless);
+        vq_status_worker_fields(j, f, &w);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);

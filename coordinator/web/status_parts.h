@@ -9,7 +9,13 @@ void vq_status_head(struct vq_buf *out, const char *name, const char *type, cons
 void vq_status_label(struct vq_buf *out, const char *value);
 void vq_status_gauge(struct vq_buf *out, const char *name, const char *help, double value);
 
+/* The fields of a worker, into an object. */
+void vq_status_worker_fields(struct vq_json *j, const struct vq_status_facts *f,
+                             const struct vq_coord_worker_status *w);
+
 /* status_pools.c; facts->authority is there. */
+/* The fields of pool p, into an object. */
+void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, uint32_t p);
 void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f);
 /* The value of "alarm": the first pool that is slow, or null. */
 void vq_status_slow_alarm(struct vq_json *j, const struct vq_status_facts *f);

@@ -39,14 +39,16 @@ static void unix_ms(struct vq_json *j, const char *key, const struct vq_status_f
     }
 }
 
+/* granted: what workers may use now, together; 0: that is not limited. */
 static void limit(struct vq_json *j, const char *name, double most, enum vq_limit_source source,
-                  double used)
+                  double used, double granted)
 {
     vq_json_key(j, name);
     vq_json_object(j);
     vq_json_put_real(j, "limit", most > 0 ? most : NAN, 6);
     vq_json_put_str(j, "by", source_word(source));
     vq_json_put_real(j, "used", used, 6);
+    vq_json_put_real(j, "granted", granted > 0 ? granted : NAN, 6);
     vq_json_object_end(j);
 }
 
@@ -104,10 +106,11 @@ static void put_limited(struct vq_json *j, const struct vq_status_facts *f, uint
     unix_ms(j, "slow_since_unix_ms", f, is_slow(f, p) ? f->slow[p].since_ns : 0);
 }
 
-static void pool(struct vq_json *j, const struct vq_status_facts *f, uint32_t p,
-                 const struct vq_authority_pool_status *s)
+void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, uint32_t p)
 {
-    vq_json_object(j);
+    struct vq_authority_pool_status status;
+    const struct vq_authority_pool_status *s = &status;
+    vq_authority_status(f->authority, p, f->now_ns, &status);
     vq_json_put_str(j, "name", s->name);
     vq_json_put_str(j, "state", vq_authority_state_word(s->state));
     vq_json_put_str(j, "text", s->text == NULL ? "" : s->text);
@@ -120,9 +123,9 @@ static void pool(struct vq_json *j, const struct vq_status_facts *f, uint32_t p,
     vq_json_object(j);
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
         limit(j, rate_names[r], vq_rates_get(&s->rates, (enum vq_rate)r), s->rates_by[r],
-              used(s, (enum vq_rate)r));
+              used(s, (enum vq_rate)r), vq_rates_get(&s->dealt, (enum vq_rate)r));
     }
-    limit(j, "concurrency", s->concurrency, s->concurrency_by, s->in_flight);
+    limit(j, "concurrency", s->concurrency, s->concurrency_by, s->in_flight, s->dealt_concurrency);
     vq_json_object_end(j);
     put_limited(j, f, p, s);
     vq_json_put_u64(j, "calls", s->requests);
@@ -135,7 +138,6 @@ static void pool(struct vq_json *j, const struct vq_status_facts *f, uint32_t p,
     vq_json_put_u64(j, "tokens_out", s->output_tokens);
     vq_json_put_u64(j, "day_requests", s->day_requests_spent);
     vq_json_put_u64(j, "day_tokens", s->day_tokens_spent);
-    vq_json_object_end(j);
 }
 
 static double usd(uint64_t nano)
@@ -170,10 +172,10 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_key(j, "pools");
     vq_json_array(j);
     for (uint32_t p = 0; p < vq_authority_pools(f->authority); p++) {
-        struct vq_authority_pool_status s;
         if (f->idle == NULL || !f->idle[p]) {
-            vq_authority_status(f->authority, p, f->now_ns, &s);
-            pool(j, f, p, &s);
+            vq_json_object(j);
+            vq_status_pool_fields(j, f, p);
+            vq_json_object_end(j);
         }
     }
     vq_json_array_end(j);

@@ -287,6 +287,35 @@ class Requeue(Ctl):
         self.vibeq("store", "check")
 
 
+class Drain(Ctl):
+    def names(self):
+        return {worker["name"]: worker for worker in self.status("r").get("workers", [])}
+
+    def test_a_worker_that_is_told_to_leave(self):
+        """A remote one ends; a local one ends and is not started again; the last one stays. No call is lost or sent twice."""
+        planted(self.dir, 120, AXES)
+        self.slow("--latency", "uniform:100ms:300ms")
+        child = self.start("run", "config.yaml", "--name", "r", "--workers", "2", "--quiet")
+        self.wait_for("answers", lambda: len(self.server.answers()) > 10)
+        remote = self.join("--name", "elsewhere")
+        self.wait_for("it to join", lambda: "elsewhere" in self.names() and self.names()["elsewhere"]["results"] > 3)
+        self.assertIn("there is no worker 'nobody'", self.ctl("drain", "nobody", code=USAGE).stderr)
+        self.assertIn("gets no more work", self.ctl("drain", "elsewhere").stdout)
+        self.wait_exit(remote, DONE, 20)
+        self.wait_for("it to be gone", lambda: "elsewhere" not in self.names())
+        local = sorted(self.names())
+        self.assertEqual(len(local), 2)
+        self.ctl("drain", local[0])
+        self.wait_for("it to be gone", lambda: sorted(self.names()) == local[1:])
+        self.assertIn("no other worker would stay", self.ctl("drain", local[1], code=USAGE).stderr)
+        time.sleep(3)
+        self.assertEqual(sorted(self.names()), local[1:], "it is not started again")
+        self.wait_exit(child, DONE)
+        calls = self.accounting("r")
+        self.assertEqual((calls["sent"], calls["unknown"]), (len(self.server.requests()), 0))
+        self.assertNotIn("drain", (self.dir / "runs/r/told.json").read_text() if (self.dir / "runs/r/told.json").exists() else "")
+
+
 class Dead(Ctl):
     def dead(self):
         return json.loads(self.vibeq("dead", "r", "--json").stdout)

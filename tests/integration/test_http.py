@@ -45,6 +45,10 @@ class Surface(Ctl):
         connection.close()
         return answer.status, text
 
+    def rows(self):
+        with open(self.dir / "data.csv", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
     def history(self):
         return json.loads(self.ask("/api/v1/history", token=TOKEN)[1])
 
@@ -95,8 +99,8 @@ class Surface(Ctl):
         self.assertEqual(later[0], got["answers"][-1])
         self.assertEqual(self.ask("/api/v1/sample?after=x", token=TOKEN)[0], 400)
         answer = got["answers"][0]
-        rows = list(csv.DictReader(open(self.dir / "data.csv")))
-        self.assertEqual((answer["prompt"], answer["a"]), (rows[answer["record"]]["prompt"], rows[answer["record"]]["alpha"]))
+        rows = self.rows()
+        self.assertEqual((answer["prompt"], answer["a"]), (rows[answer["record"] - 1]["question"], rows[answer["record"] - 1]["alpha"]))
         self.wait_for("failures", lambda: read("status")["tasks"]["failed"] > 3)
         dead = read("dead-letters")
         self.assertEqual([one["class"] for one in dead["classes"]], ["error"])
@@ -104,9 +108,10 @@ class Surface(Ctl):
         self.assertEqual(len(dead["examples"]), 3)
         for example in dead["examples"]:
             self.assertEqual((example["class"], example["http_status"], example["end"]), ("error", 400, "bad_request"))
-            self.assertEqual(example["b"], rows[example["record"]]["beta"])
+            self.assertEqual(example["b"], rows[example["record"] - 1]["beta"])
         child.send_signal(signal.SIGKILL)
         child.wait()
+        (self.dir / "runs/r/endpoint.json").unlink()
         child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
         self.wait_for("those that failed before the restart", lambda: len(read("dead-letters").get("examples", [])) == 3)
         child.send_signal(signal.SIGINT)

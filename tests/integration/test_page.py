@@ -11,11 +11,12 @@ import unittest
 import browser
 import vqtest
 from test_ctl import AXES, Ctl
-from vqtest import STOPPED, USAGE
+from vqtest import DONE, STOPPED, USAGE
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 FIRST_PAINT_BYTES_MAX = 100_000
 FAULTY_REQUESTS = 60
+NEWS_S = 2
 
 
 @unittest.skipIf(browser.program() is None, "no Chromium")
@@ -96,9 +97,22 @@ class Page(Ctl):
         self.browser.events = []  # Chromium logs the status 400 of the refusal
         self.browser.run("document.querySelector('#budget input').value = '7'; document.querySelector('#budget button').click()")
         self.shown("#cards", "of a budget of $7.00")
-        self.join("--name", "elsewhere")
-        self.shown("#workers", "elsewhere")
-        os.kill(self.workers()[0], signal.SIGKILL)
+        self.browser.run("document.querySelector('#retune input').value = '3'; document.querySelector('#retune [name=limit]').value = '--concurrency';"
+                         "document.querySelector('#retune button').click()")
+        self.shown("#pools", "of 3 calls in flight")
+        self.wait_for("small lines", lambda: self.browser.run("document.querySelectorAll('#pools polyline').length") >= 3, 20)
+        remote = self.join("--name", "elsewhere")
+        self.wait_for("it to join", lambda: "elsewhere" in {worker["name"] for worker in self.status("r")["workers"]})
+        self.shown("#workers", "elsewhere", NEWS_S)
+        self.browser.run("document.querySelector('#workers [data-key=\"drain elsewhere\"]').click()")
+        self.wait_exit(remote, DONE, 20)
+        self.wait_for("it to be gone", lambda: "elsewhere" not in self.text("#workers"), 15)
+        spent = float(re.search(r"\$([0-9.]+)", self.text("#cards"))[1])
+        self.wait_for("spend to move", lambda: float(re.search(r"\$([0-9.]+)", self.text("#cards"))[1]) > spent)
+        local = self.status("r")["workers"][0]
+        os.kill(local["pid"], signal.SIGKILL)
+        self.wait_for("the next process of the worker", lambda: f"process {local['pid']}" not in self.text("#workers")
+                      and "process" in self.text("#workers"), 30)
         self.wait_for("the page to go on", lambda: "running" in self.text("#state"))
         self.clean()
         self.open(self.url(), width=390, height=900, scheme="dark")
@@ -154,15 +168,16 @@ class Page(Ctl):
         child = self.begin(10)
         self.open(self.url(), width=1300, height=1100)
         self.shown("#letters", "refused the request")
-        self.shown("#letters details summary", "error: row", 20)
+        self.shown("#letters details summary", "error: record", 20)
         self.wait_for("the server to be well", lambda: len(self.server.requests()) > FAULTY_REQUESTS)
         self.press("#pause")
         self.settled_sends()
         self.browser.run("document.querySelector('#letters details').open = true")
         text = self.text("#letters details")
-        row = int(re.search(r"row (\d+)", text)[1])
-        sample = [line for line in csv.DictReader(open(self.dir / "data.csv"))][row]
-        for field in ("prompt", "alpha", "beta"):
+        row = int(re.search(r"record (\d+)", text)[1])
+        with open(self.dir / "data.csv", encoding="utf-8") as file:
+            sample = list(csv.DictReader(file))[row - 1]
+        for field in ("question", "alpha", "beta"):
             self.assertIn(" ".join(sample[field].split())[:200], " ".join(text.split()))
         self.assertIn("HTTP 400", text)
         self.assertIn("low on", text)
@@ -185,7 +200,7 @@ class Page(Ctl):
         self.open(self.url(), width=1300, height=1100)
         self.wait_for("answers", lambda: self.browser.run("document.querySelectorAll('#sample article').length") > 2, 20)
         text = self.text("#sample article")
-        self.assertRegex(text, r"row \d+ · V[123] · offline-[ab]")
+        self.assertRegex(text, r"record \d+ · V[123] · offline-[ab]")
         for word in ("Prompt", "Output A", "Output B", "Answer", "shown first", "low on V"):
             self.assertIn(word, text)
         self.press("#hold")

@@ -23,7 +23,7 @@ function question(answer) {
   ];
 }
 
-const where = (answer) => [answer.record === null ? null : `row ${answer.record} \u00b7 `, answer.vibe ? [name(answer.vibe), " \u00b7 "] : null,
+const where = (answer) => [answer.record === null ? null : `record ${answer.record} \u00b7 `, answer.vibe ? [name(answer.vibe), " \u00b7 "] : null,
   name(answer.judge)];
 
 /* ---- the last answers ---- */

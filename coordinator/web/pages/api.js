@@ -1,4 +1,4 @@
-/* The API of the run: status, history, the last answers, dead letters, commands. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
+/* The API of the run: status, history, pools, workers, the last answers, dead letters, commands. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
  * nowhere else. */
 
 const COMMAND_MS = 4000;
@@ -32,6 +32,8 @@ async function ask(path, options = {}) {
 export const status = async () => (await ask("status")).json();
 export const history = async (after) => (await ask("history?after=" + after)).json();
 
+export const pools = async () => (await ask("pools")).json();
+export const workers = async () => (await ask("workers")).json();
 export const sample = async (after) => (await ask("sample?after=" + after)).json();
 export const deadLetters = async () => (await ask("dead-letters")).json();
 

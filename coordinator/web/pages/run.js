@@ -1,21 +1,29 @@
 /* The page of one run: asks for the status each second and for the samples each ten seconds while it is visible, and sends commands. */
 import * as api from "/pages/api.js";
-import { byId, el, name } from "/pages/dom.js";
+import { byId, el, name, visible } from "/pages/dom.js";
 import { count, dollars, isNumber } from "/pages/numbers.js";
 import { rate, duration, clock } from "/pages/words.js";
 import { Charts, columnsOf } from "/pages/charts.js";
 import * as tables from "/pages/tables.js";
 import * as answers from "/pages/answers.js";
 
-const STATUS_MS = 1000, HISTORY_MS = 10000, SAMPLE_MS = 2000;
+const STATUS_MS = 1000, HISTORY_MS = 10000, SAMPLE_MS = 2000, RECENT_MS = 5000;
 const COSTS = { resume: "The run starts calls again.", unpark: "The run asks this pool again.", requeue: "The run asks the failed tasks again, and pays for the calls.",
+  pool: "The run may call this pool up to the new limit.", drain: "The worker ends its calls, returns the rest, and its process ends.",
   budget: "The run may spend up to this amount.", concurrency: "The run may start more calls." };
 
 const charts = new Charts();
-let samples = null, last = null, historyAt = 0, awaySince = 0, sampleAt = 0, answerNo = 0, isHeld = false, lettersKey = "";
+let samples = null, last = null, historyAt = 0, awaySince = 0, sampleAt = 0, answerNo = 0, isHeld = false, lettersKey = "",
+  recentAt = 0, recent = new Map(), rates = new Map();
 
 const settled = (tasks) => tasks.answered + tasks.not_needed + tasks.failed + tasks.blocked;
-const put = (id, ...children) => byId(id).replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+
+/* What had the focus, and a key, has it again. */
+function put(id, ...children) {
+  const place = byId(id), key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  place.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  if (key !== undefined) place.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+}
 
 function append(more) {
   if (samples === null) {
@@ -81,10 +89,18 @@ function show(status) {
   byId("resume").hidden = status.state !== "held";
   if (!status.tasks) return; /* the queue is not there yet */
   put("cards", cards(status));
-  put("pools", tables.pools(status, act));
-  put("workers", tables.workers(status));
+  put("pools", tables.pools(status, recent, act));
+  put("workers", tables.workers(status, rates, act));
+  poolNames(status);
   put("judges", tables.judges(status));
   put("failures", tables.failures(status));
+}
+
+/* The choice of a person stays. */
+function poolNames(status) {
+  const select = byId("retune").elements.pool, names = status.pools.map((pool) => pool.name);
+  if (names.join("\n") === [...select.options].map((option) => option.value).join("\n")) return;
+  select.replaceChildren(...names.map((one) => el("option", { value: one }, visible(one))));
 }
 
 function away() {
@@ -105,6 +121,14 @@ async function act(...words) {
     byId("reply").textContent = `${words[0]}: it is unknown whether the run has carried this out. Look at its state.`;
   }
   await turn();
+}
+
+async function askRecent() {
+  if (Date.now() - recentAt < RECENT_MS) return;
+  recentAt = Date.now();
+  const [pools, workers] = await Promise.all([api.pools(), api.workers()]);
+  recent = new Map(pools.pools.map((pool) => [pool.name, pool.recent]));
+  rates = new Map(workers.workers.map((worker) => [tables.placeOf(worker), worker.results_per_s]));
 }
 
 async function showSample() {
@@ -133,6 +157,7 @@ async function turn() {
       append(await api.history(samples && samples.unix_ms.length ? samples.unix_ms[samples.unix_ms.length - 1] : 0));
       historyAt = Date.now();
     }
+    await askRecent();
     awaySince = 0;
     last = status;
     byId("door").hidden = true;
@@ -171,6 +196,11 @@ for (const id of ["budget", "concurrency"]) {
     act(id, new FormData(event.target).values().next().value.trim());
   });
 }
+byId("retune").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const given = new FormData(event.target);
+  act("pool", given.get("pool"), given.get("limit"), given.get("n").trim());
+});
 api.takeToken();
 window.addEventListener("hashchange", () => api.takeToken() && turn());
 forever();

@@ -1,6 +1,6 @@
 /* The tables of pools, workers, judges and failures, from one status. A table is made again at each status; what a person points at stays,
- * because a button keeps its place. */
-import { el, button, name } from "/pages/dom.js";
+ * because a button keeps its place and the focus. */
+import { el, svg, button, name } from "/pages/dom.js";
 import { count, isNumber } from "/pages/numbers.js";
 import { rate, duration } from "/pages/words.js";
 
@@ -13,31 +13,53 @@ export function table(heads, rows, none) {
     el("tbody", null, rows.map((cells) => el("tr", null, cells.map((cell, i) => el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null }, cell))))));
 }
 
+const SPARK = { width: 90, height: 22 };
+
+/* A small line over the last minutes. */
+function spark(values, label) {
+  if (!values || values.length < 2) return null;
+  const most = Math.max(...values, 1e-9), step = SPARK.width / (values.length - 1);
+  const points = values.map((value, i) => `${(i * step).toFixed(1)},${(SPARK.height - 1 - (value / most) * (SPARK.height - 2)).toFixed(1)}`);
+  return el("div", { class: "spark" }, svg("svg", { viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": label },
+    svg("polyline", { points: points.join(" ") })), ` ${rate(values[values.length - 1])} ${label}`);
+}
+
+/* A button that has the focus has it again after its table is made again. */
+const keyed = (label, act, ...words) => button(label, () => act(...words), { data: { key: words.join(" ") } });
+
 /* One dimension of a pool: how much of its limit is used, and where the limit comes from. */
 function dimension(key, at) {
   if (!isNumber(at.limit)) return at.used > 0 && key !== "concurrency" ? el("div", null, `${rate(at.used)} ${DIMENSIONS[key]}, no limit known`) : null;
   const share = at.limit > 0 ? Math.min(1, at.used / at.limit) : 0;
   return el("div", null, el("meter", { min: 0, max: 1, value: share, "aria-label": DIMENSIONS[key] }), ` ${rate(at.used)} of ${rate(at.limit)} ${DIMENSIONS[key]}`,
-    at.by ? el("span", { class: "soft" }, ` (${at.by})`) : null);
+    at.by ? el("span", { class: "soft" }, ` (${at.by}${isNumber(at.granted) && at.granted < at.limit * 0.95 ? `, granted ${rate(at.granted)}` : ""})`) : null);
 }
 
-export function pools(status, act) {
-  return table(["pool", "state", "limits", "limited by", "calls", ""], status.pools.map((pool) => [
+/* recent: by the pool's name, its last minutes. */
+export function pools(status, recent, act) {
+  return table(["pool", "state", "limits", "last ten minutes", "limited by", "calls", ""], status.pools.map((pool) => [
     name(pool.name),
     [el("span", { class: "state " + pool.state }, pool.state), pool.text ? el("div", { class: "soft" }, name(pool.text)) : null],
     Object.entries(pool.limits).map(([key, at]) => dimension(key, at)),
+    recent.has(pool.name) ? [spark(recent.get(pool.name).requests_per_minute, "calls/min"), spark(recent.get(pool.name).tokens_per_minute, "tokens/min"),
+      spark(recent.get(pool.name).in_flight, "in flight")] : null,
     name(pool.limited.text),
     [`${count(pool.answered)} answered`, pool.refused ? el("div", null, `${count(pool.refused)} refused`) : null,
       pool.failed ? el("div", { class: "bad" }, `${count(pool.failed)} failed`) : null],
-    pool.state === "parked" || (pool.state === "held" && status.state !== "held") ? button("Unpark", () => act("unpark", pool.name)) : button("Park", () => act("park", pool.name)),
+    pool.state === "parked" || (pool.state === "held" && status.state !== "held") ? keyed("Unpark", act, "unpark", pool.name) : keyed("Park", act, "park", pool.name),
   ]), "No pool is in use.");
 }
 
-export function workers(status) {
-  return table(["worker", "host", "version", "leases", "tasks held", "calls in flight", "results", "last message"], [...status.workers].sort((x, y) => x.name.localeCompare(y.name)).map((worker) => [
+export const placeOf = (worker) => `${worker.name} ${worker.host} ${worker.pid}`;
+
+/* rates: results a second, by the worker's process. */
+export function workers(status, rates, act) {
+  return table(["worker", "host", "version", "leases", "tasks held", "calls in flight", "results", "a second", "last message", ""], [...status.workers].sort((x, y) => x.name.localeCompare(y.name)).map((worker) => [
     [name(worker.name), worker.draining ? el("div", { class: "soft" }, "draining") : null, worker.keys ? el("div", { class: "bad" }, name(worker.keys)) : null],
     name(`${worker.host}, process ${worker.pid}`), name(worker.software), count(worker.leases), count(worker.tasks_held), count(worker.calls_out),
-    count(worker.results), worker.heard_ms_ago < 2000 ? "now" : duration(worker.heard_ms_ago / 1000) + " ago",
+    count(worker.results), isNumber(rates.get(placeOf(worker))) ? rate(rates.get(placeOf(worker))) : "",
+    worker.heard_ms_ago < 2000 ? "now" : duration(worker.heard_ms_ago / 1000) + " ago",
+    worker.draining ? null : keyed("Drain", act, "drain", worker.name),
   ]), "No worker is connected. vibeq-worker joins with the certificate in the run's folder.");
 }
 

@@ -10,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct vq_live_question question = {.stage = "rank",
-                                                 .judge = "j",
-                                                 .record = 7,
-                                                 .vibe = "warm",
-                                                 .low = "cold",
-                                                 .high = "warm"};
+static const struct vq_live_question question = {
+    .stage = "rank", .judge = "j", .record = 7, .vibe = "warm", .low = "cold", .high = "warm"};
 
 static json_t *json_of(const struct vq_live *live, uint64_t after)
 {
@@ -90,7 +86,8 @@ TEST(which_output_is_higher_depends_on_the_order)
     vq_live_destroy(&live);
 }
 
-/* The worst texts: control characters, which take six bytes each. What finds no room is left out. */
+/* The worst texts: control characters, which take six bytes each. What finds no room is left
+ * out. */
 TEST(long_texts_are_cut)
 {
     struct vq_live *live = vq_live_create();
