@@ -76,6 +76,11 @@ const struct vq_verb vq_verbs[] = {
      "Exit codes: 0 the run carried the command out, 2 the command is invalid or not possible\n"
      "now, 4 the run is not active.",
      vq_verb_ctl, vq_ctl_rows},
+    {"log", "Prints the log of a run for people", "RUN [options]", "RUN", vq_log_opts,
+     "Each line has the local time, the level, the event and its fields. The file runs/RUN/log "
+     "has\n"
+     "the same as JSON lines. With --follow, vibeq prints new lines until the run ends.",
+     vq_verb_log},
     {"dead", "Lists the tasks of a run that failed for good, with reasons and counts",
      "RUN [options]", "RUN", vq_dead_opts,
      "Reads the call store, so it works for active and for ended runs. Refused, truncated and\n"

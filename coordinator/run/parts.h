@@ -273,7 +273,7 @@ struct vq_run_screen {
 struct vq_run_timers {
     struct vq_timer *wake, *status_timer, *progress_timer;
     int64_t wake_ns; /* the time that the wake timer is set to */
-    struct vq_signal *sigint, *sigterm, *sighup;
+    struct vq_signal *sigint, *sigterm, *sighup, *sigusr1;
 };
 
 struct vq_run_stop {
@@ -295,6 +295,7 @@ struct vq_run {
     const struct vq_run_work *work;
     struct vq_grid_source source; /* the work's, with the generation of this start */
     struct vq_run_dir *dir;
+    int log_fd;
     struct vq_calls *calls;
     struct vq_run_begun begun;
     struct vq_owner owner;

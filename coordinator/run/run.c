@@ -60,6 +60,36 @@ static void on_hangup(void *ctx, int signum)
     vq_progress_gone(&run->screen);
 }
 
+static enum vq_status open_log(struct vq_run *run, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "log", path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot open %s: %s", path,
+                       strerror(errno));
+    }
+    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_JSON);
+    if (run->log_fd >= 0) {
+        (void)close(run->log_fd);
+    }
+    run->log_fd = fd;
+    return VQ_OK;
+}
+
+/* Another program has renamed the log: the next line goes into a new file of the name. */
+static void on_reopen(void *ctx, int signum)
+{
+    struct vq_run *run = ctx;
+    struct vq_error err = {0};
+    (void)signum;
+    if (open_log(run, &err) != VQ_OK) { /* the old file stays open */
+        vq_log(VQ_LOG_WARN, "log.not_reopened", "why=%s", err.text);
+    } else {
+        vq_log(VQ_LOG_INFO, "log.reopened", "pid=%d", (int)getpid());
+    }
+}
+
 /* The core stops when what it has received is committed. Redis may be away for good: then it stops
  * without. */
 static void stop_without_redis(struct vq_run *run)
@@ -166,23 +196,11 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->timers.sigint));
     VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->timers.sigterm));
     VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->timers.sighup));
+    (void)signal(SIGUSR1, SIG_IGN); /* also after the loop: a late one must not kill */
+    VQ_TRY(vq_signal_create(run->loop, SIGUSR1, on_reopen, run, &run->timers.sigusr1));
     VQ_TRY(vq_timer_create(run->loop, on_wake, run, &run->timers.wake));
     VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->timers.status_timer));
     return vq_timer_create(run->loop, on_progress_timer, run, &run->timers.progress_timer);
-}
-
-static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error *err)
-{
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    VQ_TRY(vq_run_dir_join(run->dir, "log", path));
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot open %s: %s", path,
-                       strerror(errno));
-    }
-    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_JSON);
-    *ret_fd = fd;
-    return VQ_OK;
 }
 
 static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
@@ -376,6 +394,7 @@ static void close_all(struct vq_run *run)
     vq_signal_destroy(&run->timers.sigint);
     vq_signal_destroy(&run->timers.sigterm);
     vq_signal_destroy(&run->timers.sighup);
+    vq_signal_destroy(&run->timers.sigusr1);
     (void)signal(SIGHUP, SIG_IGN); /* what is left to do takes a moment, and the run is over */
     vq_loop_destroy(&run->loop);   /* waits for a commit in the thread pool */
     vq_coord_destroy(&run->coord);
@@ -404,8 +423,8 @@ enum vq_status vq_run_carry_out(const struct vq_run_options *options,
     run->started_unix_ms = vq_clock_unix_ms();
     vq_terminal_of(STDERR_FILENO, &run->screen.terminal);
     run->screen.was_tty = run->screen.terminal.is_tty || isatty(STDOUT_FILENO) == 1;
-    int log_fd = -1;
-    enum vq_status status = open_log(run, &log_fd, err);
+    run->log_fd = -1;
+    enum vq_status status = open_log(run, err);
     if (status == VQ_OK) {
         status = open_all(run, err);
     }
@@ -417,8 +436,8 @@ enum vq_status vq_run_carry_out(const struct vq_run_options *options,
     }
     close_all(run);
     vq_log_to(STDERR_FILENO, VQ_LOG_INFO, VQ_LOG_AUTO);
-    if (log_fd >= 0) {
-        (void)close(log_fd);
+    if (run->log_fd >= 0) {
+        (void)close(run->log_fd);
     }
     vq_free(run);
     return status;
