@@ -52,7 +52,7 @@ struct scene {
     int64_t window_s;     /* 0: 60 */
     double burst;         /* share that is refused for the minute at half past */
     double before, after; /* of the limit, until and from half past on; 0: all */
-    bool others;          /* take 30 % every other ten minutes */
+    int64_t others_min;   /* others take 30 % each other so long; 0: nobody else */
     int64_t client_s;   /* another client asks for 30 % each other so long; refusals state a wait */
     int64_t latency_ms; /* 0: 400 */
     uint32_t workers;   /* 0: WORKERS */
@@ -107,7 +107,8 @@ static double factor(const struct scene *scene, int64_t at_ns)
 {
     double by = at_ns < HALF_HOUR ? scene->before : scene->after;
     by = by > 0 ? by : 1;
-    return scene->others && (at_ns / (10 * MINUTE)) % 2 == 1 ? 0.7 * by : by;
+    bool here = scene->others_min > 0 && (at_ns / (scene->others_min * MINUTE)) % 2 == 1;
+    return here ? 0.7 * by : by;
 }
 
 static bool bursts(const struct scene *scene, int64_t at_ns)
@@ -468,13 +469,20 @@ static void disturbances_pass(void **state)
         {"halves, sliding", SLIDING, NAMED, .after = 0.5, .least = 0.95},
         {"halves, buckets", BUCKET, NAMED, .after = 0.5, .least = 0.95},
         {"halves, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .after = 0.5, .least = 0.95},
-        {"doubles, fixed", FIXED, NAMED, .before = 0.5, .least = 0.93},
-        {"doubles, sliding", SLIDING, NAMED, .before = 0.5, .least = 0.93},
-        {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.92},
+        {"doubles, fixed", FIXED, NAMED, .before = 0.5, .least = 0.95},
+        {"doubles, sliding", SLIDING, NAMED, .before = 0.5, .least = 0.95},
+        {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.94},
         {"doubles, unknown", SLIDING, LIMIT, .before = 0.5, .least = 0.92},
-        {"others, fixed", FIXED, NAMED, .others = true, .least = 0.94},
-        {"others, sliding", SLIDING, NAMED, .others = true, .least = 0.9},
-        {"others, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .others = true, .least = 0.88},
+        {"others for 10 minutes, fixed", FIXED, NAMED, .others_min = 10, .least = 0.95},
+        {"others for 10 minutes, sliding", SLIDING, NAMED, .others_min = 10, .least = 0.93},
+        {"others for 10 minutes, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .others_min = 10,
+         .least = 0.92},
+        {"others for 30 minutes, fixed", FIXED, NAMED, .others_min = 30, .minutes = 240,
+         .least = 0.95},
+        {"others for 30 minutes, sliding", SLIDING, NAMED, .others_min = 30, .minutes = 240,
+         .least = 0.95},
+        {"others for 30 minutes, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .others_min = 30,
+         .minutes = 240, .least = 0.95},
     };
     run(scenes, VQ_COUNT(scenes));
 }
