@@ -206,6 +206,7 @@ struct sim_worker {
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
+    uint64_t leaves_life;   /* of the coordinator that was told that it leaves, plus 1; 0: none */
     uint64_t granted_life;  /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
     uint64_t reported_life; /* of the coordinator that read its last CREDIT, plus 1; 0: none */
     int64_t heard_ns;       /* its last HELD or HEARTBEAT of a session */
@@ -464,6 +465,7 @@ void sim_coord_drain(struct sim *s);
 void sim_coord_usurp(struct sim *s, int64_t until_ns); /* stopped until then; another one starts */
 void sim_coord_hold(struct sim *s, bool held);         /* by hand */
 void sim_coord_requeue(struct sim *s);
+void sim_coord_leave(struct sim *s, uint32_t worker); /* a person tells it to leave */
 /* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
                       struct vq_result *ret_result);

@@ -350,6 +350,10 @@ void sim_trouble(struct sim *s)
     if (sim_pick(s, &worker)) {
         worker_trouble(s, worker);
     }
+    if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns && sim_may_spawn(s) &&
+        s->workers_count > 0 && sim_more(s, SIM_LEAVE)) {
+        sim_coord_leave(s, (uint32_t)vq_rng_below(&s->more, s->workers_count));
+    }
 }
 
 void sim_trouble_heal(struct sim *s)
