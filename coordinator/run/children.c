@@ -277,6 +277,11 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
     vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
            how.code, how.signal);
     w->how = how;
+    if (!expected) {
+        vq_run_moment(run, VQ_TROUBLE_WORKER, "",
+                      "It is started again. workers.log says why it ended.",
+                      "Local worker %u ended (code %d, signal %d).", w->k, how.code, how.signal);
+    }
     if (!expected && how.code > 0 && w->restarts < 2) {
         vq_run_message(
             run, "Local worker %u ended with code %d and is started again; see %s/workers.log",

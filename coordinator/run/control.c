@@ -125,6 +125,10 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                     .stage = run->stages.asking->name,
                                     .stage_no = run->stages.asking->no,
                                     .judges = run->stages.asking->plan.grid.judges};
+    uint32_t past = run->stages.past_count;
+    for (uint32_t i = past > VQ_STATUS_STAGES ? past - VQ_STATUS_STAGES : 0; i < past; i++) {
+        ret->stages_before[ret->stages_before_count++] = run->stages.past[i].asking->name;
+    }
 }
 
 static void on_status(void *ctx, const struct vq_httpd_request *request,
@@ -160,6 +164,15 @@ static void on_workers(void *ctx, const struct vq_httpd_request *request,
     facts(run, uid, &f);
     response->content_type = "application/json";
     vq_recent_workers_json(run->control.recent, &f, response->body);
+}
+
+static void on_incidents(void *ctx, const struct vq_httpd_request *request,
+                         struct vq_httpd_response *response)
+{
+    (void)request;
+    const struct vq_run *run = ctx;
+    response->content_type = "application/json";
+    vq_troubles_json(run->control.troubles, response->body);
 }
 
 static void on_metrics(void *ctx, const struct vq_httpd_request *request,
@@ -250,6 +263,7 @@ static const struct vq_httpd_route routes[] = {
     {.method = VQ_HTTPD_GET, .path = "/api/v1/history", .handle = on_history},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/pools", .handle = on_pools},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/workers", .handle = on_workers},
+    {.method = VQ_HTTPD_GET, .path = "/api/v1/incidents", .handle = on_incidents},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/sample", .handle = vq_looks_on_sample},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/dead-letters", .handle = vq_looks_on_dead},
     {.method = VQ_HTTPD_POST, .path = "/api/v1/ctl", .handle = on_ctl},
@@ -261,8 +275,9 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
     const struct vq_run_http *http = &run->options->http;
     struct vq_endpoint endpoint;
     run->control.live = vq_live_create();
+    run->control.troubles = vq_troubles_create();
     run->control.recent = vq_recent_create(run->source.pools->uses.count);
-    if (run->control.live == NULL || run->control.recent == NULL) {
+    if (run->control.live == NULL || run->control.recent == NULL || run->control.troubles == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
@@ -288,6 +303,7 @@ void vq_control_close(struct vq_run *run)
     vq_history_file_close(&run->control.history);
     vq_live_destroy(&run->control.live);
     vq_recent_destroy(&run->control.recent);
+    vq_troubles_destroy(&run->control.troubles);
     vq_ctl_once_free(&run->control.ctl_once);
 }
 

@@ -152,8 +152,11 @@ static bool answer_lookups(struct vq_run *run)
     return true;
 }
 
-static void note(enum vq_coord_note_level level, const char *text)
+static void note(struct vq_run *run, enum vq_coord_note_level level, const char *text)
 {
+    if (level == VQ_COORD_NOTE_WARN) {
+        vq_run_moment(run, VQ_TROUBLE_QUEUE, text, "The log has more: vibeq log RUN.", "%s", text);
+    }
     vq_log(level == VQ_COORD_NOTE_WARN ? VQ_LOG_WARN : VQ_LOG_INFO, "core", "text=%s", text);
 }
 
@@ -187,7 +190,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     case VQ_COORD_CLOSE:
         vq_log(VQ_LOG_INFO, "session.closed", "peer=%llu", (unsigned long long)a->u.send.peer);
         break;
-    case VQ_COORD_NOTE: note(a->u.note.level, a->u.note.text); break;
+    case VQ_COORD_NOTE: note(run, a->u.note.level, a->u.note.text); break;
     case VQ_COORD_FINISHED:
         run->stages.is_over = true;
         vq_limits_see(run); /* the workers are still here */

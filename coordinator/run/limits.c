@@ -217,6 +217,30 @@ static void say_until(int64_t until_ns, char *text, size_t bytes)
     }
 }
 
+static const char *advice_of(const struct vq_incident *i)
+{
+    if (i->key) {
+        return "Replace the key, and start its worker again. The pool goes on with its other keys.";
+    }
+    switch (i->state) {
+    case VQ_AUTHORITY_OPEN:
+        return "If the provider is down, wait: the pool goes on when it answers. Else correct what "
+               "the error names.";
+    case VQ_AUTHORITY_PARKED:
+        return "Other pools go on, and this one when the time is over. vibeq ctl RUN unpark NAME "
+               "asks it at once.";
+    case VQ_AUTHORITY_HELD: return "vibeq ctl RUN unpark NAME asks it again.";
+    case VQ_AUTHORITY_LOCKED:
+        return "Wait for the end of the other run, or give each run a share of the pool.";
+    case VQ_AUTHORITY_CLOSED:
+        return "Correct the key, the account or the model, and start the workers again.";
+    case VQ_AUTHORITY_NOBODY:
+        return "Set what its keys name where the workers run, and start the workers again.";
+    case VQ_AUTHORITY_PAUSED: break;
+    }
+    return "";
+}
+
 static void say_incident(struct vq_run *run, const struct vq_incident *i, const char *name)
 {
     char until[64];
@@ -226,6 +250,9 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
         vq_log(VQ_LOG_WARN, "pool", "name=%s state=%s text=%s", name, word, i->text);
         vq_run_message(run, "Pool %s is %s%s%s%s.", name, word, until,
                        i->text[0] == '\0' ? "" : ": ", i->text);
+        (i->key ? vq_run_moment : vq_run_trouble)(run, VQ_TROUBLE_POOL, name, advice_of(i),
+                                                  "Pool %s is %s%s%s%s.", name, word, until,
+                                                  i->text[0] == '\0' ? "" : ": ", i->text);
         return;
     }
     char took[VQ_FMT_BYTES];
@@ -233,6 +260,7 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
     vq_log(VQ_LOG_INFO, "pool", "name=%s state=%s over=true took_ms=%lld", name, word,
            (long long)((i->over_ns - i->since_ns) / VQ_NS_PER_MS));
     vq_run_message(run, "Pool %s is no longer %s, after %s.", name, word, took);
+    vq_run_trouble_over(run, VQ_TROUBLE_POOL, name);
 }
 
 /* The built-in server is a pool of every configuration; where no judge needs it, it does not
@@ -260,6 +288,9 @@ static void see_unserved(struct vq_run *run, int64_t now)
         }
         run->limits.unserved_told[p] = true;
         vq_log(VQ_LOG_WARN, "pool", "name=%s state=unserved text=%s", s.name, s.text);
+        vq_run_moment(run, VQ_TROUBLE_POOL, s.name,
+                      "Set what its keys name where the workers run, and start the workers again.",
+                      "Pool %s is asked nothing: no worker has a key for it.", s.name);
         vq_run_message(
             run,
             "Pool %s is asked nothing: no worker has a key for it. Set what its `keys` name "
@@ -288,6 +319,10 @@ void vq_limits_see(struct vq_run *run)
     while (vq_authority_same_account(run->limits.authority, &p, &q)) {
         const struct vq_conf_use *uses = run->source.pools->uses.uses;
         vq_log(VQ_LOG_WARN, "pool.same_account", "a=%s b=%s", uses[p].name, uses[q].name);
+        vq_run_moment(run, VQ_TROUBLE_POOL, uses[p].name, "Make them one pool with both keys.",
+                      "Pools %s and %s seem to be one account: they share a key or an "
+                      "organisation, so the provider counts both against one limit.",
+                      uses[p].name, uses[q].name);
         vq_run_message(
             run,
             "Pools %s and %s seem to be one account: they share a key or an organisation, so "

@@ -41,3 +41,38 @@ void vq_run_message(struct vq_run *run, const char *fmt, ...)
         fprintf(stderr, "%s\n", text);
     }
 }
+
+void vq_run_trouble(struct vq_run *run, enum vq_trouble_kind kind, const char *subject,
+                    const char *advice, const char *fmt, ...)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (run->control.troubles != NULL) { /* else it is starting or ending */
+        struct vq_trouble trouble = {kind, subject, text, advice};
+        vq_troubles_begin(run->control.troubles, &trouble, vq_clock_unix_ms());
+    }
+}
+
+void vq_run_trouble_over(struct vq_run *run, enum vq_trouble_kind kind, const char *subject)
+{
+    if (run->control.troubles != NULL) {
+        vq_troubles_end(run->control.troubles, kind, subject, vq_clock_unix_ms());
+    }
+}
+
+void vq_run_moment(struct vq_run *run, enum vq_trouble_kind kind, const char *subject,
+                   const char *advice, const char *fmt, ...)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (run->control.troubles != NULL) {
+        struct vq_trouble trouble = {kind, subject, text, advice};
+        vq_troubles_moment(run->control.troubles, &trouble, vq_clock_unix_ms());
+    }
+}

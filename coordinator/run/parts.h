@@ -56,6 +56,7 @@
 #include "coordinator/web/live.h"
 #include "coordinator/web/recent.h"
 #include "coordinator/web/status.h"
+#include "coordinator/web/troubles.h"
 #include "methods/grid/answers.h"
 #include "proto/wire.h"
 
@@ -245,6 +246,7 @@ struct vq_run_control {
     struct vq_told told;
     struct vq_live *live;
     struct vq_recent *recent;
+    struct vq_troubles *troubles;
     char note[1024];         /* what the status says of the run */
     bool idle[VQ_POOLS_MAX]; /* pools that the status leaves out */
     bool held;               /* paused by hand */
@@ -326,6 +328,12 @@ int64_t vq_run_now(void);
 void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
 void vq_run_message(struct vq_run *run, const char *fmt, ...)
     VQ_PRINTF(2, 3); /* a line for the person */
+/* For GET /api/v1/incidents: one that goes on until its end, or a moment. advice: what to do. */
+void vq_run_trouble(struct vq_run *run, enum vq_trouble_kind kind, const char *subject,
+                    const char *advice, const char *fmt, ...) VQ_PRINTF(5, 6);
+void vq_run_trouble_over(struct vq_run *run, enum vq_trouble_kind kind, const char *subject);
+void vq_run_moment(struct vq_run *run, enum vq_trouble_kind kind, const char *subject,
+                   const char *advice, const char *fmt, ...) VQ_PRINTF(5, 6);
 
 /* begin.c */
 enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;

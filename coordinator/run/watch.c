@@ -33,12 +33,16 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
     if (change == VQ_ALARM_CLEARED) {
         vq_log(VQ_LOG_INFO, "alarm.over", "kind=idle");
         vq_run_message(run, "The run makes progress again.");
+        vq_run_trouble_over(run, VQ_TROUBLE_IDLE, "");
         return;
     }
     char since[VQ_RUN_WHEN_BYTES];
     vq_watch_when(vq_watch_since_unix_ms(&run->watch), since);
     vq_log(VQ_LOG_WARN, "alarm.idle", "since=%s idle_s=%u", since,
            run->source.config->alarm.idle_s);
+    vq_run_trouble(run, VQ_TROUBLE_IDLE, "",
+                   "Look at the workers, at workers.log and at the provider.",
+                   "Nothing was answered since %s, and tasks are open.", since);
     vq_run_message(run,
                    "Nothing was answered since %s, and tasks are open: look at vibeq status %s, at "
                    "workers.log, and at the provider.",
@@ -56,6 +60,9 @@ void vq_watch_brake(struct vq_run *run)
             run->watch.braked_unix_ms = vq_clock_unix_ms();
             (void)snprintf(run->watch.brake_text, sizeof(run->watch.brake_text), "%s",
                            judge.closed_text);
+            vq_run_trouble(run, VQ_TROUBLE_BRAKE, judge.name,
+                           "Correct what the error names, then: vibeq resume RUN.", "%s",
+                           run->watch.brake_text);
             vq_log(VQ_LOG_WARN, "alarm.brake", "judge=%s text=%s", judge.name,
                    run->watch.brake_text);
         }
@@ -77,9 +84,15 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
         changed = changed || change != VQ_SLOW_SAME;
         if (change == VQ_SLOW_CLEARED) {
             vq_log(VQ_LOG_INFO, "alarm.over", "kind=slow pool=%s", s.name);
+            vq_run_trouble_over(run, VQ_TROUBLE_SLOW, s.name);
         } else if (change == VQ_SLOW_RAISED) {
             char text[VQ_LIMITED_TEXT_BYTES];
             vq_status_limited_text(&s, now_ns, vq_clock_unix_ms(), text);
+            vq_run_trouble(run, VQ_TROUBLE_SLOW, s.name,
+                           "vibeq ctl RUN pool NAME --rpm N sets the rate.",
+                           "Pool %s runs under a quarter of its configured rate, although hardly a "
+                           "call is refused: %s.",
+                           s.name, text);
             vq_log(VQ_LOG_WARN, "alarm.slow", "pool=%s slow_s=%u text=%s", s.name,
                    run->source.config->alarm.slow_s, text);
             vq_run_message(

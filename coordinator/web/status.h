@@ -6,6 +6,8 @@
 #include "coordinator/pools/limited.h"
 #include "coordinator/queue/coord.h"
 
+#define VQ_STATUS_STAGES 16u /* of the past, in a status */
+
 /* Counters of a core, which lives as long as a stage. */
 struct vq_status_totals {
     uint64_t commits, leases_lost, tokens_in, tokens_out, messages_broken, from_store, answers;
@@ -48,6 +50,8 @@ struct vq_status_facts {
     const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
     struct vq_status_totals before; /* of the stages that this process has left behind */
     struct vq_status_seen seen;
+    const char *stages_before[VQ_STATUS_STAGES]; /* the last ones that are over */
+    uint32_t stages_before_count;
     const char *stage; /* its name */
     uint32_t stage_no;
     uint32_t judges;

@@ -489,3 +489,12 @@ void sim_check_end(struct sim *s)
         }
     }
 }
+
+/* Who was told to leave gets no work. */
+void sim_check_leaves(struct sim *s, uint64_t peer)
+{
+    uint32_t worker;
+    if (sim_peer_worker(s, peer, &worker) && s->workers[worker].leaves_life == s->coord.life + 1) {
+        sim_fail(s, "worker %u was told to leave, and gets a lease", worker);
+    }
+}

@@ -6,8 +6,6 @@
 
 #include "common/base/alloc.h"
 
-#include <stdio.h>
-
 static void turn(struct sim *s);
 static void in_core(struct sim *s, const struct sim_event *event);
 
@@ -190,23 +188,6 @@ void sim_coord_drain(struct sim *s)
     }
 }
 
-void sim_coord_hold(struct sim *s, bool held)
-{
-    struct sim_coord *co = &s->coord;
-    if (co->core == NULL || co->held == held) {
-        return;
-    }
-    sim_say(s, "the run is %s by hand", held ? "paused" : "let go on");
-    co->held = held;
-    co->held_since_ns = s->now_ns;
-    if (ok(s, vq_coord_hold(co->core, held, s->now_ns), "hold")) {
-        if (co->holds) {
-            vq_authority_hold(co->authority, true, s->now_ns);
-        }
-        turn(s);
-    }
-}
-
 /* Another run on the store has had more luck with them; their first orders settle, maybe. */
 static void answer_failed(struct sim *s)
 {
@@ -238,16 +219,9 @@ void sim_coord_requeue(struct sim *s)
     }
 }
 
-void sim_coord_leave(struct sim *s, uint32_t worker)
+void sim_coord_told(struct sim *s, enum vq_status status, const char *what)
 {
-    char name[32];
-    uint32_t told = 0, stay = 0;
-    (void)snprintf(name, sizeof(name), "w%u", worker);
-    if (ok(s, vq_coord_drain_worker(s->coord.core, name, s->now_ns, &told, &stay), "leave")) {
-        if (told > 0 && stay > 0) {
-            sim_say(s, "worker %u is told to leave", worker);
-            s->workers[worker].leaves_life = s->coord.life + 1;
-        }
+    if (ok(s, status, what)) {
         turn(s);
     }
 }
@@ -445,23 +419,13 @@ static void look_up(struct sim *s, uint64_t shard)
                            vq_grid_shard_tasks(&s->store.grid) * sizeof(struct vq_known)));
 }
 
-/* A worker that was told to leave gets no work. */
-static void check_leaves(struct sim *s, uint64_t peer)
-{
-    uint32_t worker;
-    if (sim_peer_worker(s, peer, &worker) && s->workers[worker].leaves_life == s->coord.life + 1) {
-        sim_fail(s, "worker %u was told to leave, and gets a lease", worker);
-    }
-}
-
 static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
 {
-    struct vq_coord_status status;
     sim_say(s, "coordinator says %s to peer %llu", vq_msg_name(msg->type),
             (unsigned long long)peer);
     if (msg->type == VQ_MSG_LEASE) {
         sim_check_lease(s, &msg->u.lease);
-        check_leaves(s, peer);
+        sim_check_leaves(s, peer);
     }
     for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
         sim_check_ack(s, &msg->u.ack.calls[i]);
@@ -470,10 +434,7 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     if (msg->type == VQ_MSG_GRANT) {
         sim_check_grant(s, &msg->u.grant);
     } else if (msg->type == VQ_MSG_DRAIN) {
-        vq_coord_status_fill(s->coord.core, s->now_ns, &status);
-        if (status.stage == VQ_COORD_DRAINING) {
-            sim_budget_drain(s);
-        }
+        sim_budget_drain(s);
     }
     sim_send_to_worker(s, peer, msg);
 }

@@ -114,6 +114,22 @@ static void coord_fault(struct sim *s)
     }
 }
 
+void sim_coord_hold(struct sim *s, bool held)
+{
+    struct sim_coord *co = &s->coord;
+    if (co->core == NULL || co->held == held) {
+        return;
+    }
+    sim_say(s, "the run is %s by hand", held ? "paused" : "let go on");
+    co->held = held;
+    co->held_since_ns = s->now_ns;
+    enum vq_status status = vq_coord_hold(co->core, held, s->now_ns);
+    if (status == VQ_OK && co->holds) {
+        vq_authority_hold(co->authority, true, s->now_ns);
+    }
+    sim_coord_told(s, status, "hold");
+}
+
 static void by_hand(struct sim *s)
 {
     if (s->coord.paused_until_ns > s->now_ns) {

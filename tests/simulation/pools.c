@@ -353,6 +353,11 @@ void sim_advances_keep(struct sim *s, bool grant)
 void sim_budget_drain(struct sim *s)
 {
     struct vq_authority_money money;
+    struct vq_coord_status status;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    if (status.stage != VQ_COORD_DRAINING) { /* one worker leaves */
+        return;
+    }
     vq_authority_money(s->coord.authority, &money);
     uint64_t taken = money.spent_nano + money.out_nano;
     s->coord.taken_nano = taken > s->coord.taken_nano ? taken : s->coord.taken_nano;

@@ -465,7 +465,8 @@ void sim_coord_drain(struct sim *s);
 void sim_coord_usurp(struct sim *s, int64_t until_ns); /* stopped until then; another one starts */
 void sim_coord_hold(struct sim *s, bool held);         /* by hand */
 void sim_coord_requeue(struct sim *s);
-void sim_coord_leave(struct sim *s, uint32_t worker); /* a person tells it to leave */
+void sim_coord_told(struct sim *s, enum vq_status status, const char *what); /* then its turn */
+void sim_check_leaves(struct sim *s, uint64_t peer);
 /* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
                       struct vq_result *ret_result);

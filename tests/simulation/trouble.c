@@ -4,6 +4,8 @@
 
 #include "common/base/alloc.h"
 
+#include <stdio.h>
+
 #define PEACEFUL 0.5 /* of the seeds */
 #define HTTP_NS  (60 * VQ_NS_PER_S)
 #define ABSENT   0.5  /* a fault, in one that is not */
@@ -329,6 +331,20 @@ static void endpoint_trouble(struct sim *s)
 
 /* ---- all of it ---- */
 
+/* A person tells a worker to leave. */
+static void leave(struct sim *s, uint32_t worker)
+{
+    char name[32];
+    uint32_t told = 0, stay = 0;
+    (void)snprintf(name, sizeof(name), "w%u", worker);
+    enum vq_status status = vq_coord_drain_worker(s->coord.core, name, s->now_ns, &told, &stay);
+    if (told > 0 && stay > 0) {
+        sim_say(s, "worker %u is told to leave", worker);
+        s->workers[worker].leaves_life = s->coord.life + 1;
+    }
+    sim_coord_told(s, status, "leave");
+}
+
 void sim_trouble(struct sim *s)
 {
     uint32_t worker;
@@ -352,7 +368,7 @@ void sim_trouble(struct sim *s)
     }
     if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns && sim_may_spawn(s) &&
         s->workers_count > 0 && sim_more(s, SIM_LEAVE)) {
-        sim_coord_leave(s, (uint32_t)vq_rng_below(&s->more, s->workers_count));
+        leave(s, (uint32_t)vq_rng_below(&s->more, s->workers_count));
     }
 }
 

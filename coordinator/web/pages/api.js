@@ -1,4 +1,4 @@
-/* The API of the run: status, history, pools, workers, the last answers, dead letters, commands. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
+/* The API of the run: status, history, pools, workers, incidents, the last answers, dead letters, commands. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
  * nowhere else. */
 
 const COMMAND_MS = 4000;
@@ -34,6 +34,7 @@ export const history = async (after) => (await ask("history?after=" + after)).js
 
 export const pools = async () => (await ask("pools")).json();
 export const workers = async () => (await ask("workers")).json();
+export const incidents = async () => (await ask("incidents")).json();
 export const sample = async (after) => (await ask("sample?after=" + after)).json();
 export const deadLetters = async () => (await ask("dead-letters")).json();
 

@@ -14,7 +14,7 @@ const COSTS = { resume: "The run starts calls again.", unpark: "The run asks thi
 
 const charts = new Charts();
 let samples = null, last = null, historyAt = 0, awaySince = 0, sampleAt = 0, answerNo = 0, isHeld = false, lettersKey = "",
-  recentAt = 0, recent = new Map(), rates = new Map();
+  recentAt = 0, recent = new Map(), rates = new Map(), incidents = null;
 
 const settled = (tasks) => tasks.answered + tasks.not_needed + tasks.failed + tasks.blocked;
 
@@ -73,6 +73,13 @@ function cards(status) {
   ];
 }
 
+/* Where the run is. Which stages follow depends on the answers. */
+function stages(status) {
+  const share = (100 * settled(status.tasks)) / Math.max(1, status.tasks_total);
+  return [status.stages_before.map((stage) => el("li", { class: "over" }, name(stage))),
+    el("li", { class: "now", "aria-current": "step" }, name(status.stage), status.state === "finished" ? "" : ` ${share.toFixed(0)} %`)];
+}
+
 function alertOf(status) {
   const lines = [status.note, status.alarm && status.alarm.text].filter(Boolean);
   return lines.length === 0 ? [] : [el("div", { class: "banner" + (status.alarm ? " bad" : "") }, lines.map((line) => el("p", null, name(line))))];
@@ -92,6 +99,9 @@ function show(status) {
   put("pools", tables.pools(status, recent, act));
   put("workers", tables.workers(status, rates, act));
   poolNames(status);
+  put("stages", stages(status));
+  byId("troubles").hidden = incidents === null || incidents.incidents.length === 0;
+  if (incidents !== null) put("incidents", tables.incidents(incidents, status.run));
   put("judges", tables.judges(status));
   put("failures", tables.failures(status));
 }
@@ -126,7 +136,8 @@ async function act(...words) {
 async function askRecent() {
   if (Date.now() - recentAt < RECENT_MS) return;
   recentAt = Date.now();
-  const [pools, workers] = await Promise.all([api.pools(), api.workers()]);
+  const [pools, workers, news] = await Promise.all([api.pools(), api.workers(), api.incidents()]);
+  incidents = news;
   recent = new Map(pools.pools.map((pool) => [pool.name, pool.recent]));
   rates = new Map(workers.workers.map((worker) => [tables.placeOf(worker), worker.results_per_s]));
 }

@@ -2,7 +2,7 @@
  * because a button keeps its place and the focus. */
 import { el, svg, button, name } from "/pages/dom.js";
 import { count, isNumber } from "/pages/numbers.js";
-import { rate, duration } from "/pages/words.js";
+import { rate, duration, clock } from "/pages/words.js";
 
 const DIMENSIONS = { requests_per_minute: "requests/min", input_tokens_per_minute: "input tokens/min",
   output_tokens_per_minute: "output tokens/min", tokens_per_minute: "tokens/min", concurrency: "calls in flight" };
@@ -61,6 +61,17 @@ export function workers(status, rates, act) {
     worker.heard_ms_ago < 2000 ? "now" : duration(worker.heard_ms_ago / 1000) + " ago",
     worker.draining ? null : keyed("Drain", act, "drain", worker.name),
   ]), "No worker is connected. vibeq-worker joins with the certificate in the run's folder.");
+}
+
+const SHOWN_MAX = 20;
+
+export function incidents(news, run) {
+  return [el("ul", { class: "incidents" }, news.incidents.slice(0, SHOWN_MAX).map((one) => el("li", { class: one.over_unix_ms === null ? "bad" : null },
+    el("span", { class: "soft" }, clock(one.since_unix_ms), one.over_unix_ms === null ? ", goes on" :
+      one.over_unix_ms > one.since_unix_ms && one.count === 1 ? `, for ${duration((one.over_unix_ms - one.since_unix_ms) / 1000)}` : "",
+    one.count > 1 ? `, ${count(one.count)} times` : ""), el("div", null, name(one.text)),
+    one.advice ? el("div", { class: "soft" }, name(one.advice.replaceAll("RUN", () => run).replaceAll("NAME", () => one.subject))) : null))),
+  news.incidents.length + news.forgotten > SHOWN_MAX ? el("p", { class: "soft" }, "Earlier ones: ", el("code", null, `vibeq log ${run}`)) : null];
 }
 
 export function judges(status) {
