@@ -354,6 +354,8 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
 
 struct vq_coord_judge_status {
     const char *name;
+    const uint32_t *pools; /* that may answer for it; borrowed */
+    uint32_t pools_count;
     struct vq_coord_counts counts;
     uint64_t ready_shards, leased_shards;
     bool answered;           /* past its probe */

@@ -161,6 +161,8 @@ void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_n
     VQ_ASSERT(judge < c->params.grid.judges);
     const struct vq_coord_lane *lane = &c->lanes[judge];
     *ret_judge = (struct vq_coord_judge_status){.name = lane->name,
+                                                .pools = lane->pools,
+                                                .pools_count = lane->pools_count,
                                                 .counts = lane->counts,
                                                 .ready_shards = lane->ready_count,
                                                 .leased_shards = lane->leased_count,

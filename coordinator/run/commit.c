@@ -212,6 +212,8 @@ static void done(void *ctx)
                (unsigned long long)c->commit.foreign_task);
     }
     vq_bills_see(run, c->from->results, c->from->results_count);
+    vq_metrics_see(run, c->from->results, c->from->results_count, c->commit.repeated,
+                   c->commit.repeated_count);
     enum vq_status status = merge(c);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "out of memory after a commit");

@@ -183,9 +183,8 @@ static void on_metrics(void *ctx, const struct vq_httpd_request *request,
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
     struct vq_status_facts f;
     facts(run, uid, &f);
-    f.loop_busy_ns_max = vq_loop_stats_take(run->loop).busy_ns_max;
     response->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    vq_status_metrics(&f, response->body);
+    vq_metrics_serve(run, &f, response->body);
 }
 
 /* ?after=UNIX_MS: only what is later. */
@@ -280,6 +279,7 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
     if (run->control.live == NULL || run->control.recent == NULL || run->control.troubles == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
+    VQ_TRY(vq_metrics_open(run, err));
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
     enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
                                                 &run->control.http, &endpoint, err);
@@ -344,4 +344,5 @@ void vq_control_write_status(struct vq_run *run)
         vq_log(VQ_LOG_WARN, "status.unwritten", "why=%s", err.text);
     }
     vq_buf_free(&out);
+    vq_metrics_write(run, &f);
 }

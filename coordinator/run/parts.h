@@ -20,6 +20,8 @@
  *   ctl_once.c  its commands in time and once (its own header)
  *   told.c      what its commands set, as a list (its own header)
  *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
+ *   metrics_run.c  what the run keeps for /metrics, counters.json, metrics.prom (its own header)
+ *   process_metrics.c  process_* from /proc (the same header)
  *   watch.c     the alarms of a run without progress and of a slow pool
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
@@ -45,6 +47,7 @@
 #include "coordinator/run/history_file.h"
 #include "coordinator/run/http_server.h"
 #include "coordinator/run/machine.h"
+#include "coordinator/run/metrics_run.h"
 #include "coordinator/run/programs.h"
 #include "coordinator/run/run.h"
 #include "coordinator/run/told.h"
@@ -312,6 +315,7 @@ struct vq_run {
     struct vq_run_limits limits;
     struct vq_run_control control;
     struct vq_run_watch watch;
+    struct vq_run_metrics metrics;
     struct vq_run_screen screen;
     struct vq_run_timers timers;
     struct vq_run_stop stop;

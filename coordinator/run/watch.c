@@ -117,6 +117,7 @@ void vq_watch_tick(struct vq_run *run)
         return;
     }
     run->watch.looked_ns = now_ns;
+    vq_metrics_tick(run, now_ns);
     struct vq_coord_status s;
     vq_coord_status_fill(run->coord, now_ns, &s);
     struct vq_status_totals t = run->stages.before;

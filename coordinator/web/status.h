@@ -1,5 +1,4 @@
-/* What a run is doing, as JSON for people's tools and as Prometheus text. Pure text: the shell
- * fills in the numbers. */
+/* What a run is doing, as JSON for people's tools. Pure text: the shell fills in the numbers. */
 #ifndef VQ_COORDINATOR_WEB_STATUS_H
 #define VQ_COORDINATOR_WEB_STATUS_H
 
@@ -41,9 +40,8 @@ struct vq_status_facts {
     const struct vq_slow *slow; /* of each pool; NULL: unknown */
     int64_t started_unix_ms;
     int64_t now_unix_ms;
-    int64_t now_ns;    /* the clock of the core's times */
-    const char *redis; /* "up", "away", "syncing" */
-    int64_t loop_busy_ns_max;
+    int64_t now_ns;                       /* the clock of the core's times */
+    const char *redis;                    /* "up", "away", "syncing" */
     const struct vq_coord *coord;         /* NULL: not there yet */
     const struct vq_authority *authority; /* there when `coord` is */
     bool stands;                          /* nothing may be asked now: no time left is told */
@@ -73,6 +71,5 @@ void vq_status_limited_text(const struct vq_authority_pool_status *s, int64_t no
 
 void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status *of);
 void vq_status_json(const struct vq_status_facts *facts, struct vq_buf *out);
-void vq_status_metrics(const struct vq_status_facts *facts, struct vq_buf *out);
 
 #endif

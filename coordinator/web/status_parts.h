@@ -5,10 +5,6 @@
 #include "common/text/json.h"
 #include "coordinator/web/status.h"
 
-void vq_status_head(struct vq_buf *out, const char *name, const char *type, const char *help);
-void vq_status_label(struct vq_buf *out, const char *value);
-void vq_status_gauge(struct vq_buf *out, const char *name, const char *help, double value);
-
 /* The fields of a worker, into an object. */
 void vq_status_worker_fields(struct vq_json *j, const struct vq_status_facts *f,
                              const struct vq_coord_worker_status *w);
@@ -19,6 +15,5 @@ void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, u
 void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f);
 /* The value of "alarm": the first pool that is slow, or null. */
 void vq_status_slow_alarm(struct vq_json *j, const struct vq_status_facts *f);
-void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out);
 
 #endif

@@ -168,11 +168,12 @@ class Documents(CliCase):
 
     def test_the_metrics_page_is_true(self):
         page = (vqtest.ROOT / "docs" / "use" / "metrics.md").read_text(encoding="utf-8")
-        told = dict(re.findall(r"(?m)^\| `(vibeq_[a-z_]+)` \| (gauge|counter) \|", page))
+        told = dict(re.findall(r"(?m)^\| `(vibeq_[a-z_]+)` \| (gauge|counter|histogram) \|", page))
         planted(self.dir, 30, AXES)
         server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "100ms")
         self.config(AXES, url=server.url, budget="{usd: 100}",
-                    judge={"concurrency": 4, "requests_per_minute": 6000, "price_input_usd": 1, "price_output_usd": 1})
+                    judge={"concurrency": 4, "requests_per_minute": 6000, "tokens_per_minute": 6000000, "price_input_usd": 1,
+                           "price_output_usd": 1})
         child = self.start("run", "config.yaml", "--name", "r", "--quiet")
         endpoint = self.dir / "runs/r/endpoint.json"
         self.wait_for("workers", endpoint.exists)
@@ -182,10 +183,10 @@ class Documents(CliCase):
         text = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address + "/metrics", timeout=10).read().decode()
         child.terminate()
         self.wait_exit(child, STOPPED)
-        self.assertEqual(dict(re.findall(r"(?m)^# TYPE (\S+) (\S+)$", text)), told)
+        self.assertEqual(dict(re.findall(r"(?m)^# TYPE (vibeq_\S+) (\S+)$", text)), told)
         for name in told:
-            self.assertRegex(text, rf"(?m)^{name}[ {{]")
-            labels = set(re.findall(r"(\w+)=", "".join(re.findall(rf"(?m)^{name}{{(.*)}}", text))))
+            self.assertRegex(text, rf"(?m)^{name}(_count)?{{")
+            labels = set(re.findall(r"(\w+)=", "".join(re.findall(rf"(?m)^{name}(?:_count)?{{(.*)}}", text)))) - {"run"}
             row = re.search(rf"(?m)^\| `{name}` \|.*$", page).group(0)
             self.assertEqual(set(re.findall(r"`(\w+)`", row.split("|")[3])), labels, name)
 

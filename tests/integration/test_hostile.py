@@ -66,8 +66,8 @@ class Hostile(Case):
         odd = status["odd_results"]
         self.assertGreaterEqual(odd["repeated"], 4 * 100)
         self.assertEqual(odd["foreign"], 90, "the ten of another stage are nobody's fault")
-        self.assertEqual(float(metrics['vibeq_messages_refused_total{why="other_session"}']), 200)
-        self.assertEqual(float(metrics['vibeq_results_odd_total{what="foreign"}']), 90)
+        self.assertEqual(float(metrics['vibeq_messages_refused_total{run="r",why="other_session"}']), 200)
+        self.assertEqual(float(metrics['vibeq_results_odd_total{run="r",what="foreign"}']), 90)
         self.assertGreaterEqual(said["acks"], 100, "each of its results was recorded")
         log = (self.dir / "runs/r/log").read_text()
         self.assertIn("answer.foreign", log)
@@ -124,8 +124,8 @@ class Hostile(Case):
         self.assertEqual(sum(status["refused_messages"].values()), 0, "not one message of it came in")
         self.assertNotIn("rogue", json.dumps(status))
         self.assertGreaterEqual(status["peers_refused"], 1)
-        self.assertGreaterEqual(float(self.metrics()["vibeq_peers_refused_total"]), status["peers_refused"])
-        self.assertGreaterEqual(float(self.metrics()["vibeq_frames_dropped_total"]), status["frames_dropped"])
+        self.assertGreaterEqual(float(self.metrics()['vibeq_peers_refused_total{run="r"}']), status["peers_refused"])
+        self.assertGreaterEqual(float(self.metrics()['vibeq_frames_dropped_total{run="r"}']), status["frames_dropped"])
         told = [line for line in (self.dir / "runs/r/log").read_text().splitlines() if "peers.refused" in line]
         self.assertGreaterEqual(len(told), 1)
         self.assertIn("a key that nobody approved", told[0])

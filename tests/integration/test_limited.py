@@ -31,13 +31,13 @@ class Limited(Pools):
         # on a busy machine a worker may have too little to ask for a moment: each is looked at until it says so
         self.wait_for("its source", lambda: self.pool()["limited"].items() >= {"source": "config", "limit": 2}.items())
         self.wait_for("the status", lambda: "limited by concurrency 2 (configured); configured 36,000 a minute" in self.status_text())
-        self.wait_for("the metric", lambda: 'vibeq_pool_limited{pool="o",by="concurrency"} 1' in self.metric("pool_limited"))
+        self.wait_for("the metric", lambda: 'vibeq_pool_limited{run="r",pool="o",by="concurrency"} 1' in self.metric("pool_limited"))
         alarms = []
         self.wait_for("the alarm", lambda: alarms.append(self.status("r").get("alarm")) or alarms[-1] is not None)
         alarm = alarms[-1]
         self.assertEqual((alarm["kind"], alarm["pool"]), ("slow", "o"))
         self.assertIn("limited by concurrency 2", alarm["text"])
-        self.wait_for("its metric", lambda: 'vibeq_pool_slow{pool="o"} 1' in self.metric("pool_slow"))
+        self.wait_for("its metric", lambda: 'vibeq_pool_slow{run="r",pool="o"} 1' in self.metric("pool_slow"))
         self.wait_for("its words", lambda: "slow since" in self.status_text())
         self.vibeq("ctl", "r", "pool", "o", "--rpm", 200)
         self.wait_for("the end of the alarm", lambda: self.status("r").get("alarm") is None)

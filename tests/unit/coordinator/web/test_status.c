@@ -1,5 +1,4 @@
-/* Status and metrics of a real core: valid JSON, valid exposition format, and the same counts in
- * both. */
+/* Status of a real core: valid JSON with the core's counts. */
 #include "tests/unit/test.h"
 
 #include "coordinator/web/status.h"
@@ -7,8 +6,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "common/text/file.h"
 
 static struct vq_authority *authority;
 
@@ -99,70 +96,8 @@ TEST(before_there_is_a_core)
     struct vq_buf out;
     vq_buf_init(&out, 1u << 20);
     vq_status_json(&f, &out);
-    vq_status_metrics(&f, &out);
     assert_int_equal(out.status, VQ_OK);
-    assert_non_null(strstr(out.at, "vibeq_redis_up 1\n"));
     vq_buf_free(&out);
-}
-
-TEST(counters_go_on_from_stage_to_stage)
-{
-    struct vq_coord *c = core();
-    struct vq_status_facts f = facts(c);
-    struct vq_coord_status over = {.batches = 3,
-                                   .leases_lost = 1,
-                                   .tokens_in = 70,
-                                   .tokens_out = 50,
-                                   .broken = 2,
-                                   .all = {.from_store = 9}};
-    vq_status_add(&f.before, &over);
-    f.seen = (struct vq_status_seen){.peers_refused = 7, .frames_dropped = 5};
-    over.batches = 4;
-    vq_status_add(&f.before, &over);
-    struct vq_buf out;
-    vq_buf_init(&out, 1u << 20);
-    vq_status_metrics(&f, &out);
-    assert_int_equal(out.status, VQ_OK);
-    assert_non_null(strstr(out.at, "\nvibeq_commits_total 7\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_leases_lost_total 2\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_tokens_in_total 140\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_tokens_out_total 100\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_messages_broken_total 4\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_from_store_total 18\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_peers_refused_total 7\n"));
-    assert_non_null(strstr(out.at, "\nvibeq_frames_dropped_total 5\n"));
-    assert_non_null(strstr(out.at, "vibeq_calls_total{stage=\"rank\",judge=\"plain\",end="));
-    vq_buf_free(&out);
-    vq_coord_destroy(&c);
-    vq_authority_destroy(&authority);
-}
-
-/* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and
- * newlines are escaped. */
-TEST(metrics_are_in_the_exposition_format)
-{
-    struct vq_coord *c = core();
-    struct vq_status_facts f = facts(c);
-    struct vq_buf out;
-    vq_buf_init(&out, 1u << 20);
-    vq_status_metrics(&f, &out);
-    assert_int_equal(out.status, VQ_OK);
-    assert_non_null(strstr(out.at, "judge=\"odd \\\"name\\\"\\n\",state=\"open\"} 12\n"));
-    char family[128] = "";
-    for (char *line = strtok(out.at, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        if (strncmp(line, "# TYPE ", 7) == 0) {
-            size_t n = strcspn(line + 7, " ");
-            assert_true(n < sizeof(family));
-            memcpy(family, line + 7, n);
-            family[n] = '\0';
-        } else if (line[0] != '#') {
-            assert_true(strncmp(line, family, strlen(family)) == 0);
-            assert_non_null(strrchr(line, ' '));
-        }
-    }
-    vq_buf_free(&out);
-    vq_coord_destroy(&c);
-    vq_authority_destroy(&authority);
 }
 
 TEST(time_left_is_unknown_or_a_number)
@@ -194,31 +129,4 @@ TEST(time_left_has_an_interval)
     assert_true(resumed.high_s == many.high_s);
     s.all.state[VQ_TASK_OPEN] = 0;
     assert_true(vq_status_eta_range(&s).high_s == 0);
-}
-
-/* docs/use/metrics.md names the states as they are printed. */
-TEST(the_page_names_the_states)
-{
-    struct vq_coord *c = core();
-    struct vq_status_facts f = facts(c);
-    struct vq_buf out, page;
-    vq_buf_init(&out, 1u << 20);
-    vq_status_metrics(&f, &out);
-    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/use/metrics.md", 1u << 20, &page, NULL),
-                     VQ_OK);
-    const char *row = strstr(page.at, "`vibeq_tasks`");
-    assert_non_null(row);
-    for (int i = 0; i < VQ_TASK_STATES; i++) {
-        const char *name = vq_task_state_name((enum vq_task_states)i);
-        char label[64];
-        (void)snprintf(label, sizeof(label), "state=\"%s\"}", name);
-        assert_non_null(strstr(out.at, label));
-        const char *found = strstr(row, name);
-        assert_true(found != NULL && found < strchr(row, '\n'));
-        assert_null(strchr(name, ' '));
-    }
-    vq_buf_free(&page);
-    vq_buf_free(&out);
-    vq_coord_destroy(&c);
-    vq_authority_destroy(&authority);
 }

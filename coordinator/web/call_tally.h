@@ -1,0 +1,39 @@
+/* The calls of a run by pool, for metrics: how they ended, how long they took, what they cost.
+ * Pure: the shell fills it from the ledger at the start and from each durable commit after that, so
+ * that it counts the calls of the run, not of the process. */
+#ifndef VQ_COORDINATOR_WEB_CALL_TALLY_H
+#define VQ_COORDINATOR_WEB_CALL_TALLY_H
+
+#include "common/conf/pools.h"
+#include "proto/messages.h"
+
+#define VQ_TALLY_BUCKETS 14u
+
+/* The upper bounds of the buckets of durations, ascending. */
+extern const uint32_t vq_tally_bounds_ms[VQ_TALLY_BUCKETS];
+
+struct vq_tally_pool {
+    uint64_t ends[VQ_END__COUNT];
+    uint64_t buckets[VQ_TALLY_BUCKETS + 1];        /* each alone; the last: beyond all bounds */
+    uint64_t timed, timed_ms;                      /* calls with a duration, and the sum of it */
+    uint64_t tokens_in, tokens_cached, tokens_out; /* cached ones are input too */
+    uint64_t cost_nano;
+};
+
+/* Pools by their number in the configuration; behind them, one for all that it no longer names. */
+struct vq_call_tally {
+    struct vq_tally_pool pool[VQ_POOLS_MAX + 1];
+    uint32_t pools;
+};
+
+struct vq_tally_call {
+    uint32_t pool; /* `pools` or above: none that the configuration names */
+    enum vq_call_end end;
+    uint32_t latency_ms;
+    uint64_t tokens_in, tokens_cached, tokens_out, cost_nano;
+};
+
+void vq_call_tally_init(struct vq_call_tally *tally, uint32_t pools);
+void vq_call_tally_add(struct vq_call_tally *tally, const struct vq_tally_call *call);
+
+#endif
