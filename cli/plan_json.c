@@ -114,10 +114,10 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         }
         vq_json_object(j);
         vq_json_put_str(j, "name", l->name);
-        limit(j, "requests_per_minute", l->requests_per_minute);
-        limit(j, "input_tokens_per_minute", l->input_tokens_per_minute);
-        limit(j, "output_tokens_per_minute", l->output_tokens_per_minute);
-        limit(j, "tokens_per_minute", l->tokens_per_minute);
+        limit(j, "requests_per_minute", l->rates.requests);
+        limit(j, "input_tokens_per_minute", l->rates.input_tokens);
+        limit(j, "output_tokens_per_minute", l->rates.output_tokens);
+        limit(j, "tokens_per_minute", l->rates.tokens);
         limit(j, "requests_per_day", l->requests_per_day);
         limit(j, "tokens_per_day", l->tokens_per_day);
         limit(j, "concurrency", l->concurrency);

@@ -8,6 +8,7 @@
 #ifndef VQ_PROTO_MESSAGES_H
 #define VQ_PROTO_MESSAGES_H
 
+#include "common/base/limit.h"
 #include "common/judge/stage.h"
 #include "common/judge/verdict.h"
 #include "proto/id.h"
@@ -105,12 +106,6 @@ struct vq_credit {
     uint32_t tasks;
     uint8_t state; /* enum vq_pool_state: open when one of its pools is; not open: tasks is 0 */
     struct vq_span text; /* why it is closed, for people */
-};
-
-/* Of a pool, a minute; 0: none known. Requests count one each; input is what a provider counts as
- * prompt tokens. */
-struct vq_rates {
-    double requests, input_tokens, output_tokens, tokens;
 };
 
 /* Something that is spent and does not come back: dollars, or a day's requests or tokens. It counts

@@ -5,51 +5,6 @@
 
 #include "proto/messages.h"
 
-/* The dimensions of struct vq_rates, in its order. */
-enum vq_rate {
-    VQ_RATE_REQUESTS,
-    VQ_RATE_INPUT,
-    VQ_RATE_OUTPUT,
-    VQ_RATE_TOKENS, /* input and output together */
-    VQ_RATE__COUNT
-};
-
-static inline double vq_rates_get(const struct vq_rates *rates, enum vq_rate rate)
-{
-    switch (rate) {
-    case VQ_RATE_REQUESTS: return rates->requests;
-    case VQ_RATE_INPUT: return rates->input_tokens;
-    case VQ_RATE_OUTPUT: return rates->output_tokens;
-    case VQ_RATE_TOKENS:
-    case VQ_RATE__COUNT: break; /* none */
-    }
-    return rates->tokens;
-}
-
-static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, double per_minute)
-{
-    switch (rate) {
-    case VQ_RATE_REQUESTS: rates->requests = per_minute; break;
-    case VQ_RATE_INPUT: rates->input_tokens = per_minute; break;
-    case VQ_RATE_OUTPUT: rates->output_tokens = per_minute; break;
-    case VQ_RATE_TOKENS:
-    case VQ_RATE__COUNT: rates->tokens = per_minute; break;
-    }
-}
-
-/* The larger value in each dimension. */
-static inline struct vq_rates vq_rates_larger(const struct vq_rates *a, const struct vq_rates *b)
-{
-    struct vq_rates rates = *a;
-    for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        enum vq_rate r = (enum vq_rate)i;
-        if (vq_rates_get(b, r) > vq_rates_get(a, r)) {
-            vq_rates_set(&rates, r, vq_rates_get(b, r));
-        }
-    }
-    return rates;
-}
-
 /* ---- the amounts of an ended call, as workers, the authority and the ledger count them ---- */
 
 /* The provider may have carried the call out and may bill it, even if no usage came. Providers do

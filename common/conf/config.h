@@ -4,6 +4,7 @@
 #ifndef VQ_CONF_CONFIG_H
 #define VQ_CONF_CONFIG_H
 
+#include "common/base/limit.h"
 #include "common/base/status.h"
 #include "common/judge/rating.h"
 #include "common/judge/stage.h"
@@ -168,11 +169,9 @@ struct vq_conf_rating {
     enum vq_rating_policy policy;
 };
 
-struct vq_conf_limits { /* of a pool, and what it costs */
-    double requests_per_minute, input_tokens_per_minute, output_tokens_per_minute; /* 0: unknown */
-    double tokens_per_minute;                  /* input and output together; 0: unknown */
+struct vq_conf_limits {                        /* of a pool, and what it costs */
+    struct vq_limit limit;                     /* 0: unknown */
     uint64_t requests_per_day, tokens_per_day; /* 0: no quota */
-    uint32_t concurrency;                      /* 0: unknown */
     uint32_t window_s;                         /* over which the provider looks */
     double share;                              /* of all these, for this run */
     double price_input_usd;                    /* per million tokens; negative: not set */

@@ -91,14 +91,12 @@ static uint64_t lower_count(uint64_t a, uint64_t b)
 /* Two roles that share a pool: what either says of a limit counts. */
 static void merge(struct vq_conf_limits *to, const struct vq_conf_limits *also)
 {
-    to->requests_per_minute = lower(to->requests_per_minute, also->requests_per_minute);
-    to->input_tokens_per_minute = lower(to->input_tokens_per_minute, also->input_tokens_per_minute);
-    to->output_tokens_per_minute =
-        lower(to->output_tokens_per_minute, also->output_tokens_per_minute);
-    to->tokens_per_minute = lower(to->tokens_per_minute, also->tokens_per_minute);
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        to->limit.rates.of[r] = lower(to->limit.rates.of[r], also->limit.rates.of[r]);
+    }
     to->requests_per_day = lower_count(to->requests_per_day, also->requests_per_day);
     to->tokens_per_day = lower_count(to->tokens_per_day, also->tokens_per_day);
-    to->concurrency = (uint32_t)lower_count(to->concurrency, also->concurrency);
+    to->limit.concurrency = (uint32_t)lower_count(to->limit.concurrency, also->limit.concurrency);
     to->window_s = also->window_s < to->window_s ? also->window_s : to->window_s;
     to->share = also->share < to->share ? also->share : to->share;
     if (to->price_input_usd < 0) {

@@ -38,8 +38,7 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
         return VQ_NOMEM;
     }
     p->named.share = from->share > 0 ? from->share : 1;
-    p->named.rates = from->rates;
-    p->named.concurrency = from->concurrency;
+    p->named.limit = from->limit;
     p->window_ns = (from->window_ms == 0 ? VQ_AUTH_WINDOW_MS : from->window_ms) * VQ_AUTH_MS;
     p->jitter_ns = jitter_ns != 0 ? jitter_ns : (int64_t)((double)p->window_ns * JITTER);
     p->lock.locked = from->locked;
@@ -52,7 +51,7 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
     p->state.since_ns = p->deal.at_ns = p->holders.peak_ns = p->used.began_ns = now_ns;
     p->holders.moved_ns = now_ns;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        p->force.rates[r] = 0;
+        p->force.limit.rates.of[r] = 0;
     }
     if (from->day_requests != 0) {
         VQ_TRY(vq_purse_create(from->day_requests, from->day_requests_spent, &p->day.requests));
@@ -78,7 +77,7 @@ static enum vq_status check(const struct vq_authority_params *params, struct vq_
         const struct vq_authority_pool *pool = &params->pools[i];
         bool bad = pool->name == NULL || !(pool->share >= 0 && pool->share <= 1);
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-            double rate = vq_rates_get(&pool->rates, (enum vq_rate)r);
+            double rate = pool->limit.rates.of[r];
             bad = bad || !isfinite(rate) || rate < 0;
         }
         if (bad) {
@@ -456,9 +455,9 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
                             int64_t now_ns)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = vq_rates_get(rates, (enum vq_rate)r);
+        double rate = rates->of[r];
         if (rate > 0 && isfinite(rate)) {
-            vq_rates_set(&a->pools[p].named.rates, (enum vq_rate)r, rate);
+            a->pools[p].named.limit.rates.of[r] = rate;
             a->pools[p].named.by_hand[r] = true;
         }
     }
@@ -469,7 +468,7 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
                                   int64_t now_ns)
 {
-    a->pools[p].named.concurrency = concurrency;
+    a->pools[p].named.limit.concurrency = concurrency;
     a->pools[p].named.concurrency_by_hand = concurrency != 0;
     a->pools[p].word.cap = 0;
     if (a->pools[p].trial.kind == VQ_AUTH_TRIES_LEVEL) {
@@ -655,12 +654,12 @@ bool vq_authority_due(const struct vq_authority *a, const struct vq_id *worker)
            (w->urgent || w->granted_n == w->confirmed_n);
 }
 
-static void slice_more(struct vq_auth_slice *most, const struct vq_auth_slice *other)
+static void slice_more(struct vq_limit *most, const struct vq_limit *other)
 {
     most->concurrency =
         other->concurrency > most->concurrency ? other->concurrency : most->concurrency;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        most->rate[r] = fmax(most->rate[r], other->rate[r]);
+        most->rates.of[r] = fmax(most->rates.of[r], other->rates.of[r]);
     }
 }
 
@@ -674,8 +673,8 @@ static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, u
                                    .day_tokens_most = VQ_AMOUNT_ANY,
                                    .params_refused = p->word.params_refused};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = seat->next.rate[r];
-        vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);
+        double rate = seat->next.rates.of[r];
+        ret_slice->rates.of[r] = isfinite(rate) ? rate : 0;
     }
     if (p->park.pause_ns > now_ns && !ret_slice->noisy) { /* there each worker finds out itself */
         ret_slice->pause_ms = (uint32_t)((p->park.pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);

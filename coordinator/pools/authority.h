@@ -59,9 +59,9 @@ struct vq_authority_pool {
     const char *model; /* copied: as its provider calls it; NULL: may be any. For same_account */
     /* pools of one account have keys in common by intent; NULL: one of its own */
     const void *account;
-    double share;          /* of what headers say, for this run; 0: all of it */
-    struct vq_rates rates; /* a minute, the share taken off already; 0: unknown */
-    uint32_t concurrency;  /* 0: unknown, it finds its level */
+    double share; /* of what headers say, for this run; 0: all of it */
+    /* The share is taken off already. 0: unknown; of the concurrency: it finds its level. */
+    struct vq_limit limit;
     uint64_t day_requests; /* 0: no quota */
     uint64_t day_tokens;
     uint64_t day_requests_spent, day_tokens_spent; /* by the ledger */
@@ -253,12 +253,9 @@ struct vq_authority_pool_status {
     const char *text;           /* why; borrowed until the next event */
     uint32_t keys_refused;      /* of several: the pool goes on with the others */
     const char *key_text;       /* the last one; borrowed likewise */
-    struct vq_rates rates;      /* in force as limits */
-    enum vq_limit_source rates_by[VQ_RATE__COUNT];
-    uint32_t concurrency;
-    enum vq_limit_source concurrency_by;
-    struct vq_rates configured; /* or set by hand; 0: none */
-    uint32_t configured_concurrency;
+    struct vq_limit limit;      /* in force; a rate of 0: none */
+    enum vq_limit_source rates_by[VQ_RATE__COUNT], concurrency_by;
+    struct vq_limit configured;                   /* or set by hand; 0: none */
     struct vq_authority_why rates_why, level_why; /* of what is learned */
     enum vq_authority_tries tries;
     double noise; /* share of calls that are refused at any rate, as far as it is known */
@@ -269,8 +266,7 @@ struct vq_authority_pool_status {
     uint32_t in_flight_most;     /* lately: this second and the one before */
     bool work_waits;             /* a worker has more to ask here than it may */
     struct vq_rates lately;      /* used, a minute, over the last quarter of a window */
-    struct vq_rates dealt;       /* what workers may use now, together; 0: not limited */
-    uint32_t dealt_concurrency;  /* calls in flight that they may have now, together */
+    struct vq_limit dealt;       /* what workers may use now, together; a rate of 0: not limited */
     double refused_part;         /* of the calls of the last window */
     double requests_per_minute, input_per_minute,
         output_per_minute;                                /* used, over the last window or minute */

@@ -85,7 +85,7 @@ static bool amount_can_be(const struct vq_amount *amount, uint64_t most, uint64_
 static bool rates_can_be(const struct vq_rates *rates, double most)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = vq_rates_get(rates, (enum vq_rate)r);
+        double rate = rates->of[r];
         if (!(rate >= 0 && rate <= most)) {
             return false;
         }

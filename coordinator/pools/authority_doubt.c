@@ -109,7 +109,7 @@ double vq_auth_accepted_of(const struct vq_auth_used *used, enum vq_rate r, doub
 
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered)
 {
-    bool probed = p->learn.ceiling > 0 || !isfinite(p->force.rates[VQ_RATE_REQUESTS]);
+    bool probed = p->learn.ceiling > 0 || !isfinite(p->force.limit.rates.of[VQ_RATE_REQUESTS]);
     double explained = fmax(p->doubt.noise, probed ? PROBED : TOLERATED) * (refused + answered);
     return refused > explained + SIGMAS * sqrt(explained);
 }

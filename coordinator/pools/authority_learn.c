@@ -30,7 +30,7 @@ bool vq_auth_is_named(const struct vq_auth_named *named)
 {
     bool is = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        is = is || vq_rates_get(&named->rates, (enum vq_rate)r) > 0;
+        is = is || named->limit.rates.of[r] > 0;
     }
     return is;
 }
@@ -48,7 +48,7 @@ void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)
 void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        p->learn.rates[r] = p->learn.ramp[r] = 0;
+        p->learn.rates.of[r] = p->learn.ramp.of[r] = 0;
     }
     p->learn.ceiling = 0;
     p->learn.counted = false;
@@ -65,8 +65,8 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
 /* The limit that is known without learning, a minute; 0: none. */
 static double named(const struct vq_auth_pool *p, enum vq_rate r)
 {
-    double limit = vq_rates_get(&p->named.rates, r);
-    double said = p->word.said[r] * p->named.share;
+    double limit = p->named.limit.rates.of[r];
+    double said = p->word.said.of[r] * p->named.share;
     return said > 0 && (limit <= 0 || said < limit) ? said : fmax(limit, 0);
 }
 
@@ -82,7 +82,7 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns)
 static double growth_of(struct vq_auth_pool *p, int64_t now_ns)
 {
     const struct growth *grows = vq_auth_is_named(&p->named) ? &named_grows : &unknown_grows;
-    double learned = p->learn.rates[VQ_RATE_REQUESTS] * vq_auth_windows(p);
+    double learned = p->learn.rates.of[VQ_RATE_REQUESTS] * vq_auth_windows(p);
     double clean = (double)(now_ns - p->learn.clean_ns) / (double)p->window_ns;
     if (p->learn.ceiling > 0 && learned <= fmax(OVER * p->learn.ceiling, p->learn.ceiling + 2)) {
         p->learn.over_ns = now_ns;
@@ -107,7 +107,7 @@ static void rates_grow(struct vq_auth_pool *p, int64_t now_ns)
     double requests = vq_auth_accepted(&p->used);
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
         enum vq_rate r = (enum vq_rate)i;
-        double learned = p->learn.rates[r];
+        double learned = p->learn.rates.of[r];
         if (!(learned > 0)) {
             continue;
         }
@@ -117,9 +117,9 @@ static void rates_grow(struct vq_auth_pool *p, int64_t now_ns)
             learned += fmax(learned * growth, least / vq_auth_windows(p));
         }
         double base = named(p, r);
-        p->learn.rates[r] = base > 0 && learned >= base ? 0 : learned;
+        p->learn.rates.of[r] = base > 0 && learned >= base ? 0 : learned;
     }
-    if (!(p->learn.rates[VQ_RATE_REQUESTS] > 0)) {
+    if (!(p->learn.rates.of[VQ_RATE_REQUESTS] > 0)) {
         p->learn.ceiling = 0;
     }
     p->deal.due = true;
@@ -141,15 +141,16 @@ void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns)
         enum vq_rate r = (enum vq_rate)i;
         double had = vq_auth_accepted_of(&p->used, r, requests) / vq_auth_windows(p) /
                      fmin(fmax(age, 0.02), 1);
-        bool paced = r == VQ_RATE_REQUESTS || isfinite(p->force.rates[r]);
-        if (!paced || (had <= 0 && !isfinite(p->force.rates[r]))) {
+        bool paced = r == VQ_RATE_REQUESTS || isfinite(p->force.limit.rates.of[r]);
+        if (!paced || (had <= 0 && !isfinite(p->force.limit.rates.of[r]))) {
             continue;
         }
-        double from = isfinite(p->force.rates[r]) && had <= 0 ? p->force.rates[r]
-                                                              : fmin(had, p->force.rates[r]);
-        double least = 1 / vq_auth_windows(p) * (r == VQ_RATE_REQUESTS ? 1 : p->word.unit[r]);
-        p->learn.ramp[r] = fmax(from / 2, fmax(least, 1e-3));
-        p->learn.ramp_from[r] = from;
+        double from = isfinite(p->force.limit.rates.of[r]) && had <= 0
+                          ? p->force.limit.rates.of[r]
+                          : fmin(had, p->force.limit.rates.of[r]);
+        double least = 1 / vq_auth_windows(p) * (r == VQ_RATE_REQUESTS ? 1 : p->word.unit.of[r]);
+        p->learn.ramp.of[r] = fmax(from / 2, fmax(least, 1e-3));
+        p->learn.ramp_from.of[r] = from;
     }
     p->deal.due = true;
 }
@@ -162,12 +163,13 @@ static void ramp_grow(struct vq_auth_pool *p, int64_t now_ns)
     double growth = pow(RAMP_GROWTH, (double)(now_ns - p->learn.ramp_ns) / (double)RAMP_NS);
     p->learn.ramp_ns = now_ns;
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
-        if (!(p->learn.ramp[i] > 0)) {
+        if (!(p->learn.ramp.of[i] > 0)) {
             continue;
         }
         double base = named(p, (enum vq_rate)i);
-        double over = base > 0 ? base : p->learn.ramp_from[i] * RAMP_FORGET;
-        p->learn.ramp[i] = p->learn.ramp[i] * growth >= over ? 0 : p->learn.ramp[i] * growth;
+        double over = base > 0 ? base : p->learn.ramp_from.of[i] * RAMP_FORGET;
+        p->learn.ramp.of[i] =
+            p->learn.ramp.of[i] * growth >= over ? 0 : p->learn.ramp.of[i] * growth;
         p->deal.due = true;
     }
 }

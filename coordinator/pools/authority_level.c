@@ -35,9 +35,9 @@ static double known_per_s(const struct vq_auth_pool *p)
 {
     double least = INFINITY;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double unit = r == VQ_RATE_REQUESTS ? 1 : p->word.unit[r];
-        if (isfinite(p->force.rates[r]) && unit > 0) {
-            least = fmin(least, p->force.rates[r] / unit / 60);
+        double unit = r == VQ_RATE_REQUESTS ? 1 : p->word.unit.of[r];
+        if (isfinite(p->force.limit.rates.of[r]) && unit > 0) {
+            least = fmin(least, p->force.limit.rates.of[r] / unit / 60);
         }
     }
     return isfinite(least) ? least : 0;
@@ -66,7 +66,7 @@ void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns)
 
 bool vq_auth_level_free(const struct vq_auth_pool *p)
 {
-    return p->named.concurrency == 0 && p->word.cap == 0;
+    return p->named.limit.concurrency == 0 && p->word.cap == 0;
 }
 
 static void level_grow(struct vq_auth_pool *p)

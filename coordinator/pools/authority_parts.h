@@ -30,13 +30,8 @@
 #define VQ_AUTH_LONE_MOST     8u                /* lone groups of refusals that are remembered */
 #define VQ_AUTH_NOBODY        UINT32_MAX
 
-struct
-    vq_auth_slice { /* concurrency 0: nothing, and all rates 0; a rate of INFINITY: not limited */
-    double rate[VQ_RATE__COUNT]; /* a minute */
-    uint32_t concurrency;
-};
-
-/* One worker at one pool. */
+/* One worker at one pool. Its slices are limits: a concurrency of 0 is nothing, with rates of 0; a
+ * rate of INFINITY is not limited. */
 struct vq_auth_seat {
     bool known;  /* reported */
     bool holder; /* chosen to have a slice */
@@ -51,15 +46,14 @@ struct vq_auth_seat {
     int64_t park_unix_s;
     uint64_t keys_mix, organisation;
     uint64_t keys_had;
-    double weight;             /* of its part; follows its demand */
-    int64_t used_ns;           /* when it last had a call here, or was chosen */
-    int64_t paused_ns;         /* the pause that it knows of ends */
-    int64_t asked_ns;          /* the pause that its own refusals asked for ends */
-    struct vq_auth_slice next; /* what it may be told; counts as in force already */
-    struct vq_auth_slice told,
-        held;        /* by the last GRANT; the most of all GRANTs that it may go by */
-    uint64_t told_n; /* the GRANT that told it; confirmed: held = told */
-    bool told_noisy; /* by the last GRANT */
+    double weight;              /* of its part; follows its demand */
+    int64_t used_ns;            /* when it last had a call here, or was chosen */
+    int64_t paused_ns;          /* the pause that it knows of ends */
+    int64_t asked_ns;           /* the pause that its own refusals asked for ends */
+    struct vq_limit next;       /* what it may be told; counts as in force already */
+    struct vq_limit told, held; /* by the last GRANT; the most of all GRANTs that it may go by */
+    uint64_t told_n;            /* the GRANT that told it; confirmed: held = told */
+    bool told_noisy;            /* by the last GRANT */
     bool day_joined;
 };
 
@@ -135,7 +129,8 @@ struct vq_auth_trial { /* authority_trial.c */
     struct vq_auth_bucket before, seen;
     double before_peak;
     struct vq_auth_level level; /* for undoing it */
-    double learned[VQ_RATE__COUNT], ceiling;
+    struct vq_rates learned;
+    double ceiling;
     bool lifts; /* VQ_AUTH_TRIES_LEVEL: the learned rates are lifted meanwhile */
     /* When a ceiling was found; how long later the level is suspected in its place. */
     int64_t ceiling_ns, patience_ns;
@@ -154,8 +149,7 @@ struct vq_auth_why { /* of what was learned, for people */
 
 struct vq_auth_named { /* the limits that the configuration or a person named */
     double share;
-    struct vq_rates rates;
-    uint32_t concurrency;
+    struct vq_limit limit;
     bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
 };
 
@@ -172,10 +166,10 @@ struct vq_auth_park {
 
 /* authority_report.c, authority_word.c: what workers reported of their provider. */
 struct vq_auth_word {
-    double said[VQ_RATE__COUNT];
+    struct vq_rates said;
     uint32_t cap;
-    double unit[VQ_RATE__COUNT];                 /* the largest of this window and the last one */
-    double unit_now[VQ_RATE__COUNT];             /* the largest of this window */
+    struct vq_rates unit;                        /* the largest of this window and the last one */
+    struct vq_rates unit_now;                    /* the largest of this window */
     struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
     /* Until then the reports of a worker that has left count; 0: there are none. */
     int64_t until_ns;
@@ -212,11 +206,9 @@ struct vq_auth_holders { /* authority_split.c: workers with a slice */
     int64_t moved_ns;
 };
 
-struct vq_auth_force {            /* authority_split.c: the limits in force */
-    double rates[VQ_RATE__COUNT]; /* a minute; INFINITY: none */
-    enum vq_limit_source rates_by[VQ_RATE__COUNT];
-    uint32_t concurrency;
-    enum vq_limit_source concurrency_by;
+struct vq_auth_force {     /* authority_split.c: the limits in force */
+    struct vq_limit limit; /* a rate of INFINITY: none */
+    enum vq_limit_source rates_by[VQ_RATE__COUNT], concurrency_by;
     bool fell;   /* a limit, and more slices than it bears are in force yet */
     bool single; /* one request a window */
     bool too_large;
@@ -241,7 +233,7 @@ struct vq_auth_finding { /* authority_level.c */
 };
 
 struct vq_auth_learning { /* authority_learn.c */
-    double rates[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT], ramp_from[VQ_RATE__COUNT];
+    struct vq_rates rates, ramp, ramp_from;
     double ceiling; /* requests a window, sent: refused above it when that was seen last; 0: none */
     bool counted;   /* the noise below the ceiling, since the last cut */
     int64_t clean_ns, over_ns; /* since the last cut; since it is above the ceiling */
@@ -364,7 +356,7 @@ void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
 void vq_auth_list(struct vq_auth_pool *p, struct vq_auth_worker *w);
 /* Out of all lists of the pool. */
 void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w);
-bool vq_auth_differs(const struct vq_auth_slice *a, const struct vq_auth_slice *b);
+bool vq_auth_differs(const struct vq_limit *a, const struct vq_limit *b);
 
 /* authority_word.c: what `w` said of limits counts for `kept_ns` more */
 #define VQ_AUTH_WORD_NS (60 * VQ_AUTH_S)

@@ -138,14 +138,13 @@ int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s)
  * those of the others and of who left in that time are what remains. */
 static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum vq_rate r)
 {
-    double most =
-        fmax(vq_rates_get(&p->word.unit_gone, r), vq_rates_get(&p->word.unit_gone_before, r));
+    double most = fmax(p->word.unit_gone.of[r], p->word.unit_gone_before.of[r]);
     for (uint32_t i = 0; i < p->members.count; i++) {
         const struct vq_auth_seat *seat = &a->workers[p->members.list[i]]->seats[p->index];
-        most = fmax(most, vq_rates_get(&seat->unit, r));
+        most = fmax(most, seat->unit.of[r]);
     }
-    if (most > 0 && most < p->word.unit[r]) {
-        p->word.unit[r] = p->word.unit_now[r] = most;
+    if (most > 0 && most < p->word.unit.of[r]) {
+        p->word.unit.of[r] = p->word.unit_now.of[r] = most;
         p->deal.due = true;
     }
 }
@@ -167,21 +166,21 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
 {
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
         enum vq_rate r = (enum vq_rate)i;
-        double said = vq_rates_get(&report->said, r);
-        double was = vq_rates_get(&seat->said, r);
+        double said = report->said.of[r];
+        double was = seat->said.of[r];
         if (said > 0 && (said < was || said > was) &&
             is_credible(&p->used, r, said)) { /* who says something new is right */
-            p->deal.due = p->deal.due || said < p->word.said[r] || said > p->word.said[r];
-            p->word.said[r] = said;
+            p->deal.due = p->deal.due || said < p->word.said.of[r] || said > p->word.said.of[r];
+            p->word.said.of[r] = said;
         }
-        double unit = vq_rates_get(&report->unit, r);
-        double unit_was = vq_rates_get(&seat->unit, r);
-        vq_rates_set(&seat->unit, r, unit);
-        if (r != VQ_RATE_REQUESTS && unit > p->word.unit_now[r]) {
-            p->word.unit_now[r] = unit;
-            p->deal.due = p->deal.due || unit > p->word.unit[r];
-            p->word.unit[r] = fmax(p->word.unit[r], unit);
-        } else if (r != VQ_RATE_REQUESTS && unit < unit_was && unit_was >= p->word.unit[r]) {
+        double unit = report->unit.of[r];
+        double unit_was = seat->unit.of[r];
+        seat->unit.of[r] = unit;
+        if (r != VQ_RATE_REQUESTS && unit > p->word.unit_now.of[r]) {
+            p->word.unit_now.of[r] = unit;
+            p->deal.due = p->deal.due || unit > p->word.unit.of[r];
+            p->word.unit.of[r] = fmax(p->word.unit.of[r], unit);
+        } else if (r != VQ_RATE_REQUESTS && unit < unit_was && unit_was >= p->word.unit.of[r]) {
             unit_fell(a, p, r);
         }
     }

@@ -41,26 +41,29 @@ static void lower(double limit, enum vq_limit_source by, double *limits,
 void vq_auth_limits(struct vq_auth_pool *p)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double was = p->force.rates[r];
-        p->force.rates[r] = INFINITY;
+        double was = p->force.limit.rates.of[r];
+        p->force.limit.rates.of[r] = INFINITY;
         p->force.rates_by[r] = VQ_LIMIT_BY_NOBODY;
-        lower(vq_rates_get(&p->named.rates, (enum vq_rate)r),
-              p->named.by_hand[r] ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG, &p->force.rates[r],
+        lower(p->named.limit.rates.of[r],
+              p->named.by_hand[r] ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG,
+              &p->force.limit.rates.of[r], &p->force.rates_by[r]);
+        lower(p->word.said.of[r] * p->named.share, VQ_LIMIT_BY_HEADERS, &p->force.limit.rates.of[r],
               &p->force.rates_by[r]);
-        lower(p->word.said[r] * p->named.share, VQ_LIMIT_BY_HEADERS, &p->force.rates[r],
+        lower(p->learn.rates.of[r], VQ_LIMIT_BY_LEARNING, &p->force.limit.rates.of[r],
               &p->force.rates_by[r]);
-        lower(p->learn.rates[r], VQ_LIMIT_BY_LEARNING, &p->force.rates[r], &p->force.rates_by[r]);
-        lower(p->learn.ramp[r], VQ_LIMIT_BY_LEARNING, &p->force.rates[r], &p->force.rates_by[r]);
-        p->force.fell = p->force.fell || p->force.rates[r] < FALL * was;
+        lower(p->learn.ramp.of[r], VQ_LIMIT_BY_LEARNING, &p->force.limit.rates.of[r],
+              &p->force.rates_by[r]);
+        p->force.fell = p->force.fell || p->force.limit.rates.of[r] < FALL * was;
     }
-    p->force.concurrency = p->named.concurrency;
+    p->force.limit.concurrency = p->named.limit.concurrency;
     p->force.concurrency_by = p->named.concurrency_by_hand ? VQ_LIMIT_BY_HAND : VQ_LIMIT_BY_CONFIG;
-    if (p->word.cap != 0 && (p->force.concurrency == 0 || p->word.cap < p->force.concurrency)) {
-        p->force.concurrency = p->word.cap;
+    if (p->word.cap != 0 &&
+        (p->force.limit.concurrency == 0 || p->word.cap < p->force.limit.concurrency)) {
+        p->force.limit.concurrency = p->word.cap;
         p->force.concurrency_by = VQ_LIMIT_BY_LEARNING;
     }
-    if (p->force.concurrency == 0) {
-        p->force.concurrency = (uint32_t)p->find.level.level;
+    if (p->force.limit.concurrency == 0) {
+        p->force.limit.concurrency = (uint32_t)p->find.level.level;
         p->force.concurrency_by = VQ_LIMIT_BY_LEARNING;
     }
 }
@@ -70,8 +73,8 @@ static double unit_of(const struct vq_auth_word *word, enum vq_rate r, double wi
     if (r == VQ_RATE_REQUESTS) {
         return 1;
     }
-    if (word->unit[r] > 0) {
-        return word->unit[r];
+    if (word->unit.of[r] > 0) {
+        return word->unit.of[r];
     }
     double least = fmin(GUESSED_UNIT_MIN, window_limit / 4);
     return fmax(window_limit * GUESSED_UNIT, least);
@@ -80,14 +83,14 @@ static double unit_of(const struct vq_auth_word *word, enum vq_rate r, double wi
 /* How many slices the pool bears; looks also whether a window holds but one request. */
 static uint32_t slices_max(struct vq_auth_pool *p)
 {
-    double most = (double)p->force.concurrency;
+    double most = (double)p->force.limit.concurrency;
     p->force.single = false;
     p->force.too_large = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        if (!isfinite(p->force.rates[r])) {
+        if (!isfinite(p->force.limit.rates.of[r])) {
             continue;
         }
-        double limit = p->force.rates[r] * vq_auth_windows(p);
+        double limit = p->force.limit.rates.of[r] * vq_auth_windows(p);
         double unit = unit_of(&p->word, (enum vq_rate)r, limit);
         most = fmin(most, floor(VQ_AUTHORITY_HELD_BACK * limit / unit) - 1);
         p->force.single = p->force.single || limit < SINGLE_UNITS * unit;
@@ -106,10 +109,10 @@ static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t s
         double one = 60.0 * (double)VQ_AUTH_S / (double)(p->window_ns + p->jitter_ns);
         return r == VQ_RATE_REQUESTS ? one * (1 - 1e-9) : (double)INFINITY;
     }
-    if (!isfinite(p->force.rates[r])) {
+    if (!isfinite(p->force.limit.rates.of[r])) {
         return INFINITY;
     }
-    double limit = p->force.rates[r] * windows;
+    double limit = p->force.limit.rates.of[r] * windows;
     double unit = unit_of(&p->word, r, limit);
     double jitter = limit * (double)p->jitter_ns / (double)p->window_ns;
     double sum = limit - jitter - unit * ((double)slices + 1);
@@ -127,16 +130,16 @@ bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *
 
 /* ---- what counts ---- */
 
-static bool slice_is(const struct vq_auth_slice *slice)
+static bool slice_is(const struct vq_limit *slice)
 {
     return slice->concurrency != 0;
 }
 
-bool vq_auth_differs(const struct vq_auth_slice *a, const struct vq_auth_slice *b)
+bool vq_auth_differs(const struct vq_limit *a, const struct vq_limit *b)
 {
     bool same = a->concurrency == b->concurrency;
     for (unsigned r = 0; r < VQ_RATE__COUNT && same && slice_is(a); r++) {
-        same = !(a->rate[r] < b->rate[r]) && !(a->rate[r] > b->rate[r]);
+        same = !(a->rates.of[r] < b->rates.of[r]) && !(a->rates.of[r] > b->rates.of[r]);
     }
     return !same;
 }
@@ -148,7 +151,7 @@ static bool in_force(const struct vq_auth_seat *seat)
 
 static double rate_counts(const struct vq_auth_seat *seat, unsigned r)
 {
-    return fmax(seat->held.rate[r], seat->next.rate[r]);
+    return fmax(seat->held.rates.of[r], seat->next.rates.of[r]);
 }
 
 static uint32_t calls_count(const struct vq_auth_seat *seat)
@@ -233,7 +236,7 @@ void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
  * that it might have had. */
 static uint32_t calls_left(const struct vq_auth_pool *p, const struct vq_auth_seat *seat)
 {
-    if (p->named.concurrency != 0 || p->word.cap != 0) {
+    if (p->named.limit.concurrency != 0 || p->word.cap != 0) {
         return calls_count(seat);
     }
     return seat->left > seat->in_flight ? seat->left : seat->in_flight;
@@ -252,7 +255,7 @@ void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights
         }
         a->pools[i].members.in_flight -= seat->in_flight;
         seat->in_flight = 0;
-        seat->next = seat->told = seat->held = (struct vq_auth_slice){0};
+        seat->next = seat->told = seat->held = (struct vq_limit){0};
         seat->told_n = 0;
         choose(&a->pools[i], w, false);
     }
@@ -314,8 +317,9 @@ static bool is_stuck(const struct vq_auth_pool *p, const struct vq_auth_seat *se
 {
     double gap_s = 0;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = seat->next.rate[r];
-        double unit = unit_of(&p->word, (enum vq_rate)r, p->force.rates[r] * vq_auth_windows(p));
+        double rate = seat->next.rates.of[r];
+        double unit =
+            unit_of(&p->word, (enum vq_rate)r, p->force.limit.rates.of[r] * vq_auth_windows(p));
         gap_s = rate > 0 && isfinite(rate) ? fmax(gap_s, unit / rate * 60) : gap_s;
     }
     int64_t from_ns = seat->used_ns > p->park.pause_ns ? seat->used_ns : p->park.pause_ns;
@@ -398,7 +402,7 @@ static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_aut
 {
     bool free_of_rates = !force->single;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        free_of_rates = free_of_rates && !isfinite(force->rates[r]);
+        free_of_rates = free_of_rates && !isfinite(force->limit.rates.of[r]);
     }
     uint32_t want = a->workable == 0 ? 1 : (a->able + a->workable - 1) / a->workable;
     if (free_of_rates) {
@@ -525,7 +529,7 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
     for (uint32_t i = 0; i < p->holders.count; i++) {
         struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i]);
         if (!seat->holder) {
-            seat->next = (struct vq_auth_slice){0};
+            seat->next = (struct vq_limit){0};
             continue;
         }
         uint32_t calls = calls_part(parts, seat, &whole_sum);
@@ -535,11 +539,11 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
             double part = parts->sum[r] * seat->weight / parts->weight;
             if (part <= 0) { /* a rate of 0 on the wire is no limit: it has nothing */
-                seat->next = (struct vq_auth_slice){0};
+                seat->next = (struct vq_limit){0};
             }
-            if (seat->next.rate[r] > part &&
-                (over[r] || !(seat->next.rate[r] <= part * (1 + SMALL_CHANGE)))) {
-                seat->next.rate[r] = part;
+            if (seat->next.rates.of[r] > part &&
+                (over[r] || !(seat->next.rates.of[r] <= part * (1 + SMALL_CHANGE)))) {
+                seat->next.rates.of[r] = part;
             }
         }
     }
@@ -564,13 +568,13 @@ static void raise_rates(struct vq_auth_seat *seat, const struct parts *parts, do
         double part = parts->sum[r] * seat->weight / parts->weight;
         double has = rate_counts(seat, r);
         if (isinf(part)) {
-            seat->next.rate[r] = INFINITY;
+            seat->next.rates.of[r] = INFINITY;
             continue;
         }
-        double want = fmin(part, isinf(has) ? seat->next.rate[r] : has + room[r]);
-        if (want > seat->next.rate[r] * (1 + SMALL_CHANGE)) {
+        double want = fmin(part, isinf(has) ? seat->next.rates.of[r] : has + room[r]);
+        if (want > seat->next.rates.of[r] * (1 + SMALL_CHANGE)) {
             room[r] -= fmax(want - has, 0);
-            seat->next.rate[r] = want;
+            seat->next.rates.of[r] = want;
         }
     }
 }
@@ -627,8 +631,9 @@ static void peak_turn(struct vq_auth_pool *p, uint32_t slices, int64_t now_ns)
         p->word.unit_gone_before = p->word.unit_gone;
         p->word.unit_gone = (struct vq_rates){0};
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-            p->word.unit[r] = p->word.unit_now[r] > 0 ? p->word.unit_now[r] : p->word.unit[r];
-            p->word.unit_now[r] = 0;
+            p->word.unit.of[r] =
+                p->word.unit_now.of[r] > 0 ? p->word.unit_now.of[r] : p->word.unit.of[r];
+            p->word.unit_now.of[r] = 0;
         }
     }
     p->holders.peak = slices > p->holders.peak ? slices : p->holders.peak;
@@ -652,7 +657,7 @@ static void tell(struct vq_authority *a, struct vq_auth_pool *p)
 void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     vq_auth_limits(p);
-    struct parts parts = {.level = p->force.concurrency};
+    struct parts parts = {.level = p->force.limit.concurrency};
     uint32_t slices = counted_slices(a, p);
     peak_turn(p, slices, now_ns);
     bool startable = vq_auth_startable(a, p, now_ns);

@@ -116,15 +116,15 @@ static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, i
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double sum = 0;
         for (uint32_t i = 0; i < p->holders.count; i++) {
-            sum += a->workers[p->holders.list[i]]->seats[p->index].told.rate[r];
+            sum += a->workers[p->holders.list[i]]->seats[p->index].told.rates.of[r];
         }
-        vq_rates_set(&ret->dealt, (enum vq_rate)r, isfinite(sum) ? sum : 0);
+        ret->dealt.rates.of[r] = isfinite(sum) ? sum : 0;
     }
     uint64_t calls = 0;
     for (uint32_t i = 0; i < p->holders.count; i++) {
         calls += a->workers[p->holders.list[i]]->seats[p->index].told.concurrency;
     }
-    ret->dealt_concurrency = vq_auth_u32(calls);
+    ret->dealt.concurrency = vq_auth_u32(calls);
     const struct vq_auth_bucket *before =
         &p->used.buckets[(p->used.bucket + VQ_AUTH_BUCKETS - 1) % VQ_AUTH_BUCKETS];
     double most = fmax(p->used.buckets[p->used.bucket].peak, before->peak);
@@ -148,10 +148,9 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
         .text = pool->state.text,
         .key_text = pool->keys.why,
         .keys_refused = pool->keys.refused,
-        .concurrency = pool->force.concurrency,
+        .limit = {.concurrency = pool->force.limit.concurrency},
         .concurrency_by = pool->force.concurrency_by,
-        .configured = pool->named.rates,
-        .configured_concurrency = pool->named.concurrency,
+        .configured = pool->named.limit,
         .noise = pool->doubt.noise,
         .tries = pool->trial.kind == VQ_AUTH_TRIES_LEVEL   ? VQ_AUTHORITY_TRIES_LEVEL
                  : pool->trial.kind == VQ_AUTH_TRIES_RATES ? VQ_AUTHORITY_TRIES_RATES
@@ -178,8 +177,8 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
         .organisation = pool->keys.organisation,
         .params_refused = pool->word.params_refused};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        vq_rates_set(&ret_status->rates, (enum vq_rate)r,
-                     isfinite(pool->force.rates[r]) ? pool->force.rates[r] : 0);
+        ret_status->limit.rates.of[r] =
+            isfinite(pool->force.limit.rates.of[r]) ? pool->force.limit.rates.of[r] : 0;
         ret_status->rates_by[r] = pool->force.rates_by[r];
     }
     lately(a, pool, now_ns, ret_status);

@@ -54,14 +54,15 @@ static void rates_lower(struct vq_auth_pool *p, double requests, int64_t now_ns)
         enum vq_rate r = (enum vq_rate)i;
         double had = vq_auth_accepted_of(&p->used, r, requests);
         if (had < 0 || (r != VQ_RATE_REQUESTS && r != VQ_RATE_TOKENS) ||
-            (r == VQ_RATE_TOKENS && !(p->word.unit[r] > 0))) {
+            (r == VQ_RATE_TOKENS && !(p->word.unit.of[r] > 0))) {
             continue;
         }
-        double least = r == VQ_RATE_REQUESTS ? 1 : p->word.unit[r];
+        double least = r == VQ_RATE_REQUESTS ? 1 : p->word.unit.of[r];
         double rate = fmax(sent_of(&p->doubt, had) * MARGIN, least) / vq_auth_windows(p);
-        p->learn.rates[r] = isfinite(p->force.rates[r])
-                                ? fmax(fmin(rate, p->force.rates[r]), p->force.rates[r] / 2)
-                                : rate;
+        p->learn.rates.of[r] =
+            isfinite(p->force.limit.rates.of[r])
+                ? fmax(fmin(rate, p->force.limit.rates.of[r]), p->force.limit.rates.of[r] / 2)
+                : rate;
     }
     p->learn.clean_ns = p->learn.grown_ns = p->learn.over_ns = now_ns;
     p->learn.counted = false;
@@ -79,7 +80,7 @@ static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct 
     t->before_peak = vq_auth_peak(&p->used);
     t->level = p->find.level;
     t->ceiling = p->learn.ceiling;
-    memcpy(t->learned, p->learn.rates, sizeof(t->learned));
+    t->learned = p->learn.rates;
     t->from_ns = now_ns + wait_ns;
     t->measures = t->lifts = false;
 }
@@ -97,7 +98,7 @@ static bool level_instead(struct vq_auth_pool *p, const struct vq_auth_bucket *o
     begin(p, VQ_AUTH_TRIES_LEVEL, of, LEVEL_NS, now_ns);
     t->lifts = true;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        p->learn.rates[r] = 0;
+        p->learn.rates.of[r] = 0;
     }
     p->learn.ceiling = 0;
     vq_auth_level_cut(p, 1, now_ns);
@@ -109,12 +110,12 @@ bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns)
 {
     double requests = vq_auth_accepted(&p->used);
     struct vq_auth_bucket lately = vq_auth_used_lately(&p->used);
-    if (!(p->learn.ceiling > 0) || !(p->learn.rates[VQ_RATE_REQUESTS] > 0) ||
+    if (!(p->learn.ceiling > 0) || !(p->learn.rates.of[VQ_RATE_REQUESTS] > 0) ||
         sent_of(&p->doubt, requests) < (1 - VQ_AUTH_SAME) * p->learn.ceiling ||
         lately.refused < LEAST || !vq_auth_unexplained(p, lately.refused, lately.answered)) {
         return false;
     }
-    double learned = p->learn.rates[VQ_RATE_REQUESTS] * vq_auth_windows(p);
+    double learned = p->learn.rates.of[VQ_RATE_REQUESTS] * vq_auth_windows(p);
     bool over = learned > (1 + VQ_AUTH_SAME) * p->learn.ceiling;
     if (over && p->doubt.noise > 0 && p->doubt.since_ns == 0) {
         return false; /* the ceiling was wrong, and this is likely to be noise */
@@ -165,8 +166,8 @@ static void rates_begin(struct vq_auth_pool *p, int64_t now_ns)
         return;
     }
     double requests = vq_auth_accepted(&p->used);
-    bool limited =
-        isfinite(p->force.rates[VQ_RATE_REQUESTS]) || isfinite(p->force.rates[VQ_RATE_TOKENS]);
+    bool limited = isfinite(p->force.limit.rates.of[VQ_RATE_REQUESTS]) ||
+                   isfinite(p->force.limit.rates.of[VQ_RATE_TOKENS]);
     if (!limited && now_ns - p->doubt.full_ns < FULL_WINDOWS * p->window_ns) {
         requests = fmax(requests, p->doubt.full); /* pauses made it less since */
     }
@@ -182,7 +183,7 @@ static void undo(struct vq_auth_pool *p, int64_t now_ns)
         vq_auth_level_is(p, &t->level, now_ns);
         t->level_cleared = true;
         if (t->lifts) {
-            memcpy(p->learn.rates, t->learned, sizeof(t->learned));
+            p->learn.rates = t->learned;
             p->learn.ceiling = t->ceiling;
             p->learn.clean_ns = p->learn.grown_ns = p->learn.over_ns = now_ns;
             t->ceiling_ns = now_ns;
@@ -190,7 +191,7 @@ static void undo(struct vq_auth_pool *p, int64_t now_ns)
         }
         t->cleared_at = fmin(p->find.level.level, t->before_peak);
     } else {
-        memcpy(p->learn.rates, t->learned, sizeof(t->learned));
+        p->learn.rates = t->learned;
         p->learn.ceiling = t->ceiling;
         p->learn.clean_ns = p->learn.grown_ns = p->learn.over_ns = now_ns;
         t->rates_cleared = true;
@@ -258,9 +259,9 @@ static bool rate_explains(const struct vq_auth_pool *p, int64_t now_ns)
         return true;
     }
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        if (isfinite(p->force.rates[r]) &&
+        if (isfinite(p->force.limit.rates.of[r]) &&
             vq_auth_accepted_of(&p->used, (enum vq_rate)r, requests) >=
-                EXPLAINED * p->force.rates[r] * vq_auth_windows(p)) {
+                EXPLAINED * p->force.limit.rates.of[r] * vq_auth_windows(p)) {
             return true;
         }
     }

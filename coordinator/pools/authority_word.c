@@ -13,7 +13,7 @@ static bool has_word(const struct vq_auth_seat *seat, int64_t now_ns)
 {
     bool said = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        said = said || vq_rates_get(&seat->said, (enum vq_rate)r) > 0;
+        said = said || seat->said.of[r] > 0;
     }
     return said || seat->cap != 0 || seat->park_unix_s != 0 || seat->asked_ns > now_ns;
 }
@@ -53,13 +53,11 @@ static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
         bool same = false;
         for (uint32_t i = 0; i < a->slots; i++) {
             const struct vq_auth_worker *w = a->workers[i];
-            double said = w == NULL || w->seats == NULL
-                              ? 0
-                              : vq_rates_get(&w->seats[p->index].said, (enum vq_rate)r);
-            same = same || !(said < p->word.said[r] || said > p->word.said[r]);
+            double said = w == NULL || w->seats == NULL ? 0 : w->seats[p->index].said.of[r];
+            same = same || !(said < p->word.said.of[r] || said > p->word.said.of[r]);
             least = said > 0 && (least <= 0 || said < least) ? said : least;
         }
-        p->word.said[r] = same ? p->word.said[r] : least;
+        p->word.said.of[r] = same ? p->word.said.of[r] : least;
     }
 }
 

@@ -44,8 +44,8 @@ static bool by_rate(const struct vq_authority_pool_status *s, struct vq_limited 
     double most = RATE_REACHED;
     bool found = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double dealt = vq_rates_get(&s->dealt, (enum vq_rate)r);
-        double part = dealt > 0 ? vq_rates_get(&s->lately, (enum vq_rate)r) / dealt : 0;
+        double dealt = s->dealt.rates.of[r];
+        double part = dealt > 0 ? s->lately.of[r] / dealt : 0;
         if (part < most) {
             continue;
         }
@@ -53,8 +53,8 @@ static bool by_rate(const struct vq_authority_pool_status *s, struct vq_limited 
         found = true;
         *ret = (struct vq_limited){.by = of_rate[r],
                                    .source = s->rates_by[r],
-                                   .limit = vq_rates_get(&s->rates, (enum vq_rate)r),
-                                   .configured = vq_rates_get(&s->configured, (enum vq_rate)r)};
+                                   .limit = s->limit.rates.of[r],
+                                   .configured = s->configured.rates.of[r]};
         if (s->rates_by[r] == VQ_LIMIT_BY_LEARNING) {
             ret->why = s->rates_why;
         }
@@ -69,11 +69,12 @@ struct vq_limited vq_limited_of(const struct vq_authority_pool_status *s)
         limited.by = VQ_LIMITED_BY_STATE;
     } else if (!s->work_waits) {
         limited.by = VQ_LIMITED_BY_NOTHING;
-    } else if (!by_rate(s, &limited) && s->concurrency > 0 && s->in_flight_most >= s->concurrency) {
+    } else if (!by_rate(s, &limited) && s->limit.concurrency > 0 &&
+               s->in_flight_most >= s->limit.concurrency) {
         limited.by = VQ_LIMITED_BY_CONCURRENCY;
         limited.source = s->concurrency_by;
-        limited.limit = s->concurrency;
-        limited.configured = s->configured_concurrency;
+        limited.limit = s->limit.concurrency;
+        limited.configured = s->configured.concurrency;
         if (s->concurrency_by == VQ_LIMIT_BY_LEARNING) {
             limited.why = s->level_why;
         }
@@ -127,7 +128,7 @@ static void put_configured(struct vq_buf *out, const struct vq_limited *l,
     }
     for (unsigned r = 0; (concurrency || l->by == VQ_LIMITED_BY_WORKERS) && r < VQ_RATE__COUNT;
          r++) {
-        double rate = vq_rates_get(&s->configured, (enum vq_rate)r);
+        double rate = s->configured.rates.of[r];
         if (rate > 0) {
             vq_buf_printf(out, "; configured %s %s", count(rate, n), units[r]);
             break;
@@ -192,9 +193,9 @@ static double part_of_configured(const struct vq_authority_pool_status *s)
 {
     double most = -1;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = vq_rates_get(&s->configured, (enum vq_rate)r);
+        double rate = s->configured.rates.of[r];
         if (rate > 0) {
-            most = fmax(most, vq_rates_get(&s->lately, (enum vq_rate)r) / rate);
+            most = fmax(most, s->lately.of[r] / rate);
         }
     }
     return most;

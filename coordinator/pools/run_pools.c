@@ -136,17 +136,14 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
 {
     const struct vq_conf_limits *l = &use->limits;
     double input_usd = fmax(price(l->price_input_usd), price(l->price_cached_usd));
-    uint32_t calls = (uint32_t)floor(l->concurrency * l->share);
+    uint32_t calls = (uint32_t)floor(l->limit.concurrency * l->share);
     *ret_pool = (struct vq_authority_pool){
         .name = use->name,
         .model = use->sent,
         .account = use->account,
         .share = l->share,
-        .rates = {.requests = l->requests_per_minute * l->share,
-                  .input_tokens = l->input_tokens_per_minute * l->share,
-                  .output_tokens = l->output_tokens_per_minute * l->share,
-                  .tokens = l->tokens_per_minute * l->share},
-        .concurrency = l->concurrency > 0 && calls == 0 ? 1 : calls,
+        .limit = {.rates = vq_rates_part(&l->limit.rates, l->share),
+                  .concurrency = l->limit.concurrency > 0 && calls == 0 ? 1 : calls},
         .day_requests = (uint64_t)((double)l->requests_per_day * l->share),
         .day_tokens = (uint64_t)((double)l->tokens_per_day * l->share),
         .priced = true, /* one without a price costs nothing, by its worker's reckoning too */

@@ -117,7 +117,7 @@ enum vq_status vq_ctl_do_pool(struct vq_run *run, const char *const *values, str
         if (i == AT_CONCURRENCY) {
             vq_authority_set_concurrency(run->limits.authority, p, (uint32_t)value, vq_run_now());
         } else {
-            vq_rates_set(&rates, rates_at[i], value);
+            rates.of[rates_at[i]] = value;
             paced = true;
         }
     }

@@ -8,7 +8,8 @@
 /* Calls in flight that a pool may come to; what is unknown is counted as what is common. */
 static uint64_t concurrency(const struct vq_conf_use *use)
 {
-    return use->limits.concurrency > 0 ? use->limits.concurrency : VQ_MACHINE_CONCURRENCY;
+    return use->limits.limit.concurrency > 0 ? use->limits.limit.concurrency
+                                             : VQ_MACHINE_CONCURRENCY;
 }
 
 static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, const char *advice,

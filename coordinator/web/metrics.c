@@ -123,7 +123,7 @@ static void put_rates(struct writer *w, const char *name, bool limits, bool toke
                       const struct vq_authority_pool_status *s)
 {
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        double most = vq_rates_get(&s->rates, (enum vq_rate)r);
+        double most = s->limit.rates.of[r];
         double value = limits ? most : used_of(s, (enum vq_rate)r);
         const struct label labels[] = {{"pool", s->name}, {"kind", rate_kinds[r]}};
         if ((r != VQ_RATE_REQUESTS) == tokens && (!limits || most > 0)) {
@@ -182,8 +182,8 @@ static void put_pool(struct writer *w, enum pool_family family, uint32_t p,
     case POOL_CALLS: put(w, name, labels, 1, s->in_flight); break;
     case POOL_WAITING: put(w, name, labels, 1, s->waiting); break;
     case POOL_CALLS_LIMIT:
-        if (s->concurrency > 0) {
-            put(w, name, labels, 1, s->concurrency);
+        if (s->limit.concurrency > 0) {
+            put(w, name, labels, 1, s->limit.concurrency);
         }
         break;
     case POOL_REQUESTS:
@@ -386,8 +386,7 @@ static void fill_room(const struct vq_metrics_facts *facts, double room[VQ_POOLS
         bool open = pool.state == VQ_AUTHORITY_OPEN || pool.state == VQ_AUTHORITY_PAUSED ||
                     pool.state == VQ_AUTHORITY_NOBODY;
         room[p] = open ? vq_wanted_room(&(struct vq_wanted_pool){
-                             .concurrency = pool.concurrency,
-                             .rates = pool.rates,
+                             .limit = pool.limit,
                              .call_s = (double)t->timed_ms / 1000 / calls,
                              .tokens_in = (double)t->tokens_in / answers,
                              .tokens_out = (double)t->tokens_out / answers})

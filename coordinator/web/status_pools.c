@@ -122,10 +122,11 @@ void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, u
     vq_json_key(j, "limits");
     vq_json_object(j);
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        limit(j, rate_names[r], vq_rates_get(&s->rates, (enum vq_rate)r), s->rates_by[r],
-              used(s, (enum vq_rate)r), vq_rates_get(&s->dealt, (enum vq_rate)r));
+        limit(j, rate_names[r], s->limit.rates.of[r], s->rates_by[r], used(s, (enum vq_rate)r),
+              s->dealt.rates.of[r]);
     }
-    limit(j, "concurrency", s->concurrency, s->concurrency_by, s->in_flight, s->dealt_concurrency);
+    limit(j, "concurrency", s->limit.concurrency, s->concurrency_by, s->in_flight,
+          s->dealt.concurrency);
     vq_json_object_end(j);
     put_limited(j, f, p, s);
     vq_json_put_u64(j, "calls", s->requests);

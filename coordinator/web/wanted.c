@@ -15,13 +15,13 @@ static double by_rate(double most, double each, double call_s)
 
 double vq_wanted_room(const struct vq_wanted_pool *p)
 {
-    double room = p->concurrency > 0 ? (double)p->concurrency : (double)INFINITY;
+    double room = p->limit.concurrency > 0 ? (double)p->limit.concurrency : (double)INFINITY;
     const double each[VQ_RATE__COUNT] = {[VQ_RATE_REQUESTS] = 1,
                                          [VQ_RATE_INPUT] = p->tokens_in,
                                          [VQ_RATE_OUTPUT] = p->tokens_out,
                                          [VQ_RATE_TOKENS] = p->tokens_in + p->tokens_out};
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        double most = vq_rates_get(&p->rates, (enum vq_rate)r);
+        double most = p->limit.rates.of[r];
         room = fmin(room, by_rate(most, each[r], p->call_s));
     }
     return fmax(room, 1); /* a slow pool has a call in flight now and then */

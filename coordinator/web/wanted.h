@@ -8,8 +8,7 @@
 
 /* A pool that may be asked. What is unknown is 0: it limits nothing. */
 struct vq_wanted_pool {
-    uint32_t concurrency;         /* calls in flight that it allows */
-    struct vq_rates rates;        /* requests and tokens a minute that it allows */
+    struct vq_limit limit;        /* in force */
     double call_s;                /* duration of a call, mean */
     double tokens_in, tokens_out; /* of a call, mean */
 };

@@ -86,8 +86,11 @@ const char *vq_forecast_assumed_text(unsigned bit)
 /* The run raises a concurrency that is not set until such a limit is reached. */
 static bool names_a_rate(const struct vq_forecast_limits *l)
 {
-    return l->requests_per_minute > 0 || l->input_tokens_per_minute > 0 ||
-           l->output_tokens_per_minute > 0 || l->tokens_per_minute > 0;
+    bool names = false;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        names = names || l->rates.of[r] > 0;
+    }
+    return names;
 }
 
 bool vq_forecast_bound_assumed(const struct vq_forecast_limits *l, enum vq_forecast_bound bound)
@@ -98,10 +101,10 @@ bool vq_forecast_bound_assumed(const struct vq_forecast_limits *l, enum vq_forec
 double vq_forecast_bound_value(const struct vq_forecast_limits *l, enum vq_forecast_bound bound)
 {
     switch (bound) {
-    case VQ_BOUND_REQUESTS: return l->requests_per_minute;
-    case VQ_BOUND_INPUT: return l->input_tokens_per_minute;
-    case VQ_BOUND_OUTPUT: return l->output_tokens_per_minute;
-    case VQ_BOUND_TOKENS: return l->tokens_per_minute;
+    case VQ_BOUND_REQUESTS: return l->rates.requests;
+    case VQ_BOUND_INPUT: return l->rates.input_tokens;
+    case VQ_BOUND_OUTPUT: return l->rates.output_tokens;
+    case VQ_BOUND_TOKENS: return l->rates.tokens;
     case VQ_BOUND_CONCURRENCY:
         return l->concurrency > 0 ? l->concurrency : names_a_rate(l) ? 0 : VQ_ASSUMED_CONCURRENCY;
     case VQ_BOUND_DAY: return l->requests_per_day > 0 ? l->requests_per_day : l->tokens_per_day;

@@ -63,12 +63,11 @@ struct vq_forecast_stage {
 /* A pool: what a provider's limits and prices belong to. Several pools may serve one model, and
  * several models share one. */
 struct vq_forecast_limits {
-    const char *name;           /* borrowed */
-    double requests_per_minute; /* 0, here and below: unknown, or none */
-    double input_tokens_per_minute, output_tokens_per_minute;
-    double tokens_per_minute; /* of input and output together */
+    const char *name;      /* borrowed */
+    struct vq_rates rates; /* 0, here and below: unknown, or none */
     double requests_per_day, tokens_per_day;
-    /* calls in flight; 0: unknown, where no rate is known taken as VQ_ASSUMED_CONCURRENCY */
+    /* Calls in flight; 0: unknown, where no rate is known taken as VQ_ASSUMED_CONCURRENCY. Not a
+     * struct vq_limit: a share of a concurrency may be a fraction, which counts in an average. */
     double concurrency;
     double price_input_usd;  /* a million tokens; negative: not known */
     double price_cached_usd; /* of input that the provider has cached; negative: as other input */

@@ -212,25 +212,29 @@ static void any_credit(struct world *w, struct vq_msg_credit *msg, uint32_t n)
                                            .tasks = (uint32_t)take_near(in, 30),
                                            .state = (uint8_t)(take(in) > 250 ? take(in) : 0),
                                            .text = {"why", 3}};
-        w->reports[i] = (struct vq_pool_report){.pool = (uint32_t)take_near(in, 2),
-                                                .state = (uint8_t)(take(in) > 250 ? take(in) : 0),
-                                                .keys = prints,
-                                                .keys_count = take(in) % 3,
-                                                .organisation = take(in) > 200 ? 5 : 0,
-                                                .in_flight = (uint32_t)take_near(in, 20),
-                                                .waiting = (uint32_t)take_near(in, 20),
-                                                .requests = take_near(in, 200),
-                                                .answered = take_near(in, 200),
-                                                .refused = take_near(in, 9),
-                                                .slowed = take_near(in, 9),
-                                                .failed = take_near(in, 9),
-                                                .cap = (uint32_t)take_near(in, 9),
-                                                .pause_ms = (uint32_t)take_near(in, 200),
-                                                .park_unix_s = (int64_t)take_near(in, 1),
-                                                .unit = {1, take(in), take(in), take(in)},
-                                                .said = {take(in), take(in), 0, take(in)},
-                                                .day_requests = any_amount(in),
-                                                .day_tokens = any_amount(in)};
+        w->reports[i] = (struct vq_pool_report){
+            .pool = (uint32_t)take_near(in, 2),
+            .state = (uint8_t)(take(in) > 250 ? take(in) : 0),
+            .keys = prints,
+            .keys_count = take(in) % 3,
+            .organisation = take(in) > 200 ? 5 : 0,
+            .in_flight = (uint32_t)take_near(in, 20),
+            .waiting = (uint32_t)take_near(in, 20),
+            .requests = take_near(in, 200),
+            .answered = take_near(in, 200),
+            .refused = take_near(in, 9),
+            .slowed = take_near(in, 9),
+            .failed = take_near(in, 9),
+            .cap = (uint32_t)take_near(in, 9),
+            .pause_ms = (uint32_t)take_near(in, 200),
+            .park_unix_s = (int64_t)take_near(in, 1),
+            .unit = {.requests = 1,
+                     .input_tokens = take(in),
+                     .output_tokens = take(in),
+                     .tokens = take(in)},
+            .said = {.requests = take(in), .input_tokens = take(in), .tokens = take(in)},
+            .day_requests = any_amount(in),
+            .day_tokens = any_amount(in)};
     }
     *msg = (struct vq_msg_credit){.session = msg->session,
                                   .granted_n = take_near(in, 30),
@@ -311,8 +315,9 @@ static void join(struct world *w)
                           .u.held = {.session = w->session[peer], .stamp_ns = w->now_ns}};
     must(vq_coord_message(w->c, peer, &held, w->now_ns));
     struct vq_credit credits[] = {{.judge = 0, .tasks = 20}, {.judge = 1, .tasks = 20}};
-    struct vq_pool_report reports[] = {{.pool = 0, .waiting = 4, .unit = {1, 0, 0, 10}},
-                                       {.pool = 1, .waiting = 4, .unit = {1, 0, 0, 10}}};
+    struct vq_pool_report reports[] = {
+        {.pool = 0, .waiting = 4, .unit = {.requests = 1, .tokens = 10}},
+        {.pool = 1, .waiting = 4, .unit = {.requests = 1, .tokens = 10}}};
     struct vq_msg credit = {.type = VQ_MSG_CREDIT,
                             .u.credit = {.session = w->session[peer],
                                          .credits = credits,
@@ -426,8 +431,9 @@ static void start(struct world *w)
     static const struct vq_coord_judge judges[] = {{"ada", pools, 2}, {"bea", &pools[1], 1}};
     struct bytes *in = &w->in;
     uint8_t flags = take(in);
-    struct vq_authority_pool pool[2] = {{.name = "p0", .concurrency = 5},
-                                        {.name = "p1", .rates = {600, 0, 0, 9000}}};
+    struct vq_authority_pool pool[2] = {
+        {.name = "p0", .limit.concurrency = 5},
+        {.name = "p1", .limit.rates = {.requests = 600, .tokens = 9000}}};
     struct vq_authority_params authority = {.pools = pool,
                                             .pools_count = 2,
                                             .term_ns = 6 * VQ_NS_PER_S,

@@ -208,12 +208,13 @@ static void grant(struct world *w, uint64_t session)
     struct vq_slice slices[3];
     uint32_t n = take_below(in, 4);
     for (uint32_t i = 0; i < n; i++) {
-        slices[i] = (struct vq_slice){.pool = (uint32_t)take_near(in, POOLS),
-                                      .concurrency = take_below(in, 8),
-                                      .rates = {take(in) * 10.0, 0, 0, take(in) * 1000.0},
-                                      .pause_ms = take(in) > 240 ? take(in) : 0,
-                                      .day_requests_most = take(in) > 240 ? 3 : VQ_AMOUNT_ANY,
-                                      .day_tokens_most = take(in) > 240 ? 999 : VQ_AMOUNT_ANY};
+        slices[i] =
+            (struct vq_slice){.pool = (uint32_t)take_near(in, POOLS),
+                              .concurrency = take_below(in, 8),
+                              .rates = {.requests = take(in) * 10.0, .tokens = take(in) * 1000.0},
+                              .pause_ms = take(in) > 240 ? take(in) : 0,
+                              .day_requests_most = take(in) > 240 ? 3 : VQ_AMOUNT_ANY,
+                              .day_tokens_most = take(in) > 240 ? 999 : VQ_AMOUNT_ANY};
     }
     say(w, (struct vq_msg){.type = VQ_MSG_GRANT,
                            .u.grant = {session, take_near(in, 40),
@@ -371,7 +372,7 @@ static void reply(struct world *w)
                               .parks = take(in) > 250,
                               .slowed = take(in) > 250,
                               .park_unix_s = take(in) > 250 ? 1 : 0,
-                              .said = {take(in) > 250 ? 100 : 0, 0, 0, 0},
+                              .said = {.requests = take(in) > 250 ? 100 : 0},
                               .cap = take(in) > 250 ? take(in) : 0,
                               .refusal = take(in) > 250,
                               .http_status = 200,
@@ -409,7 +410,7 @@ static void open_session(struct world *w)
                                                    .day_tokens_most = VQ_AMOUNT_ANY},
                                                   {.pool = 1,
                                                    .concurrency = 9,
-                                                   .rates = {600, 0, 0, 0},
+                                                   .rates = {.requests = 600},
                                                    .day_requests_most = VQ_AMOUNT_ANY,
                                                    .day_tokens_most = VQ_AMOUNT_ANY}};
     welcome(w);

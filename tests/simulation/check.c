@@ -362,8 +362,8 @@ void sim_say_state(const struct sim *s)
             vq_authority_status(s->coord.authority, s->serves[j][p], s->now_ns, &pool);
             sim_say(
                 s, "  %s: state %d, %u calls, %.0f requests, %u workers, %u in flight, %u wait: %s",
-                pool.name, (int)pool.state, pool.concurrency, pool.rates.requests, pool.workers,
-                pool.in_flight, pool.waiting, pool.text);
+                pool.name, (int)pool.state, pool.limit.concurrency, pool.limit.rates.requests,
+                pool.workers, pool.in_flight, pool.waiting, pool.text);
         }
     }
     for (uint32_t i = 0; vq_coord_worker_fill(s->coord.core, i, &worker); i++) {

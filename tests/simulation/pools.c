@@ -162,9 +162,9 @@ void sim_authority_make(struct sim *s, bool waits)
         double windows = 60.0 * (double)VQ_NS_PER_S / (double)pool->window_ns; /* in a minute */
         pools[p] = (struct vq_authority_pool){
             .name = pool->name,
-            .rates = {.requests = (double)pool->requests * windows,
-                      .tokens = (double)pool->tokens * windows},
-            .concurrency = pool->concurrency,
+            .limit = {.rates = {.requests = (double)pool->requests * windows,
+                                .tokens = (double)pool->tokens * windows},
+                      .concurrency = pool->concurrency},
             .window_ms = (uint32_t)(pool->window_ns / VQ_NS_PER_MS),
             .account = pool,
         };
@@ -265,11 +265,10 @@ void sim_pool_asked(struct sim *s, size_t n)
 /* What a worker goes by now, by GRANTs of this coordinator. A slice that is about to end by itself
  * may have come back already. */
 static bool slice_of(const struct sim *s, const struct sim_worker *w, uint32_t p,
-                     struct vq_rates *ret_rates, uint32_t *ret_calls)
+                     struct vq_limit *ret_slice)
 {
     return w->work != NULL && w->granted_life == s->coord.life + 1 &&
-           vq_work_slice(w->work, p, sim_worker_clock(s, w) + s->term_ns / 20, ret_rates,
-                         ret_calls);
+           vq_work_slice(w->work, p, sim_worker_clock(s, w) + s->term_ns / 20, ret_slice);
 }
 
 static void check_slices(struct sim *s, uint32_t p)
@@ -284,12 +283,11 @@ static void check_slices(struct sim *s, uint32_t p)
         flying[call->worker] += sim_call_live(s, call);
     }
     for (uint32_t i = 0; i < s->workers_count; i++) {
-        struct vq_rates rates = {0};
-        uint32_t calls = 0;
-        (void)slice_of(s, &s->workers[i], p, &rates, &calls);
-        requests += rates.requests * windows;
-        tokens += rates.tokens * windows;
-        calls_sum += calls > flying[i] ? calls : flying[i];
+        struct vq_limit slice = {.concurrency = 0};
+        (void)slice_of(s, &s->workers[i], p, &slice);
+        requests += slice.rates.requests * windows;
+        tokens += slice.rates.tokens * windows;
+        calls_sum += slice.concurrency > flying[i] ? slice.concurrency : flying[i];
     }
     if ((pool->requests > 0 && requests > (double)pool->requests) ||
         (pool->tokens > 0 && tokens > (double)pool->tokens)) {

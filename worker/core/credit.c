@@ -38,8 +38,8 @@ static double paced_calls(const struct vq_work_pool *pool)
 {
     double calls = -1;
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        double rate = vq_rates_get(&pool->rates, (enum vq_rate)i);
-        double mean = i == VQ_RATE_REQUESTS ? 1 : vq_rates_get(&pool->mean, (enum vq_rate)i);
+        double rate = pool->slice.rates.of[i];
+        double mean = i == VQ_RATE_REQUESTS ? 1 : pool->mean.of[i];
         if (rate > 0 && mean > 0) {
             double allowed = rate / 60 * VQ_WORK_AHEAD_PACED_S / mean;
             calls = calls < 0 || allowed < calls ? allowed : calls;
@@ -67,7 +67,7 @@ static double slots_of(const struct vq_work *w, uint32_t j)
     double slots = 0;
     for (uint32_t i = 0; i < judge->pools_count; i++) {
         if (vq_work_pool_usable(w, judge->pools[i])) {
-            slots += w->pools[judge->pools[i]].limit;
+            slots += w->pools[judge->pools[i]].slice.concurrency;
         }
     }
     return slots > w->options.concurrency_max ? w->options.concurrency_max : slots;

@@ -40,8 +40,8 @@ void vq_work_heard_cut(const struct vq_work *w, const struct vq_work_flight *fli
     reply->provider_nano = cut(reply->provider_nano, (double)VQ_CLAIM_NANO_MAX);
     reply->tokens_out = cut(reply->tokens_out, output);
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        if (!(vq_rates_get(&reply->said, (enum vq_rate)i) <= VQ_CLAIM_RATE_MAX)) {
-            vq_rates_set(&reply->said, (enum vq_rate)i, 0); /* so large is no limit */
+        if (!(reply->said.of[i] <= VQ_CLAIM_RATE_MAX)) {
+            reply->said.of[i] = 0; /* so large is no limit */
         }
     }
     reply->retry_after_ms = cut_time(reply->retry_after_ms, VQ_CLAIM_WAIT_S * 1000);

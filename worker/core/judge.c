@@ -137,7 +137,7 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     const struct vq_price *price = &w->spec->pools[pool].price;
     bool written = marks(w, ask) && price->written > price->input;
     return (struct vq_work_need){
-        .rates = {1, in, out, in + out},
+        .rates = {.requests = 1, .input_tokens = in, .output_tokens = out, .tokens = in + out},
         .tokens = (uint64_t)(in_most + out_most),
         .nano = vq_price_of(price, &(struct vq_usage){.input = in_most,
                                                       .written = written ? in_most : 0,

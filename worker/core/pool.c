@@ -234,22 +234,22 @@ static int64_t window_ns(const struct vq_work *w, uint32_t index)
 static void slice_take(struct vq_work *w, uint32_t index, const struct vq_slice *slice)
 {
     struct vq_work_pool *pool = &w->pools[index];
-    bool had = pool->limit > 0;
+    bool had = pool->slice.concurrency > 0;
     int64_t late_ns = window_ns(w, index) / VQ_WORK_LATE_PARTS;
     late_ns = late_ns > VQ_WORK_MS(VQ_WORK_LATE_MS_MAX) ? VQ_WORK_MS(VQ_WORK_LATE_MS_MAX) : late_ns;
-    pool->limit =
+    pool->slice.concurrency =
         slice->concurrency > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : slice->concurrency;
-    pool->rates = slice->rates;
+    pool->slice.rates = slice->rates;
     pool->noisy = slice->noisy;
     pool->held_ns = w->now_ns + VQ_WORK_MS(slice->pause_ms);
     pool->day_requests.most = slice->day_requests_most;
     pool->day_tokens.most = slice->day_tokens_most;
     pool->params_refused |= slice->params_refused & VQ_PARAMS_ALL;
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = vq_rates_get(&slice->rates, (enum vq_rate)r);
-        if (pool->limit > 0 && had) {
+        double rate = slice->rates.of[r];
+        if (pool->slice.concurrency > 0 && had) {
             vq_gcra_set(&pool->paces[r], rate, w->now_ns);
-        } else if (pool->limit > 0) {
+        } else if (pool->slice.concurrency > 0) {
             vq_gcra_begin(&pool->paces[r], rate, late_ns, w->now_ns);
         }
     }
@@ -257,7 +257,7 @@ static void slice_take(struct vq_work *w, uint32_t index, const struct vq_slice 
 
 static void slice_none(struct vq_work_pool *pool)
 {
-    pool->limit = 0;
+    pool->slice.concurrency = 0;
     pool->day_requests.most = pool->day_requests.used;
     pool->day_tokens.most = pool->day_tokens.used;
 }
@@ -268,14 +268,13 @@ static bool slices_stand(const struct vq_work *w)
 }
 
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
-                   struct vq_rates *ret_rates, uint32_t *ret_calls)
+                   struct vq_limit *ret_slice)
 {
     bool known = work->spec != NULL && p < work->spec->pools_count;
-    if (!known || now_ns >= work->slices.until_ns || work->pools[p].limit == 0) {
+    if (!known || now_ns >= work->slices.until_ns || work->pools[p].slice.concurrency == 0) {
         return false;
     }
-    *ret_rates = work->pools[p].rates;
-    *ret_calls = work->pools[p].limit;
+    *ret_slice = work->pools[p].slice;
     return true;
 }
 
@@ -447,7 +446,7 @@ void vq_work_charge_acked(struct vq_work *w, uint32_t index, const struct vq_wor
 
 bool vq_work_pool_usable(const struct vq_work *w, uint32_t index)
 {
-    return w->pools[index].state == VQ_POOL_OPEN && w->pools[index].limit > 0;
+    return w->pools[index].state == VQ_POOL_OPEN && w->pools[index].slice.concurrency > 0;
 }
 
 bool vq_work_pool_affords(const struct vq_work *w, uint32_t index)
@@ -462,7 +461,7 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
     const struct vq_work_pool *pool = &w->pools[index];
     bool doubtful =
         pool->failures >= VQ_WORK_FAILURES_MAX || vq_refusals_doubt(&pool->refusals, pool->noisy);
-    uint32_t limit = doubtful ? 1 : pool->limit; /* one call finds out */
+    uint32_t limit = doubtful ? 1 : pool->slice.concurrency; /* one call finds out */
     if (!vq_work_pool_usable(w, index) || !slices_stand(w) || pool->in_flight >= limit ||
         !has_room(&w->slices.spend, need->nano) || !has_room(&pool->day_requests, 1) ||
         !has_room(&pool->day_tokens, need->tokens)) {
@@ -471,8 +470,7 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
     int64_t when = pool->paused_ns > pool->held_ns ? pool->paused_ns : pool->held_ns;
     when = when > w->now_ns ? when : w->now_ns;
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        int64_t earned =
-            vq_gcra_when(&pool->paces[r], vq_rates_get(&need->rates, (enum vq_rate)r), w->now_ns);
+        int64_t earned = vq_gcra_when(&pool->paces[r], need->rates.of[r], w->now_ns);
         when = earned > when ? earned : when;
     }
     return when;
@@ -493,9 +491,9 @@ void vq_work_pool_expect(struct vq_work *w, uint32_t index, const struct vq_work
     spends->nano = need->nano > spends->nano ? need->nano : spends->nano;
     spends->tokens = need->tokens > spends->tokens ? need->tokens : spends->tokens;
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        double cost = vq_rates_get(&need->rates, (enum vq_rate)i);
-        if (cost > vq_rates_get(&pool->unit, (enum vq_rate)i)) {
-            vq_rates_set(&pool->unit, (enum vq_rate)i, cost);
+        double cost = need->rates.of[i];
+        if (cost > pool->unit.of[i]) {
+            pool->unit.of[i] = cost;
         }
     }
 }
@@ -503,9 +501,9 @@ void vq_work_pool_expect(struct vq_work *w, uint32_t index, const struct vq_work
 static void note_mean(struct vq_work_pool *pool, const struct vq_rates *rates)
 {
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        double cost = vq_rates_get(rates, (enum vq_rate)i);
-        double mean = vq_rates_get(&pool->mean, (enum vq_rate)i);
-        vq_rates_set(&pool->mean, (enum vq_rate)i, mean == 0 ? cost : mean + (cost - mean) / 16);
+        double cost = rates->of[i];
+        double mean = pool->mean.of[i];
+        pool->mean.of[i] = mean == 0 ? cost : mean + (cost - mean) / 16;
     }
 }
 
@@ -518,7 +516,7 @@ void vq_work_pool_spend(struct vq_work *w, uint32_t index, const struct vq_work_
     vq_work_pool_expect(w, index, need);
     note_mean(pool, &need->rates);
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        vq_gcra_spend(&pool->paces[r], vq_rates_get(&need->rates, (enum vq_rate)r), w->now_ns);
+        vq_gcra_spend(&pool->paces[r], need->rates.of[r], w->now_ns);
     }
     vq_work_charge_add(w, index, &charge);
 }
@@ -537,9 +535,9 @@ static void count_end(struct vq_work_credit *credit, struct vq_work_pool *pool,
     pool->output_tokens += bounded(reply->tokens_out);
     pool->organisation = reply->organisation != 0 ? reply->organisation : pool->organisation;
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        double said = vq_rates_get(&reply->said, (enum vq_rate)i);
+        double said = reply->said.of[i];
         if (said > 0) {
-            vq_rates_set(&pool->said, (enum vq_rate)i, said);
+            pool->said.of[i] = said;
         }
     }
     if (reply->end == VQ_END_ANSWER) {
@@ -592,13 +590,13 @@ static void settle_paces(const struct vq_work *w, struct vq_work_pool *pool,
     double in = counted_input(reply), out = (double)bounded(reply->tokens_out);
     bool known = reply->tokens_in > 0 || reply->tokens_out > 0;
     double lost = known ? outdated(w, flight, out) : 0;
-    const struct vq_rates used = {1, in, out, in + out};
+    const struct vq_rates used = {
+        .requests = 1, .input_tokens = in, .output_tokens = out, .tokens = in + out};
     struct vq_rates reserved = flight->need.rates;
     reserved.output_tokens -= lost;
     reserved.tokens -= lost;
     for (int r = 0; r < VQ_RATE__COUNT && known; r++) {
-        vq_gcra_settle(&pool->paces[r], vq_rates_get(&reserved, (enum vq_rate)r),
-                       vq_rates_get(&used, (enum vq_rate)r), flight->started_ns);
+        vq_gcra_settle(&pool->paces[r], reserved.of[r], used.of[r], flight->started_ns);
     }
 }
 

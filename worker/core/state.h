@@ -178,9 +178,8 @@ struct vq_work_pool { /* a pool as this worker may use it */
     uint64_t organisation;
     uint32_t params_refused; /* enum vq_param: by its model, as any worker learned */
     /* the slice */
-    uint32_t limit; /* calls in flight; 0: nothing is started */
-    bool noisy;     /* a refused call waits alone */
-    struct vq_rates rates;
+    struct vq_limit slice; /* concurrency 0: nothing is started */
+    bool noisy;            /* a refused call waits alone */
     struct vq_gcra paces[VQ_RATE__COUNT];
     int64_t held_ns; /* nothing is started before, as the GRANT says ... */
     struct vq_amount day_requests, day_tokens;

@@ -231,9 +231,9 @@ const struct vq_work_spec *vq_work_spec(const struct vq_work *work);
 
 void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
 
-/* The slice of pool p that is in force at now_ns: *ret_calls in flight, *ret_rates per minute (0:
- * no limit). False: no slice, or no such pool. */
+/* The slice of pool p that is in force at now_ns; a rate of 0 is not limited. False: no slice, or
+ * no such pool. */
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
-                   struct vq_rates *ret_rates, uint32_t *ret_calls);
+                   struct vq_limit *ret_slice);
 
 #endif

@@ -9,18 +9,14 @@
 static struct vq_forecast_limits limits_of(const struct vq_conf_use *use)
 {
     const struct vq_conf_limits *l = &use->limits;
-    return (struct vq_forecast_limits){
-        .name = use->name,
-        .requests_per_minute = l->requests_per_minute * l->share,
-        .input_tokens_per_minute = l->input_tokens_per_minute * l->share,
-        .output_tokens_per_minute = l->output_tokens_per_minute * l->share,
-        .tokens_per_minute = l->tokens_per_minute * l->share,
-        .requests_per_day = (double)l->requests_per_day * l->share,
-        .tokens_per_day = (double)l->tokens_per_day * l->share,
-        .concurrency = l->concurrency * l->share,
-        .price_input_usd = l->price_input_usd,
-        .price_cached_usd = l->price_cached_usd,
-        .price_output_usd = l->price_output_usd};
+    return (struct vq_forecast_limits){.name = use->name,
+                                       .rates = vq_rates_part(&l->limit.rates, l->share),
+                                       .requests_per_day = (double)l->requests_per_day * l->share,
+                                       .tokens_per_day = (double)l->tokens_per_day * l->share,
+                                       .concurrency = l->limit.concurrency * l->share,
+                                       .price_input_usd = l->price_input_usd,
+                                       .price_cached_usd = l->price_cached_usd,
+                                       .price_output_usd = l->price_output_usd};
 }
 
 enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forecast *f)

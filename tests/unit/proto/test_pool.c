@@ -1,5 +1,4 @@
-/* What an ended call counts for: by its end and its usage, at the bounds of the numbers; and rates
- * by their dimension. */
+/* What an ended call counts for: by its end and its usage, at the bounds of the numbers. */
 
 #include "tests/unit/test.h"
 
@@ -47,21 +46,4 @@ TEST(test_tokens_of_a_day)
     assert_int_equal(vq_result_tokens(&most), UINT64_MAX);
     most.tokens_in++; /* not around the corner, where few would be left of many */
     assert_int_equal(vq_result_tokens(&most), UINT64_MAX);
-}
-
-TEST(test_rates_by_dimension)
-{
-    struct vq_rates rates = {.requests = 1, .input_tokens = 2, .output_tokens = 3, .tokens = 4};
-    struct vq_rates other = {.requests = 9, .input_tokens = 1, .output_tokens = 8, .tokens = 2};
-    for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        assert_true(vq_rates_get(&rates, (enum vq_rate)i) == i + 1);
-        struct vq_rates set = {.requests = 0};
-        vq_rates_set(&set, (enum vq_rate)i, 5);
-        for (int k = 0; k < VQ_RATE__COUNT; k++) {
-            assert_true(vq_rates_get(&set, (enum vq_rate)k) == (k == i ? 5 : 0));
-        }
-    }
-    struct vq_rates larger = vq_rates_larger(&rates, &other);
-    assert_true(larger.requests == 9 && larger.input_tokens == 2 && larger.output_tokens == 8 &&
-                larger.tokens == 4);
 }

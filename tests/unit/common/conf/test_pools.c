@@ -39,7 +39,7 @@ TEST(test_each_model_of_an_account_is_a_pool)
     }
     assert_int_equal(uses.uses[0].keys_count, 2);
     assert_string_equal(uses.uses[0].keys[1], "file:/d/k");
-    assert_true(uses.uses[0].limits.requests_per_minute == 60);
+    assert_true(uses.uses[0].limits.limit.rates.requests == 60);
     assert_string_equal(uses.uses[2].sent, "n-2");
     assert_true(uses.uses[2].limits.share == 0.5);
     uint32_t pools[VQ_POOLS_MAX];
@@ -66,9 +66,9 @@ TEST(test_roles_with_one_endpoint_share_a_pool)
     struct vq_conf_uses uses;
     assert_int_equal(vq_conf_uses_of(c, &uses, NULL), VQ_OK);
     assert_int_equal(uses.count, 2); /* another key is another account */
-    assert_true(uses.uses[0].limits.requests_per_minute == 50);
-    assert_true(uses.uses[0].limits.tokens_per_minute == 9);
-    assert_int_equal(uses.uses[0].limits.concurrency, 4);
+    assert_true(uses.uses[0].limits.limit.rates.requests == 50);
+    assert_true(uses.uses[0].limits.limit.rates.tokens == 9);
+    assert_int_equal(uses.uses[0].limits.limit.concurrency, 4);
     uint32_t pools[VQ_POOLS_MAX];
     assert_int_equal(vq_conf_uses_serve(&uses, c->proposer, pools), 1);
     assert_int_equal(pools[0], 0);

@@ -184,9 +184,12 @@ static inline void world_start(struct world *w, struct world_worker *k)
     for (uint32_t p = 0; p < w->pools_count; p++) {
         k->uses[p].wants = true;
         world_cost(w, &k->uses[p]);
-        k->uses[p].report = (struct vq_pool_report){
-            .pool = p,
-            .unit = {1, w->unit[VQ_RATE_INPUT], w->unit[VQ_RATE_OUTPUT], w->unit[VQ_RATE_TOKENS]}};
+        k->uses[p].report =
+            (struct vq_pool_report){.pool = p,
+                                    .unit = {.requests = 1,
+                                             .input_tokens = w->unit[VQ_RATE_INPUT],
+                                             .output_tokens = w->unit[VQ_RATE_OUTPUT],
+                                             .tokens = w->unit[VQ_RATE_TOKENS]}};
     }
     world_hello(w, k);
 }
@@ -214,7 +217,7 @@ static inline void world_take_grant(struct world *w, struct world_worker *k,
         struct world_use *u = seen[s->pool] = &k->uses[s->pool];
         world_settle(w, u, w->now_ns);
         for (unsigned i2 = 0; i2 < VQ_RATE__COUNT; i2++) {
-            double rate = vq_rates_get(&s->rates, (enum vq_rate)i2);
+            double rate = s->rates.of[i2];
             bool begins = u->concurrency == 0 || !(u->rate[i2] > 0);
             u->rate[i2] = rate;
             if (rate > 0 && begins) {

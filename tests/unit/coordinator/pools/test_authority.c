@@ -8,7 +8,8 @@ static void a_concurrency_is_split_in_whole_numbers(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 3}, 1, VQ_AMOUNT_ANY, 16);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 3}, 1,
+              VQ_AMOUNT_ANY, 16);
     pass(&d, 2 * S);
     uint32_t holders;
     assert_int_equal(calls_of(&d, 0, &holders), 3);
@@ -25,10 +26,10 @@ static void each_worker_gets_few_pools_and_keeps_them(void **state)
 {
     (void)state;
     static struct desk d;
-    const struct vq_authority_pool pools[] = {{.name = "a", .rates.requests = 60000},
-                                              {.name = "b", .rates.requests = 60000},
-                                              {.name = "c", .rates.requests = 60000},
-                                              {.name = "d", .rates.requests = 60000}};
+    const struct vq_authority_pool pools[] = {{.name = "a", .limit.rates.requests = 60000},
+                                              {.name = "b", .limit.rates.requests = 60000},
+                                              {.name = "c", .limit.rates.requests = 60000},
+                                              {.name = "d", .limit.rates.requests = 60000}};
     open_desk(&d, pools, 4, VQ_AMOUNT_ANY, 8);
     work(&d, 20 * S);
     for (uint32_t w = 0; w < 8; w++) {
@@ -56,7 +57,9 @@ static void slices_follow_demand_within_a_second(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 60, .concurrency = 8},
+    open_desk(&d,
+              &(struct vq_authority_pool){
+                  .name = "p", .limit.rates.requests = 60, .limit.concurrency = 8},
               1, VQ_AMOUNT_ANY, 2);
     d.said[1][0].waiting = 0;
     pass(&d, 2 * S);
@@ -72,7 +75,9 @@ static void who_ends_gives_rates_at_once_and_calls_after_a_term(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 60, .concurrency = 1},
+    open_desk(&d,
+              &(struct vq_authority_pool){
+                  .name = "p", .limit.rates.requests = 60, .limit.concurrency = 1},
               1, VQ_AMOUNT_ANY, 2);
     pass(&d, 2 * S);
     uint32_t one = d.has[0][0].concurrency != 0 ? 0 : 1, other = 1 - one;
@@ -91,8 +96,8 @@ static void people_hold_park_and_lock(void **state)
     static struct desk d;
     uint32_t holders, pool = 0;
     int64_t when_ns;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4, .locked = true}, 1,
-              VQ_AMOUNT_ANY, 1);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4, .locked = true},
+              1, VQ_AMOUNT_ANY, 1);
     vq_authority_lock(d.a, 0, false, "run other has it", d.now_ns);
     pass(&d, S);
     assert_int_equal(calls_of(&d, 0, &holders), 0);
@@ -136,7 +141,8 @@ static void a_park_goes_by_the_wall_clock(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 1);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4}, 1,
+              VQ_AMOUNT_ANY, 1);
     vq_authority_clock(d.a, 1000000 - 86400, d.now_ns); /* a day behind */
     pass(&d, S);
     d.said[0][0].park_unix_s = 1000000 + 60;
@@ -158,7 +164,8 @@ static void a_pause_is_for_all_and_no_longer_than_asked(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 2);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4}, 1,
+              VQ_AMOUNT_ANY, 2);
     pass(&d, S);
     d.said[0][0].refused = 1;
     d.said[0][0].pause_ms = 2000;
@@ -181,7 +188,7 @@ static void slow_down_halves_and_grows_by_half_a_quarter_hour(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 6000}, 1,
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.rates.requests = 6000}, 1,
               VQ_AMOUNT_ANY, 1);
     for (int i = 0; i < 600; i++) {
         pass(&d, 100 * MS);
@@ -191,11 +198,11 @@ static void slow_down_halves_and_grows_by_half_a_quarter_hour(void **state)
     d.said[0][0].refused += 3;
     d.said[0][0].slowed += 3;
     pass(&d, 200 * MS);
-    double rate = status_of(&d, 0).rates.requests;
+    double rate = status_of(&d, 0).limit.rates.requests;
     assert_true(rate > 2900 && rate < 3100);
     assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_LEARNING);
     pass(&d, 900 * S);
-    double later = status_of(&d, 0).rates.requests;
+    double later = status_of(&d, 0).limit.rates.requests;
     assert_true(later > 1.45 * rate && later < 1.501 * rate);
     vq_authority_destroy(&d.a);
 }
@@ -204,15 +211,16 @@ static void headers_lower_and_never_raise(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 600, .share = 0.5}, 1,
-              VQ_AMOUNT_ANY, 1);
+    open_desk(&d,
+              &(struct vq_authority_pool){.name = "p", .limit.rates.requests = 600, .share = 0.5},
+              1, VQ_AMOUNT_ANY, 1);
     d.said[0][0].said = (struct vq_rates){.requests = 3000, .tokens = 80000};
     pass(&d, S);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 600) < 1e-9);
-    assert_true(fabs(status_of(&d, 0).rates.tokens - 40000) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 600) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.tokens - 40000) < 1e-9);
     d.said[0][0].said.requests = 1000;
     pass(&d, S);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 500) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 500) < 1e-9);
     assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_HEADERS);
     d.said[0][0].unit.tokens = 50000;
     pass(&d, S);
@@ -227,7 +235,7 @@ static void a_day_has_its_quota_and_ends(void **state)
     static struct desk d;
     open_desk(&d,
               &(struct vq_authority_pool){.name = "p",
-                                          .concurrency = 4,
+                                          .limit.concurrency = 4,
                                           .day_requests = 10,
                                           .day_requests_spent = 7,
                                           .day_ends_ns = 60 * S},
@@ -254,7 +262,7 @@ static void money_ends_and_goes_on_with_more(void **state)
     (void)state;
     static struct desk d;
     struct vq_authority_money money;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, 1000, 1);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4}, 1, 1000, 1);
     d.spend[0].unit = 400;
     pass(&d, 2 * S);
     assert_int_equal(d.grant[0].spend_most, 1000);
@@ -277,8 +285,8 @@ static void money_goes_where_work_is(void **state)
 {
     (void)state;
     static struct desk d;
-    const struct vq_authority_pool pools[] = {{.name = "p", .concurrency = 1},
-                                              {.name = "q", .concurrency = 1}};
+    const struct vq_authority_pool pools[] = {{.name = "p", .limit.concurrency = 1},
+                                              {.name = "q", .limit.concurrency = 1}};
     open_desk(&d, pools, 2, 500, 2);
     d.spend[0].unit = d.spend[1].unit = 400;
     work(&d, 4 * S);
@@ -314,7 +322,7 @@ static int64_t slices_come_after(enum vq_authority_end how, bool ends, enum repo
     d.pools = 1;
     d.workers = 1;
     struct vq_authority_params params = {
-        .pools = &(struct vq_authority_pool){.name = "p", .concurrency = 1},
+        .pools = &(struct vq_authority_pool){.name = "p", .limit.concurrency = 1},
         .pools_count = 1,
         .term_ns = 10 * S,
         .budget_nano = VQ_AMOUNT_ANY,
@@ -378,7 +386,7 @@ static uint64_t money_after_a_crash(struct desk *d, bool reports)
     d->pools = 1;
     d->workers = 1;
     struct vq_authority_params params = {
-        .pools = &(struct vq_authority_pool){.name = "p", .concurrency = 4},
+        .pools = &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4},
         .pools_count = 1,
         .term_ns = 10 * S,
         .budget_nano = 1000,
@@ -459,7 +467,7 @@ static void thousands_of_workers_and_hundreds_of_pools(void **state)
     const char *text = getenv("VQ_AUTHORITY_WORKERS");
     uint32_t workers = text == NULL ? 256 : (uint32_t)strtoul(text, NULL, 10);
     for (uint32_t p = 0; p < VQ_AUTHORITY_POOLS_MAX; p++) {
-        pools[p] = (struct vq_authority_pool){.name = "p", .rates.requests = 600000};
+        pools[p] = (struct vq_authority_pool){.name = "p", .limit.rates.requests = 600000};
         reports[p] = (struct vq_pool_report){.pool = p, .waiting = 5};
     }
     struct vq_authority_params params = {.pools = pools,

@@ -27,7 +27,7 @@ static void keep(struct vq_authority *a)
 
 static struct vq_authority *authority(uint64_t budget_nano, uint64_t spent_nano)
 {
-    static const struct vq_authority_pool pool = {.name = "p", .concurrency = 200};
+    static const struct vq_authority_pool pool = {.name = "p", .limit.concurrency = 200};
     struct vq_authority_params params = {.pools = &pool,
                                          .pools_count = 1,
                                          .term_ns = 10 * S,
@@ -215,7 +215,7 @@ static void too_many_to_tell_apart_are_one_of_nobodys(void **state)
     for (uint32_t i = 0; i < count; i++) {
         many[i] = (struct vq_advance){.worker = id_of(i), .nano = 3};
     }
-    static const struct vq_authority_pool pool = {.name = "p", .concurrency = 200};
+    static const struct vq_authority_pool pool = {.name = "p", .limit.concurrency = 200};
     struct vq_authority_params params = {.pools = &pool,
                                          .pools_count = 1,
                                          .term_ns = 10 * S,

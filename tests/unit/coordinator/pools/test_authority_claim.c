@@ -10,8 +10,12 @@ static char text[256];
 static void open_priced(void)
 {
     const struct vq_authority_pool pools[] = {
-        {.name = "p", .concurrency = 5, .priced = true, .input_nano = 150, .output_nano = 600},
-        {.name = "free", .concurrency = 5, .priced = true}};
+        {.name = "p",
+         .limit.concurrency = 5,
+         .priced = true,
+         .input_nano = 150,
+         .output_nano = 600},
+        {.name = "free", .limit.concurrency = 5, .priced = true}};
     open_desk(&d, pools, 2, VQ_AMOUNT_ANY, 1);
     vq_authority_asks(d.a, 2000, 100);
 }

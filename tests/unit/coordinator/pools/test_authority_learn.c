@@ -95,14 +95,14 @@ static void set_scene(struct world *w, const struct scene *scene, struct provide
     w->unit[VQ_RATE_TOKENS] = 1100;
     w->refuses = refuses;
     w->provider = provider;
-    w->pools[0] = (struct vq_authority_pool){
-        .name = "p", .window_ms = (uint32_t)scene->window_ms, .concurrency = scene->concurrency};
+    w->pools[0] = (struct vq_authority_pool){.name = "p",
+                                             .window_ms = (uint32_t)scene->window_ms,
+                                             .limit.concurrency = scene->concurrency};
     double minutes = (double)scene->window_ms / 60000;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        double rate = vq_rates_get(&scene->configured, (enum vq_rate)r) / minutes;
-        vq_rates_set(&w->pools[0].rates, (enum vq_rate)r, rate);
-        vq_rates_set(&w->said, (enum vq_rate)r,
-                     vq_rates_get(&scene->said, (enum vq_rate)r) / minutes);
+        double rate = scene->configured.of[r] / minutes;
+        w->pools[0].limit.rates.of[r] = rate;
+        w->said.of[r] = scene->said.of[r] / minutes;
     }
     world_authority(w, false);
     for (uint32_t i = 0; i < w->workers_count; i++) {
@@ -296,8 +296,8 @@ static void a_persons_rate_ends(const struct provider *before, enum vq_authority
     }
     struct vq_authority_pool_status s;
     vq_authority_status(w.authority, 0, w.now_ns, &s);
-    bool level = s.concurrency_by == VQ_LIMIT_BY_LEARNING && s.concurrency <= 4;
-    assert_true(learned == VQ_AUTHORITY_TRIES_LEVEL ? level : s.rates.tokens > 0);
+    bool level = s.concurrency_by == VQ_LIMIT_BY_LEARNING && s.limit.concurrency <= 4;
+    assert_true(learned == VQ_AUTHORITY_TRIES_LEVEL ? level : s.limit.rates.tokens > 0);
 
     provider.concurrency = 0;
     provider.limit[VQ_RATE_TOKENS] = 0;
@@ -308,8 +308,8 @@ static void a_persons_rate_ends(const struct provider *before, enum vq_authority
     }
     vq_authority_status(w.authority, 0, w.now_ns, &s);
     assert_int_equal(s.rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_HAND);
-    assert_true(s.rates.requests >= 3600 && !(s.rates.tokens > 0));
-    assert_true(s.concurrency >= 60);
+    assert_true(s.limit.rates.requests >= 3600 && !(s.limit.rates.tokens > 0));
+    assert_true(s.limit.concurrency >= 60);
     assert_int_equal(s.level_why.at_ns, 0);
     while (w.now_ns < set_ns + 20000 * WORLD_MS) {
         world_step(&w);

@@ -8,14 +8,14 @@
 static void bad_parameters_are_refused(void **state)
 {
     (void)state;
-    const struct vq_authority_pool good = {.name = "p", .rates.requests = 60};
+    const struct vq_authority_pool good = {.name = "p", .limit.rates.requests = 60};
     struct vq_authority_pool bad[] = {good, good, good, good, good, good};
     bad[0].name = NULL;
     bad[1].share = -0.1;
     bad[2].share = 1.1;
-    bad[3].rates.tokens = NAN;
-    bad[4].rates.input_tokens = -1;
-    bad[5].rates.requests = INFINITY;
+    bad[3].limit.rates.tokens = NAN;
+    bad[4].limit.rates.input_tokens = -1;
+    bad[5].limit.rates.requests = INFINITY;
     const struct vq_authority_params fine = {
         .pools = &good, .pools_count = 1, .term_ns = S, .budget_nano = VQ_AMOUNT_ANY};
     struct vq_authority *a = NULL;
@@ -42,7 +42,7 @@ static void bad_parameters_are_refused(void **state)
 /* ---- a day's tokens ---- */
 
 static const struct vq_authority_pool quotas = {.name = "p",
-                                                .concurrency = 4,
+                                                .limit.concurrency = 4,
                                                 .day_requests = 100,
                                                 .day_tokens = 1000,
                                                 .day_tokens_spent = 400,
@@ -170,24 +170,26 @@ static void a_person_sets_rates(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates = {600, 0, 0, 9000}}, 1,
-              VQ_AMOUNT_ANY, 1);
+    open_desk(
+        &d,
+        &(struct vq_authority_pool){.name = "p", .limit.rates = {.requests = 600, .tokens = 9000}},
+        1, VQ_AMOUNT_ANY, 1);
     d.said[0][0].said.requests = 500; /* headers lower, whoever set it */
     pass(&d, S);
     vq_authority_set_rates(d.a, 0, &(struct vq_rates){.requests = 120, .input_tokens = INFINITY},
                            d.now_ns);
     pass(&d, S);
     struct vq_authority_pool_status s = status_of(&d, 0);
-    assert_true(fabs(s.rates.requests - 120) < 1e-9);
+    assert_true(fabs(s.limit.rates.requests - 120) < 1e-9);
     assert_int_equal(s.rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_HAND);
-    assert_true(fabs(s.rates.tokens - 9000) < 1e-9); /* 0: as it was */
+    assert_true(fabs(s.limit.rates.tokens - 9000) < 1e-9); /* 0: as it was */
     assert_int_equal(s.rates_by[VQ_RATE_TOKENS], VQ_LIMIT_BY_CONFIG);
     assert_int_equal(s.rates_by[VQ_RATE_INPUT], VQ_LIMIT_BY_NOBODY); /* no number: as it was */
     assert_true(d.has[0][0].rates.requests <= 120 && d.has[0][0].rates.requests > 100);
     vq_authority_set_rates(d.a, 0, &(struct vq_rates){.requests = 900}, d.now_ns);
     pass(&d, S);
     assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_HEADERS);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 500) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 500) < 1e-9);
     vq_authority_destroy(&d.a);
 }
 
@@ -195,8 +197,8 @@ static void a_lock_that_is_being_asked_for_is_a_pause(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4, .locked = true}, 1,
-              VQ_AMOUNT_ANY, 1);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4, .locked = true},
+              1, VQ_AMOUNT_ANY, 1);
     d.said[0][0].state = VQ_POOL_NO_KEY;
     pass(&d, S);
     assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_NOBODY);
@@ -255,7 +257,8 @@ static void keys_are_remembered_up_to_a_bound(void **state)
     (void)state;
     static struct desk d;
     static uint64_t keys[6][64];
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 6}, 1, VQ_AMOUNT_ANY, 6);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 6}, 1,
+              VQ_AMOUNT_ANY, 6);
     for (uint32_t w = 0; w < 6; w++) {
         for (uint32_t k = 0; k < 64; k++) {
             keys[w][k] = 1000 * (uint64_t)w + k + 1;
@@ -285,7 +288,8 @@ static void what_nobody_is_known_for_is_ignored(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 2);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4}, 1,
+              VQ_AMOUNT_ANY, 2);
     struct vq_id stranger = id_of(77), late = id_of(1);
     struct vq_pool_report reports[] = {{.pool = 5, .waiting = 3}, {.pool = 0, .waiting = 3}};
     struct vq_msg_credit credit = {.reports = reports, .reports_count = 2};
@@ -334,7 +338,8 @@ static void more_workers_than_there_is_room_for_is_a_limit(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 0);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4}, 1,
+              VQ_AMOUNT_ANY, 0);
     struct vq_id id;
     for (uint32_t w = 0; w < VQ_AUTHORITY_WORKERS_MAX; w++) {
         id = id_of(w);
@@ -353,7 +358,8 @@ static void ids_that_fall_together_are_two_workers(void **state)
 {
     (void)state;
     static struct desk d;
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 0);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 4}, 1,
+              VQ_AMOUNT_ANY, 0);
     uint64_t one[2] = {1, 2}, two[2] = {0, 3};
     two[0] = one[0] ^ vq_index_mix(one[1]) ^ vq_index_mix(two[1]);
     struct vq_id ids[2];
@@ -385,7 +391,7 @@ static void what_workers_say_in_all_does_not_wrap(void **state)
     assert_int_equal(status_of(&d, 0).waiting, UINT32_MAX);
     assert_int_equal(status_of(&d, 0).in_flight, UINT32_MAX);
     uint32_t holders;
-    assert_true(calls_of(&d, 0, &holders) <= status_of(&d, 0).concurrency);
+    assert_true(calls_of(&d, 0, &holders) <= status_of(&d, 0).limit.concurrency);
     vq_authority_destroy(&d.a);
 }
 

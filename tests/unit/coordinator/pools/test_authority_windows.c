@@ -32,7 +32,7 @@ static void random_limits(struct world *w)
             double limit = w->unit[r] * units * between(&w->rng, 1, 1.5);
             limit = r == VQ_RATE_REQUESTS ? floor(limit) : limit;
             if (which & (1u << r)) {
-                vq_rates_set(&pool->rates, (enum vq_rate)r, limit / minutes);
+                pool->limit.rates.of[r] = limit / minutes;
             }
         }
     }
@@ -58,7 +58,7 @@ static void random_world(struct world *w, uint64_t seed)
         w->pools[p] = (struct vq_authority_pool){
             .name = p == 0 ? "one" : "two",
             .window_ms = (uint32_t)(w->window_ns / WORLD_MS),
-            .concurrency = chance(w, 0.5) ? 200 : 1 + (uint32_t)vq_rng_below(&w->rng, 20)};
+            .limit.concurrency = chance(w, 0.5) ? 200 : 1 + (uint32_t)vq_rng_below(&w->rng, 20)};
     }
     random_limits(w);
     world_authority(w, false);
@@ -110,8 +110,7 @@ static void check_case(struct world *w, uint64_t seed)
 {
     for (uint32_t p = 0; p < w->pools_count; p++) {
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-            double limit =
-                vq_rates_get(&w->pools[p].rates, (enum vq_rate)r) * (double)w->window_ns / 60e9;
+            double limit = w->pools[p].limit.rates.of[r] * (double)w->window_ns / 60e9;
             double most = limit > 0 ? world_fullest(w, p, (enum vq_rate)r) : 0;
             if (most > limit * (1 + 1e-9)) {
                 fail_msg("case %llu: a window of pool %u, rate %u had %.3f of %.3f",
@@ -119,9 +118,9 @@ static void check_case(struct world *w, uint64_t seed)
             }
         }
         uint32_t crowd = w->rough || w->lost > 0 ? 0 : world_crowd(w, p);
-        if (crowd > w->pools[p].concurrency) {
+        if (crowd > w->pools[p].limit.concurrency) {
             fail_msg("case %llu: pool %u had %u calls at once, not %u", (unsigned long long)seed, p,
-                     crowd, w->pools[p].concurrency);
+                     crowd, w->pools[p].limit.concurrency);
         }
     }
 }
@@ -194,7 +193,7 @@ static double used_part(const struct plan *plan, uint64_t seed)
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     for (uint32_t p = 0; p < w.pools_count; p++) {
         w.pools[p] = (struct vq_authority_pool){
-            .name = names[p], .window_ms = 10000, .rates.requests = plan->units * 6};
+            .name = names[p], .window_ms = 10000, .limit.rates.requests = plan->units * 6};
     }
     world_authority(&w, false);
     for (uint32_t i = 0; i < w.workers_count; i++) {

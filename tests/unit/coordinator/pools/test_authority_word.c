@@ -5,7 +5,8 @@ static struct desk d;
 
 static void open_two(void)
 {
-    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 8}, 1, VQ_AMOUNT_ANY, 2);
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .limit.concurrency = 8}, 1,
+              VQ_AMOUNT_ANY, 2);
     pass(&d, S);
 }
 
@@ -21,10 +22,10 @@ static void a_limit_by_headers_leaves(void **state)
     open_two();
     d.said[1][0].said.requests = 5;
     pass(&d, S);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 5) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 5) < 1e-9);
     leave(1, VQ_AUTHORITY_LEFT);
     pass(&d, 30 * S); /* one that is started again hears it anew meanwhile */
-    assert_true(fabs(status_of(&d, 0).rates.requests - 5) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 5) < 1e-9);
     pass(&d, 31 * S);
     assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_NOBODY);
     vq_authority_destroy(&d.a);
@@ -38,10 +39,10 @@ static void what_others_say_stays(void **state)
     pass(&d, S);
     d.said[1][0].said.requests = 5;
     pass(&d, S);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 5) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 5) < 1e-9);
     leave(1, VQ_AUTHORITY_SILENT);
     pass(&d, 61 * S);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 600) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 600) < 1e-9);
     vq_authority_destroy(&d.a);
 }
 
@@ -53,7 +54,7 @@ static void a_worker_that_is_started_again_keeps_its_limit(void **state)
     pass(&d, S);
     leave(1, VQ_AUTHORITY_ENDED);
     pass(&d, 100 * S);
-    assert_true(fabs(status_of(&d, 0).rates.requests - 600) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).limit.rates.requests - 600) < 1e-9);
     vq_authority_destroy(&d.a);
 }
 
@@ -79,10 +80,10 @@ static void a_cap_leaves(void **state)
     open_two();
     d.said[1][0].cap = 1;
     pass(&d, S);
-    assert_int_equal(status_of(&d, 0).concurrency, 1);
+    assert_int_equal(status_of(&d, 0).limit.concurrency, 1);
     leave(1, VQ_AUTHORITY_LEFT);
     pass(&d, 62 * S);
-    assert_int_equal(status_of(&d, 0).concurrency, 8);
+    assert_int_equal(status_of(&d, 0).limit.concurrency, 8);
     vq_authority_destroy(&d.a);
 }
 

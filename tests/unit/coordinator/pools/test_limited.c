@@ -16,12 +16,12 @@ static struct vq_authority_pool_status busy(void)
     return (struct vq_authority_pool_status){.name = "p",
                                              .state = VQ_AUTHORITY_OPEN,
                                              .text = "",
-                                             .rates = {.requests = 3600},
+                                             .limit.rates = {.requests = 3600},
                                              .rates_by = {VQ_LIMIT_BY_CONFIG},
-                                             .configured = {.requests = 3600},
-                                             .dealt = {.requests = 3500},
+                                             .configured.rates = {.requests = 3600},
+                                             .dealt.rates = {.requests = 3500},
                                              .lately = {.requests = 3400},
-                                             .concurrency = 120,
+                                             .limit.concurrency = 120,
                                              .concurrency_by = VQ_LIMIT_BY_LEARNING,
                                              .in_flight = 24,
                                              .in_flight_most = 25,
@@ -43,10 +43,10 @@ static void rates(void **state)
     struct vq_authority_pool_status s = busy();
     assert_string_equal(text_of(&s, VQ_LIMITED_BY_REQUESTS),
                         "limited by requests a minute: 3,600, configured");
-    s.rates.requests = 620;
+    s.limit.rates.requests = 620;
     s.rates_by[VQ_RATE_REQUESTS] = VQ_LIMIT_BY_LEARNING;
     s.rates_why = (struct vq_authority_why){1, 14, 620};
-    s.dealt.requests = 610;
+    s.dealt.rates.requests = 610;
     s.lately.requests = 600;
     assert_string_equal(text_of(&s, VQ_LIMITED_BY_REQUESTS),
                         "limited by requests a minute: 620, learned at 07:01 after 14 refusals at "
@@ -54,9 +54,9 @@ static void rates(void **state)
     s.tries = VQ_AUTHORITY_TRIES_RATES;
     assert_non_null(strstr(text_of(&s, VQ_LIMITED_BY_REQUESTS), "a trial"));
     s = busy();
-    s.rates.tokens = 100000;
+    s.limit.rates.tokens = 100000;
     s.rates_by[VQ_RATE_TOKENS] = VQ_LIMIT_BY_HEADERS;
-    s.dealt.tokens = 98000;
+    s.dealt.rates.tokens = 98000;
     s.lately.tokens = 97990; /* nearer to its limit than the requests */
     assert_string_equal(text_of(&s, VQ_LIMITED_BY_TOKENS),
                         "limited by tokens a minute: 100,000, from the provider's headers");
@@ -71,7 +71,7 @@ static void concurrency(void **state)
     (void)state;
     struct vq_authority_pool_status s = busy();
     s.lately.requests = 31;
-    s.concurrency = s.in_flight = s.in_flight_most = 1;
+    s.limit.concurrency = s.in_flight = s.in_flight_most = 1;
     s.level_why = (struct vq_authority_why){1, 4, 240};
     assert_string_equal(text_of(&s, VQ_LIMITED_BY_CONCURRENCY),
                         "limited by learned concurrency 1 (learned at 07:01 after 4 refusals at "
@@ -131,9 +131,9 @@ static void slow_for_a_reason(void **state)
         s.work_waits = i != 1;
         s.refused_part = i == 2 ? 0.2 : 0.01;
         s.state = i == 3 ? VQ_AUTHORITY_PAUSED : VQ_AUTHORITY_OPEN;
-        s.configured.requests = i == 4 ? 0 : 3600;
+        s.configured.rates.requests = i == 4 ? 0 : 3600;
         if (i == 5) { /* the tokens are what is used */
-            s.configured.tokens = 100000;
+            s.configured.rates.tokens = 100000;
             s.lately.tokens = 90000;
         }
         assert_int_equal(vq_slow_look(&slow, &s, after_ns, S), VQ_SLOW_SAME);

@@ -307,7 +307,7 @@ static void begin(struct sim *s, const struct scene *scene, uint64_t seed)
     s->now_ns = s->step_ns;
     vq_rng_seed(&s->rng, seed);
     struct vq_authority_pool pool = {.name = "p",
-                                     .rates = {.requests = scene->named},
+                                     .limit.rates = {.requests = scene->named},
                                      .window_ms = (uint32_t)(s->window_ns / MS)};
     struct vq_authority_params params = {
         .pools = &pool, .pools_count = 1, .term_ns = 10 * S, .budget_nano = VQ_AMOUNT_ANY};
@@ -329,7 +329,7 @@ static void say(const struct sim *s, size_t minute)
     print_message("    %4zu: %6.0f accepted, %5.0f refused, ideal %6.0f; rate %6.0f, level %4u, "
                   "%s, noise %.4f, tries %d\n",
                   minute, s->accepted[minute], s->refused[minute], s->ideal[minute],
-                  status.rates.requests, status.concurrency,
+                  status.limit.rates.requests, status.limit.concurrency,
                   s->workers[0].noisy ? "noisy" : "quiet", status.noise, (int)status.tries);
 }
 

@@ -108,7 +108,7 @@ static inline void rig_init(struct rig *r, uint32_t samples, uint32_t judges, ui
         static const uint32_t own[RIG_POOLS_MAX] = {0, 1, 2, 3};
         r->judges[j] =
             (struct vq_coord_judge){.name = names[j], .pools = &own[j], .pools_count = 1};
-        r->pool[j] = (struct vq_authority_pool){.name = names[j], .concurrency = 1000};
+        r->pool[j] = (struct vq_authority_pool){.name = names[j], .limit.concurrency = 1000};
     }
     r->pools = (struct vq_authority_params){.pools = r->pool,
                                             .pools_count = judges,

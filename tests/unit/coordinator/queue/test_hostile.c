@@ -290,7 +290,7 @@ static void what_cannot_be_is_refused(void **state)
     for (unsigned lie = 0; lie < 6; lie++) {
         rig_init(&rig, 4, 1, 2);
         rig.pool[0] = (struct vq_authority_pool){.name = "ada",
-                                                 .concurrency = 1000,
+                                                 .limit.concurrency = 1000,
                                                  .priced = true,
                                                  .input_nano = 150,
                                                  .output_nano = 600};
@@ -344,8 +344,11 @@ static void a_lost_call_is_not_dearer_than_any(void **state)
 {
     (void)state;
     rig_init(&rig, 4, 1, 2);
-    rig.pool[0] = (struct vq_authority_pool){
-        .name = "ada", .concurrency = 1000, .priced = true, .input_nano = 150, .output_nano = 600};
+    rig.pool[0] = (struct vq_authority_pool){.name = "ada",
+                                             .limit.concurrency = 1000,
+                                             .priced = true,
+                                             .input_nano = 150,
+                                             .output_nano = 600};
     rig_start(&rig);
     uint64_t session = rig_join(&rig, 7, 1, 100);
     struct vq_held_call call = {.call = rig_worker(77), .task = 3};

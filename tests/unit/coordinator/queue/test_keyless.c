@@ -23,8 +23,8 @@ static void pools_without_a_key_are_named_with_the_reason(void **state)
     r->judges[0].pools = asked;
     r->judges[0].pools_count = 2;
     r->pool[0].name = "team";
-    r->pool[1] = (struct vq_authority_pool){.name = "lab", .concurrency = 1000};
-    r->pool[2] = (struct vq_authority_pool){.name = "unused", .concurrency = 1000};
+    r->pool[1] = (struct vq_authority_pool){.name = "lab", .limit.concurrency = 1000};
+    r->pool[2] = (struct vq_authority_pool){.name = "unused", .limit.concurrency = 1000};
     r->pools.pools_count = 3;
     rig_start(r);
     uint64_t session = rig_hello(r, 7, 1);

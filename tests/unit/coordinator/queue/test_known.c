@@ -45,7 +45,7 @@ static void an_answer_counts_in_all_later_stages(void **state)
     static const uint32_t pools[] = {0, 1};
     struct rig *r = *state;
     r->pool[0].name = "pool";
-    r->pool[1] = (struct vq_authority_pool){.name = "other", .concurrency = 1000};
+    r->pool[1] = (struct vq_authority_pool){.name = "other", .limit.concurrency = 1000};
     r->pools.pools_count = 2;
     r->params.more = true;
     r->params.brake_calls = 4;

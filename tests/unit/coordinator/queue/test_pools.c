@@ -9,7 +9,7 @@ static void two_pools(struct rig *r)
 {
     r->judges[0].pools = both;
     r->judges[0].pools_count = 2;
-    r->pool[1] = (struct vq_authority_pool){.name = "other", .concurrency = 1000};
+    r->pool[1] = (struct vq_authority_pool){.name = "other", .limit.concurrency = 1000};
     r->pools.pools_count = 2;
 }
 

@@ -21,8 +21,9 @@ static int open_core(void **state)
         {.name = "plain", .pools = &own[0], .pools_count = 1},
         {.name = "odd \"name\"\n", .pools = &own[1], .pools_count = 1}};
     static const struct vq_authority_pool pools[2] = {
-        {.name = "main", .rates = {.requests = 600, .input_tokens = 6000}, .concurrency = 4},
-        {.name = "odd \"pool\"\\\n", .concurrency = 4}};
+        {.name = "main",
+         .limit = {.rates = {.requests = 600, .input_tokens = 6000}, .concurrency = 4}},
+        {.name = "odd \"pool\"\\\n", .limit.concurrency = 4}};
     struct vq_authority_params limits = {.pools = pools,
                                          .pools_count = 2,
                                          .term_ns = INT64_C(30000000000),

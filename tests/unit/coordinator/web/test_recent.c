@@ -15,8 +15,8 @@ static struct vq_coord *core(void)
 {
     static const uint32_t own = 0;
     static const struct vq_coord_judge judge = {.name = "j", .pools = &own, .pools_count = 1};
-    static const struct vq_authority_pool pools[2] = {{.name = "main", .concurrency = 4},
-                                                      {.name = "spare", .concurrency = 4}};
+    static const struct vq_authority_pool pools[2] = {{.name = "main", .limit.concurrency = 4},
+                                                      {.name = "spare", .limit.concurrency = 4}};
     struct vq_authority_params limits = {.pools = pools,
                                          .pools_count = 2,
                                          .term_ns = 30 * VQ_NS_PER_S,

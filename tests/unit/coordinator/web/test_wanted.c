@@ -9,15 +9,17 @@
 TEST(room_is_the_tightest_limit)
 {
     assert_true(isinf(vq_wanted_room(&(struct vq_wanted_pool){.call_s = 2})));
-    struct vq_wanted_pool p = {.concurrency = 80, .call_s = 2, .tokens_in = 100, .tokens_out = 20};
+    struct vq_wanted_pool p = {
+        .limit.concurrency = 80, .call_s = 2, .tokens_in = 100, .tokens_out = 20};
     assert_true(vq_wanted_room(&p) == 80);
-    p.rates.requests = 600; /* 10 a second, of 2 seconds each */
+    p.limit.rates.requests = 600; /* 10 a second, of 2 seconds each */
     assert_true(fabs(vq_wanted_room(&p) - 20) < 1e-9);
-    p.rates.tokens = 36000; /* 5 calls of 120 tokens a second */
+    p.limit.rates.tokens = 36000; /* 5 calls of 120 tokens a second */
     assert_true(fabs(vq_wanted_room(&p) - 10) < 1e-9);
     p.call_s = 0; /* no call has ended yet: rates say nothing of calls in flight */
     assert_true(vq_wanted_room(&p) == 80);
-    assert_true(vq_wanted_room(&(struct vq_wanted_pool){.call_s = 0.1, .rates.requests = 1}) == 1);
+    assert_true(
+        vq_wanted_room(&(struct vq_wanted_pool){.call_s = 0.1, .limit.rates.requests = 1}) == 1);
 }
 
 TEST(a_judge_takes_the_room_of_its_own_pools)
@@ -52,7 +54,7 @@ static uint32_t wanted(uint64_t open, const struct vq_wanted_pool *pool, uint32_
 
 TEST(one_worker_that_fills_the_pool_is_enough)
 {
-    struct vq_wanted_pool p = {.concurrency = 8, .call_s = 1};
+    struct vq_wanted_pool p = {.limit.concurrency = 8, .call_s = 1};
     assert_int_equal(wanted(10000, &p, 8), 1);
     assert_int_equal(wanted(10000, &p, 4), 2);
 }
@@ -62,7 +64,8 @@ TEST(more_work_or_room_never_wants_fewer)
     for (uint32_t carried = 0; carried < 6; carried++) {
         for (uint64_t open = 0; open < 40; open++) {
             for (uint32_t limit = 1; limit < 40; limit++) {
-                struct vq_wanted_pool p = {.concurrency = limit}, more = {.concurrency = limit + 1};
+                struct vq_wanted_pool p = {.limit.concurrency = limit},
+                                      more = {.limit.concurrency = limit + 1};
                 uint32_t now = wanted(open, &p, carried);
                 assert_true(wanted(open + 1, &p, carried) >= now);
                 assert_true(wanted(open, &more, carried) >= now);

@@ -185,11 +185,11 @@ TEST(the_slowest_limit_binds)
     vq_forecast_figure(&f);
     near(f.seconds.expected, 1200 * 2 / 100.0);
     assert_int_equal(pools[0].bound, VQ_BOUND_CONCURRENCY);
-    limits[0].requests_per_minute = 600;
+    limits[0].rates.requests = 600;
     vq_forecast_figure(&f);
     near(f.seconds.expected, 120);
     assert_int_equal(pools[0].bound, VQ_BOUND_REQUESTS);
-    limits[0].tokens_per_minute = 220000; /* 1,200 x 1,100 tokens: six minutes */
+    limits[0].rates.tokens = 220000; /* 1,200 x 1,100 tokens: six minutes */
     vq_forecast_figure(&f);
     near(f.seconds.expected, 360);
     assert_int_equal(pools[0].bound, VQ_BOUND_TOKENS);
@@ -233,7 +233,7 @@ TEST(a_concurrency_that_is_not_set)
     assert_int_equal(f.assumed, VQ_ASSUMED_FLIGHT);
     assert_non_null(strstr(vq_forecast_assumed_text(8), "16 calls"));
     f.assumed = 0;
-    limits[0].requests_per_minute = 3600;
+    limits[0].rates.requests = 3600;
     vq_forecast_figure(&f);
     near(f.seconds.expected, 10);
     assert_int_equal(pools[0].bound, VQ_BOUND_REQUESTS);
@@ -249,9 +249,8 @@ TEST(stages_follow_and_judges_do_not)
 {
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 600), line_of("rank", 0, 1, 300),
                                        line_of("test", 1, 1, 600)};
-    struct vq_forecast_limits limits[] = {
-        {.name = "j", .requests_per_minute = 60, .concurrency = 1000},
-        {.name = "k", .requests_per_minute = 60, .concurrency = 1000}};
+    struct vq_forecast_limits limits[] = {{.name = "j", .rates.requests = 60, .concurrency = 1000},
+                                          {.name = "k", .rates.requests = 60, .concurrency = 1000}};
     struct vq_forecast_pool pools[2];
     struct vq_forecast f = {
         .lines = lines, .lines_count = 3, .limits = limits, .pools = pools, .limits_count = 2};
@@ -272,18 +271,18 @@ TEST(pools_share_a_line)
     lines[0].pools_count = 2;
     struct vq_forecast_limits limits[] = {
         {.name = "fast",
-         .requests_per_minute = 180,
+         .rates.requests = 180,
          .concurrency = 1000,
          .price_input_usd = 1,
          .price_cached_usd = -1,
          .price_output_usd = 0},
         {.name = "slow",
-         .input_tokens_per_minute = 60000,
+         .rates.input_tokens = 60000,
          .concurrency = 1000,
          .price_input_usd = 3,
          .price_cached_usd = -1,
          .price_output_usd = 0},
-        {.name = "own", .requests_per_minute = 60, .concurrency = 1000, .price_input_usd = -1}};
+        {.name = "own", .rates.requests = 60, .concurrency = 1000, .price_input_usd = -1}};
     struct vq_forecast_pool pools[3];
     struct vq_forecast f = {
         .lines = lines, .lines_count = 2, .limits = limits, .pools = pools, .limits_count = 3};
@@ -311,7 +310,7 @@ TEST(a_quota_of_a_day_takes_days)
 {
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 2500)};
     struct vq_forecast_limits limits[] = {
-        {.name = "j", .requests_per_minute = 6000, .requests_per_day = 1000, .concurrency = 1000}};
+        {.name = "j", .rates.requests = 6000, .requests_per_day = 1000, .concurrency = 1000}};
     struct vq_forecast_pool pools[1];
     struct vq_forecast f = {
         .lines = lines, .lines_count = 1, .limits = limits, .pools = pools, .limits_count = 1};
@@ -327,7 +326,7 @@ TEST(half_of_it_goes_half_the_way)
 {
     struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 600), line_of("test", 1, 0, 400)};
     struct vq_forecast_limits limits[] = {{.name = "j",
-                                           .requests_per_minute = 60,
+                                           .rates.requests = 60,
                                            .concurrency = 1000,
                                            .price_input_usd = 1,
                                            .price_output_usd = 0}};

@@ -167,9 +167,8 @@ TEST_WITH(test_what_a_new_coordinator_leases_waits_for_its_slices, NULL, teardow
     rig_answer(&rig, 0, "Model: A");
     come_to_the_next_coordinator();
     assert_int_equal(rig_stats(&rig).leases, 1);
-    struct vq_rates rates;
-    uint32_t calls;
-    assert_false(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
+    struct vq_limit slice;
+    assert_false(vq_work_slice(rig.w, 0, rig.now, &slice));
     rig_grant_n(&rig, ++rig.grant_n);
     rig_lease(&rig, 1, 2, false);
     assert_int_equal(rig.calls_ever, 2);
@@ -188,19 +187,18 @@ TEST_WITH(test_slices_of_an_earlier_session_end_with_their_term, NULL, teardown)
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 1);
     int64_t until_ns = rig.now + RIG_TERM_MS * RIG_MS;
-    struct vq_rates rates;
-    uint32_t calls;
+    struct vq_limit slice;
     for (int n = 0; n < 2; n++) {
         rig.now = until_ns - (2 - n) * RIG_MS;
         rig_bye(&rig, VQ_BYE_NO_SESSION);
         rig_welcome(&rig);
-        assert_true(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
+        assert_true(vq_work_slice(rig.w, 0, rig.now, &slice));
         rig_lease(&rig, (uint64_t)n, (uint64_t)n + 1, false);
         rig_echo(&rig);
     }
     rig.now = until_ns;
     assert_int_equal(rig.calls_ever, 1);
-    assert_false(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
+    assert_false(vq_work_slice(rig.w, 0, rig.now, &slice));
     go_on_with_a_grant_only();
 }
 
