@@ -4,6 +4,7 @@
 
 #include "common/net/http.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #define ASK_MS 5000
@@ -77,4 +78,12 @@ enum vq_status vq_endpoint_ask(const struct vq_endpoint *endpoint, const char *p
     VQ_TRY(out->status);
     *ret_http = asked.http;
     return VQ_OK;
+}
+
+void vq_endpoint_url(const struct vq_endpoint *endpoint, const char *page, struct vq_buf *out)
+{
+    vq_buf_printf(out, "%s%s#", endpoint->address, page);
+    for (const char *at = endpoint->token; *at != '\0'; at++) {
+        vq_buf_printf(out, isalnum((unsigned char)*at) ? "%c" : "%%%02X", (unsigned char)*at);
+    }
 }

@@ -14,4 +14,8 @@ enum vq_status vq_endpoint_ask(const struct vq_endpoint *endpoint, const char *p
                                struct vq_span body, struct vq_buf *out, int *ret_http,
                                bool *ret_sent, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* Appends the address of a page with the token in its fragment, which a browser does not send.
+ * `page`: "/". */
+void vq_endpoint_url(const struct vq_endpoint *endpoint, const char *page, struct vq_buf *out);
+
 #endif

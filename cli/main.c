@@ -70,6 +70,13 @@ const struct vq_verb vq_verbs[] = {
      "Exit codes: 0, 2 usage or input error, 5 the run is active, but no answer arrived for\n"
      "alarm.idle_s, or the first calls of a judge all failed the same way.",
      vq_verb_status},
+    {"ui", "Serves a page of the runs in a runs folder, active and finished ones", "[options]",
+     NULL, vq_ui_opts,
+     "The page lists the runs with their progress, money, problems and results; it leads to the\n"
+     "live page of an active run and to the report of a finished one. vibeq ui runs until Ctrl-C.\n"
+     "It writes nothing into the folders of runs.\n"
+     "Exit codes: 0, 2 usage or input error.",
+     vq_verb_ui},
     {"ctl", "Sends a command to an active run and prints its reply", "RUN COMMAND [options]", "RUN",
      vq_ctl_opts,
      "The run logs each command.\n"

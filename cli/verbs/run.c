@@ -4,6 +4,7 @@
 #include "cli/opts.h"
 #include "cli/resume_overrides.h"
 #include "cli/run_words.h"
+#include "cli/ui/beside.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/conf/config.h"
@@ -209,6 +210,20 @@ int vq_cli_exit_of(enum vq_run_end end)
     return VQ_EXIT_INTERNAL;
 }
 
+/* A page that cannot be served harms no run. */
+static void show_page(const struct vq_run_words *w, const char *runs_dir, const char *name,
+                      struct vq_ui_beside **ret_beside)
+{
+    struct vq_error err = {0};
+    enum vq_status status = w->ui ? vq_ui_beside_start(runs_dir, ret_beside, &err) : VQ_OK;
+    if (status != VQ_OK && status != VQ_LOCKED) {
+        fprintf(stderr, "vibeq: --ui: %s; the run goes on without it\n", err.text);
+    }
+    if (!w->quiet) {
+        vq_ui_say_page(runs_dir, name);
+    }
+}
+
 static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job,
                                 struct vq_run_dir *run, const char *runs_dir, bool resumed,
                                 enum vq_run_end *ret_end, struct vq_error *err)
@@ -224,10 +239,13 @@ static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job
                                      .set_count = w->set.count,
                                      .quiet = w->quiet};
     struct vq_job_work work = {.json = w->json};
+    struct vq_ui_beside *beside = NULL;
     enum vq_status status = vq_job_work_open(job, &work, err);
     if (status == VQ_OK) {
+        show_page(w, runs_dir, vq_run_dir_name(run), &beside);
         status = vq_run_carry_out(&options, &work.work, run, ret_end, err);
     }
+    vq_ui_beside_stop(&beside);
     vq_job_work_close(&work);
     return status;
 }

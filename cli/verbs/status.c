@@ -1,6 +1,7 @@
 /* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote
  * last. Reads neither Redis nor the store. */
 #include "cli/endpoint.h"
+#include "cli/ui/folder.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/base/secret.h"
@@ -8,7 +9,6 @@
 #include "common/text/json_load.h"
 #include "coordinator/store/rundir/run_dir.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WATCH_MS 1000
+#define WATCH_MS      1000
+#define URL_BYTES_MAX 2048
 
 struct status_words {
     const char *runs;
@@ -452,24 +453,30 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     return status;
 }
 
-/* The token is in the fragment: a browser does not send it. */
+/* The page of runs, where the folder is served; else the run's own page. */
 static enum vq_status print_url(const char *runs_dir, const char *name, struct vq_error *err)
 {
     struct vq_run_info info;
     struct vq_endpoint endpoint;
+    struct vq_buf url;
+    char page[VQ_RUN_NAME_BYTES_MAX + sizeof("/runs//")] = "/";
     VQ_TRY(vq_run_info_read(runs_dir, name, &info, err));
-    if (!info.running) {
-        return vq_fail(err, VQ_NOT_FOUND, "%s is not active, so it has no page; vibeq status %s",
-                       name, name);
+    if (vq_ui_folder_find(runs_dir, &endpoint) == VQ_OK) {
+        (void)snprintf(page, sizeof(page), "/runs/%s/", name);
+    } else if (!info.running) {
+        return vq_fail(err, VQ_NOT_FOUND,
+                       "%s is not active, so it has no page of its own; vibeq ui shows it", name);
+    } else {
+        VQ_TRY(vq_run_endpoint_read(runs_dir, name, &endpoint, err));
     }
-    VQ_TRY(vq_run_endpoint_read(runs_dir, name, &endpoint, err));
-    printf("%s/#", endpoint.address);
-    for (const char *at = endpoint.token; *at != '\0'; at++) {
-        printf(isalnum((unsigned char)*at) ? "%c" : "%%%02X", (unsigned char)*at);
-    }
-    printf("\n");
+    vq_buf_init(&url, URL_BYTES_MAX);
+    vq_endpoint_url(&endpoint, page, &url);
+    vq_buf_putc(&url, '\n');
     vq_wipe(&endpoint, sizeof(endpoint));
-    return VQ_OK;
+    enum vq_status status = url.status == VQ_OK ? vq_cli_write(vq_buf_span(&url), err) : url.status;
+    vq_wipe(url.at, url.bytes);
+    vq_buf_free(&url);
+    return status;
 }
 
 int vq_verb_status(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out is
  * a timer, MHD_run does the rest. Invariants: beyond the loopback nothing but files is answered
  * without the token; a request whose Host header names another host is refused, and so is a POST of
- * another site's page; handlers answer at once from the loop's thread. Owns connections and
- * responses. */
+ * another site's page; handlers run in the loop's thread; a connection whose answer was promised is
+ * suspended until the answer is there. Owns connections and responses. */
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"
@@ -44,13 +44,19 @@ struct vq_httpd {
     struct MHD_Daemon *daemon;
     uv_poll_t *poll;
     struct vq_timer *timer;
+    uint32_t waiting; /* answers that were promised and not given yet */
     uint16_t port;
 };
 
 /* Of one request, from its first line to its end. */
-struct passage {
+struct vq_httpd_wait {
+    struct vq_httpd *httpd;
+    struct MHD_Connection *connection;
     struct vq_buf body;
     size_t uploaded;
+    bool promised, given, suspended;
+    struct vq_httpd_response answer; /* once it is given; its body is `later` */
+    struct vq_buf later;
 };
 
 /* ---- what is let in ---- */
@@ -102,37 +108,78 @@ const char *vq_httpd_query(const struct vq_httpd_request *request, const char *n
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+static bool is_unreserved(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("-._~", c) != NULL);
+}
+
+static void put_encoded(struct vq_buf *out, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        if (is_unreserved(*text)) {
+            vq_buf_putc(out, *text);
+        } else {
+            vq_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*text);
+        }
+    }
+}
+
+struct query {
+    struct vq_buf *out;
+    bool any;
+};
+
+static enum MHD_Result put_query(void *ctx, enum MHD_ValueKind kind, const char *key,
+                                 const char *value)
+{
+    (void)kind;
+    struct query *query = ctx;
+    vq_buf_putc(query->out, query->any ? '&' : '?');
+    query->any = true;
+    put_encoded(query->out, key);
+    vq_buf_putc(query->out, '=');
+    put_encoded(query->out, value);
+    return MHD_YES;
+}
+
+void vq_httpd_query_put(const struct vq_httpd_request *request, struct vq_buf *out)
+{
+    struct query query = {.out = out};
+    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, put_query, &query);
+}
+
 /* ---- answering ---- */
 
-static enum MHD_Result reply(struct MHD_Connection *connection, int status, const char *type,
-                             const char *location, struct vq_span body)
+static const char own_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'";
+
+static enum MHD_Result reply(struct MHD_Connection *connection, const struct vq_httpd_response *r,
+                             struct vq_span body)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(
         body.bytes, (void *)(uintptr_t)body.at, MHD_RESPMEM_MUST_COPY);
     if (response == NULL) {
         return MHD_NO;
     }
-    static const char *const fixed[][2] = {
+    const char *const headers[][2] = {
+        {"Content-Type", r->content_type != NULL ? r->content_type : "text/plain; charset=utf-8"},
         {"Cache-Control", "no-store"},
         {"X-Content-Type-Options", "nosniff"},
-        {"Content-Security-Policy",
-         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-         "connect-src 'self'; frame-ancestors 'none'"},
+        {"Content-Security-Policy", r->policy != NULL ? r->policy : own_policy},
         {"Referrer-Policy", "no-referrer"},
+        {"Location", r->location},
+        {"WWW-Authenticate", r->status == 401 ? "Bearer" : NULL},
     };
-    enum MHD_Result ok = MHD_add_response_header(response, "Content-Type",
-                                                 type != NULL ? type : "text/plain; charset=utf-8");
-    for (size_t i = 0; i < VQ_COUNT(fixed) && ok == MHD_YES; i++) {
-        ok = MHD_add_response_header(response, fixed[i][0], fixed[i][1]);
-    }
-    if (ok == MHD_YES && location != NULL) {
-        ok = MHD_add_response_header(response, "Location", location);
-    }
-    if (ok == MHD_YES && status == 401) {
-        ok = MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    enum MHD_Result ok = MHD_YES;
+    for (size_t i = 0; i < VQ_COUNT(headers) && ok == MHD_YES; i++) {
+        if (headers[i][1] != NULL) {
+            ok = MHD_add_response_header(response, headers[i][0], headers[i][1]);
+        }
     }
     if (ok == MHD_YES) {
-        ok = MHD_queue_response(connection, (unsigned)status, response);
+        ok = MHD_queue_response(connection, (unsigned)r->status, response);
     }
     MHD_destroy_response(response);
     return ok;
@@ -140,7 +187,16 @@ static enum MHD_Result reply(struct MHD_Connection *connection, int status, cons
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, int status, const char *text)
 {
-    return reply(connection, status, NULL, NULL, vq_span_str(text));
+    struct vq_httpd_response response = {.status = status};
+    return reply(connection, &response, vq_span_str(text));
+}
+
+static enum MHD_Result reply_with(struct MHD_Connection *connection,
+                                  const struct vq_httpd_response *response)
+{
+    return response->body->status != VQ_OK
+               ? refuse(connection, 500, "the answer is too long, or there is no memory\n")
+               : reply(connection, response, vq_buf_span(response->body));
 }
 
 static enum MHD_Result handle(struct vq_httpd *httpd, struct MHD_Connection *connection,
@@ -152,18 +208,46 @@ static enum MHD_Result handle(struct vq_httpd *httpd, struct MHD_Connection *con
     struct vq_httpd_response response = {
         .status = 200, .content_type = "text/plain; charset=utf-8", .body = &body};
     route->handle(httpd->options.ctx, request, &response);
-    enum MHD_Result ok =
-        body.status != VQ_OK
-            ? refuse(connection, 500, "the answer is too long, or there is no memory\n")
-            : reply(connection, response.status, response.content_type, response.location,
-                    vq_buf_span(&body));
+    struct vq_httpd_wait *wait = request->wait;
+    enum MHD_Result ok = MHD_YES;
+    if (wait->promised && !wait->given) {
+        wait->suspended = true;
+        MHD_suspend_connection(connection);
+    } else {
+        ok = reply_with(connection, wait->given ? &wait->answer : &response);
+    }
     vq_buf_free(&body);
     return ok;
 }
 
-static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *connection,
-                                const char *path, const char *method, struct vq_span body)
+struct vq_httpd_wait *vq_httpd_wait(const struct vq_httpd_request *request)
 {
+    VQ_ASSERT(!request->wait->promised);
+    request->wait->promised = true;
+    request->wait->httpd->waiting++;
+    return request->wait;
+}
+
+void vq_httpd_answer(struct vq_httpd_wait *wait, const struct vq_httpd_response *response)
+{
+    VQ_ASSERT(wait->promised && !wait->given);
+    wait->given = true;
+    wait->answer = *response;
+    wait->later = *response->body;
+    wait->answer.body = &wait->later;
+    vq_buf_init(response->body, response->body->bytes_max);
+    struct vq_httpd *httpd = wait->httpd;
+    httpd->waiting--;
+    if (wait->suspended) { /* `wait` ends in the next run of the daemon */
+        MHD_resume_connection(wait->connection);
+        vq_timer_start(httpd->timer, 0, 0);
+    }
+}
+
+static enum MHD_Result dispatch(struct vq_httpd *httpd, struct vq_httpd_wait *wait,
+                                const char *path, const char *method)
+{
+    struct MHD_Connection *connection = wait->connection;
     bool post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
     bool get =
         strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
@@ -193,8 +277,11 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
             !(route->access == VQ_HTTPD_ANYONE || (route->access == VQ_HTTPD_LOCAL && is_local))) {
             return refuse(connection, 401, TOKEN_NEEDED);
         }
-        struct vq_httpd_request request = {
-            .method = route->method, .path = path, .body = body, .connection = connection};
+        struct vq_httpd_request request = {.method = route->method,
+                                           .path = path,
+                                           .body = vq_buf_span(&wait->body),
+                                           .connection = connection,
+                                           .wait = wait};
         return handle(httpd, connection, route, &request);
     }
     if (denied && !is_local) { /* not even what exists */
@@ -248,20 +335,25 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
                                   size_t *upload_bytes, void **state)
 {
     (void)version;
-    struct passage *p = *state;
+    struct vq_httpd_wait *p = *state;
     if (p == NULL) {
         p = vq_alloc(1, sizeof(*p));
         if (p == NULL) {
             return MHD_NO;
         }
+        struct vq_httpd *httpd = ctx;
+        p->httpd = httpd;
+        p->connection = connection;
         vq_buf_init(&p->body, VQ_HTTPD_REQUEST_BYTES_MAX);
         *state = p;
-        struct vq_httpd *httpd = ctx;
         struct seat *seat = seat_of(httpd, connection);
         if (seat != NULL) {
             seat->token = httpd->options.token != NULL && has_token(httpd, connection);
         }
         return MHD_YES;
+    }
+    if (p->given) { /* it was suspended, and has its answer now */
+        return reply_with(connection, &p->answer);
     }
     if (*upload_bytes > 0) {
         vq_buf_append(&p->body, upload, *upload_bytes);
@@ -275,14 +367,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     if (p->body.status != VQ_OK) {
         return MHD_NO;
     }
-    return dispatch(ctx, connection, url, method, vq_buf_span(&p->body));
+    return dispatch(ctx, p, url, method);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode how)
 {
     (void)how;
-    struct passage *p = *state;
+    struct vq_httpd_wait *p = *state;
     struct seat *seat = seat_of(ctx, connection);
     if (seat != NULL) { /* the next request of the same connection has its own time */
         seat->since_ns = vq_clock_mono_ns();
@@ -290,6 +382,9 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     }
     if (p != NULL) {
         vq_buf_free(&p->body);
+        if (p->given) {
+            vq_buf_free(&p->later);
+        }
         vq_free(p);
         *state = NULL;
     }
@@ -419,7 +514,7 @@ static enum vq_status start_daemon(struct vq_httpd *httpd, struct vq_error *err)
     int parsed = listen->is_v6 ? inet_pton(AF_INET6, listen->address, &v6.sin6_addr)
                                : inet_pton(AF_INET, listen->address, &v4.sin_addr);
     VQ_ASSERT(parsed == 1);
-    unsigned flags = MHD_USE_EPOLL | (listen->is_v6 ? MHD_USE_IPv6 : 0);
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (listen->is_v6 ? MHD_USE_IPv6 : 0);
     errno = 0;
     httpd->daemon = MHD_start_daemon(
         flags, listen->port, NULL, NULL, on_request, httpd, MHD_OPTION_SOCK_ADDR,
@@ -491,6 +586,7 @@ void vq_httpd_destroy(struct vq_httpd **httpd)
     if (h == NULL) {
         return;
     }
+    VQ_ASSERT(h->waiting == 0);
     if (h->poll != NULL) {
         (void)uv_poll_stop(h->poll); /* before its descriptor is closed behind its back */
         uv_close((uv_handle_t *)h->poll, on_poll_closed);

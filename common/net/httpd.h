@@ -1,7 +1,7 @@
 /* A small HTTP server on the loop for status and control: fixed routes, a bearer token, checks of
  * the Host header (so that a web page elsewhere cannot reach it through a name of its own) and,
  * where something is changed, of the Origin header. Beyond the loopback everything but the files of
- * the page demands the token. Handlers answer at once. */
+ * the page demands the token. A handler answers at once, or promises an answer (vq_httpd_wait). */
 #ifndef VQ_NET_HTTPD_H
 #define VQ_NET_HTTPD_H
 
@@ -27,19 +27,31 @@ enum vq_httpd_method {
 
 struct vq_httpd_request {
     enum vq_httpd_method method;
-    const char *path;    /* decoded */
-    struct vq_span body; /* of a POST */
-    void *connection;    /* for vq_httpd_query */
+    const char *path;           /* decoded */
+    struct vq_span body;        /* of a POST */
+    void *connection;           /* for vq_httpd_query */
+    struct vq_httpd_wait *wait; /* for vq_httpd_wait */
 };
 /* The value of "?NAME=VALUE" in the address, decoded; NULL: there is none. */
 const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name);
+/* Appends all of them as "?A=B&C=D", encoded again, for another server; nothing: there is none. */
+void vq_httpd_query_put(const struct vq_httpd_request *request, struct vq_buf *out);
 
 struct vq_httpd_response {
     int status;               /* 200 when the handler is called */
     const char *content_type; /* static text; "text/plain; charset=utf-8" */
     const char *location;     /* static text or NULL */
+    const char *policy;       /* static text instead of the Content-Security-Policy of our pages */
     struct vq_buf *body;      /* append here; over its limit the answer is a 500 */
 };
+
+/* An answer that comes later. A handler that calls vq_httpd_wait leaves its response alone; the
+ * connection waits until vq_httpd_answer, which is called exactly once, within VQ_HTTPD_REQUEST_S,
+ * and before the server is destroyed. A client that leaves meanwhile changes nothing. */
+struct vq_httpd_wait;
+struct vq_httpd_wait *vq_httpd_wait(const struct vq_httpd_request *request);
+/* Takes the bytes of response->body, and leaves it empty. Also from inside the handler. */
+void vq_httpd_answer(struct vq_httpd_wait *wait, const struct vq_httpd_response *response);
 
 enum vq_httpd_access {
     VQ_HTTPD_TOKEN = 0, /* needs the token, where there is one */
@@ -74,7 +86,7 @@ enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_optio
 #define VQ_HTTPD_URL_BYTES 80
 void vq_httpd_url(const struct vq_httpd *httpd, char ret_url[VQ_HTTPD_URL_BYTES]);
 uint16_t vq_httpd_port(const struct vq_httpd *httpd);
-/* Not from a handler. */
+/* Not from a handler. Every promised answer was given. */
 void vq_httpd_destroy(struct vq_httpd **httpd);
 
 #endif

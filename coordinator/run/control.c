@@ -11,7 +11,6 @@
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define STATUS_BYTES_MAX (16u << 20)
 
@@ -192,12 +191,10 @@ static void on_history(void *ctx, const struct vq_httpd_request *request,
                        struct vq_httpd_response *response)
 {
     struct vq_run *run = ctx;
-    const char *given = vq_httpd_query(request, "after");
-    char *end = NULL;
-    unsigned long long after = given == NULL ? 0 : strtoull(given, &end, 10);
-    if (given != NULL && (given[0] < '0' || given[0] > '9' || *end != '\0')) {
+    uint64_t after;
+    if (!vq_history_after(vq_httpd_query(request, "after"), &after)) {
         response->status = 400;
-        vq_buf_puts(response->body, "after: give a time in milliseconds since 1970\n");
+        vq_buf_puts(response->body, VQ_HISTORY_AFTER_WRONG);
         return;
     }
     response->content_type = "application/json";

@@ -6,6 +6,7 @@
 #include "common/text/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const char magic[8] = "vqhist01";
 
@@ -128,6 +129,17 @@ bool vq_history_load(struct vq_history *h, struct vq_span file)
     }
     h->last = last;
     h->count = count;
+    return true;
+}
+
+bool vq_history_after(const char *text, uint64_t *ret_unix_ms)
+{
+    char *end = NULL;
+    unsigned long long after = text == NULL ? 0 : strtoull(text, &end, 10);
+    if (text != NULL && (text[0] < '0' || text[0] > '9' || *end != '\0')) {
+        return false;
+    }
+    *ret_unix_ms = after;
     return true;
 }
 

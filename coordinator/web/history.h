@@ -49,6 +49,10 @@ void vq_history_head(uint8_t ret_head[VQ_HISTORY_HEAD_BYTES]);
  * nothing was taken; the shell begins the file again. */
 bool vq_history_load(struct vq_history *history, struct vq_span file);
 
+/* The time of "?after=" (NULL: 0). False: it is none; then say VQ_HISTORY_AFTER_WRONG. */
+#define VQ_HISTORY_AFTER_WRONG "after: give a time in milliseconds since 1970\n"
+bool vq_history_after(const char *text, uint64_t *ret_unix_ms);
+
 /* {"format", "every_ms", "tasks": {"open": [...], ...}, "calls": {"answer": [...], ...}, "unix_ms":
  * [...], ...}: the samples later than `after_unix_ms`, oldest first. */
 void vq_history_json(const struct vq_history *history, uint64_t after_unix_ms, struct vq_buf *out);

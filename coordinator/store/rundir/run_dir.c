@@ -471,19 +471,24 @@ enum vq_status vq_run_dir_read(const struct vq_run_dir *run, const char *file, s
     return vq_path_read(path, out, err);
 }
 
-enum vq_status vq_run_dir_write_endpoint(const struct vq_run_dir *run,
-                                         const struct vq_endpoint *endpoint, struct vq_error *err)
+void vq_endpoint_put(const struct vq_endpoint *endpoint, struct vq_buf *out)
 {
-    struct vq_buf text;
     struct vq_json json;
-    vq_buf_init(&text, ENDPOINT_BYTES_MAX);
-    vq_json_init(&json, &text, 2);
+    vq_json_init(&json, out, 2);
     vq_json_object(&json);
     vq_json_put_str(&json, "address", endpoint->address);
     vq_json_put_str(&json, "token", endpoint->token);
     vq_json_put_u64(&json, "pid", endpoint->pid);
     vq_json_object_end(&json);
-    vq_buf_putc(&text, '\n');
+    vq_buf_putc(out, '\n');
+}
+
+enum vq_status vq_run_dir_write_endpoint(const struct vq_run_dir *run,
+                                         const struct vq_endpoint *endpoint, struct vq_error *err)
+{
+    struct vq_buf text;
+    vq_buf_init(&text, ENDPOINT_BYTES_MAX);
+    vq_endpoint_put(endpoint, &text);
     enum vq_status status = text.status;
     if (status == VQ_OK) {
         status = vq_run_dir_write(run, ENDPOINT_FILE, vq_buf_span(&text), false, err);

@@ -75,6 +75,10 @@ struct vq_endpoint {
     char token[VQ_ENDPOINT_TOKEN_BYTES]; /* visible ASCII */
     uint64_t pid;
 };
+/* As JSON, and back: any bytes. VQ_CORRUPT, VQ_NOMEM. */
+void vq_endpoint_put(const struct vq_endpoint *endpoint, struct vq_buf *out);
+enum vq_status vq_endpoint_parse(struct vq_span text,
+                                 struct vq_endpoint *ret_endpoint) VQ_WARN_UNUSED;
 enum vq_status vq_run_dir_write_endpoint(const struct vq_run_dir *run,
                                          const struct vq_endpoint *endpoint,
                                          struct vq_error *err) VQ_WARN_UNUSED;

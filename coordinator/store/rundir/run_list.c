@@ -6,8 +6,10 @@
 #include "coordinator/store/rundir/run_list.h"
 
 #include "common/base/alloc.h"
+#include "common/base/secret.h"
 #include "common/text/file.h"
 #include "common/text/intern.h"
+#include "common/text/json.h"
 #include "common/text/json_load.h"
 #include "coordinator/store/rundir/spool_import.h"
 
@@ -23,6 +25,7 @@
 #include <unistd.h>
 
 #define ENDPOINT_BYTES_MAX 4096
+#define ENDPOINT_DEPTH_MAX 4
 #define OPEN_FOLDERS_MAX   16
 
 static enum vq_status path_of(const char *runs_dir, const char *name, const char *file,
@@ -235,31 +238,41 @@ static bool copy_string(const json_t *object, const char *key, char *ret_text, s
     return true;
 }
 
+enum vq_status vq_endpoint_parse(struct vq_span text, struct vq_endpoint *ret_endpoint)
+{
+    json_t *json = NULL;
+    struct vq_endpoint endpoint = {0};
+    enum vq_status status = vq_json_exceeds(text, ENDPOINT_DEPTH_MAX, 0)
+                                ? VQ_INVALID
+                                : vq_json_load(text, JSON_REJECT_DUPLICATES, &json, NULL);
+    if (status != VQ_OK) {
+        return status == VQ_INVALID ? VQ_CORRUPT : status;
+    }
+    json_int_t pid = json_integer_value(json_object_get(json, "pid"));
+    bool good = copy_string(json, "address", endpoint.address, sizeof(endpoint.address)) &&
+                copy_string(json, "token", endpoint.token, sizeof(endpoint.token)) && pid > 0;
+    endpoint.pid = good ? (uint64_t)pid : 0;
+    json_decref(json);
+    if (good) {
+        *ret_endpoint = endpoint;
+    }
+    vq_wipe(&endpoint, sizeof(endpoint));
+    return good ? VQ_OK : VQ_CORRUPT;
+}
+
 enum vq_status vq_run_endpoint_read(const char *runs_dir, const char *name,
                                     struct vq_endpoint *ret_endpoint, struct vq_error *err)
 {
     struct vq_buf text;
     vq_buf_init(&text, ENDPOINT_BYTES_MAX);
     enum vq_status status = vq_run_file_read(runs_dir, name, "endpoint.json", &text, err);
-    json_t *json = NULL;
-    struct vq_endpoint endpoint = {0};
     if (status == VQ_OK) {
-        status = vq_json_load(vq_buf_span(&text), JSON_REJECT_DUPLICATES, &json, NULL);
-        status = status == VQ_INVALID ? VQ_OK : status; /* it has no address, said below */
+        status = vq_endpoint_parse(vq_buf_span(&text), ret_endpoint);
+        if (status == VQ_CORRUPT) {
+            status = vq_fail(err, status, "%s/%s/endpoint.json is damaged", runs_dir, name);
+        }
     }
-    if (status == VQ_OK) {
-        json_int_t pid = json_integer_value(json_object_get(json, "pid"));
-        bool good = copy_string(json, "address", endpoint.address, sizeof(endpoint.address)) &&
-                    copy_string(json, "token", endpoint.token, sizeof(endpoint.token)) && pid > 0;
-        endpoint.pid = good ? (uint64_t)pid : 0;
-        status = good ? VQ_OK
-                      : vq_fail(err, VQ_CORRUPT, "%s/%s/endpoint.json is damaged", runs_dir, name);
-    }
-    json_decref(json);
     vq_buf_free(&text);
-    if (status == VQ_OK) {
-        *ret_endpoint = endpoint;
-    }
     return status;
 }
 

@@ -1,9 +1,16 @@
-/* The API of the run: status, history, pools, workers, incidents, the last answers, dead letters, commands. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
+/* The API of a run, from its own server or from that of the page of runs (/runs/NAME/): status, history, pools, workers, incidents, the last
+ * answers, dead letters, commands; and the list of runs. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
  * nowhere else. */
 
 const COMMAND_MS = 4000;
 const ID_BYTES = 16;
 const KEY = "vibeq-token";
+const RUNS = "/api/v1/runs";
+const AT = location.pathname.match(/^\/runs\/([^/]+)\/?$/);
+const BASE = AT ? `${RUNS}/${AT[1]}/` : "/api/v1/";
+
+/* Whether the page of runs serves this page. */
+export const isAmongRuns = AT !== null;
 
 export function takeToken() {
   const given = decodeURIComponent(location.hash.slice(1));
@@ -16,27 +23,41 @@ export function takeToken() {
 
 export const keepToken = (token) => sessionStorage.setItem(KEY, token);
 
-/* Throws {denied: true} if the token is wrong, or {away: true} if nothing answers. */
+/* An address of ours for another tab, which has nothing of this one. */
+const withToken = (path) => path + "#" + encodeURIComponent(sessionStorage.getItem(KEY) || "");
+export const pageOf = (run) => withToken(`/runs/${encodeURIComponent(run)}/`);
+export const pageOfRuns = () => withToken("/");
+
+/* Throws {denied: true} if the token is wrong, {away: true} if nothing answers, or {refused: true} with the server's words. */
 async function ask(path, options = {}) {
   const headers = { Authorization: "Bearer " + (sessionStorage.getItem(KEY) || "") };
   let answer;
   try {
-    answer = await fetch("/api/v1/" + path, { ...options, headers, cache: "no-store", credentials: "omit" });
+    answer = await fetch(path.startsWith("/") ? path : BASE + path, { ...options, headers, cache: "no-store", credentials: "omit" });
   } catch (error) {
     throw Object.assign(error, { away: true });
   }
   if (answer.status === 401) throw Object.assign(new Error("the token is wrong"), { denied: true });
+  if (answer.status >= 500) throw Object.assign(new Error((await answer.text()).trim()), { away: true });
   return answer;
 }
 
-export const status = async () => (await ask("status")).json();
-export const history = async (after) => (await ask("history?after=" + after)).json();
+async function json(path) {
+  const answer = await ask(path);
+  if (!answer.ok) throw Object.assign(new Error((await answer.text()).trim()), { refused: true });
+  return answer.json();
+}
 
-export const pools = async () => (await ask("pools")).json();
-export const workers = async () => (await ask("workers")).json();
-export const incidents = async () => (await ask("incidents")).json();
-export const sample = async (after) => (await ask("sample?after=" + after)).json();
-export const deadLetters = async () => (await ask("dead-letters")).json();
+export const status = () => json("status");
+export const history = (after) => json("history?after=" + after);
+export const runs = () => json(RUNS);
+export const entry = () => json(BASE.slice(0, -1)); /* this run in the list of runs */
+
+export const pools = () => json("pools");
+export const workers = () => json("workers");
+export const incidents = () => json("incidents");
+export const sample = (after) => json("sample?after=" + after);
+export const deadLetters = () => json("dead-letters");
 
 const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 

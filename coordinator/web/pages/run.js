@@ -7,7 +7,7 @@ import { Charts, columnsOf } from "/pages/charts.js";
 import * as tables from "/pages/tables.js";
 import * as answers from "/pages/answers.js";
 
-const STATUS_MS = 1000, HISTORY_MS = 10000, SAMPLE_MS = 2000, RECENT_MS = 5000;
+const STATUS_MS = 1000, HISTORY_MS = 10000, SAMPLE_MS = 2000, RECENT_MS = 5000, OVER_MS = 10000;
 const COSTS = { resume: "The run starts calls again.", unpark: "The run asks this pool again.", requeue: "The run asks the failed tasks again, and pays for the calls.",
   pool: "The run may call this pool up to the new limit.", drain: "The worker ends its calls, returns the rest, and its process ends.",
   budget: "The run may spend up to this amount.", concurrency: "The run may start more calls." };
@@ -85,14 +85,30 @@ function alertOf(status) {
   return lines.length === 0 ? [] : [el("div", { class: "banner" + (status.alarm ? " bad" : "") }, lines.map((line) => el("p", null, name(line))))];
 }
 
+const isOver = (status) => status.state === "finished" || status.state === "stopped";
+/* Of a run that is over, the page of runs has its status and its samples alone. */
+const isServed = (status) => !api.isAmongRuns || !isOver(status);
+
+/* What came of a run that is over, as the list of runs has it. */
+async function showOutcome() {
+  const run = await api.entry();
+  put("outcome", el("div", { class: "banner" }, run.headline ? el("p", null, name(run.headline)) : null,
+    run.report_path ? el("p", null, el("a", { href: run.report_path }, "Report")) : null,
+    run.headline || run.report_path ? null : el("p", null, "The run has no results. ", el("code", null, `vibeq resume ${run.name}`), " continues it.")));
+}
+
 function show(status) {
+  const over = isOver(status);
+  document.body.classList.toggle("over", over);
+  byId("change").hidden = over;
+  byId("answers").hidden = over;
   document.title = `${status.run}: ${status.state} - vibeq`;
   put("name", name(status.run));
   byId("state").className = "state " + status.state;
   byId("state").textContent = status.state;
   byId("stage").textContent = status.stage ? `stage ${status.stage}` : "";
   put("alert", alertOf(status));
-  byId("pause").hidden = status.state === "held" || status.state === "finished";
+  byId("pause").hidden = status.state === "held" || over;
   byId("resume").hidden = status.state !== "held";
   if (!status.tasks) return; /* the queue is not there yet */
   put("cards", cards(status));
@@ -168,17 +184,22 @@ async function turn() {
       append(await api.history(samples && samples.unix_ms.length ? samples.unix_ms[samples.unix_ms.length - 1] : 0));
       historyAt = Date.now();
     }
-    await askRecent();
+    if (isServed(status)) await askRecent();
     awaySince = 0;
     last = status;
     byId("door").hidden = true;
     show(status);
     charts.draw(columnsOf(samples, status));
-    await showLetters(status);
-    await showSample();
+    if (isServed(status)) {
+      await showLetters(status);
+      await showSample();
+    }
+    if (api.isAmongRuns && isOver(status)) await showOutcome();
+    else put("outcome");
   } catch (error) {
     if (error.denied) byId("door").hidden = false;
     else if (error.away) away();
+    else if (error.refused) put("alert", el("div", { class: "banner bad" }, name(error.message)));
     else throw error;
   }
 }
@@ -186,7 +207,7 @@ async function turn() {
 async function forever() {
   for (;;) {
     if (!document.hidden) await turn();
-    await new Promise((next) => setTimeout(next, STATUS_MS));
+    await new Promise((next) => setTimeout(next, api.isAmongRuns && last && isOver(last) ? OVER_MS : STATUS_MS));
   }
 }
 
@@ -213,5 +234,6 @@ byId("retune").addEventListener("submit", (event) => {
   act("pool", given.get("pool"), given.get("limit"), given.get("n").trim());
 });
 api.takeToken();
+if (api.isAmongRuns) put("brand", el("a", { href: api.pageOfRuns() }, "All runs"));
 window.addEventListener("hashchange", () => api.takeToken() && turn());
 forever();

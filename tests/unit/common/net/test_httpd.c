@@ -16,6 +16,8 @@ struct fixture {
     struct vq_secret *token;
     int handled;
     char seen[256];
+    struct vq_httpd_wait *wait; /* promised, and not answered yet */
+    struct vq_timer *later;
 };
 
 static void on_metrics(void *ctx, const struct vq_httpd_request *request,
@@ -53,7 +55,49 @@ static void on_large(void *ctx, const struct vq_httpd_request *request,
     }
 }
 
+static void give(struct fixture *f, struct vq_httpd_wait *wait, const char *text)
+{
+    struct vq_buf body;
+    vq_buf_init(&body, 4096);
+    vq_buf_puts(&body, text);
+    struct vq_httpd_response response = {
+        .status = 203, .content_type = "application/json", .policy = "sandbox", .body = &body};
+    vq_httpd_answer(wait, &response);
+    assert_null(body.at);
+    f->handled++;
+}
+
+static void on_later(void *ctx)
+{
+    struct fixture *f = ctx;
+    struct vq_httpd_wait *wait = f->wait;
+    f->wait = NULL;
+    give(f, wait, f->seen);
+}
+
+static void on_promise(void *ctx, const struct vq_httpd_request *request,
+                       struct vq_httpd_response *response)
+{
+    struct fixture *f = ctx;
+    struct vq_buf query;
+    vq_buf_init(&query, 200);
+    vq_httpd_query_put(request, &query);
+    (void)snprintf(f->seen, sizeof(f->seen), "query=%s body=%.*s", query.at == NULL ? "" : query.at,
+                   (int)request->body.bytes, request->body.bytes == 0 ? "" : request->body.at);
+    vq_buf_free(&query);
+    response->status = 500; /* ignored */
+    struct vq_httpd_wait *wait = vq_httpd_wait(request);
+    if (strcmp(request->path, "/promise/at-once") == 0) {
+        give(f, wait, f->seen);
+    } else {
+        f->wait = wait;
+        vq_timer_start(f->later, 100, 0);
+    }
+}
+
 static const struct vq_httpd_route routes[] = {
+    {VQ_HTTPD_GET, "/promise*", VQ_HTTPD_LOCAL, on_promise},
+    {VQ_HTTPD_POST, "/promise*", VQ_HTTPD_LOCAL, on_promise},
     {VQ_HTTPD_GET, "/metrics", VQ_HTTPD_LOCAL, on_metrics},
     {VQ_HTTPD_GET, "/status", VQ_HTTPD_TOKEN, on_metrics},
     {VQ_HTTPD_POST, "/control", VQ_HTTPD_TOKEN, on_post},
@@ -67,6 +111,7 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof(*f));
     *state = f;
     assert_ok(vq_loop_create(&f->loop, NULL));
+    assert_ok(vq_timer_create(f->loop, on_later, f, &f->later));
     assert_ok(vq_secret_from_bytes(vq_span_str("t0ken"), &f->token));
     struct vq_httpd_options options = {
         .token = f->token, .routes = routes, .routes_count = VQ_COUNT(routes), .ctx = f};
@@ -78,6 +123,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     vq_httpd_destroy(&f->httpd);
+    vq_timer_destroy(&f->later);
     vq_loop_destroy(&f->loop);
     vq_secret_destroy(&f->token);
     free(f);
@@ -388,4 +434,73 @@ TEST_WITH(test_dripping_connections_give_way, setup, teardown)
     for (size_t i = 0; i < VQ_COUNT(fds); i++) {
         (void)close(fds[i]);
     }
+}
+
+TEST_WITH(test_an_answer_that_comes_later, setup, teardown)
+{
+    struct fixture *f = *state;
+    expect(f, "GET /promise", "", "HTTP/1.1 203", "query= body=");
+    expect(f, "GET /promise?a=1&b=x%26y%20/z&c", "", "HTTP/1.1 203",
+           "query=?a=1&b=x%26y%20%2Fz&c= body=");
+    expect(f, "POST /promise", "Content-Length: 0\r\n", "HTTP/1.1 203", "query= body=");
+    expect(f, "GET /promise/at-once", "", "Content-Security-Policy: sandbox", "query= body=");
+    expect(f, "GET /metrics", "", "HTTP/1.1 200", "Content-Security-Policy: default-src 'none'");
+    char *answer = ask(f, "HEAD /promise", "");
+    assert_contains(answer, "HTTP/1.1 203");
+    assert_null(strstr(answer, "query="));
+    free(answer);
+    assert_int_equal(f->handled, 6);
+}
+
+/* One connection: a promised answer, then two others. */
+TEST_WITH(test_a_connection_goes_on_after_a_promise, setup, teardown)
+{
+    struct fixture *f = *state;
+    static const char both[] = "POST /promise HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: "
+                               "5\r\n\r\nwordsGET /promise HTTP/1.1\r\nHost: "
+                               "127.0.0.1\r\n\r\nGET /metrics HTTP/1.1\r\nHost: "
+                               "127.0.0.1\r\nConnection: close\r\n\r\n";
+    char *answer = ask_bytes(f, both, strlen(both));
+    assert_contains(answer, "query= body=words");
+    assert_contains(answer, "query= body=");
+    assert_contains(answer, "path=/metrics");
+    free(answer);
+}
+
+/* A client that does not wait for its answer: the answer goes nowhere, and the server goes on. */
+TEST_WITH(test_clients_that_leave_before_the_answer, setup, teardown)
+{
+    struct fixture *f = *state;
+    static const char request[] = "GET /promise HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    for (int i = 0; i < 2 * VQ_HTTPD_CONNECTIONS_MAX; i++) {
+        int fd = drip(f);
+        run_for(f->loop, 2);
+        (void)send(fd, request, strlen(request), MSG_NOSIGNAL);
+        for (int tries = 0; f->wait == NULL && tries < 100; tries++) {
+            run_for(f->loop, 2);
+        }
+        assert_non_null(f->wait);
+        (void)close(fd);
+        vq_timer_stop(f->later);
+        on_later(f);
+    }
+    expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics");
+}
+
+/* What was answered and is not sent yet ends with the server. */
+TEST_WITH(test_the_server_ends_after_a_promise, setup, teardown)
+{
+    struct fixture *f = *state;
+    static const char request[] = "GET /promise HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    int fd = drip(f);
+    run_for(f->loop, 5);
+    (void)send(fd, request, strlen(request), MSG_NOSIGNAL);
+    for (int tries = 0; f->wait == NULL && tries < 200; tries++) {
+        run_for(f->loop, 2);
+    }
+    assert_non_null(f->wait);
+    vq_timer_stop(f->later);
+    on_later(f);
+    vq_httpd_destroy(&f->httpd);
+    (void)close(fd);
 }

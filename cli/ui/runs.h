@@ -1,0 +1,49 @@
+/* The runs of a folder for the page of runs: a scan reads every run's small files, and the results
+ * of those whose results have changed since the last scan. Blocks; one thread at a time. */
+#ifndef VQ_CLI_UI_RUNS_H
+#define VQ_CLI_UI_RUNS_H
+
+#include "common/base/hash.h"
+#include "coordinator/store/rundir/run_dir.h"
+
+#define VQ_UI_STATUS_BYTES_MAX  (16u << 20)
+#define VQ_UI_RESULTS_BYTES_MAX (64u << 20) /* results.json, report.html */
+#define VQ_UI_REPORT_FILE       "report.html"
+#define VQ_UI_TICKET_BYTES      VQ_HEX_BYTES(VQ_HASH_BYTES)
+
+struct vq_ui_runs;
+
+/* `runs_dir` is borrowed for life. */
+enum vq_status vq_ui_runs_create(const char *runs_dir, struct vq_ui_runs **ret_runs) VQ_WARN_UNUSED;
+void vq_ui_runs_destroy(struct vq_ui_runs **runs);
+
+/* Reads the folder. VQ_NOT_FOUND, VQ_DENIED, VQ_IO, VQ_LIMIT, VQ_NOMEM: what was read before
+ * stays. */
+enum vq_status vq_ui_runs_scan(struct vq_ui_runs *runs, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* {"format", "folder", "runs": [...]}: what the last scan has found. */
+void vq_ui_runs_json(const struct vq_ui_runs *runs, struct vq_buf *out);
+/* One of them; false: there is no such run. */
+bool vq_ui_runs_json_of(const struct vq_ui_runs *runs, const char *name, struct vq_buf *out);
+
+/* A browser that opens a report sends no token, so its address has a ticket, which this process
+ * alone can make, and which is good for the report of one run. */
+void vq_ui_ticket(const struct vq_ui_runs *runs, const char *name,
+                  char ret_ticket[VQ_UI_TICKET_BYTES]);
+bool vq_ui_ticket_is_of(const struct vq_ui_runs *runs, const char *name, const char *ticket);
+
+/* status.json of a run that is over, with its state put right. VQ_NOT_FOUND, VQ_DENIED,
+ * VQ_CORRUPT with a sentence. */
+enum vq_status vq_ui_run_status(const char *runs_dir, const char *name, struct vq_buf *out,
+                                struct vq_error *err) VQ_WARN_UNUSED;
+/* The samples of its history.bin as JSON. VQ_NOT_FOUND, VQ_DENIED, VQ_CORRUPT with a sentence. */
+enum vq_status vq_ui_run_history(const char *runs_dir, const char *name, uint64_t after_unix_ms,
+                                 struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
+/* A file of its folder results. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
+enum vq_status vq_ui_run_result(const char *runs_dir, const char *name, const char *file,
+                                struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
+/* Whether it is active. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
+enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif
