@@ -22,6 +22,8 @@ static const char *const may_change[] = {
     "judging.context_check",
     "alarm.idle_s",
     "alarm.slow_s",
+    "alarm.command",
+    "alarm.webhook",
     "attempts.max",
     "attempts.provider",
     "attempts.network",

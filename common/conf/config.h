@@ -355,6 +355,8 @@ struct vq_conf_attempts { /* over all leases of a task; 0: no cap */
 struct vq_conf_alarm {
     uint32_t idle_s; /* 600; 0: off */
     uint32_t slow_s; /* 180; 0: off */
+    char *command;   /* of a shell; NULL: none */
+    char *webhook;   /* env:NAME, file:PATH or a URL; NULL: none. Never printed */
 };
 
 struct vq_conf_offline { /* the built-in server, when a judge needs it */

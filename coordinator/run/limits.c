@@ -242,6 +242,26 @@ static const char *advice_of(const struct vq_incident *i)
     return "";
 }
 
+/* A person who parks a pool knows of it. */
+static void tell_incident(struct vq_run *run, const struct vq_incident *i, const char *pool)
+{
+    const char *name = vq_run_dir_name(run->dir);
+    const char *word = vq_incident_word(i);
+    char action[VQ_NOTICE_TEXT_BYTES];
+    if (i->state == VQ_AUTHORITY_HELD) {
+        return;
+    }
+    if (i->over_ns != 0 && !i->key) {
+        vq_alarms_over(run, word, pool, "Run %s: pool %s is no longer %s.", name, pool, word);
+        return;
+    }
+    (void)snprintf(action, sizeof(action),
+                   "Look at vibeq status %s; check the quota, the money and the keys of the pool.",
+                   name);
+    vq_alarms_begin(run, i->key ? "key" : word, pool, action, "Run %s: pool %s is %s%s%s", name,
+                    pool, word, i->text[0] == '\0' ? "." : ": ", i->text);
+}
+
 static void say_incident(struct vq_run *run, const struct vq_incident *i, const char *name)
 {
     char until[64];
@@ -314,6 +334,7 @@ void vq_limits_see(struct vq_run *run)
         const struct vq_incident *incident;
         while ((incident = vq_incidents_see(run->limits.incidents, p, &status, now)) != NULL) {
             say_incident(run, incident, status.name);
+            tell_incident(run, incident, status.name);
         }
     }
     uint32_t p, q;

@@ -22,6 +22,7 @@
  *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
  *   metrics_run.c  what the run keeps for /metrics, counters.json, metrics.prom (its own header)
  *   process_metrics.c  process_* from /proc (the same header)
+ *   alarms.c    alarm.command and alarm.webhook (its own header)
  *   watch.c     the alarms of a run without progress and of a slow pool
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
@@ -43,6 +44,7 @@
 #include "coordinator/queue/coord.h"
 #include "coordinator/queue/failures.h"
 #include "coordinator/queue/limits.h"
+#include "coordinator/run/alarms.h"
 #include "coordinator/run/ctl_once.h"
 #include "coordinator/run/history_file.h"
 #include "coordinator/run/http_server.h"
@@ -316,6 +318,7 @@ struct vq_run {
     struct vq_run_control control;
     struct vq_run_watch watch;
     struct vq_run_metrics metrics;
+    struct vq_run_alarms alarms;
     struct vq_run_screen screen;
     struct vq_run_timers timers;
     struct vq_run_stop stop;

@@ -65,6 +65,7 @@ static void level(struct vq_run *run)
     r->first_done = r->was_level = true;
     if (r->told) {
         vq_run_message(run, "Redis is back; the run goes on.");
+        vq_alarms_over(run, "redis", "", "Run %s: Redis is back.", vq_run_dir_name(run->dir));
         vq_run_trouble_over(run, VQ_TROUBLE_REDIS, "");
         r->told = false;
     }
@@ -346,6 +347,10 @@ void vq_run_redis_tick(struct vq_run *run)
     if (r->phase != VQ_PHASE_UP && !r->told &&
         vq_run_now() - r->down_since_ns >= AWAY_SAID_AFTER_NS) {
         vq_run_message(run, "Redis is away (%s); the run waits, nothing is lost.", r->why);
+        vq_alarms_begin(run, "redis", "",
+                        "Look at the Redis server and its log; the run continues when it is back.",
+                        "Run %s: Redis is away (%s). The run waits; nothing is lost.",
+                        vq_run_dir_name(run->dir), r->why);
         vq_run_trouble(run, VQ_TROUBLE_REDIS, "",
                        "A private server is started again by itself; start a shared one.",
                        "Redis is away (%s); the run waits, nothing is lost.", r->why);

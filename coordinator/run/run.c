@@ -177,6 +177,7 @@ static void on_turn(void *ctx)
     vq_limits_turn(run);
     stop_without_redis(run);
     vq_children_turn(run);
+    vq_alarms_turn(run);
     vq_dispatch_pump(run);
     vq_stages_turn(run);
     set_wake(run);
@@ -206,6 +207,7 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
 static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
 {
     VQ_TRY(open_loop(run, err));
+    VQ_TRY(vq_alarms_open(run, err));
     run->owner.uid = *vq_run_dir_uid(run->dir);
     VQ_TRY(vq_dispatch_open(run, err)); /* first: an address that is refused leaves no call store */
     VQ_TRY(vq_run_begin_store(run, err));
@@ -375,6 +377,7 @@ static enum vq_run_end end(struct vq_run *run)
     end_clean(run);
     vq_advances_end(run);
     vq_control_write_status(run);
+    vq_alarms_end(run);
     linger(run);
     return how;
 }
@@ -384,6 +387,7 @@ static void close_all(struct vq_run *run)
     if (run->loop != NULL) { /* its last turns find nothing open */
         vq_loop_on_turn(run->loop, NULL, NULL);
     }
+    vq_alarms_close(&run->alarms);
     vq_control_close(run);
     vq_children_close(run);
     vq_dispatch_close(&run->links);

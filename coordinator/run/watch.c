@@ -33,6 +33,7 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
     if (change == VQ_ALARM_CLEARED) {
         vq_log(VQ_LOG_INFO, "alarm.over", "kind=idle");
         vq_run_message(run, "The run makes progress again.");
+        vq_alarms_over(run, "idle", "", "Run %s makes progress again.", vq_run_dir_name(run->dir));
         vq_run_trouble_over(run, VQ_TROUBLE_IDLE, "");
         return;
     }
@@ -47,6 +48,13 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
                    "Nothing was answered since %s, and tasks are open: look at vibeq status %s, at "
                    "workers.log, and at the provider.",
                    since, vq_run_dir_name(run->dir));
+    char action[VQ_NOTICE_TEXT_BYTES];
+    (void)snprintf(action, sizeof(action),
+                   "Look at vibeq status %s, at workers.log, and at the provider.",
+                   vq_run_dir_name(run->dir));
+    vq_alarms_begin(run, "idle", "", action,
+                    "Run %s: nothing was answered since %s, and tasks are open.",
+                    vq_run_dir_name(run->dir), since);
 }
 
 void vq_watch_brake(struct vq_run *run)
@@ -63,10 +71,25 @@ void vq_watch_brake(struct vq_run *run)
             vq_run_trouble(run, VQ_TROUBLE_BRAKE, judge.name,
                            "Correct what the error names, then: vibeq resume RUN.", "%s",
                            run->watch.brake_text);
+            vq_alarms_begin(run, "brake", judge.name,
+                            "Remove the cause, then unpark the pool with vibeq ctl.", "Run %s: %s",
+                            vq_run_dir_name(run->dir), run->watch.brake_text);
             vq_log(VQ_LOG_WARN, "alarm.brake", "judge=%s text=%s", judge.name,
                    run->watch.brake_text);
         }
     }
+}
+
+static void tell_slow(struct vq_run *run, const char *pool, const char *text)
+{
+    const char *name = vq_run_dir_name(run->dir);
+    char action[VQ_NOTICE_TEXT_BYTES];
+    (void)snprintf(action, sizeof(action), "vibeq ctl %s pool %s --rpm N sets the rate.", name,
+                   pool);
+    vq_alarms_begin(run, "slow", pool, action,
+                    "Run %s: pool %s has run under a quarter of its configured rate for %u s, "
+                    "although hardly a call is refused: %s",
+                    name, pool, run->source.config->alarm.slow_s, text);
 }
 
 /* A pool that is slow is reported once, and once when it no longer is. */
@@ -84,6 +107,8 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
         changed = changed || change != VQ_SLOW_SAME;
         if (change == VQ_SLOW_CLEARED) {
             vq_log(VQ_LOG_INFO, "alarm.over", "kind=slow pool=%s", s.name);
+            vq_alarms_over(run, "slow", s.name, "Run %s: pool %s is no longer slow.",
+                           vq_run_dir_name(run->dir), s.name);
             vq_run_trouble_over(run, VQ_TROUBLE_SLOW, s.name);
         } else if (change == VQ_SLOW_RAISED) {
             char text[VQ_LIMITED_TEXT_BYTES];
@@ -100,6 +125,7 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
                 "Pool %s has run under a quarter of its configured rate for %u s, although "
                 "hardly a call is refused: %s. vibeq ctl %s pool %s --rpm N sets the rate.",
                 s.name, run->source.config->alarm.slow_s, text, vq_run_dir_name(run->dir), s.name);
+            tell_slow(run, s.name, text);
         }
     }
     return changed;

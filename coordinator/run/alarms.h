@@ -1,0 +1,44 @@
+/* Private to this room: alarm.command and alarm.webhook. */
+#ifndef VQ_COORDINATOR_RUN_ALARMS_H
+#define VQ_COORDINATOR_RUN_ALARMS_H
+
+#include "common/base/secret.h"
+#include "common/net/child.h"
+#include "common/net/http.h"
+#include "coordinator/web/notice.h"
+
+#define VQ_ALARM_COMMAND_MS 10000 /* then the command and its children are killed */
+#define VQ_ALARM_WEBHOOK_MS 10000
+#define VQ_ALARM_END_MS     3000 /* at the end of the run, for what is still to be told */
+
+/* At most one process and one request at a time. */
+struct vq_run_alarms {
+    struct vq_notices notices;
+    struct vq_notice_queue commands, posts;
+    struct vq_child *child;
+    struct vq_timer *timer; /* of the child */
+    bool has_exited;        /* the child; it is destroyed in the next turn */
+    struct vq_secret *url;  /* NULL: no webhook */
+    struct vq_http *http;
+    struct vq_buf body; /* of the request under way */
+    bool posting;
+};
+
+struct vq_run;
+
+/* VQ_INVALID, VQ_NOT_FOUND, VQ_DENIED: the configuration names no URL, or one that cannot be
+ * used. */
+enum vq_status vq_alarms_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+/* The alarm `kind` about `what` ("" or a pool) begins: `action` is what to do. Told once until it
+ * is over. */
+void vq_alarms_begin(struct vq_run *run, const char *kind, const char *what, const char *action,
+                     const char *fmt, ...) VQ_PRINTF(5, 6);
+void vq_alarms_over(struct vq_run *run, const char *kind, const char *what, const char *fmt, ...)
+    VQ_PRINTF(4, 5);
+void vq_alarms_turn(struct vq_run *run);
+/* Every alarm is over with the run; one that stopped by itself is the last alarm. Waits for the
+ * receivers, VQ_ALARM_END_MS at most. */
+void vq_alarms_end(struct vq_run *run);
+void vq_alarms_close(struct vq_run_alarms *alarms);
+
+#endif

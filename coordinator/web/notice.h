@@ -1,0 +1,49 @@
+/* What a run tells people outside of it: an alarm begins, and it ends; each once. Pure. */
+#ifndef VQ_COORDINATOR_WEB_NOTICE_H
+#define VQ_COORDINATOR_WEB_NOTICE_H
+
+#include "common/base/buf.h"
+
+#define VQ_NOTICE_KIND_BYTES 16
+#define VQ_NOTICE_WHAT_BYTES 257 /* the name of a pool */
+#define VQ_NOTICE_TEXT_BYTES 1024
+#define VQ_NOTICES_STANDING  64u /* alarms at a time; more are not told */
+#define VQ_NOTICES_WAITING   32u /* of one receiver; more are counted and dropped */
+
+struct vq_notice {
+    bool begins;                       /* false: it is over */
+    char kind[VQ_NOTICE_KIND_BYTES];   /* "idle", "pool", ... */
+    char what[VQ_NOTICE_WHAT_BYTES];   /* the pool; "" */
+    int64_t since_unix_ms, at_unix_ms; /* when it began, and when this was told */
+    char text[VQ_NOTICE_TEXT_BYTES];   /* what happened */
+    char action[VQ_NOTICE_TEXT_BYTES]; /* what to do; "" at the end */
+};
+
+/* The alarms that have begun and are not over. */
+struct vq_notices {
+    struct vq_notice standing[VQ_NOTICES_STANDING];
+    uint32_t count;
+};
+
+/* The alarm `kind` about `what` begins. False: it stands already, or there is no room. */
+bool vq_notices_begin(struct vq_notices *notices, const char *kind, const char *what,
+                      const char *text, const char *action, int64_t now_unix_ms,
+                      struct vq_notice *ret_notice);
+/* It is over. False: it did not stand. */
+bool vq_notices_end(struct vq_notices *notices, const char *kind, const char *what,
+                    const char *text, int64_t now_unix_ms, struct vq_notice *ret_notice);
+
+/* What one receiver is still to be told, in order. */
+struct vq_notice_queue {
+    struct vq_notice waiting[VQ_NOTICES_WAITING];
+    uint32_t first, count;
+    uint64_t dropped;
+};
+void vq_notice_queue_put(struct vq_notice_queue *queue, const struct vq_notice *notice);
+/* False: there is none. */
+bool vq_notice_queue_take(struct vq_notice_queue *queue, struct vq_notice *ret_notice);
+
+/* One JSON object. */
+void vq_notice_json(const struct vq_notice *notice, const char *run, struct vq_buf *out);
+
+#endif
