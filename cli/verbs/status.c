@@ -1,6 +1,7 @@
 /* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote
  * last. Reads neither Redis nor the store. */
 #include "cli/endpoint.h"
+#include "cli/status_watch.h"
 #include "cli/ui/folder.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -29,7 +30,7 @@ struct status_words {
 const struct vq_opt vq_status_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "the whole status as JSON"},
-    {"watch", VQ_OPT_FLAG, AT(watch), NULL, "print again every second, until the run ends"},
+    {"watch", VQ_OPT_FLAG, AT(watch), NULL, "show it again every second, until the run ends"},
     {"url", VQ_OPT_FLAG, AT(url), NULL, "print the address of the page, with the token"},
     {0},
 };
@@ -424,21 +425,41 @@ static enum vq_status print_json(struct vq_span body, const char *state, bool ru
     return vq_cli_write(vq_span(body.at + until, body.bytes - until), err);
 }
 
+/* `body`: as it came. */
+static enum vq_status load(const char *runs_dir, const char *name, struct vq_buf *body,
+                           json_t **ret_root, bool *ret_running, struct vq_error *err)
+{
+    json_error_t bad;
+    VQ_TRY(fetch(runs_dir, name, body, ret_running, err));
+    enum vq_status status = vq_json_load(vq_buf_span(body), 0, ret_root, &bad);
+    return status == VQ_INVALID
+               ? vq_fail(err, VQ_CORRUPT, "the status of %s cannot be read: %s", name, bad.text)
+               : status;
+}
+
+struct watched {
+    const char *runs_dir, *name;
+};
+
+static enum vq_status load_watched(void *ctx, json_t **ret_status, bool *ret_running,
+                                   struct vq_error *err)
+{
+    const struct watched *watched = ctx;
+    struct vq_buf body;
+    vq_buf_init(&body, VQ_ENDPOINT_BYTES_MAX);
+    enum vq_status status =
+        load(watched->runs_dir, watched->name, &body, ret_status, ret_running, err);
+    vq_buf_free(&body);
+    return status;
+}
+
 static enum vq_status show(const struct status_words *w, const char *runs_dir, const char *name,
                            bool *ret_running, bool *ret_alarm, struct vq_error *err)
 {
     struct vq_buf body;
     vq_buf_init(&body, VQ_ENDPOINT_BYTES_MAX);
-    enum vq_status status = fetch(runs_dir, name, &body, ret_running, err);
-    json_error_t bad;
     json_t *root = NULL;
-    if (status == VQ_OK) {
-        status = vq_json_load(vq_buf_span(&body), 0, &root, &bad);
-        if (status == VQ_INVALID) {
-            status =
-                vq_fail(err, VQ_CORRUPT, "the status of %s cannot be read: %s", name, bad.text);
-        }
-    }
+    enum vq_status status = load(runs_dir, name, &body, &root, ret_running, err);
     if (status == VQ_OK && w->json) {
         status = print_json(vq_buf_span(&body), string(root, "state"), *ret_running, err);
     } else if (status == VQ_OK) {
@@ -501,10 +522,11 @@ int vq_verb_status(int argc, char **argv)
     }
     bool running = true, alarm = false;
     bool tty = isatty(STDOUT_FILENO) != 0;
-    while (status == VQ_OK) {
-        if (w.watch && tty && !w.json) {
-            printf("\033[H\033[J");
-        }
+    if (status == VQ_OK && w.watch && tty && !w.json) {
+        struct watched watched = {runs_dir, name};
+        status = vq_status_watch(name, load_watched, &watched, &err);
+    }
+    while (status == VQ_OK) { /* after it, once: how it ended */
         status = show(&w, runs_dir, name, &running, &alarm, &err);
         if (!w.watch || !running || status != VQ_OK) {
             break;

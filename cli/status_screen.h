@@ -1,0 +1,38 @@
+/* The status of a run as a screen of a terminal: bars, small lines over the last minute, tables.
+ * Pure text: the caller has the status, the size and the terminal. */
+#ifndef VQ_CLI_STATUS_SCREEN_H
+#define VQ_CLI_STATUS_SCREEN_H
+
+#include "common/text/fmt.h"
+
+#include <jansson.h>
+
+#define VQ_TRAIL_SAMPLES  60u
+#define VQ_TRAIL_POOLS    16u
+#define VQ_TRAIL_NAME_MAX 63u
+
+struct vq_trail_line {
+    char name[VQ_TRAIL_NAME_MAX + 1]; /* of a pool */
+    double value[VQ_TRAIL_SAMPLES];
+    uint32_t count; /* samples so far */
+};
+
+/* What was seen so far. All zero: nothing. */
+struct vq_status_trail {
+    struct vq_trail_line calls, tokens;
+    struct vq_trail_line pools[VQ_TRAIL_POOLS]; /* calls in flight */
+    uint32_t pools_count;
+    double tokens_before, unix_ms_before;
+    double tokens_per_s;
+};
+
+/* One more status. */
+void vq_status_trail_add(struct vq_status_trail *trail, const json_t *status);
+
+/* Appends at most `rows` lines of at most `terminal->columns` columns: each ends with an erasure of
+ * the rest of its line, and the last one with an erasure of the rest of the screen. Texts of others
+ * are put plainly; wide characters count as what they take (wcwidth, of the locale). */
+void vq_status_screen(const json_t *status, const char *run, const struct vq_status_trail *trail,
+                      const struct vq_terminal *terminal, uint32_t rows, struct vq_buf *out);
+
+#endif

@@ -1,0 +1,20 @@
+/* `vibeq status --watch` on a terminal: a screen of its own, drawn again each second and when the
+ * terminal changes its size. */
+#ifndef VQ_CLI_STATUS_WATCH_H
+#define VQ_CLI_STATUS_WATCH_H
+
+#include "common/base/status.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* The status now, owned by the caller. */
+typedef enum vq_status (*vq_status_fetch)(void *ctx, json_t **ret_status, bool *ret_running,
+                                          struct vq_error *err);
+
+/* Until the run is not active any more: VQ_OK; or until a status cannot be had. Ctrl-C ends the
+ * process, with the terminal as it was. */
+enum vq_status vq_status_watch(const char *run, vq_status_fetch fetch, void *ctx,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif
