@@ -266,8 +266,8 @@ static uint32_t first_notes(const void *ctx, const char *const **ret_notes)
 static const struct vq_script_ops first_ops = {
     .next = first_next, .take_outcomes = first_take, .notes = first_notes};
 
-static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_method *method,
-                                struct vq_error *err)
+static enum vq_status carry_out(const char *dir, struct vq_job *job,
+                                struct vq_vibecheck_method *method, struct vq_error *err)
 {
     char runs[4096];
     (void)snprintf(runs, sizeof(runs), "%s/runs", dir);
@@ -293,14 +293,14 @@ static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_m
 int bench_coordinator(const char *dir, int store)
 {
     struct vq_job *job = NULL;
-    struct vq_method *method = NULL;
+    struct vq_vibecheck_method *method = NULL;
     struct vq_error err = {0};
     seen.store = store != 0;
     enum vq_status status = make_job(dir, &job, &err);
     if (status == VQ_OK) {
-        struct vq_method_input input;
-        vq_job_method_input(job, &input);
-        status = vq_method_create(&input, &method, &err);
+        struct vq_vibecheck_method_input input;
+        vq_vibecheck_job_input(job, &input);
+        status = vq_vibecheck_method_create(&input, &method, &err);
     }
     if (status == VQ_OK) {
         seen.tasks = vq_grid_tasks(&job->given->plan.grid);
@@ -313,7 +313,7 @@ int bench_coordinator(const char *dir, int store)
         (void)fprintf(stderr, "bench-dispatch: %s\n",
                       err.text[0] != '\0' ? err.text : vq_status_text(status));
     }
-    vq_method_destroy(&method);
+    vq_vibecheck_method_destroy(&method);
     vq_job_destroy(&job);
     vq_free(seen.outcomes);
     return status == VQ_OK ? 0 : 1;

@@ -62,7 +62,7 @@ static enum vq_status open_run(struct labelling *l, const char *name)
         const struct vq_conf_axis *axis = &l->found.list.axes[v];
         l->axes[v] = (struct vq_axis){axis->name, axis->low, axis->high};
     }
-    l->frame = vq_job_label_frame(l->kept.job, l->axes, n);
+    l->frame = vq_vibecheck_label_frame(l->kept.job, l->axes, n);
     return VQ_OK;
 }
 

@@ -134,11 +134,11 @@ static enum vq_status show_prompt(const struct vq_job *job, const struct prompts
 
 /* Discovery's first stage. Labels, where a model gives them, come before it; they change the rows
  * that it shows only where ties are left out. */
-static enum vq_status first_texts(struct vq_method *method, uint32_t judges,
+static enum vq_status first_texts(struct vq_vibecheck_method *method, uint32_t judges,
                                   const struct vq_stage **ret_stage, struct vq_error *err)
 {
     const struct vq_stage *stage;
-    VQ_TRY(vq_method_next(method, &stage, err));
+    VQ_TRY(vq_vibecheck_method_next(method, &stage, err));
     while (stage->kind == VQ_STAGE_PREFER) {
         size_t count = (size_t)stage->rows_count * judges * 2;
         uint8_t *none = vq_alloc(count, 1);
@@ -146,20 +146,21 @@ static enum vq_status first_texts(struct vq_method *method, uint32_t judges,
             return VQ_NOMEM;
         }
         memset(none, VQ_OUTCOME_NOT_NEEDED, count);
-        enum vq_status status = vq_method_take_outcomes(method, none, count, err);
+        enum vq_status status = vq_vibecheck_method_take_outcomes(method, none, count, err);
         vq_free(none);
         VQ_TRY(status);
-        VQ_TRY(vq_method_next(method, &stage, err));
+        VQ_TRY(vq_vibecheck_method_next(method, &stage, err));
     }
     *ret_stage = stage;
     return VQ_OK;
 }
 
-static enum vq_status show_batches(const struct vq_job *job, const struct vq_method_input *input,
+static enum vq_status show_batches(const struct vq_job *job,
+                                   const struct vq_vibecheck_method_input *input,
                                    struct vq_error *err)
 {
-    struct vq_method *method;
-    VQ_TRY(vq_method_create(input, &method, err));
+    struct vq_vibecheck_method *method;
+    VQ_TRY(vq_vibecheck_method_create(input, &method, err));
     const struct vq_stage *stage;
     enum vq_status status = first_texts(method, input->preference_judges_count, &stage, err);
     if (status == VQ_OK) {
@@ -171,7 +172,7 @@ static enum vq_status show_batches(const struct vq_job *job, const struct vq_met
         }
         printf("--- user\n%.*s\n", (int)first->user.bytes, first->user.at);
     }
-    vq_method_destroy(&method);
+    vq_vibecheck_method_destroy(&method);
     return status;
 }
 
@@ -182,8 +183,8 @@ static enum vq_status show_discover(const struct vq_job *job, struct vq_error *e
                        "this configuration discovers nothing; --set method=discover shows what it "
                        "would ask");
     }
-    struct vq_method_input input;
-    vq_job_method_input(job, &input);
+    struct vq_vibecheck_method_input input;
+    vq_vibecheck_job_input(job, &input);
     return show_batches(job, &input, err);
 }
 

@@ -53,9 +53,7 @@ static void compose(struct vq_run *run, struct vq_buf *line)
     char done[VQ_FMT_BYTES], total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], eta[VQ_FMT_BYTES],
         stored[VQ_FMT_BYTES], failed[VQ_FMT_BYTES];
     uint64_t settled = s.tasks - s.all.state[VQ_TASK_OPEN] - s.all.state[VQ_TASK_LEASED];
-    if (run->stages.asking->no > 0 || run->source.config->method == VQ_METHOD_DISCOVER ||
-        run->source.config->method == VQ_METHOD_JUDGE ||
-        run->source.config->method == VQ_METHOD_PERSONA) {
+    if (run->stages.asking->no > 0 || !run->work->is_first_implied) {
         vq_buf_printf(line, "%s: ", run->stages.asking->name);
     }
     vq_buf_printf(line, "%s/%s answers (%d %%)", vq_fmt_count(settled, done),

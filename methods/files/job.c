@@ -375,9 +375,6 @@ void vq_job_destroy(struct vq_job **job)
     vq_free(j->axes);
     vq_free(j->samples);
     vq_free(j->sample_ids);
-    vq_free(j->rows);
-    vq_free(j->train);
-    vq_free(j->topics);
     for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
         vq_template_destroy(&j->templates[k]);
     }

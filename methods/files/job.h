@@ -23,7 +23,7 @@ struct vq_method_type; /* methods/files/method_type.h */
 struct vq_job {
     struct vq_config *config;
     const struct vq_method_type *method;
-    void *own;             /* the method's own data: vq_rubric_job_of, vq_persona_job_of ... */
+    void *own;             /* the method's own data: vq_vibecheck_job_of, vq_rubric_job_of ... */
     struct vq_buf data[2]; /* bytes of the data file and the test file */
     char data_sha256[2][65];
     struct vq_table *tables[2];
@@ -34,10 +34,7 @@ struct vq_job {
     struct vq_role_models cast[VQ_ROLE__COUNT];
     struct vq_sample *samples;
     struct vq_sample_id *sample_ids;
-    struct vq_row *rows; /* facts for the numbers (methods/vibecheck) */
     uint32_t samples_count;
-    uint32_t *train;     /* samples that train, in seeded random order */
-    uint32_t *topics;    /* a number for each sample's value of data.group; NULL: no such column */
     uint32_t generation; /* of --retry-failed */
     bool needs_offline;  /* a model of the built-in server */
     const char *judge_kind;

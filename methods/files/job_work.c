@@ -2,6 +2,7 @@
  * say. */
 #include "methods/files/job_work.h"
 
+#include "methods/files/method_type.h"
 #include "methods/files/results.h"
 
 static enum vq_status write_results(void *ctx, const struct vq_run_answers *answers,
@@ -26,6 +27,11 @@ static int64_t record_of(const void *ctx, const struct vq_stage_grid *stage, uin
     return vq_job_record(work->job, stage, sample);
 }
 
+static bool is_first_implied(const struct vq_job *job)
+{
+    return job->method->is_first_implied != NULL && job->method->is_first_implied(job);
+}
+
 enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work, struct vq_error *err)
 {
     work->job = job;
@@ -33,6 +39,7 @@ enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work, st
     work->work = (struct vq_run_work){.source = vq_job_source(job),
                                       .needs_offline = job->needs_offline,
                                       .script = work->method.script,
+                                      .is_first_implied = is_first_implied(job),
                                       .write = write_results,
                                       .record = record_of,
                                       .ctx = work};
@@ -43,8 +50,10 @@ void vq_job_work_beside(struct vq_job *job, const struct vq_script *script,
                         struct vq_job_work *work)
 {
     *work = (struct vq_job_work){.job = job};
-    work->work = (struct vq_run_work){
-        .source = vq_job_source(job), .needs_offline = job->needs_offline, .script = *script};
+    work->work = (struct vq_run_work){.source = vq_job_source(job),
+                                      .needs_offline = job->needs_offline,
+                                      .script = *script,
+                                      .is_first_implied = is_first_implied(job)};
 }
 
 void vq_job_work_close(struct vq_job_work *work)

@@ -37,6 +37,9 @@ struct vq_method_type {
     int64_t (*record)(const struct vq_job *job, const struct vq_stage_grid *grid, uint32_t sample);
     const char *(*output)(const struct vq_job *job, const struct vq_stage_grid *grid,
                           uint32_t sample);
+    /* Optional: the first stage is what a reader expects, so that the progress line shows no name
+     * for it. NULL: it shows the name. */
+    bool (*is_first_implied)(const struct vq_job *job);
 
     /* ---- the results ---- */
 

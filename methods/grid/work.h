@@ -21,6 +21,7 @@ struct vq_run_work {
     struct vq_grid_source source;
     bool needs_offline; /* a model of the built-in server is asked */
     struct vq_script script;
+    bool is_first_implied; /* the progress line shows no name for the first stage */
     /* Called once, when the script has no stage left: writes the results. *ret_missing: some
      * answers are missing. NULL: the script asks something beside the run, nothing is written, and
      * who gave the script has its answers. */

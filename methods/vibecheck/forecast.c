@@ -31,7 +31,7 @@ static struct vq_forecast_stage *add(struct list *l, enum vq_stage_kind kind, en
     struct vq_forecast_stage *s = &l->stages[l->count++];
     *s = (struct vq_forecast_stage){
         .kind = kind, .role = role, .shape = shape, .items = 1, .cells = calls};
-    s->proposer = vq_method_proposer(l->facts->config, l->repeat);
+    s->proposer = vq_vibecheck_method_proposer(l->facts->config, l->repeat);
     return s;
 }
 

@@ -3,10 +3,10 @@
  * back; the same answers give the same stages, so a run that is resumed walks through its finished
  * stages again out of the call store.
  *
- *     while (vq_method_next(m, &stage, err) == VQ_OK && stage != NULL) {
- *         run the stage; vq_method_take_...(m, ...)
+ *     while (vq_vibecheck_method_next(m, &stage, err) == VQ_OK && stage != NULL) {
+ *         run the stage; vq_vibecheck_method_take_...(m, ...)
  *     }
- *     vq_method_result(m)
+ *     vq_vibecheck_method_result(m)
  *
  * Preset and given vibes are one RANK stage over all rows (two with early stopping). Discovery
  * walks
@@ -29,14 +29,14 @@
 
 /* Which of the role's models proposes: 0 in the discovery itself (repeat 0), and in repeat 1, 2 ...
  * those of repeat_proposers in turn. */
-static inline uint32_t vq_method_proposer(const struct vq_config *config, uint32_t repeat)
+static inline uint32_t vq_vibecheck_method_proposer(const struct vq_config *config, uint32_t repeat)
 {
     uint32_t n = config->repeat_proposers_count;
     return repeat == 0 || n == 0 ? 0 : 1 + (repeat - 1) % n;
 }
 
 /* Borrowed, and unchanged while the method lives; rows[].preference is the data's. */
-struct vq_method_input {
+struct vq_vibecheck_method_input {
     const struct vq_config *config;
     const struct vq_sample *samples;
     const struct vq_sample_id *sample_ids; /* these two are needed by judging.retest alone */
@@ -55,36 +55,42 @@ struct vq_method_input {
     const struct vq_template *const *templates; /* VQ_TEMPLATE__COUNT; NULL where not needed */
 };
 
-struct vq_method;
-enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_method **ret_method,
-                                struct vq_error *err) VQ_WARN_UNUSED;
-void vq_method_destroy(struct vq_method **method);
+struct vq_vibecheck_method;
+enum vq_status vq_vibecheck_method_create(const struct vq_vibecheck_method_input *input,
+                                          struct vq_vibecheck_method **ret_method,
+                                          struct vq_error *err) VQ_WARN_UNUSED;
+void vq_vibecheck_method_destroy(struct vq_vibecheck_method **method);
 
 /* The stage to ask now; the same one until its answers were taken. *ret_stage NULL: there is none
- * left. It lives until the next vq_method_next after its answers were taken. VQ_NOMEM, VQ_LIMIT;
- * VQ_INVALID with a sentence: the method cannot go on (such as: no axis could be read in any
- * answer), and what to do. */
-enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_stage,
-                              struct vq_error *err) VQ_WARN_UNUSED;
+ * left. It lives until the next vq_vibecheck_method_next after its answers were taken. VQ_NOMEM,
+ * VQ_LIMIT; VQ_INVALID with a sentence: the method cannot go on (such as: no axis could be read in
+ * any answer), and what to do. */
+enum vq_status vq_vibecheck_method_next(struct vq_vibecheck_method *m,
+                                        const struct vq_stage **ret_stage,
+                                        struct vq_error *err) VQ_WARN_UNUSED;
 
 /* RANK and PREFER, LIKERT, BINARY and PAIRWISE (items in the place of rows): one byte (enum
  * vq_outcome) a task, in grid order: ((row * judges + judge) * axes + axis) * 2 + order, where row
  * counts stage->rows and PREFER has one axis. Copies. */
-enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
-                                       struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_take_outcomes(struct vq_vibecheck_method *m,
+                                                 const uint8_t *outcomes, size_t count,
+                                                 struct vq_error *err) VQ_WARN_UNUSED;
 /* TEXT, before the texts and in their order: how each answer ended (enum vq_ending). Not taken: all
  * as usual. Copies. */
-enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *endings, size_t count,
-                                      struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_take_endings(struct vq_vibecheck_method *m,
+                                                const uint8_t *endings, size_t count,
+                                                struct vq_error *err) VQ_WARN_UNUSED;
 /* TEXT: one a prompt and model (prompt * models + model; only judges are several); .at NULL where
  * there is none, .bytes then the enum vq_outcome that says why (0: not known). Copies. */
-enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
-                                    struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_take_texts(struct vq_vibecheck_method *m,
+                                              const struct vq_span *texts, size_t count,
+                                              struct vq_error *err) VQ_WARN_UNUSED;
 /* EMBED: `count` (texts_count) vectors of `dims` numbers, row-major; NULL: a call of it failed, so
  * this round has no embeddings; invalid vectors (not finite, no numbers) have the same effect.
  * Copies. */
-enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
-                                      uint32_t dims, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_take_vectors(struct vq_vibecheck_method *m, const float *vectors,
+                                                size_t count, uint32_t dims,
+                                                struct vq_error *err) VQ_WARN_UNUSED;
 
 /* ---- the result ---- */
 
@@ -92,7 +98,7 @@ struct vq_provenance {  /* where an axis comes from; zero-initialised for given 
     uint32_t iteration; /* 0, 1, ... */
     uint32_t support;   /* proposals that are nearest to it */
     uint32_t proposals_count;
-    const uint32_t *proposals; /* which: indices into struct vq_method_result.proposals */
+    const uint32_t *proposals; /* which: indices into struct vq_vibecheck_method_result.proposals */
 };
 
 struct vq_proposal { /* one axis as the proposer said it */
@@ -134,7 +140,7 @@ struct vq_cut_texts { /* of the proposer and the reducer, at the token limit */
 struct vq_stability { /* discovery done again (vibecheck.repeats) */
     uint32_t repeats, done;
     uint32_t vibes_count;
-    uint32_t *vibes;       /* the final ones: indices into struct vq_method_result.axes */
+    uint32_t *vibes;       /* the final ones: indices into struct vq_vibecheck_method_result.axes */
     struct vq_axis **axes; /* one list a repeat, of axes_count[repeat] */
     uint32_t *axes_count;
     bool matched; /* false: no embedder is configured; the two below are not set */
@@ -144,8 +150,8 @@ struct vq_stability { /* discovery done again (vibecheck.repeats) */
     double *nearest;
 };
 
-struct vq_method_result {       /* all borrowed from the method */
-    const struct vq_axis *axes; /* every vibe that was ranked, in the order of ranking */
+struct vq_vibecheck_method_result { /* all borrowed from the method */
+    const struct vq_axis *axes;     /* every vibe that was ranked, in the order of ranking */
     const struct vq_provenance *provenance;
     const bool *stopped_early;         /* dropped by early stopping */
     const char *const *question_types; /* a text a vibe, NULL where not asked */
@@ -171,18 +177,21 @@ struct vq_method_result {       /* all borrowed from the method */
     uint32_t preset_axes_count;
     const uint8_t *preset_outcomes;
 };
-/* Valid once vq_method_next gave NULL. */
-const struct vq_method_result *vq_method_result(const struct vq_method *m);
+/* Valid once vq_vibecheck_method_next gave NULL. */
+const struct vq_vibecheck_method_result *
+vq_vibecheck_method_result(const struct vq_vibecheck_method *m);
 /* The joint prompt (judging.vibes_per_call over 1) by which vibe `vibe` of the result was asked on
  * this row in this order: its parts are appended (`system` NULL: they are not), and *ret_number is
  * the vibe's number in it, from 1. False: there is none. VQ_LIMIT and VQ_NOMEM stick in the
  * buffers. */
-bool vq_method_joint_prompt(const struct vq_method *m, uint32_t row, uint32_t vibe, uint32_t order,
-                            struct vq_buf *system, struct vq_buf *user, uint32_t *ret_number);
+bool vq_vibecheck_method_joint_prompt(const struct vq_vibecheck_method *m, uint32_t row,
+                                      uint32_t vibe, uint32_t order, struct vq_buf *system,
+                                      struct vq_buf *user, uint32_t *ret_number);
 /* The same so far, for status: how many stages were taken, and the notes. */
-uint32_t vq_method_notes(const struct vq_method *m, const char *const **ret_notes);
+uint32_t vq_vibecheck_method_notes(const struct vq_vibecheck_method *m,
+                                   const char *const **ret_notes);
 
 /* The method as a script. */
-struct vq_script vq_vibecheck_script(struct vq_method *method);
+struct vq_script vq_vibecheck_script(struct vq_vibecheck_method *method);
 
 #endif

@@ -4,39 +4,39 @@
 
 static enum vq_status next(void *ctx, const struct vq_stage **ret_stage, struct vq_error *err)
 {
-    return vq_method_next(ctx, ret_stage, err);
+    return vq_vibecheck_method_next(ctx, ret_stage, err);
 }
 
 static enum vq_status take_outcomes(void *ctx, const uint8_t *outcomes, size_t count,
                                     struct vq_error *err)
 {
-    return vq_method_take_outcomes(ctx, outcomes, count, err);
+    return vq_vibecheck_method_take_outcomes(ctx, outcomes, count, err);
 }
 
 static enum vq_status take_texts(void *ctx, const struct vq_span *texts, size_t count,
                                  struct vq_error *err)
 {
-    return vq_method_take_texts(ctx, texts, count, err);
+    return vq_vibecheck_method_take_texts(ctx, texts, count, err);
 }
 
 static enum vq_status take_endings(void *ctx, const uint8_t *endings, size_t count,
                                    struct vq_error *err)
 {
-    return vq_method_take_endings(ctx, endings, count, err);
+    return vq_vibecheck_method_take_endings(ctx, endings, count, err);
 }
 
 static enum vq_status take_vectors(void *ctx, const float *vectors, size_t count, uint32_t dims,
                                    struct vq_error *err)
 {
-    return vq_method_take_vectors(ctx, vectors, count, dims, err);
+    return vq_vibecheck_method_take_vectors(ctx, vectors, count, dims, err);
 }
 
 static uint32_t notes(const void *ctx, const char *const **ret_notes)
 {
-    return vq_method_notes(ctx, ret_notes);
+    return vq_vibecheck_method_notes(ctx, ret_notes);
 }
 
-struct vq_script vq_vibecheck_script(struct vq_method *method)
+struct vq_script vq_vibecheck_script(struct vq_vibecheck_method *method)
 {
     static const struct vq_script_ops ops = {.next = next,
                                              .take_outcomes = take_outcomes,

@@ -9,6 +9,11 @@
 #include "methods/vibecheck/files/human.h"
 #include "methods/vibecheck/forecast.h"
 
+const struct vq_vibecheck_job *vq_vibecheck_job_of(const struct vq_job *job)
+{
+    return job->method == &vq_vibecheck_method ? job->own : NULL;
+}
+
 /* Of one comparison, at most: every judge, every vibe, in the orders that are asked. */
 static uint64_t calls_each(const struct vq_config *c)
 {
@@ -54,8 +59,8 @@ static enum vq_status load_axes(struct vq_job *job)
     return VQ_OK;
 }
 
-struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct vq_axis *axes,
-                                         uint32_t axes_count)
+struct vq_label_frame vq_vibecheck_label_frame(const struct vq_job *job, const struct vq_axis *axes,
+                                               uint32_t axes_count)
 {
     return (struct vq_label_frame){.dataset = job->dataset,
                                    .axes = axes,
@@ -68,9 +73,10 @@ struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct 
 static enum vq_status load_human(struct vq_job *job, const struct vq_run_dir *run,
                                  struct vq_error *err)
 {
-    struct vq_label_frame frame = vq_job_label_frame(job, job->axes, job->axes_count);
+    struct vq_label_frame frame = vq_vibecheck_label_frame(job, job->axes, job->axes_count);
     frame.other_vibes = job->config->method == VQ_METHOD_DISCOVER;
-    return vq_human_load(job->own, job->config, &frame, run, err);
+    struct vq_vibecheck_job *own = job->own;
+    return vq_human_load(&own->human, job->config, &frame, run, err);
 }
 
 /* Of more than two models a proposer sees one pair of them at a time. */
@@ -83,33 +89,34 @@ static uint32_t topic_of(const struct vq_dataset *d, const struct vq_data_row *r
 
 static enum vq_status fill_rows(struct vq_job *job)
 {
+    struct vq_vibecheck_job *own = job->own;
     const struct vq_dataset *d = job->dataset;
     uint32_t n = vq_dataset_count(d);
     job->samples = vq_alloc(n, sizeof(*job->samples));
     job->sample_ids = vq_alloc(n, sizeof(*job->sample_ids));
-    job->rows = vq_alloc(n, sizeof(*job->rows));
-    job->train = vq_alloc(d->train_count, sizeof(*job->train));
+    own->rows = vq_alloc(n, sizeof(*own->rows));
+    own->train = vq_alloc(d->train_count, sizeof(*own->train));
     bool topics = d->groups_count > 0 || vq_dataset_ranks(d);
-    job->topics = topics ? vq_alloc(n, sizeof(*job->topics)) : NULL;
-    if (job->samples == NULL || job->sample_ids == NULL || job->rows == NULL ||
-        job->train == NULL || (topics && job->topics == NULL)) {
+    own->topics = topics ? vq_alloc(n, sizeof(*own->topics)) : NULL;
+    if (job->samples == NULL || job->sample_ids == NULL || own->rows == NULL ||
+        own->train == NULL || (topics && own->topics == NULL)) {
         return VQ_NOMEM;
     }
     job->samples_count = n;
     for (uint32_t i = 0; i < d->train_count; i++) {
-        job->train[i] = i; /* the data set has them in seeded order already */
+        own->train[i] = i; /* the data set has them in seeded order already */
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_data_row *row = &d->samples[i];
         job->samples[i] = (struct vq_sample){
             .prompt = row->prompt, .a = row->a, .b = row->b, .image = row->image};
-        if (job->topics != NULL) {
-            job->topics[i] = topic_of(d, row);
+        if (own->topics != NULL) {
+            own->topics[i] = topic_of(d, row);
         }
         vq_sample_identify(&job->samples[i], &job->sample_ids[i]);
         bool vote = row->preference == VQ_PREFER_A || row->preference == VQ_PREFER_B;
         uint32_t before = row->file == 1 ? d->records_read[0] : 0;
-        job->rows[i] = (struct vq_row){.group = row->question,
+        own->rows[i] = (struct vq_row){.group = row->question,
                                        .record = before + row->record,
                                        .model = {row->model[0], row->model[1]},
                                        .preference = vote ? row->preference : (int8_t)0,
@@ -142,7 +149,7 @@ static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
 
 static enum vq_status load(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
-    job->own = vq_alloc(1, sizeof(struct vq_human_job));
+    job->own = vq_alloc(1, sizeof(struct vq_vibecheck_job));
     if (job->own == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
@@ -161,12 +168,16 @@ static enum vq_status prepare(struct vq_job *job, struct vq_error *err)
 static enum vq_status keep(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err)
 {
-    return vq_human_keep(job->own, job->config, run, err);
+    return vq_human_keep(&vq_vibecheck_job_of(job)->human, job->config, run, err);
 }
 
 static void unload(struct vq_job *job)
 {
-    vq_human_free(job->own);
+    struct vq_vibecheck_job *own = job->own;
+    vq_human_free(&own->human);
+    vq_free(own->rows);
+    vq_free(own->train);
+    vq_free(own->topics);
 }
 
 /* A label of the data's own, for either model. */
@@ -176,18 +187,19 @@ static bool has_labels(const struct vq_job *job)
     return preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0;
 }
 
-void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)
+void vq_vibecheck_job_input(const struct vq_job *job, struct vq_vibecheck_method_input *ret_input)
 {
     const struct vq_dataset *d = job->dataset;
-    *ret_input = (struct vq_method_input){
+    const struct vq_vibecheck_job *own = vq_vibecheck_job_of(job);
+    *ret_input = (struct vq_vibecheck_method_input){
         .config = job->config,
         .samples = job->samples,
         .sample_ids = job->sample_ids,
         .judges = job->cast[VQ_ROLE_JUDGE].judges,
-        .rows = job->rows,
+        .rows = own->rows,
         .rows_count = job->samples_count,
-        .topics = job->topics,
-        .train = job->train,
+        .topics = own->topics,
+        .train = own->train,
         .train_count = d->train_count,
         .has_preferences = has_labels(job),
         .judges_count = job->cast[VQ_ROLE_JUDGE].count,
@@ -202,10 +214,10 @@ void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_i
 static enum vq_status open_script(const struct vq_job *job, void **ret_state,
                                   struct vq_script *ret_script, struct vq_error *err)
 {
-    struct vq_method_input input;
-    struct vq_method *method;
-    vq_job_method_input(job, &input);
-    VQ_TRY(vq_method_create(&input, &method, err));
+    struct vq_vibecheck_method_input input;
+    struct vq_vibecheck_method *method;
+    vq_vibecheck_job_input(job, &input);
+    VQ_TRY(vq_vibecheck_method_create(&input, &method, err));
     *ret_state = method;
     *ret_script = vq_vibecheck_script(method);
     return VQ_OK;
@@ -213,16 +225,16 @@ static enum vq_status open_script(const struct vq_job *job, void **ret_state,
 
 static void close_script(void *state)
 {
-    struct vq_method *method = state;
-    vq_method_destroy(&method);
+    struct vq_vibecheck_method *method = state;
+    vq_vibecheck_method_destroy(&method);
 }
 
 static uint32_t stages(const struct vq_job *job, const void *state,
                        const struct vq_forecast_seen *seen, struct vq_forecast_stage *ret_stages)
 {
     (void)state;
-    struct vq_method_input input;
-    vq_job_method_input(job, &input);
+    struct vq_vibecheck_method_input input;
+    vq_vibecheck_job_input(job, &input);
     struct vq_vibecheck_facts facts = {.config = job->config,
                                        .train = job->dataset->train_count,
                                        .test = job->samples_count - job->dataset->train_count,
@@ -250,9 +262,10 @@ static enum vq_status power(const struct vq_job *job, struct vq_power *ret_power
         return VQ_NOMEM;
     }
     size_t n = 0;
+    const struct vq_row *row = vq_vibecheck_job_of(job)->rows;
     for (uint32_t i = 0; i < job->samples_count; i++) {
-        if (!job->rows[i].excluded && job->rows[i].test == split) {
-            groups[n++] = job->rows[i].group;
+        if (!row[i].excluded && row[i].test == split) {
+            groups[n++] = row[i].group;
         }
     }
     size_t units = vq_power_units(groups, n);
@@ -264,6 +277,12 @@ static enum vq_status power(const struct vq_job *job, struct vq_power *ret_power
     return VQ_OK;
 }
 
+/* Without discovery the vibes are known, and the first stage ranks them: its name says nothing. */
+static bool is_first_implied(const struct vq_job *job)
+{
+    return job->config->method != VQ_METHOD_DISCOVER;
+}
+
 static const char *const tables[] = {"vibes", "scores", "rows", NULL};
 
 const struct vq_method_type vq_vibecheck_method = {.load = load,
@@ -272,6 +291,7 @@ const struct vq_method_type vq_vibecheck_method = {.load = load,
                                                    .unload = unload,
                                                    .open = open_script,
                                                    .close = close_script,
+                                                   .is_first_implied = is_first_implied,
                                                    .results = vq_vibecheck_results,
                                                    .tables = tables,
                                                    .stages = stages,

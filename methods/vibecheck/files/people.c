@@ -3,6 +3,7 @@
 #include "methods/vibecheck/files/people.h"
 
 #include "common/base/alloc.h"
+#include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/numbers/vibecheck.h"
 
 static enum vq_status read_labels(struct vq_span bytes, const struct vq_label_frame *frame,
@@ -23,7 +24,8 @@ static enum vq_status fill(const struct vq_job *job, struct vq_span bytes, bool 
 {
     struct vq_label_frame any = *frame;
     any.other_vibes = true;
-    VQ_TRY(vq_human_apply(job->own, job->config, &any, people, ret_others, err));
+    VQ_TRY(vq_human_apply(&vq_vibecheck_job_of(job)->human, job->config, &any, people, ret_others,
+                          err));
     return labelled ? read_labels(bytes, &any, people, err) : VQ_OK;
 }
 

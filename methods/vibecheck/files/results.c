@@ -24,7 +24,7 @@
  * looked up. */
 struct whole {
     const struct vq_results *of;
-    const struct vq_method_result *method;
+    const struct vq_vibecheck_method_result *method;
     struct vq_stage_grid *asking;
     struct vq_view *view;
     struct vq_buf joint[VQ_TEMPLATE_PART__COUNT]; /* a joint prompt that is looked for */
@@ -41,7 +41,7 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
     for (uint32_t i = 0; i < job->samples_count; i++) {
         rows[i] = i;
     }
-    w->method = vq_method_result(w->of->method->state);
+    w->method = vq_vibecheck_method_result(w->of->method->state);
     struct vq_stage stage = {.name = "results",
                              .kind = VQ_STAGE_RANK,
                              .role = VQ_ROLE_JUDGE,
@@ -76,8 +76,8 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
     struct vq_buf *user = &w->joint[VQ_TEMPLATE_USER];
     vq_buf_clear(system);
     vq_buf_clear(user);
-    if (!vq_method_joint_prompt(w->of->method->state, cell->sample, cell->vibe, cell->order, system,
-                                user, ret_number)) {
+    if (!vq_vibecheck_method_joint_prompt(w->of->method->state, cell->sample, cell->vibe,
+                                          cell->order, system, user, ret_number)) {
         return VQ_NOT_FOUND;
     }
     struct vq_sample sample = {.prompt = vq_buf_span(user),
@@ -124,8 +124,8 @@ static enum vq_status returned_of_joint(struct whole *w, uint64_t task,
     struct vq_cell cell = vq_grid_cell(&w->asking->plan.grid, task);
     struct vq_answer answer;
     uint32_t number;
-    bool first = vq_method_joint_prompt(w->of->method->state, cell.sample, cell.vibe, cell.order,
-                                        NULL, NULL, &number) &&
+    bool first = vq_vibecheck_method_joint_prompt(w->of->method->state, cell.sample, cell.vibe,
+                                                  cell.order, NULL, NULL, &number) &&
                  number == 1;
     enum vq_status status = first ? joint_answer(w, &cell, &answer, &number, err) : VQ_NOT_FOUND;
     if (status == VQ_OK) {
@@ -207,7 +207,7 @@ static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t 
 
 /* The numbers of the preset vibes, where they were scored beside the discovered ones; else
  * *ret_presets stays NULL. */
-static enum vq_status compute_presets(const struct vq_method_result *method,
+static enum vq_status compute_presets(const struct vq_vibecheck_method_result *method,
                                       const struct vq_report_input *r,
                                       struct vq_vibecheck **ret_presets, struct vq_error *err)
 {
@@ -293,8 +293,7 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
         .repair_template = job->templates[VQ_TEMPLATE_REPAIR] == NULL
                                ? NULL
                                : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR]),
-        .human_hash =
-            job->config->human == NULL ? NULL : ((const struct vq_human_job *)job->own)->sha256,
+        .human_hash = job->config->human == NULL ? NULL : vq_vibecheck_job_of(job)->human.sha256,
         .labels_of_others = w->labels_of_others};
     memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
     if (w->of->differs == NULL) {
@@ -326,7 +325,7 @@ static enum vq_status lengths(const struct vq_job *job, uint32_t samples, double
 
 static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_error *err)
 {
-    const struct vq_method_result *m = w->method;
+    const struct vq_vibecheck_method_result *m = w->method;
     struct vq_vibecheck_input in = {.config = w->of->job->config,
                                     .grid = w->asking->plan.grid,
                                     .outcomes = m->outcomes,
@@ -335,7 +334,7 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
                                     .first_order = w->asking->first_order,
                                     .stopped_early = m->stopped_early};
     struct vq_vibecheck *result;
-    struct vq_label_frame frame = vq_job_label_frame(w->of->job, m->axes, m->axes_count);
+    struct vq_label_frame frame = vq_vibecheck_label_frame(w->of->job, m->axes, m->axes_count);
     int8_t *people;
     double *length;
     VQ_TRY(lengths(w->of->job, in.grid.samples, &length));

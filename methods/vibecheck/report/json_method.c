@@ -49,7 +49,7 @@ static void write_settings(struct vq_json *j, const struct vq_config *c)
     vq_json_object_end(j);
 }
 
-static void write_iterations(struct vq_json *j, const struct vq_method_result *m)
+static void write_iterations(struct vq_json *j, const struct vq_vibecheck_method_result *m)
 {
     vq_json_put_array(j, "iterations");
     for (uint32_t i = 0; i < m->iterations_count; i++) {
@@ -88,7 +88,7 @@ static void write_proposal(struct vq_json *j, const struct vq_report_input *r,
 
 static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
 {
-    const struct vq_method_result *m = r->method;
+    const struct vq_vibecheck_method_result *m = r->method;
     vq_json_put_array(j, "provenance");
     for (uint32_t v = 0; v < m->axes_count; v++) {
         const struct vq_provenance *p = &m->provenance[v];
@@ -112,7 +112,7 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
 
 /* Only where it was asked for. */
 static void write_stability(struct vq_json *j, const struct vq_config *c,
-                            const struct vq_method_result *m)
+                            const struct vq_vibecheck_method_result *m)
 {
     const struct vq_stability *s = m->stability;
     if (s == NULL) {
@@ -124,7 +124,7 @@ static void write_stability(struct vq_json *j, const struct vq_config *c,
     if (c->repeat_proposers_count > 0) {
         vq_json_put_array(j, "proposers");
         for (uint32_t k = 1; k <= s->repeats; k++) {
-            vq_json_str(j, c->repeat_proposers[vq_method_proposer(c, k) - 1].model);
+            vq_json_str(j, c->repeat_proposers[vq_vibecheck_method_proposer(c, k) - 1].model);
         }
         vq_json_array_end(j);
     }
@@ -152,7 +152,7 @@ static void write_stability(struct vq_json *j, const struct vq_config *c,
 
 void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
 {
-    const struct vq_method_result *m = r->method;
+    const struct vq_vibecheck_method_result *m = r->method;
     if (m == NULL || r->config->method != VQ_METHOD_DISCOVER) {
         return;
     }

@@ -253,7 +253,7 @@ static void outcomes_text(const struct picker *p, uint32_t sample, struct vq_buf
 
 static const char *preference_word(const struct picker *p, uint32_t sample)
 {
-    const struct vq_method_result *method = p->page->story->method;
+    const struct vq_vibecheck_method_result *method = p->page->story->method;
     bool judged = method != NULL && strcmp(method->preference_source, "judge") == 0;
     int8_t preference = judged ? method->rows[sample].preference : data_row(p, sample)->preference;
     return preference == VQ_PREFER_A     ? "a"

@@ -4,7 +4,7 @@
 
 static bool is_judged(const struct vq_vibes_page *p)
 {
-    const struct vq_method_result *method = p->story->method;
+    const struct vq_vibecheck_method_result *method = p->story->method;
     return method != NULL && strcmp(method->preference_source, "judge") == 0;
 }
 

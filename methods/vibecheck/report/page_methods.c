@@ -15,7 +15,7 @@ static void put_count(const struct vq_vibes_paragraph *m, uint64_t n)
 static void preferences(const struct vq_vibes_paragraph *m)
 {
     const struct vq_config *c = m->page->r->config;
-    const struct vq_method_result *method = m->page->story->method;
+    const struct vq_vibecheck_method_result *method = m->page->story->method;
     if (method == NULL || strcmp(method->preference_source, "judge") != 0) {
         return;
     }

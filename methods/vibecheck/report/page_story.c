@@ -60,7 +60,7 @@ void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j)
 
 /* ---- the story ---- */
 
-static void put_notes(const struct vq_method_result *m, struct vq_json *j)
+static void put_notes(const struct vq_vibecheck_method_result *m, struct vq_json *j)
 {
     vq_json_put_u64(j, "notes_count", m->notes_count);
     vq_json_key(j, "notes");
@@ -71,7 +71,7 @@ static void put_notes(const struct vq_method_result *m, struct vq_json *j)
     vq_json_array_end(j);
 }
 
-static void put_proposals(const struct vq_method_result *m, struct vq_json *j)
+static void put_proposals(const struct vq_vibecheck_method_result *m, struct vq_json *j)
 {
     vq_json_put_u64(j, "proposals_count", m->proposals_count);
     vq_json_key(j, "proposals");
@@ -92,7 +92,7 @@ static void put_proposals(const struct vq_method_result *m, struct vq_json *j)
 
 void vq_vibes_page_story(const struct vq_vibes_page *p, struct vq_json *j)
 {
-    const struct vq_method_result *m = p->story->method;
+    const struct vq_vibecheck_method_result *m = p->story->method;
     if (m == NULL || (m->iterations_count == 0 && m->notes_count == 0)) {
         return;
     }

@@ -7,7 +7,7 @@
 /* By the id of a vibe: what questions it shows on. */
 void vq_vibes_page_vibes(const struct vq_vibes_page *p, struct vq_json *j)
 {
-    const struct vq_method_result *m = p->story->method;
+    const struct vq_vibecheck_method_result *m = p->story->method;
     if (m == NULL || m->question_types == NULL) {
         return;
     }

@@ -15,8 +15,9 @@ struct vq_report_input {
     const struct vq_dataset *dataset;
     const struct vq_vibecheck_input *in;
     const struct vq_vibecheck *result;
-    const struct vq_method_result *method; /* NULL: nothing is known of how the vibes were found */
-    const struct vq_report_judge *judges;  /* one a judge */
+    /* NULL: nothing is known of how the vibes were found */
+    const struct vq_vibecheck_method_result *method;
+    const struct vq_report_judge *judges; /* one a judge */
     const char *judge_kind; /* "model", "offline-lexical", "offline-oracle", "mixed" */
     const struct vq_hash *judge_template;
     const struct vq_hash *repair_template; /* NULL: repair off */
@@ -56,8 +57,8 @@ struct vq_report_retest {
 
 /* All borrowed; zero-initialised is a story with nothing in it. */
 struct vq_report_story {
-    const struct vq_method_result *method; /* NULL: nothing is known of it */
-    const struct vq_vibecheck *presets;    /* of method->preset_axes; NULL: not compared */
+    const struct vq_vibecheck_method_result *method; /* NULL: nothing is known of it */
+    const struct vq_vibecheck *presets; /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
     const struct vq_report_retest *retest; /* one a judge */
     /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text

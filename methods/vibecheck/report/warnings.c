@@ -361,7 +361,7 @@ static void data(struct maker *m)
             "%s. They are not used.",
             vq_fmt_count(m->r->labels_of_others, cells));
     }
-    const struct vq_method_result *method = m->r->method;
+    const struct vq_vibecheck_method_result *method = m->r->method;
     if (method != NULL && method->cut.refused + method->cut.shortened > 0) {
         say(m, "list_cut",
             "Answers of the reducer or the proposer were cut at the token limit, even with 4 times "

@@ -7,11 +7,12 @@
 #include "common/judge/axes.h"
 #include "methods/vibecheck/steps/prompts.h"
 
-static enum vq_status discover_end(struct vq_method *m, struct vq_error *err);
+static enum vq_status discover_end(struct vq_vibecheck_method *m, struct vq_error *err);
 
 /* ---- rows and batches ---- */
 
-static enum vq_status sample_rows(struct vq_method *m, uint32_t **ret_rows, uint32_t *ret_count)
+static enum vq_status sample_rows(struct vq_vibecheck_method *m, uint32_t **ret_rows,
+                                  uint32_t *ret_count)
 {
     bool first = m->iteration == 0;
     const uint32_t *from = first ? m->train : m->misclassified;
@@ -21,7 +22,7 @@ static enum vq_status sample_rows(struct vq_method *m, uint32_t **ret_rows, uint
         return VQ_NOMEM;
     }
     struct vq_rng rng;
-    vq_method_rng(m, VQ_METHOD_SEED_SAMPLE, &rng);
+    vq_vibecheck_method_rng(m, VQ_VIBECHECK_SEED_SAMPLE, &rng);
     vq_rng_shuffle_u32(&rng, rows, n);
     *ret_rows = rows;
     *ret_count = n < m->in.config->vibecheck.d ? n : m->in.config->vibecheck.d;
@@ -30,12 +31,13 @@ static enum vq_status sample_rows(struct vq_method *m, uint32_t **ret_rows, uint
 
 /* The topic of the rows left, in the order of their first row; batches of its rows. Rows that were
  * taken move behind `*at`. */
-static enum vq_status next_batch(struct vq_method *m, uint32_t *rows, uint32_t n, uint32_t *at)
+static enum vq_status next_batch(struct vq_vibecheck_method *m, uint32_t *rows, uint32_t n,
+                                 uint32_t *at)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     const uint32_t *topics = m->in.topics;
     uint32_t size = m->in.config->vibecheck.batch;
-    struct vq_method_batch *b = &r->batches[r->batches_count];
+    struct vq_vibecheck_method_batch *b = &r->batches[r->batches_count];
     uint32_t begin = *at;
     for (uint32_t i = begin; i < n && *at - begin < size; i++) {
         if (topics != NULL && topics[rows[i]] != topics[rows[begin]]) {
@@ -52,7 +54,7 @@ static enum vq_status next_batch(struct vq_method *m, uint32_t *rows, uint32_t n
     return b->rows == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-static enum vq_status make_batches(struct vq_method *m)
+static enum vq_status make_batches(struct vq_vibecheck_method *m)
 {
     uint32_t *rows, n;
     VQ_TRY(sample_rows(m, &rows, &n));
@@ -73,8 +75,8 @@ static enum vq_status make_batches(struct vq_method *m)
 
 /* ---- prompts ---- */
 
-static enum vq_status rows_text(struct vq_method *m, const struct vq_method_batch *b,
-                                struct vq_span *ret_text)
+static enum vq_status rows_text(struct vq_vibecheck_method *m,
+                                const struct vq_vibecheck_method_batch *b, struct vq_span *ret_text)
 {
     struct vq_buf buf;
     vq_buf_init(&buf, VQ_PROMPT_BYTES_MAX);
@@ -84,7 +86,8 @@ static enum vq_status rows_text(struct vq_method *m, const struct vq_method_batc
     return vq_arena_take(&m->stage_memory, &buf, ret_text);
 }
 
-enum vq_status vq_method_list(struct vq_method *m, bool carried, struct vq_span *ret_text)
+enum vq_status vq_vibecheck_method_list(struct vq_vibecheck_method *m, bool carried,
+                                        struct vq_span *ret_text)
 {
     struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, m->vibes_count, sizeof(*axes));
     if (axes == NULL) {
@@ -100,24 +103,24 @@ enum vq_status vq_method_list(struct vq_method *m, bool carried, struct vq_span 
     return vq_prompt_axes(&m->stage_memory, axes, n, ret_text);
 }
 
-static enum vq_status rejected_text(struct vq_method *m, struct vq_span *ret_text)
+static enum vq_status rejected_text(struct vq_vibecheck_method *m, struct vq_span *ret_text)
 {
     return m->in.config->vibecheck.list_rejected
-               ? vq_method_list(m, false, ret_text)
+               ? vq_vibecheck_method_list(m, false, ret_text)
                : vq_prompt_axes(&m->stage_memory, NULL, 0, ret_text);
 }
 
-static bool calls_twice(const struct vq_method *m)
+static bool calls_twice(const struct vq_vibecheck_method *m)
 {
     return m->iteration == 0 && m->in.config->vibecheck.discovery_calls == 2;
 }
 
-static enum vq_status proposals_read(struct vq_method *m, struct vq_error *err);
-static enum vq_status differences_read(struct vq_method *m, struct vq_error *err);
+static enum vq_status proposals_read(struct vq_vibecheck_method *m, struct vq_error *err);
+static enum vq_status differences_read(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status ask_batches(struct vq_method *m, struct vq_error *err)
+static enum vq_status ask_batches(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_stage_prompt *prompts =
         vq_arena_alloc(&m->stage_memory, r->batches_count, sizeof(*prompts));
     if (prompts == NULL) {
@@ -127,7 +130,7 @@ static enum vq_status ask_batches(struct vq_method *m, struct vq_error *err)
     enum vq_template_kind kind = m->iteration > 0 ? VQ_TEMPLATE_DISCOVER_AGAIN
                                  : calls_twice(m) ? VQ_TEMPLATE_DIFFERENCES
                                                   : VQ_TEMPLATE_DISCOVER;
-    VQ_TRY(vq_method_list(m, true, &values[VQ_PLACEHOLDER_AXES]));
+    VQ_TRY(vq_vibecheck_method_list(m, true, &values[VQ_PLACEHOLDER_AXES]));
     VQ_TRY(rejected_text(m, &values[VQ_PLACEHOLDER_REJECTED]));
     for (uint32_t b = 0; b < r->batches_count; b++) {
         r->batch_of[b] = b;
@@ -141,11 +144,11 @@ static enum vq_status ask_batches(struct vq_method *m, struct vq_error *err)
                                         calls_twice(m) ? differences_read : proposals_read);
 }
 
-enum vq_status vq_discover_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_discover_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     vq_arena_clear(&m->round_memory);
-    m->round = (struct vq_method_round){.first_proposal = (uint32_t)m->proposals_count,
-                                        .embeds = m->in.embedder};
+    m->round = (struct vq_vibecheck_method_round){.first_proposal = (uint32_t)m->proposals_count,
+                                                  .embeds = m->in.embedder};
     m->result.iterations_count = m->iteration + 1;
     VQ_TRY(make_batches(m));
     return ask_batches(m, err);
@@ -153,9 +156,9 @@ enum vq_status vq_discover_begin(struct vq_method *m, struct vq_error *err)
 
 /* ---- answers ---- */
 
-static enum vq_status differences_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status differences_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_stage_prompt *prompts =
         vq_arena_alloc(&m->stage_memory, r->batches_count, sizeof(*prompts));
     if (prompts == NULL) {
@@ -186,7 +189,8 @@ static enum vq_status differences_read(struct vq_method *m, struct vq_error *err
                         : vq_prompt_ask(m, name, VQ_ROLE_PROPOSER, prompts, n, proposals_read);
 }
 
-static enum vq_status add_proposal(struct vq_method *m, const struct vq_axis *axis, uint32_t batch)
+static enum vq_status add_proposal(struct vq_vibecheck_method *m, const struct vq_axis *axis,
+                                   uint32_t batch)
 {
     void *all = m->proposals;
     VQ_TRY(vq_grow(&all, &m->proposals_cap, m->proposals_count + 1, sizeof(*m->proposals),
@@ -196,13 +200,14 @@ static enum vq_status add_proposal(struct vq_method *m, const struct vq_axis *ax
                             .batch = batch,
                             .rows = m->round.batches[batch].rows,
                             .rows_count = m->round.batches[batch].rows_count};
-    VQ_TRY(vq_method_axis_copy(&m->memory, axis, &p.axis));
+    VQ_TRY(vq_vibecheck_method_axis_copy(&m->memory, axis, &p.axis));
     m->proposals[m->proposals_count++] = p;
     m->round.proposals_count++;
     return VQ_OK;
 }
 
-static enum vq_status add_axes(struct vq_method *m, const struct vq_axes *axes, uint32_t batch)
+static enum vq_status add_axes(struct vq_vibecheck_method *m, const struct vq_axes *axes,
+                               uint32_t batch)
 {
     for (size_t i = 0; i < axes->count; i++) {
         if (m->proposals_count == VQ_PROPOSALS_MAX) {
@@ -216,10 +221,10 @@ static enum vq_status add_axes(struct vq_method *m, const struct vq_axes *axes, 
     return VQ_OK;
 }
 
-static enum vq_status proposals_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status proposals_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     uint32_t asked = calls_twice(m) ? r->asked : r->batches_count;
     for (uint32_t i = 0; i < asked; i++) {
         struct vq_span text = vq_lists_whole(m, i);
@@ -242,34 +247,36 @@ static enum vq_status proposals_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status say(struct vq_method *m)
+static enum vq_status say(struct vq_vibecheck_method *m)
 {
-    const struct vq_method_round *r = &m->round;
+    const struct vq_vibecheck_method_round *r = &m->round;
     uint32_t number = m->iteration + 1;
-    VQ_TRY(vq_method_note(m, "iteration %u: axes proposed: %u, from %u rows in %u batches", number,
-                          r->proposals_count, m->iterations[m->iteration].rows_shown,
-                          r->batches_count));
+    VQ_TRY(vq_vibecheck_method_note(
+        m, "iteration %u: axes proposed: %u, from %u rows in %u batches", number,
+        r->proposals_count, m->iterations[m->iteration].rows_shown, r->batches_count));
     if (r->nothing + r->failed + r->unread > 0) {
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: batches without a difference: %u, without an answer: "
-                              "%u, with an answer without an axis: %u",
-                              number, r->nothing, r->failed, r->unread));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "iteration %u: batches without a difference: %u, without an answer: "
+            "%u, with an answer without an axis: %u",
+            number, r->nothing, r->failed, r->unread));
     }
     if (r->rejected > 0) {
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: proposed items without a name, a low or a high end, "
-                              "not used: %u",
-                              number, r->rejected));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "iteration %u: proposed items without a name, a low or a high end, "
+            "not used: %u",
+            number, r->rejected));
     }
-    return r->over == 0
-               ? VQ_OK
-               : vq_method_note(m, "iteration %u: proposed axes over the limit, not used: %u",
-                                number, r->over);
+    return r->over == 0 ? VQ_OK
+                        : vq_vibecheck_method_note(
+                              m, "iteration %u: proposed axes over the limit, not used: %u", number,
+                              r->over);
 }
 
-static enum vq_status discover_end(struct vq_method *m, struct vq_error *err)
+static enum vq_status discover_end(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    const struct vq_method_round *r = &m->round;
+    const struct vq_vibecheck_method_round *r = &m->round;
     m->iterations[m->iteration].proposed = r->proposals_count;
     VQ_TRY(say(m));
     if (r->proposals_count > 0) {

@@ -9,11 +9,11 @@
 
 #define QUESTION_ROWS 50u /* shown for a vibe: half where it shows, half where it does not */
 
-static enum vq_status question_types(struct vq_method *m, struct vq_error *err);
+static enum vq_status question_types(struct vq_vibecheck_method *m, struct vq_error *err);
 
 /* ---- preset vibes ---- */
 
-static enum vq_status presets_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status presets_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     size_t row_bytes = (size_t)m->in.judges_count * m->result.preset_axes_count * 2;
@@ -30,15 +30,16 @@ static enum vq_status presets_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_presets_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     m->then = question_types;
     if (!m->in.config->vibecheck.compare_presets) {
         return VQ_OK;
     }
     if (m->in.config->method == VQ_METHOD_PRESET) {
-        return vq_method_note(m, "the vibes are the preset ones already; there is nothing to "
-                                 "compare them with");
+        return vq_vibecheck_method_note(
+            m, "the vibes are the preset ones already; there is nothing to "
+               "compare them with");
     }
     size_t n;
     m->result.preset_axes = vq_preset_axes(&n);
@@ -70,8 +71,9 @@ static int by_size(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static enum vq_status example_rows(struct vq_method *m, const struct vq_vibecheck *numbers,
-                                   uint32_t vibe, struct vq_span *ret_text)
+static enum vq_status example_rows(struct vq_vibecheck_method *m,
+                                   const struct vq_vibecheck *numbers, uint32_t vibe,
+                                   struct vq_span *ret_text)
 {
     struct shown *rows = vq_arena_alloc(&m->stage_memory, m->train_count, sizeof(*rows));
     if (rows == NULL) {
@@ -99,7 +101,8 @@ static enum vq_status example_rows(struct vq_method *m, const struct vq_vibechec
     return vq_arena_take(&m->stage_memory, &buf, ret_text);
 }
 
-static enum vq_status types_join(struct vq_method *m, struct vq_span answer, const char **ret_text)
+static enum vq_status types_join(struct vq_vibecheck_method *m, struct vq_span answer,
+                                 const char **ret_text)
 {
     struct vq_lines lines;
     VQ_TRY(vq_lines_parse(answer, &lines));
@@ -116,7 +119,7 @@ static enum vq_status types_join(struct vq_method *m, struct vq_span answer, con
     return VQ_OK;
 }
 
-static enum vq_status types_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status types_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     uint32_t failed = 0;
@@ -127,12 +130,13 @@ static enum vq_status types_read(struct vq_method *m, struct vq_error *err)
         }
     }
     m->then = vq_walk_end;
-    return failed == 0 ? VQ_OK
-                       : vq_method_note(m, "question types: %u of %u vibes have no answer", failed,
-                                        m->typed_count);
+    return failed == 0
+               ? VQ_OK
+               : vq_vibecheck_method_note(m, "question types: %u of %u vibes have no answer",
+                                          failed, m->typed_count);
 }
 
-static enum vq_status types_ask(struct vq_method *m, const struct vq_vibecheck *numbers,
+static enum vq_status types_ask(struct vq_vibecheck_method *m, const struct vq_vibecheck *numbers,
                                 struct vq_error *err)
 {
     struct vq_stage_prompt *prompts =
@@ -142,7 +146,8 @@ static enum vq_status types_ask(struct vq_method *m, const struct vq_vibecheck *
     }
     for (uint32_t k = 0; k < m->typed_count; k++) {
         struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
-        VQ_TRY(vq_method_axis_text(m, &m->vibes[m->typed[k]].axis, &values[VQ_PLACEHOLDER_AXIS]));
+        VQ_TRY(vq_vibecheck_method_axis_text(m, &m->vibes[m->typed[k]].axis,
+                                             &values[VQ_PLACEHOLDER_AXIS]));
         VQ_TRY(example_rows(m, numbers, m->typed[k], &values[VQ_PLACEHOLDER_ROWS]));
         VQ_TRY(vq_prompt_render(m, VQ_TEMPLATE_QUESTION_TYPES, values, 0, &prompts[k], err));
     }
@@ -150,14 +155,14 @@ static enum vq_status types_ask(struct vq_method *m, const struct vq_vibecheck *
                          types_read);
 }
 
-static enum vq_status question_types(struct vq_method *m, struct vq_error *err)
+static enum vq_status question_types(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     m->then = vq_walk_end;
     if (!m->in.config->vibecheck.question_types || m->vibes_count == 0) {
         return VQ_OK;
     }
     struct vq_vibecheck *numbers;
-    VQ_TRY(vq_method_final(m, &m->typed, &m->typed_count, &numbers, err));
+    VQ_TRY(vq_vibecheck_method_final(m, &m->typed, &m->typed_count, &numbers, err));
     enum vq_status status = m->typed_count == 0 ? VQ_OK : types_ask(m, numbers, err);
     vq_vibecheck_destroy(&numbers);
     return status;

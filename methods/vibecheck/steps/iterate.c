@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-static enum vq_status look(struct vq_method *m, struct vq_error *err);
+static enum vq_status look(struct vq_vibecheck_method *m, struct vq_error *err);
 
-enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_iterate_rank(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     const char *name = vq_arena_printf(&m->memory, "rank %u", m->iteration + 1);
     uint32_t from = (uint32_t)m->vibes_count - m->iterations[m->iteration].evaluated;
@@ -26,8 +26,8 @@ static bool wrong(double margin)
     return !(margin >= VQ_LOGIT_TIE);
 }
 
-static bool is_misclassified(const struct vq_method *m, const struct vq_vibecheck *numbers,
-                             uint32_t i)
+static bool is_misclassified(const struct vq_vibecheck_method *m,
+                             const struct vq_vibecheck *numbers, uint32_t i)
 {
     int8_t preference = m->rows[m->train_sorted[i]].preference;
     bool pp = m->in.config->vibecheck.misclassified == VQ_MISCLASSIFIED_MM_OR_PP &&
@@ -35,7 +35,7 @@ static bool is_misclassified(const struct vq_method *m, const struct vq_vibechec
     return wrong(numbers->mm_margin[i]) || (pp && wrong(preference * numbers->pp_margin[i]));
 }
 
-static void misclassified_fill(struct vq_method *m, const struct vq_vibecheck *numbers)
+static void misclassified_fill(struct vq_vibecheck_method *m, const struct vq_vibecheck *numbers)
 {
     m->misclassified_count = 0;
     for (uint32_t i = 0; i < m->train_count; i++) {
@@ -47,7 +47,7 @@ static void misclassified_fill(struct vq_method *m, const struct vq_vibecheck *n
 
 /* ---- to go on or not ---- */
 
-static enum vq_stop stop_rule(const struct vq_method *m)
+static enum vq_stop stop_rule(const struct vq_vibecheck_method *m)
 {
     const struct vq_conf_vibecheck *c = &m->in.config->vibecheck;
     const struct vq_iteration *it = &m->iterations[m->iteration];
@@ -61,17 +61,18 @@ static enum vq_stop stop_rule(const struct vq_method *m)
     return it->misclassified <= least ? VQ_STOP_MISCLASSIFIED : VQ_STOP_NONE;
 }
 
-static enum vq_status final_begin(struct vq_method *m, struct vq_error *err);
+static enum vq_status final_begin(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status stop(struct vq_method *m, enum vq_stop why)
+static enum vq_status stop(struct vq_vibecheck_method *m, enum vq_stop why)
 {
     m->result.stop = why;
     m->then = final_begin;
-    return vq_method_note(m, "discovery stopped after iteration %u of %u: %s", m->iteration + 1,
-                          m->in.config->vibecheck.iterations, vq_stop_text(why));
+    return vq_vibecheck_method_note(m, "discovery stopped after iteration %u of %u: %s",
+                                    m->iteration + 1, m->in.config->vibecheck.iterations,
+                                    vq_stop_text(why));
 }
 
-enum vq_status vq_iterate_no_new(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_iterate_no_new(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     struct vq_iteration *it = &m->iterations[m->iteration];
@@ -84,7 +85,7 @@ enum vq_status vq_iterate_no_new(struct vq_method *m, struct vq_error *err)
     return stop(m, VQ_STOP_NO_NEW);
 }
 
-static void survivors_mark(struct vq_method *m, const struct vq_vibecheck *numbers)
+static void survivors_mark(struct vq_vibecheck_method *m, const struct vq_vibecheck *numbers)
 {
     struct vq_iteration *it = &m->iterations[m->iteration];
     for (size_t v = 0; v < m->vibes_count; v++) {
@@ -93,7 +94,7 @@ static void survivors_mark(struct vq_method *m, const struct vq_vibecheck *numbe
     }
 }
 
-static enum vq_status look(struct vq_method *m, struct vq_error *err)
+static enum vq_status look(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_iteration *it = &m->iterations[m->iteration];
     struct vq_vibecheck *numbers;
@@ -103,7 +104,8 @@ static enum vq_status look(struct vq_method *m, struct vq_error *err)
     if (m->misclassified == NULL) {
         return VQ_NOMEM;
     }
-    VQ_TRY(vq_method_compute(m, 0, m->train_sorted, m->train_count, false, &numbers, err));
+    VQ_TRY(
+        vq_vibecheck_method_compute(m, 0, m->train_sorted, m->train_count, false, &numbers, err));
     survivors_mark(m, numbers);
     misclassified_fill(m, numbers);
     it->misclassified = m->misclassified_count;
@@ -111,7 +113,7 @@ static enum vq_status look(struct vq_method *m, struct vq_error *err)
     it->pp_accuracy = numbers->pp.accuracy_train;
     uint32_t kept = numbers->kept_count;
     vq_vibecheck_destroy(&numbers);
-    VQ_TRY(vq_method_note(
+    VQ_TRY(vq_vibecheck_method_note(
         m,
         "iteration %u: vibes that pass the gates: %u of %u new, %u in all; model matching is right "
         "on %.1f %% of the train rows, wrong or undecided: %u of %u",
@@ -128,14 +130,16 @@ static enum vq_status look(struct vq_method *m, struct vq_error *err)
 
 /* ---- the end ---- */
 
-enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,
-                               struct vq_vibecheck **ret_numbers, struct vq_error *err)
+enum vq_status vq_vibecheck_method_final(struct vq_vibecheck_method *m, uint32_t **ret_vibes,
+                                         uint32_t *ret_count, struct vq_vibecheck **ret_numbers,
+                                         struct vq_error *err)
 {
     uint32_t *vibes = vq_arena_alloc(&m->memory, m->vibes_count, sizeof(*vibes));
     if (vibes == NULL) {
         return VQ_NOMEM;
     }
-    VQ_TRY(vq_method_compute(m, 0, m->train_sorted, m->train_count, true, ret_numbers, err));
+    VQ_TRY(
+        vq_vibecheck_method_compute(m, 0, m->train_sorted, m->train_count, true, ret_numbers, err));
     uint32_t n = 0;
     for (uint32_t v = 0; v < m->vibes_count; v++) {
         if ((*ret_numbers)->vibe[v].kept) {
@@ -147,17 +151,17 @@ enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32
     return VQ_OK;
 }
 
-static enum vq_status final_begin(struct vq_method *m, struct vq_error *err)
+static enum vq_status final_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     if (m->vibes_count == 0) {
         m->then = vq_walk_final;
-        return vq_method_note(m, "no vibe was validated");
+        return vq_vibecheck_method_note(m, "no vibe was validated");
     }
     uint32_t *vibes, n;
     struct vq_vibecheck *numbers;
-    VQ_TRY(vq_method_final(m, &vibes, &n, &numbers, err));
+    VQ_TRY(vq_vibecheck_method_final(m, &vibes, &n, &numbers, err));
     vq_vibecheck_destroy(&numbers);
-    VQ_TRY(vq_method_note(
+    VQ_TRY(vq_vibecheck_method_note(
         m, "final vibes: %u of %zu that were validated, to be scored on %u test rows", n,
         m->vibes_count, m->test_count));
     return vq_rank_some(m, "test", vibes, n, m->test_sorted, m->test_count, vq_walk_final, err);

@@ -20,30 +20,31 @@
 #define LIST_BYTES_MAX    ((size_t)1 << 20)
 #define JOINTS_MAX        ((size_t)4096) /* rankings of a method */
 
-static enum vq_status next_part(struct vq_method *m, struct vq_error *err);
+static enum vq_status next_part(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static uint32_t group_size(const struct vq_method *m)
+static uint32_t group_size(const struct vq_vibecheck_method *m)
 {
     return m->in.config->judging.vibes_per_call;
 }
 
-static uint32_t group_count(const struct vq_method *m, uint32_t group)
+static uint32_t group_count(const struct vq_vibecheck_method *m, uint32_t group)
 {
     uint32_t left = m->joint.axes_count - group * group_size(m);
     return left < group_size(m) ? left : group_size(m);
 }
 
-static size_t cell_of(const struct vq_method *m, uint32_t row, uint32_t judge, uint32_t axis)
+static size_t cell_of(const struct vq_vibecheck_method *m, uint32_t row, uint32_t judge,
+                      uint32_t axis)
 {
-    const struct vq_method_joint *j = &m->joint;
+    const struct vq_vibecheck_method_joint *j = &m->joint;
     return ((size_t)row * m->in.judges_count + judge) * j->axes_count + axis;
 }
 
 /* ---- asking ---- */
 
-static enum vq_status list_group(struct vq_method *m, uint32_t group)
+static enum vq_status list_group(struct vq_vibecheck_method *m, uint32_t group)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     struct vq_buf buf;
     vq_buf_init(&buf, LIST_BYTES_MAX);
     for (uint32_t k = 0; k < group_count(m, group); k++) {
@@ -54,7 +55,7 @@ static enum vq_status list_group(struct vq_method *m, uint32_t group)
     return vq_arena_take(&m->memory, &buf, &j->lists[group]);
 }
 
-static void fill_values(const struct vq_method *m, uint32_t row, uint32_t order,
+static void fill_values(const struct vq_vibecheck_method *m, uint32_t row, uint32_t order,
                         struct vq_span list, struct vq_span values[VQ_PLACEHOLDER__COUNT])
 {
     const struct vq_sample *s = &m->in.samples[row];
@@ -65,10 +66,10 @@ static void fill_values(const struct vq_method *m, uint32_t row, uint32_t order,
     values[VQ_PLACEHOLDER_IMAGE] = vq_template_image_words(s->image.bytes > 0);
 }
 
-static enum vq_status render(struct vq_method *m, uint64_t prompt,
+static enum vq_status render(struct vq_vibecheck_method *m, uint64_t prompt,
                              struct vq_stage_prompt *ret_prompt, struct vq_error *err)
 {
-    const struct vq_method_joint *j = &m->joint;
+    const struct vq_vibecheck_method_joint *j = &m->joint;
     uint32_t group = (uint32_t)(prompt % j->groups);
     uint32_t order = (uint32_t)(prompt / j->groups % j->orders);
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
@@ -82,21 +83,22 @@ static enum vq_status render(struct vq_method *m, uint64_t prompt,
 /* ---- answers ---- */
 
 /* Where nothing was answered: what the call ended with. */
-static enum vq_outcome end_of(const struct vq_method *m, size_t text)
+static enum vq_outcome end_of(const struct vq_vibecheck_method *m, size_t text)
 {
     enum vq_outcome end = (enum vq_outcome)m->text_ends[text];
     bool known = vq_outcome_is_terminal(end) && !vq_outcome_is_good(end);
     return known ? end : VQ_OUTCOME_UNPARSEABLE;
 }
 
-static enum vq_ending ending_of(const struct vq_method *m, size_t text)
+static enum vq_ending ending_of(const struct vq_vibecheck_method *m, size_t text)
 {
     return m->text_endings == NULL ? VQ_ENDING_ORDINARY : (enum vq_ending)m->text_endings[text];
 }
 
-static enum vq_status read_answer(struct vq_method *m, uint64_t prompt, uint32_t judge, size_t text)
+static enum vq_status read_answer(struct vq_vibecheck_method *m, uint64_t prompt, uint32_t judge,
+                                  size_t text)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     uint32_t group = (uint32_t)(prompt % j->groups);
     uint32_t order = (uint32_t)(prompt / j->groups % j->orders);
     uint32_t row = (uint32_t)(prompt / j->groups / j->orders);
@@ -118,7 +120,7 @@ static enum vq_status read_answer(struct vq_method *m, uint64_t prompt, uint32_t
     return VQ_OK;
 }
 
-static enum vq_status all_read(struct vq_method *m)
+static enum vq_status all_read(struct vq_vibecheck_method *m)
 {
     m->outcomes = m->joint.outcomes;
     m->then = m->joint.then;
@@ -142,10 +144,10 @@ static enum vq_cell_asks asks_again(const uint8_t both[2])
                                 : VQ_CELL_UNASKED;
 }
 
-static enum vq_status again_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status again_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     const uint8_t *from = m->outcomes;
     for (uint32_t i = 0; i < j->again_rows_count; i++) {
         for (uint32_t judge = 0; judge < m->in.judges_count; judge++) {
@@ -162,9 +164,9 @@ static enum vq_status again_read(struct vq_method *m, struct vq_error *err)
 }
 
 /* The rows and axes that have a cell to ask again. */
-static enum vq_status again_find(struct vq_method *m)
+static enum vq_status again_find(struct vq_vibecheck_method *m)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     bool *of_axis = vq_arena_alloc(&j->memory, j->axes_count, sizeof(*of_axis));
     j->again_rows = vq_arena_alloc(&j->memory, j->rows_count, sizeof(*j->again_rows));
     j->again_axes = vq_arena_alloc(&j->memory, j->axes_count, sizeof(*j->again_axes));
@@ -190,9 +192,9 @@ static enum vq_status again_find(struct vq_method *m)
     return VQ_OK;
 }
 
-static enum vq_status again_ask(struct vq_method *m)
+static enum vq_status again_ask(struct vq_vibecheck_method *m)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     VQ_TRY(again_find(m));
     size_t cells = (size_t)j->again_rows_count * m->in.judges_count * j->again_axes_count;
     uint32_t *rows = vq_arena_alloc(&j->memory, j->again_rows_count, sizeof(*rows));
@@ -223,14 +225,14 @@ static enum vq_status again_ask(struct vq_method *m)
                              .axes = axes,
                              .axes_count = j->again_axes_count,
                              .cells = asks};
-    return vq_method_ask(m, &stage, again_read);
+    return vq_vibecheck_method_ask(m, &stage, again_read);
 }
 
 /* ---- in parts ---- */
 
-static enum vq_status part_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status part_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     uint32_t judges = m->in.judges_count;
     for (uint64_t p = j->first; p < j->next; p++) {
         for (uint32_t judge = 0; judge < judges; judge++) {
@@ -244,16 +246,17 @@ static enum vq_status part_read(struct vq_method *m, struct vq_error *err)
         return all_read(m);
     }
     bool repair = m->in.config->judging.repair;
-    VQ_TRY(vq_method_note(m, "%s: %llu of %llu verdicts could not be read in joint answers%s",
-                          j->name, (unsigned long long)j->unread,
-                          (unsigned long long)(cell_of(m, j->rows_count, 0, 0) * j->orders),
-                          repair ? "; they are asked one by one" : ""));
+    VQ_TRY(vq_vibecheck_method_note(
+        m, "%s: %llu of %llu verdicts could not be read in joint answers%s", j->name,
+        (unsigned long long)j->unread,
+        (unsigned long long)(cell_of(m, j->rows_count, 0, 0) * j->orders),
+        repair ? "; they are asked one by one" : ""));
     return repair ? again_ask(m) : all_read(m);
 }
 
-static enum vq_status next_part(struct vq_method *m, struct vq_error *err)
+static enum vq_status next_part(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     uint64_t left = j->prompts - j->next;
     uint64_t cap = left < STAGE_PROMPTS_MAX ? left : STAGE_PROMPTS_MAX;
     struct vq_stage_prompt *prompts = vq_arena_alloc(&m->stage_memory, cap, sizeof(*prompts));
@@ -271,9 +274,9 @@ static enum vq_status next_part(struct vq_method *m, struct vq_error *err)
 }
 
 /* The cells before any answer: an order that is not asked is not needed. */
-static enum vq_status outcomes_begin(struct vq_method *m)
+static enum vq_status outcomes_begin(struct vq_vibecheck_method *m)
 {
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     size_t tasks = cell_of(m, j->rows_count, 0, 0) * 2;
     j->outcomes = vq_arena_alloc(&j->memory, tasks, 1);
     if (j->outcomes == NULL) {
@@ -283,33 +286,34 @@ static enum vq_status outcomes_begin(struct vq_method *m)
     return VQ_OK;
 }
 
-static enum vq_status remember(struct vq_method *m)
+static enum vq_status remember(struct vq_vibecheck_method *m)
 {
-    const struct vq_method_joint *j = &m->joint;
+    const struct vq_vibecheck_method_joint *j = &m->joint;
     void *joints = m->joints;
     VQ_TRY(vq_grow(&joints, &m->joints_cap, m->joints_count + 1, sizeof(*m->joints), JOINTS_MAX));
     m->joints = joints;
-    m->joints[m->joints_count++] =
-        (struct vq_method_joint_asked){j->rows, j->axes, j->rows_count, j->axes_count, j->lists};
+    m->joints[m->joints_count++] = (struct vq_vibecheck_method_joint_asked){
+        j->rows, j->axes, j->rows_count, j->axes_count, j->lists};
     return VQ_OK;
 }
 
-enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
-                           enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage *stage,
+                           enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                  struct vq_error *err),
                            struct vq_error *err)
 {
     const struct vq_conf_judging *judging = &m->in.config->judging;
     if (judging->vibes_per_call <= 1) {
-        return vq_method_ask(m, stage, then);
+        return vq_vibecheck_method_ask(m, stage, then);
     }
-    struct vq_method_joint *j = &m->joint;
+    struct vq_vibecheck_method_joint *j = &m->joint;
     vq_arena_clear(&j->memory);
-    *j = (struct vq_method_joint){.rows_count = stage->rows_count,
-                                  .axes_count = stage->axes_count,
-                                  .orders = judging->pair_rule == VQ_PAIR_FORWARD ? 1 : 2,
-                                  .groups = (stage->axes_count + judging->vibes_per_call - 1) /
-                                            judging->vibes_per_call,
-                                  .then = then};
+    *j = (struct vq_vibecheck_method_joint){
+        .rows_count = stage->rows_count,
+        .axes_count = stage->axes_count,
+        .orders = judging->pair_rule == VQ_PAIR_FORWARD ? 1 : 2,
+        .groups = (stage->axes_count + judging->vibes_per_call - 1) / judging->vibes_per_call,
+        .then = then};
     j->prompts = (uint64_t)j->rows_count * j->orders * j->groups;
     j->name = vq_arena_text(&j->memory, vq_span_str(stage->name));
     j->rows = vq_arena_copy(&m->memory, stage->rows, j->rows_count, sizeof(*j->rows));
@@ -335,7 +339,7 @@ static int by_row(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool render_again(const struct vq_method *m, uint32_t row, uint32_t order,
+static bool render_again(const struct vq_vibecheck_method *m, uint32_t row, uint32_t order,
                          struct vq_span list, struct vq_buf *system, struct vq_buf *user)
 {
     const struct vq_template *t = m->in.templates[VQ_TEMPLATE_JUDGE_MANY];
@@ -345,13 +349,14 @@ static bool render_again(const struct vq_method *m, uint32_t row, uint32_t order
            vq_template_render(t, VQ_TEMPLATE_USER, values, user) == VQ_OK;
 }
 
-bool vq_method_joint_prompt(const struct vq_method *m, uint32_t row, uint32_t vibe, uint32_t order,
-                            struct vq_buf *system, struct vq_buf *user, uint32_t *ret_number)
+bool vq_vibecheck_method_joint_prompt(const struct vq_vibecheck_method *m, uint32_t row,
+                                      uint32_t vibe, uint32_t order, struct vq_buf *system,
+                                      struct vq_buf *user, uint32_t *ret_number)
 {
     const char *name =
         m->vibes[vibe].axis.name; /* texts are shared, so that pointers can be compared */
     for (size_t i = 0; i < m->joints_count; i++) {
-        const struct vq_method_joint_asked *a = &m->joints[i];
+        const struct vq_vibecheck_method_joint_asked *a = &m->joints[i];
         if (bsearch(&row, a->rows, a->rows_count, sizeof(row), by_row) == NULL) {
             continue;
         }

@@ -7,17 +7,18 @@
 #include "common/judge/ending.h"
 #include "methods/vibecheck/steps/prompts.h"
 
-static enum vq_status lists_read(struct vq_method *m, struct vq_error *err);
+static enum vq_status lists_read(struct vq_vibecheck_method *m, struct vq_error *err);
 
-void vq_lists_begin(struct vq_method *m, const char *name, enum vq_role role, uint32_t count,
-                    enum vq_status (*then)(struct vq_method *m, struct vq_error *err))
+void vq_lists_begin(struct vq_vibecheck_method *m, const char *name, enum vq_role role,
+                    uint32_t count,
+                    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err))
 {
     vq_arena_clear(&m->lists.memory);
-    m->lists = (struct vq_method_lists){
+    m->lists = (struct vq_vibecheck_method_lists){
         .memory = m->lists.memory, .name = name, .role = role, .count = count, .then = then};
 }
 
-static enum vq_status keep_name(struct vq_method *m)
+static enum vq_status keep_name(struct vq_vibecheck_method *m)
 {
     if (m->lists.room > 0) {
         return VQ_OK;
@@ -26,10 +27,10 @@ static enum vq_status keep_name(struct vq_method *m)
     return m->lists.name == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-enum vq_status vq_lists_ask(struct vq_method *m, const struct vq_stage *stage)
+enum vq_status vq_lists_ask(struct vq_vibecheck_method *m, const struct vq_stage *stage)
 {
     VQ_TRY(keep_name(m));
-    return vq_method_ask(m, stage, lists_read);
+    return vq_vibecheck_method_ask(m, stage, lists_read);
 }
 
 static enum vq_status keep_prompt(struct vq_arena *memory, const struct vq_stage_prompt *from,
@@ -46,9 +47,9 @@ static enum vq_status keep_prompt(struct vq_arena *memory, const struct vq_stage
     return VQ_OK;
 }
 
-static enum vq_status first_answers(struct vq_method *m)
+static enum vq_status first_answers(struct vq_vibecheck_method *m)
 {
-    struct vq_method_lists *l = &m->lists;
+    struct vq_vibecheck_method_lists *l = &m->lists;
     l->texts = vq_arena_alloc(&l->memory, l->count, sizeof(*l->texts));
     l->ends = vq_arena_alloc(&l->memory, l->count, 1);
     l->cut = vq_arena_alloc(&l->memory, l->count, sizeof(*l->cut));
@@ -66,8 +67,8 @@ static enum vq_status first_answers(struct vq_method *m)
 }
 
 /* An answer takes the place of the one before; none does not. */
-static enum vq_status take_answer(struct vq_method_lists *l, uint32_t to, struct vq_span text,
-                                  uint8_t end, bool cut)
+static enum vq_status take_answer(struct vq_vibecheck_method_lists *l, uint32_t to,
+                                  struct vq_span text, uint8_t end, bool cut)
 {
     if (text.at == NULL && l->texts[to].at != NULL) {
         return VQ_OK;
@@ -84,9 +85,9 @@ static enum vq_status take_answer(struct vq_method_lists *l, uint32_t to, struct
     return VQ_OK;
 }
 
-enum vq_status vq_lists_take(struct vq_method *m)
+enum vq_status vq_lists_take(struct vq_vibecheck_method *m)
 {
-    struct vq_method_lists *l = &m->lists;
+    struct vq_vibecheck_method_lists *l = &m->lists;
     if (l->room == 0) {
         VQ_TRY(first_answers(m));
     }
@@ -107,9 +108,9 @@ enum vq_status vq_lists_take(struct vq_method *m)
 }
 
 /* The note or warning on texts that are still cut. */
-static enum vq_status give_up(struct vq_method *m)
+static enum vq_status give_up(struct vq_vibecheck_method *m)
 {
-    struct vq_method_lists *l = &m->lists;
+    struct vq_vibecheck_method_lists *l = &m->lists;
     bool reducer = l->role == VQ_ROLE_REDUCER;
     uint32_t refused = 0, shortened = 0;
     for (uint32_t i = 0; i < l->count; i++) {
@@ -128,7 +129,7 @@ static enum vq_status give_up(struct vq_method *m)
     m->result.cut.shortened += shortened;
     return refused + shortened == 0
                ? VQ_OK
-               : vq_method_note(
+               : vq_vibecheck_method_note(
                      m,
                      "%s: of %u answers that were cut at the token limit again, %u are "
                      "not used and %u are used up to their last whole line; set a larger "
@@ -137,18 +138,18 @@ static enum vq_status give_up(struct vq_method *m)
                      reducer ? "reducer" : "proposer");
 }
 
-static enum vq_status lists_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status lists_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_lists *l = &m->lists;
+    struct vq_vibecheck_method_lists *l = &m->lists;
     if (l->asked_count > 0 && l->room < VQ_LIST_RETRIES) {
         l->room++;
         m->result.cut.asked_again += l->asked_count;
-        VQ_TRY(
-            vq_method_note(m,
-                           "%s: %u of %u answers were cut at the token limit and are asked again "
-                           "with %u times the output tokens",
-                           l->name, l->asked_count, l->count, 1U << l->room));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "%s: %u of %u answers were cut at the token limit and are asked again "
+            "with %u times the output tokens",
+            l->name, l->asked_count, l->count, 1U << l->room));
         const char *name = vq_arena_printf(&l->memory, "%s, room x%u", l->name, 1U << l->room);
         struct vq_stage stage = {.name = name,
                                  .kind = VQ_STAGE_TEXT,
@@ -166,7 +167,7 @@ static enum vq_status lists_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-struct vq_span vq_lists_whole(const struct vq_method *m, uint32_t i)
+struct vq_span vq_lists_whole(const struct vq_vibecheck_method *m, uint32_t i)
 {
     struct vq_span text = m->texts[i];
     if (m->text_cuts == NULL || !m->text_cuts[i] || text.at == NULL) {

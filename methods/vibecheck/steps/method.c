@@ -5,8 +5,8 @@
  * names the part that follows; `then` holds that name. Invariants: at most one stage is out;
  * answers are copied and checked against it, so that no count that comes from outside is trusted;
  * after a failure the same failure comes again.
- * Ownership: all memory is in the four arenas but the growing arrays, which vq_method_destroy
- * frees. Not its job: what a part does. */
+ * Ownership: all memory is in the four arenas but the growing arrays, which
+ * vq_vibecheck_method_destroy frees. Not its job: what a part does. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/base/alloc.h"
@@ -43,9 +43,9 @@ static int ascending(const void *a, const void *b)
 
 /* Every row is on one side, and `train` says so too: what the shell gives is ours to check, so a
  * mismatch is a bug. */
-static enum vq_status sides_fill(struct vq_method *m, struct vq_error *err)
+static enum vq_status sides_fill(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    const struct vq_method_input *in = &m->in;
+    const struct vq_vibecheck_method_input *in = &m->in;
     uint32_t n = in->rows_count;
     m->train = vq_arena_copy(&m->memory, in->train, in->train_count, sizeof(*m->train));
     m->train_sorted = vq_arena_copy(&m->memory, in->train, in->train_count, sizeof(*m->train));
@@ -71,7 +71,7 @@ static enum vq_status sides_fill(struct vq_method *m, struct vq_error *err)
                                    : vq_fail(err, VQ_BUG, "`train` holds rows that are none");
 }
 
-static enum vq_status check(const struct vq_method_input *in, struct vq_error *err)
+static enum vq_status check(const struct vq_vibecheck_method_input *in, struct vq_error *err)
 {
     if (in->judges_count == 0 || in->judges_count > VQ_JUDGES_MAX) {
         return vq_fail(err, VQ_BUG, "the method has %u judges", in->judges_count);
@@ -83,11 +83,12 @@ static enum vq_status check(const struct vq_method_input *in, struct vq_error *e
     return VQ_OK;
 }
 
-enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_method **ret_method,
-                                struct vq_error *err)
+enum vq_status vq_vibecheck_method_create(const struct vq_vibecheck_method_input *input,
+                                          struct vq_vibecheck_method **ret_method,
+                                          struct vq_error *err)
 {
     VQ_TRY(check(input, err));
-    struct vq_method *m = vq_alloc(1, sizeof(*m));
+    struct vq_vibecheck_method *m = vq_alloc(1, sizeof(*m));
     if (m == NULL) {
         return VQ_NOMEM;
     }
@@ -97,7 +98,7 @@ enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_m
         vq_arena_alloc(&m->memory, input->config->vibecheck.iterations, sizeof(*m->iterations));
     enum vq_status status = m->iterations == NULL ? VQ_NOMEM : sides_fill(m, err);
     if (status != VQ_OK) {
-        vq_method_destroy(&m);
+        vq_vibecheck_method_destroy(&m);
         return status;
     }
     vq_stats_init();
@@ -105,13 +106,13 @@ enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_m
     return VQ_OK;
 }
 
-void vq_method_destroy(struct vq_method **method)
+void vq_vibecheck_method_destroy(struct vq_vibecheck_method **method)
 {
-    struct vq_method *m = *method;
+    struct vq_vibecheck_method *m = *method;
     if (m == NULL) {
         return;
     }
-    vq_method_destroy(&m->repeat);
+    vq_vibecheck_method_destroy(&m->repeat);
     vq_arena_clear(&m->memory);
     vq_arena_clear(&m->round_memory);
     vq_arena_clear(&m->stage_memory);
@@ -129,7 +130,7 @@ void vq_method_destroy(struct vq_method **method)
 
 /* ---- for the parts ---- */
 
-enum vq_status vq_method_note(struct vq_method *m, const char *fmt, ...)
+enum vq_status vq_vibecheck_method_note(struct vq_vibecheck_method *m, const char *fmt, ...)
 {
     char line[VQ_ERROR_BYTES_MAX];
     va_list list;
@@ -147,8 +148,9 @@ enum vq_status vq_method_note(struct vq_method *m, const char *fmt, ...)
     return VQ_OK;
 }
 
-enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
-                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err))
+enum vq_status vq_vibecheck_method_ask(struct vq_vibecheck_method *m, const struct vq_stage *stage,
+                                       enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                              struct vq_error *err))
 {
     const char *name = vq_arena_text(&m->stage_memory, vq_span_str(stage->name));
     if (name == NULL) {
@@ -162,21 +164,21 @@ enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
     return VQ_OK;
 }
 
-enum vq_status vq_method_ask_vectors(struct vq_method *m, const char *name,
-                                     const struct vq_span *texts, uint32_t count,
-                                     enum vq_status (*then)(struct vq_method *m,
-                                                            struct vq_error *err))
+enum vq_status vq_vibecheck_method_ask_vectors(struct vq_vibecheck_method *m, const char *name,
+                                               const struct vq_span *texts, uint32_t count,
+                                               enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                                      struct vq_error *err))
 {
     struct vq_stage stage = {.name = name,
                              .kind = VQ_STAGE_EMBED,
                              .role = VQ_ROLE_EMBEDDER,
                              .texts = texts,
                              .texts_count = count};
-    return vq_method_ask(m, &stage, then);
+    return vq_vibecheck_method_ask(m, &stage, then);
 }
 
-enum vq_status vq_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
-                                   struct vq_axis *ret_axis)
+enum vq_status vq_vibecheck_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
+                                             struct vq_axis *ret_axis)
 {
     struct vq_axis copy = {vq_arena_text(arena, vq_span_str(axis->name)),
                            vq_arena_text(arena, vq_span_str(axis->low)),
@@ -188,8 +190,8 @@ enum vq_status vq_method_axis_copy(struct vq_arena *arena, const struct vq_axis 
     return VQ_OK;
 }
 
-enum vq_status vq_method_axis_text(struct vq_method *m, const struct vq_axis *axis,
-                                   struct vq_span *ret_text)
+enum vq_status vq_vibecheck_method_axis_text(struct vq_vibecheck_method *m,
+                                             const struct vq_axis *axis, struct vq_span *ret_text)
 {
     struct vq_buf buf;
     vq_buf_init(&buf, AXIS_LINE_BYTES_MAX);
@@ -197,14 +199,15 @@ enum vq_status vq_method_axis_text(struct vq_method *m, const struct vq_axis *ax
     return vq_arena_take(&m->stage_memory, &buf, ret_text);
 }
 
-enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axis,
-                                  const struct vq_provenance *provenance)
+enum vq_status vq_vibecheck_method_add_vibe(struct vq_vibecheck_method *m,
+                                            const struct vq_axis *axis,
+                                            const struct vq_provenance *provenance)
 {
     void *vibes = m->vibes;
     VQ_TRY(vq_grow(&vibes, &m->vibes_cap, m->vibes_count + 1, sizeof(*m->vibes), VQ_VIBES_MAX));
     m->vibes = vibes;
     size_t bytes = (size_t)m->in.rows_count * m->in.judges_count * 2;
-    struct vq_method_vibe vibe = {
+    struct vq_vibecheck_method_vibe vibe = {
         .axis = *axis, .provenance = *provenance, .cells = vq_arena_alloc(&m->memory, bytes, 1)};
     if (vibe.cells == NULL) {
         return VQ_NOMEM;
@@ -214,17 +217,18 @@ enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axi
     return VQ_OK;
 }
 
-void vq_method_rng(const struct vq_method *m, enum vq_method_seed use, struct vq_rng *ret_rng)
+void vq_vibecheck_method_rng(const struct vq_vibecheck_method *m, enum vq_vibecheck_method_seed use,
+                             struct vq_rng *ret_rng)
 {
-    uint64_t stream = (uint64_t)use + (uint64_t)m->iteration * VQ_METHOD_SEED__STEP;
+    uint64_t stream = (uint64_t)use + (uint64_t)m->iteration * VQ_VIBECHECK_SEED__STEP;
     vq_rng_seed(ret_rng, m->in.config->seed * UINT64_C(1000003) + stream);
 }
 
 /* ---- the stage that is out ---- */
 
-static enum vq_status result_fill(struct vq_method *m)
+static enum vq_status result_fill(struct vq_vibecheck_method *m)
 {
-    struct vq_method_result *r = &m->result;
+    struct vq_vibecheck_method_result *r = &m->result;
     size_t n = m->vibes_count;
     struct vq_axis *axes = vq_arena_alloc(&m->memory, n, sizeof(*axes));
     struct vq_provenance *from = vq_arena_alloc(&m->memory, n, sizeof(*from));
@@ -240,7 +244,7 @@ static enum vq_status result_fill(struct vq_method *m)
         types[v] = m->vibes[v].question_types;
     }
     uint8_t *outcomes;
-    VQ_TRY(vq_method_outcomes(m, &outcomes));
+    VQ_TRY(vq_vibecheck_method_outcomes(m, &outcomes));
     r->axes = axes;
     r->provenance = from;
     r->stopped_early = stopped;
@@ -256,19 +260,19 @@ static enum vq_status result_fill(struct vq_method *m)
     return VQ_OK;
 }
 
-static enum vq_status walk(struct vq_method *m, struct vq_error *err)
+static enum vq_status walk(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     vq_arena_clear(&m->stage_memory);
     while (m->then != NULL && !m->asking) {
-        enum vq_status (*part)(struct vq_method *, struct vq_error *) = m->then;
+        enum vq_status (*part)(struct vq_vibecheck_method *, struct vq_error *) = m->then;
         m->then = NULL;
         VQ_TRY(part(m, err));
     }
     return m->asking ? VQ_OK : result_fill(m);
 }
 
-enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_stage,
-                              struct vq_error *err)
+enum vq_status vq_vibecheck_method_next(struct vq_vibecheck_method *m,
+                                        const struct vq_stage **ret_stage, struct vq_error *err)
 {
     if (m->failed == VQ_OK && !m->asking && m->then != NULL) {
         m->failed = walk(m, &m->failure);
@@ -281,7 +285,7 @@ enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_s
     return VQ_OK;
 }
 
-static enum vq_status expect(struct vq_method *m, bool kind, size_t want, size_t got,
+static enum vq_status expect(struct vq_vibecheck_method *m, bool kind, size_t want, size_t got,
                              struct vq_error *err)
 {
     if (!m->asking || !kind || want != got) {
@@ -292,14 +296,15 @@ static enum vq_status expect(struct vq_method *m, bool kind, size_t want, size_t
     return VQ_OK;
 }
 
-static void taken(struct vq_method *m)
+static void taken(struct vq_vibecheck_method *m)
 {
     m->asking = false;
     m->stages++;
 }
 
-enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
-                                       struct vq_error *err)
+enum vq_status vq_vibecheck_method_take_outcomes(struct vq_vibecheck_method *m,
+                                                 const uint8_t *outcomes, size_t count,
+                                                 struct vq_error *err)
 {
     const struct vq_stage *s = &m->stage;
     bool rank = s->kind == VQ_STAGE_RANK;
@@ -314,11 +319,12 @@ enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outco
     return VQ_OK;
 }
 
-enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
-                                    struct vq_error *err)
+enum vq_status vq_vibecheck_method_take_texts(struct vq_vibecheck_method *m,
+                                              const struct vq_span *texts, size_t count,
+                                              struct vq_error *err)
 {
     if (m->repeat != NULL) {
-        VQ_TRY(vq_method_take_texts(m->repeat, texts, count, err));
+        VQ_TRY(vq_vibecheck_method_take_texts(m->repeat, texts, count, err));
         taken(m);
         return VQ_OK;
     }
@@ -350,11 +356,12 @@ enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *t
     return VQ_OK;
 }
 
-enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *endings, size_t count,
-                                      struct vq_error *err)
+enum vq_status vq_vibecheck_method_take_endings(struct vq_vibecheck_method *m,
+                                                const uint8_t *endings, size_t count,
+                                                struct vq_error *err)
 {
     if (m->repeat != NULL) {
-        return vq_method_take_endings(m->repeat, endings, count, err);
+        return vq_vibecheck_method_take_endings(m->repeat, endings, count, err);
     }
     if (!m->asking || m->stage.kind != VQ_STAGE_TEXT) {
         return vq_fail(err, VQ_BUG, "endings of texts that were not asked for");
@@ -370,11 +377,11 @@ enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *ending
     return VQ_OK;
 }
 
-enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
-                                      uint32_t dims, struct vq_error *err)
+enum vq_status vq_vibecheck_method_take_vectors(struct vq_vibecheck_method *m, const float *vectors,
+                                                size_t count, uint32_t dims, struct vq_error *err)
 {
     if (m->repeat != NULL) {
-        VQ_TRY(vq_method_take_vectors(m->repeat, vectors, count, dims, err));
+        VQ_TRY(vq_vibecheck_method_take_vectors(m->repeat, vectors, count, dims, err));
         taken(m);
         return VQ_OK;
     }
@@ -393,12 +400,14 @@ enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors,
     return VQ_OK;
 }
 
-const struct vq_method_result *vq_method_result(const struct vq_method *m)
+const struct vq_vibecheck_method_result *
+vq_vibecheck_method_result(const struct vq_vibecheck_method *m)
 {
     return &m->result;
 }
 
-uint32_t vq_method_notes(const struct vq_method *m, const char *const **ret_notes)
+uint32_t vq_vibecheck_method_notes(const struct vq_vibecheck_method *m,
+                                   const char *const **ret_notes)
 {
     *ret_notes = m->notes;
     return (uint32_t)m->notes_count;

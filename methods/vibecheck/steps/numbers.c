@@ -4,8 +4,8 @@
 #include "common/base/alloc.h"
 #include "methods/vibecheck/steps/parts.h"
 
-static void fill(const struct vq_method *m, uint32_t from, const uint32_t *rows, uint32_t n,
-                 uint8_t *ret_outcomes)
+static void fill(const struct vq_vibecheck_method *m, uint32_t from, const uint32_t *rows,
+                 uint32_t n, uint8_t *ret_outcomes)
 {
     uint8_t *to = ret_outcomes;
     for (uint32_t i = 0; i < n; i++) {
@@ -19,7 +19,7 @@ static void fill(const struct vq_method *m, uint32_t from, const uint32_t *rows,
     }
 }
 
-enum vq_status vq_method_outcomes(struct vq_method *m, uint8_t **ret_outcomes)
+enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m, uint8_t **ret_outcomes)
 {
     size_t tasks = (size_t)m->in.rows_count * m->in.judges_count * m->vibes_count * 2;
     uint8_t *outcomes = vq_arena_alloc(&m->memory, tasks, 1);
@@ -49,8 +49,8 @@ static void look_free(struct look *l)
     vq_free(l->stopped);
 }
 
-static enum vq_status look_fill(const struct vq_method *m, uint32_t from, const uint32_t *rows,
-                                uint32_t n, struct look *l)
+static enum vq_status look_fill(const struct vq_vibecheck_method *m, uint32_t from,
+                                const uint32_t *rows, uint32_t n, struct look *l)
 {
     uint32_t judges = m->in.judges_count;
     size_t vibes = m->vibes_count - from;
@@ -76,9 +76,10 @@ static enum vq_status look_fill(const struct vq_method *m, uint32_t from, const 
     return VQ_OK;
 }
 
-enum vq_status vq_method_compute(const struct vq_method *m, uint32_t from, const uint32_t *rows,
-                                 uint32_t rows_count, bool final_cap,
-                                 struct vq_vibecheck **ret_result, struct vq_error *err)
+enum vq_status vq_vibecheck_method_compute(const struct vq_vibecheck_method *m, uint32_t from,
+                                           const uint32_t *rows, uint32_t rows_count,
+                                           bool final_cap, struct vq_vibecheck **ret_result,
+                                           struct vq_error *err)
 {
     struct look l = {0};
     enum vq_status status = look_fill(m, from, rows, rows_count, &l);

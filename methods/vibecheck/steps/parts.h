@@ -24,7 +24,7 @@
 #define VQ_PROPOSALS_MAX ((size_t)20000)
 
 /* A vibe that is or was ranked. */
-struct vq_method_vibe {
+struct vq_vibecheck_method_vibe {
     struct vq_axis axis;
     struct vq_provenance provenance;
     uint8_t *cells; /* [(row * judges + judge) * 2 + order] over all rows */
@@ -34,7 +34,7 @@ struct vq_method_vibe {
 };
 
 /* Rows x vibes that are being asked, with early stopping or without. */
-struct vq_method_ranking {
+struct vq_vibecheck_method_ranking {
     const char *name;
     const uint32_t *rows; /* all that shall be asked, ascending */
     uint32_t rows_count;
@@ -43,12 +43,12 @@ struct vq_method_ranking {
     uint32_t *asked_vibes;
     uint32_t asked_vibes_count;
     uint32_t from; /* vibes from here on */
-    enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
+    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err);
 };
 
 /* What a ranking in joint calls showed; lives as long as the method, for who looks for the answers
  * later. */
-struct vq_method_joint_asked {
+struct vq_vibecheck_method_joint_asked {
     const uint32_t *rows;
     const struct vq_axis *axes; /* texts as those of the vibes */
     uint32_t rows_count, axes_count;
@@ -57,7 +57,7 @@ struct vq_method_joint_asked {
 
 /* A ranking asked in joint calls (judging.vibes_per_call over 1). What it asks lives as long as the
  * method, the rest in `memory` until the next one begins. */
-struct vq_method_joint {
+struct vq_vibecheck_method_joint {
     struct vq_arena memory;
     const char *name;
     const uint32_t *rows;
@@ -72,18 +72,18 @@ struct vq_method_joint {
     uint32_t *again_rows,
         *again_axes; /* of the stage that asks those one by one: which of the above */
     uint32_t again_rows_count, again_axes_count;
-    enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
+    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err);
 };
 
-struct vq_method_batch {
+struct vq_vibecheck_method_batch {
     uint32_t *rows;
     uint32_t rows_count;
     bool flipped; /* B is shown as output 1 */
 };
 
 /* The round that is under way; it lives in `round_memory`. */
-struct vq_method_round {
-    struct vq_method_batch *batches;
+struct vq_vibecheck_method_round {
+    struct vq_vibecheck_method_batch *batches;
     uint32_t batches_count;
     uint32_t *batch_of; /* prompt -> batch, where some batches are not asked again */
     uint32_t first_proposal, proposals_count;
@@ -109,7 +109,7 @@ struct vq_method_round {
 
 /* The texts of the proposer or reducer that are asked for, while some of them are asked again
  * because they were cut. */
-struct vq_method_lists {
+struct vq_vibecheck_method_lists {
     struct vq_arena memory; /* until the next such texts are asked for */
     const char *name;
     enum vq_role role;
@@ -121,19 +121,20 @@ struct vq_method_lists {
     uint32_t *asked; /* which prompts are in the stage that is out, then: in the next one */
     uint32_t asked_count;
     struct vq_stage_prompt *prompts; /* of those */
-    enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
+    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err);
 };
 
-struct vq_method {
-    struct vq_method_input in;
+struct vq_vibecheck_method {
+    struct vq_vibecheck_method_input in;
     struct vq_arena memory;         /* lives as long as the method */
     struct vq_arena round_memory;   /* an iteration */
     struct vq_arena stage_memory;   /* the questions */
     struct vq_arena answers_memory; /* what was answered last */
 
-    enum vq_status (*then)(struct vq_method *m, struct vq_error *err); /* NULL: nothing is left */
-    bool asking;                                                       /* `stage` is out */
-    enum vq_status failed; /* what vq_method_next failed with, and will again */
+    enum vq_status (*then)(struct vq_vibecheck_method *m,
+                           struct vq_error *err); /* NULL: nothing is left */
+    bool asking;                                  /* `stage` is out */
+    enum vq_status failed; /* what vq_vibecheck_method_next failed with, and will again */
     struct vq_error failure;
     struct vq_stage stage;
     uint32_t stages;
@@ -154,7 +155,7 @@ struct vq_method {
     uint32_t *train_sorted, *test_sorted, *all_sorted; /* without excluded rows */
     uint32_t test_count, all_count;
 
-    struct vq_method_vibe *vibes;
+    struct vq_vibecheck_method_vibe *vibes;
     size_t vibes_count, vibes_cap;
     struct vq_proposal *proposals;
     size_t proposals_count, proposals_cap;
@@ -164,126 +165,138 @@ struct vq_method {
     uint32_t iteration;              /* the one under way */
     uint32_t *misclassified;         /* train rows after the last look */
     uint32_t misclassified_count;
-    struct vq_method_ranking ranking;
-    struct vq_method_joint joint;
-    struct vq_method_lists lists;
-    struct vq_method_joint_asked *joints; /* all that were asked */
+    struct vq_vibecheck_method_ranking ranking;
+    struct vq_vibecheck_method_joint joint;
+    struct vq_vibecheck_method_lists lists;
+    struct vq_vibecheck_method_joint_asked *joints; /* all that were asked */
     size_t joints_count, joints_cap;
-    struct vq_method_round round;
+    struct vq_vibecheck_method_round round;
     uint32_t *typed; /* the vibes that question types are asked for */
     uint32_t typed_count;
-    bool lists_axes;          /* of a repeat: it ends with its vibes before any is ranked */
-    struct vq_method *repeat; /* under way; owned */
+    bool lists_axes; /* of a repeat: it ends with its vibes before any is ranked */
+    struct vq_vibecheck_method *repeat; /* under way; owned */
     struct vq_stability *stability;
-    struct vq_method_result result;
+    struct vq_vibecheck_method_result result;
 };
 
 /* ---- method.c ---- */
 
 /* A line for log and report. */
-enum vq_status vq_method_note(struct vq_method *m, const char *fmt, ...)
+enum vq_status vq_vibecheck_method_note(struct vq_vibecheck_method *m, const char *fmt, ...)
     VQ_PRINTF(2, 3) VQ_WARN_UNUSED;
 /* `then` gets the answers. What the stage shows must live in `stage_memory` or longer; names are
  * copied. */
-enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
-                             enum vq_status (*then)(struct vq_method *m,
-                                                    struct vq_error *err)) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_ask(struct vq_vibecheck_method *m, const struct vq_stage *stage,
+                                       enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                              struct vq_error *err)) VQ_WARN_UNUSED;
 /* Adds a vibe that is asked next. VQ_LIMIT at VQ_VIBES_MAX. */
-enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axis,
-                                  const struct vq_provenance *provenance) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_add_vibe(struct vq_vibecheck_method *m,
+                                            const struct vq_axis *axis,
+                                            const struct vq_provenance *provenance) VQ_WARN_UNUSED;
 
 /* The same for texts to embed. */
-enum vq_status vq_method_ask_vectors(struct vq_method *m, const char *name,
-                                     const struct vq_span *texts, uint32_t count,
-                                     enum vq_status (*then)(struct vq_method *m,
-                                                            struct vq_error *err)) VQ_WARN_UNUSED;
-enum vq_status vq_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
-                                   struct vq_axis *ret_axis) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_ask_vectors(
+    struct vq_vibecheck_method *m, const char *name, const struct vq_span *texts, uint32_t count,
+    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err)) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
+                                             struct vq_axis *ret_axis) VQ_WARN_UNUSED;
 /* Its one-line form, in the stage's memory. */
-enum vq_status vq_method_axis_text(struct vq_method *m, const struct vq_axis *axis,
-                                   struct vq_span *ret_text) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_axis_text(struct vq_vibecheck_method *m,
+                                             const struct vq_axis *axis,
+                                             struct vq_span *ret_text) VQ_WARN_UNUSED;
 
 /* Each use of randomness has its own stream of the run's seed, and each iteration its own. */
-enum vq_method_seed {
-    VQ_METHOD_SEED_SAMPLE = 1001,
-    VQ_METHOD_SEED_GROUPS,
-    VQ_METHOD_SEED__STEP = 16
+enum vq_vibecheck_method_seed {
+    VQ_VIBECHECK_SEED_SAMPLE = 1001,
+    VQ_VIBECHECK_SEED_GROUPS,
+    VQ_VIBECHECK_SEED__STEP = 16
 };
-void vq_method_rng(const struct vq_method *m, enum vq_method_seed use, struct vq_rng *ret_rng);
+void vq_vibecheck_method_rng(const struct vq_vibecheck_method *m, enum vq_vibecheck_method_seed use,
+                             struct vq_rng *ret_rng);
 
 /* ---- lists.c: texts of the proposer and the reducer ---- */
 
 #define VQ_LIST_RETRIES 2u /* times that a cut text is asked again, each time with twice the room */
 
 /* `name` lives until vq_lists_ask. */
-void vq_lists_begin(struct vq_method *m, const char *name, enum vq_role role, uint32_t count,
-                    enum vq_status (*then)(struct vq_method *m, struct vq_error *err));
-enum vq_status vq_lists_ask(struct vq_method *m, const struct vq_stage *stage) VQ_WARN_UNUSED;
+void vq_lists_begin(struct vq_vibecheck_method *m, const char *name, enum vq_role role,
+                    uint32_t count,
+                    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err));
+enum vq_status vq_lists_ask(struct vq_vibecheck_method *m,
+                            const struct vq_stage *stage) VQ_WARN_UNUSED;
 /* After m->texts were taken, while the stage's prompts are there. */
-enum vq_status vq_lists_take(struct vq_method *m) VQ_WARN_UNUSED;
+enum vq_status vq_lists_take(struct vq_vibecheck_method *m) VQ_WARN_UNUSED;
 /* Text i without a last line that the cut may have touched. */
-struct vq_span vq_lists_whole(const struct vq_method *m, uint32_t i);
+struct vq_span vq_lists_whole(const struct vq_vibecheck_method *m, uint32_t i);
 
 /* ---- walk.c: each goes on with the next part ---- */
 
-enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_start(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_labelled(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_final(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
-enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_end(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* ---- the parts, each of which goes on by itself ---- */
 
-enum vq_status vq_discover_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_discover_begin(struct vq_vibecheck_method *m,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
 /* The vibes that are carried into the next round, or (false) those that are not, as a list for a
  * prompt. */
-enum vq_status vq_method_list(struct vq_method *m, bool carried,
-                              struct vq_span *ret_text) VQ_WARN_UNUSED;
-enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_support_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_iterate_no_new(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_list(struct vq_vibecheck_method *m, bool carried,
+                                        struct vq_span *ret_text) VQ_WARN_UNUSED;
+enum vq_status vq_reduce_begin(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_support_begin(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_iterate_rank(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_iterate_no_new(struct vq_vibecheck_method *m,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_presets_begin(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The vibes that the results will keep, and the numbers on train that say so, which the caller
  * destroys. */
-enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,
-                               struct vq_vibecheck **ret_numbers,
-                               struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_final(struct vq_vibecheck_method *m, uint32_t **ret_vibes,
+                                         uint32_t *ret_count, struct vq_vibecheck **ret_numbers,
+                                         struct vq_error *err) VQ_WARN_UNUSED;
 
 /* stability.c; then the last part. */
-enum vq_status vq_stability_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_stability_next(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_stability_begin(struct vq_vibecheck_method *m,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_stability_next(struct vq_vibecheck_method *m,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The last part. */
-enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_retest_begin(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
-enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_prefer_begin(struct vq_vibecheck_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Asks a RANK stage, in joint calls where the configuration says so; `then` finds m->outcomes in
  * the stage's grid either way. What the stage shows must live in `stage_memory` or longer. */
-enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
-                           enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage *stage,
+                           enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                  struct vq_error *err),
                            struct vq_error *err) VQ_WARN_UNUSED;
 /* Asks all vibes from `from` on over `rows` (ascending, living as long as the method); with early
  * stopping the first train rows first. */
-enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,
+enum vq_status vq_rank_begin(struct vq_vibecheck_method *m, const char *name, uint32_t from,
                              const uint32_t *rows, uint32_t rows_count,
-                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+                             enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                    struct vq_error *err),
                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Asks those of `vibes` over `rows` with no stopping. */
-enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_t *vibes,
+enum vq_status vq_rank_some(struct vq_vibecheck_method *m, const char *name, const uint32_t *vibes,
                             uint32_t vibes_count, const uint32_t *rows, uint32_t rows_count,
-                            enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+                            enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                   struct vq_error *err),
                             struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The numbers of all vibes so far (or from `from` on) over `rows`, taken as train rows; no
  * intervals. */
-enum vq_status vq_method_compute(const struct vq_method *m, uint32_t from, const uint32_t *rows,
-                                 uint32_t rows_count, bool final_cap,
-                                 struct vq_vibecheck **ret_result,
-                                 struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_compute(const struct vq_vibecheck_method *m, uint32_t from,
+                                           const uint32_t *rows, uint32_t rows_count,
+                                           bool final_cap, struct vq_vibecheck **ret_result,
+                                           struct vq_error *err) VQ_WARN_UNUSED;
 /* Fills the grid of the result. */
-enum vq_status vq_method_outcomes(struct vq_method *m, uint8_t **ret_outcomes) VQ_WARN_UNUSED;
+enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m,
+                                            uint8_t **ret_outcomes) VQ_WARN_UNUSED;
 
 #endif

@@ -6,7 +6,7 @@
 #include "common/text/fmt.h"
 
 /* The sum of the scores, as good as their mean for a sign. False: no judge has one. */
-static bool row_sum(const struct vq_method *m, uint32_t i, int *ret_sum)
+static bool row_sum(const struct vq_vibecheck_method *m, uint32_t i, int *ret_sum)
 {
     uint32_t judges = m->in.preference_judges_count;
     int sum = 0;
@@ -24,7 +24,7 @@ static bool row_sum(const struct vq_method *m, uint32_t i, int *ret_sum)
     return scored;
 }
 
-static uint32_t keep_included(const struct vq_method *m, uint32_t *rows, uint32_t n)
+static uint32_t keep_included(const struct vq_vibecheck_method *m, uint32_t *rows, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -35,7 +35,7 @@ static uint32_t keep_included(const struct vq_method *m, uint32_t *rows, uint32_
     return kept;
 }
 
-static void drop_excluded(struct vq_method *m)
+static void drop_excluded(struct vq_vibecheck_method *m)
 {
     uint32_t train = keep_included(m, m->train_sorted, m->train_count);
     m->train_count = keep_included(m, m->train, m->train_count);
@@ -44,7 +44,7 @@ static void drop_excluded(struct vq_method *m)
     m->all_count = keep_included(m, m->all_sorted, m->all_count);
 }
 
-static enum vq_status labels_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status labels_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     uint32_t n = m->in.rows_count;
     uint32_t a = 0, b = 0, ties = 0, missing = 0;
@@ -65,18 +65,19 @@ static enum vq_status labels_read(struct vq_method *m, struct vq_error *err)
         return VQ_NOMEM;
     }
     m->result.preference_source = a + b > 0 ? "judge" : "none";
-    VQ_TRY(vq_method_note(m,
-                          "preference labels by %u judge%s: A in %u rows, B in %u, ties %u, "
-                          "without an answer %u",
-                          m->in.preference_judges_count,
-                          vq_fmt_plural(m->in.preference_judges_count), a, b, ties, missing));
+    VQ_TRY(vq_vibecheck_method_note(
+        m,
+        "preference labels by %u judge%s: A in %u rows, B in %u, ties %u, "
+        "without an answer %u",
+        m->in.preference_judges_count, vq_fmt_plural(m->in.preference_judges_count), a, b, ties,
+        missing));
     if (drop && ties > 0) {
         drop_excluded(m);
-        VQ_TRY(
-            vq_method_note(m,
-                           "tied rows left out (ties: drop_all): %u; %u train and %u test rows are "
-                           "left",
-                           ties, m->train_count, m->test_count));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "tied rows left out (ties: drop_all): %u; %u train and %u test rows are "
+            "left",
+            ties, m->train_count, m->test_count));
     }
     if (m->train_count == 0) {
         return vq_fail(err, VQ_INVALID,
@@ -87,7 +88,7 @@ static enum vq_status labels_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_prefer_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     struct vq_stage stage = {.name = "prefer",
@@ -95,5 +96,5 @@ enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err)
                              .role = VQ_ROLE_PREFERENCE_JUDGE,
                              .rows = m->all_sorted,
                              .rows_count = m->all_count};
-    return vq_method_ask(m, &stage, labels_read);
+    return vq_vibecheck_method_ask(m, &stage, labels_read);
 }

@@ -42,7 +42,7 @@ enum vq_status vq_prompt_axes(struct vq_arena *arena, const struct vq_axis *axes
     return vq_arena_take(arena, &buf, ret_text);
 }
 
-static enum vq_status render(struct vq_method *m, enum vq_template_kind kind,
+static enum vq_status render(struct vq_vibecheck_method *m, enum vq_template_kind kind,
                              enum vq_template_part part,
                              const struct vq_span values[VQ_PLACEHOLDER__COUNT],
                              struct vq_span *ret_text)
@@ -57,7 +57,7 @@ static enum vq_status render(struct vq_method *m, enum vq_template_kind kind,
     return vq_arena_take(&m->stage_memory, &buf, ret_text);
 }
 
-enum vq_status vq_prompt_render(struct vq_method *m, enum vq_template_kind kind,
+enum vq_status vq_prompt_render(struct vq_vibecheck_method *m, enum vq_template_kind kind,
                                 const struct vq_span values[VQ_PLACEHOLDER__COUNT], uint32_t again,
                                 struct vq_stage_prompt *ret_prompt, struct vq_error *err)
 {
@@ -82,9 +82,10 @@ enum vq_status vq_prompt_render(struct vq_method *m, enum vq_template_kind kind,
     return status;
 }
 
-enum vq_status vq_prompt_ask(struct vq_method *m, const char *name, enum vq_role role,
+enum vq_status vq_prompt_ask(struct vq_vibecheck_method *m, const char *name, enum vq_role role,
                              const struct vq_stage_prompt *prompts, uint32_t count,
-                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err))
+                             enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                    struct vq_error *err))
 {
     struct vq_stage stage = {.name = name,
                              .kind = VQ_STAGE_TEXT,
@@ -92,7 +93,7 @@ enum vq_status vq_prompt_ask(struct vq_method *m, const char *name, enum vq_role
                              .prompts = prompts,
                              .prompts_count = count};
     if (role != VQ_ROLE_PROPOSER && role != VQ_ROLE_REDUCER) {
-        return vq_method_ask(m, &stage, then);
+        return vq_vibecheck_method_ask(m, &stage, then);
     }
     vq_lists_begin(m, name, role, count, then);
     return vq_lists_ask(m, &stage);

@@ -16,13 +16,13 @@ void vq_prompt_row(const struct vq_sample *sample, bool flipped, size_t text_byt
 enum vq_status vq_prompt_axes(struct vq_arena *arena, const struct vq_axis *axes, size_t count,
                               struct vq_span *ret_text) VQ_WARN_UNUSED;
 /* Both parts of a template, in the stage's memory. */
-enum vq_status vq_prompt_render(struct vq_method *m, enum vq_template_kind kind,
+enum vq_status vq_prompt_render(struct vq_vibecheck_method *m, enum vq_template_kind kind,
                                 const struct vq_span values[VQ_PLACEHOLDER__COUNT], uint32_t again,
                                 struct vq_stage_prompt *ret_prompt,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_prompt_ask(struct vq_method *m, const char *name, enum vq_role role,
+enum vq_status vq_prompt_ask(struct vq_vibecheck_method *m, const char *name, enum vq_role role,
                              const struct vq_stage_prompt *prompts, uint32_t count,
-                             enum vq_status (*then)(struct vq_method *m,
+                             enum vq_status (*then)(struct vq_vibecheck_method *m,
                                                     struct vq_error *err)) VQ_WARN_UNUSED;
 
 #endif

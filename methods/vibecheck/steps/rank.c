@@ -8,15 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-static uint8_t *cell(const struct vq_method *m, uint32_t vibe, uint32_t row, uint32_t judge)
+static uint8_t *cell(const struct vq_vibecheck_method *m, uint32_t vibe, uint32_t row,
+                     uint32_t judge)
 {
     return m->vibes[vibe].cells + ((size_t)row * m->in.judges_count + judge) * 2;
 }
 
 /* The answers of a stage into the vibes. */
-static void store(struct vq_method *m)
+static void store(struct vq_vibecheck_method *m)
 {
-    const struct vq_method_ranking *r = &m->ranking;
+    const struct vq_vibecheck_method_ranking *r = &m->ranking;
     const uint8_t *from = m->outcomes;
     for (uint32_t i = 0; i < r->asked_rows_count; i++) {
         for (uint32_t j = 0; j < m->in.judges_count; j++) {
@@ -28,11 +29,12 @@ static void store(struct vq_method *m)
     }
 }
 
-static enum vq_status ask(struct vq_method *m, const char *name,
-                          enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+static enum vq_status ask(struct vq_vibecheck_method *m, const char *name,
+                          enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                 struct vq_error *err),
                           struct vq_error *err)
 {
-    const struct vq_method_ranking *r = &m->ranking;
+    const struct vq_vibecheck_method_ranking *r = &m->ranking;
     struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, r->asked_vibes_count, sizeof(*axes));
     if (axes == NULL) {
         return VQ_NOMEM;
@@ -50,7 +52,7 @@ static enum vq_status ask(struct vq_method *m, const char *name,
     return vq_rank_ask(m, &stage, then, err);
 }
 
-static enum vq_status last_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status last_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     store(m);
@@ -60,7 +62,8 @@ static enum vq_status last_read(struct vq_method *m, struct vq_error *err)
 
 /* The gates of early stopping: the mean, and agreement between judges. A vibe without any score is
  * not judged by its failures. */
-static bool stops(const struct vq_method *m, const struct vq_vibe_metrics *v, const char **ret_why)
+static bool stops(const struct vq_vibecheck_method *m, const struct vq_vibe_metrics *v,
+                  const char **ret_why)
 {
     const struct vq_conf_gates *g = &m->in.config->gates;
     if (isnan(v->sep_train)) {
@@ -74,11 +77,12 @@ static bool stops(const struct vq_method *m, const struct vq_vibe_metrics *v, co
     return !vq_gate_agreed(g, m->in.judges_count, &v->train);
 }
 
-static enum vq_status stop_some(struct vq_method *m, struct vq_error *err)
+static enum vq_status stop_some(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_ranking *r = &m->ranking;
+    struct vq_vibecheck_method_ranking *r = &m->ranking;
     struct vq_vibecheck *numbers;
-    VQ_TRY(vq_method_compute(m, r->from, r->asked_rows, r->asked_rows_count, false, &numbers, err));
+    VQ_TRY(vq_vibecheck_method_compute(m, r->from, r->asked_rows, r->asked_rows_count, false,
+                                       &numbers, err));
     enum vq_status status = VQ_OK;
     uint32_t left = 0;
     for (uint32_t k = 0; k < r->asked_vibes_count && status == VQ_OK; k++) {
@@ -86,8 +90,9 @@ static enum vq_status stop_some(struct vq_method *m, struct vq_error *err)
         uint32_t v = r->asked_vibes[k];
         m->vibes[v].stopped_early = stops(m, &numbers->vibe[v - r->from], &why);
         if (m->vibes[v].stopped_early) {
-            status = vq_method_note(m, "%s: \"%s\" was stopped early after %u rows for its %s",
-                                    r->name, m->vibes[v].axis.name, r->asked_rows_count, why);
+            status =
+                vq_vibecheck_method_note(m, "%s: \"%s\" was stopped early after %u rows for its %s",
+                                         r->name, m->vibes[v].axis.name, r->asked_rows_count, why);
         } else {
             r->asked_vibes[left++] = v;
         }
@@ -104,9 +109,9 @@ static int find(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum vq_status first_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status first_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_ranking *r = &m->ranking;
+    struct vq_vibecheck_method_ranking *r = &m->ranking;
     store(m);
     VQ_TRY(stop_some(m, err));
     uint32_t *rest = vq_arena_alloc(&m->memory, r->rows_count, sizeof(*rest));
@@ -128,25 +133,26 @@ static enum vq_status first_read(struct vq_method *m, struct vq_error *err)
     return ask(m, r->name, last_read, err);
 }
 
-static enum vq_status rows_take(struct vq_method *m, const uint32_t *rows, uint32_t n)
+static enum vq_status rows_take(struct vq_vibecheck_method *m, const uint32_t *rows, uint32_t n)
 {
-    struct vq_method_ranking *r = &m->ranking;
+    struct vq_vibecheck_method_ranking *r = &m->ranking;
     r->asked_rows = vq_arena_copy(&m->memory, rows, n, sizeof(*rows));
     r->asked_rows_count = n;
     return r->asked_rows == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_t *vibes,
+enum vq_status vq_rank_some(struct vq_vibecheck_method *m, const char *name, const uint32_t *vibes,
                             uint32_t vibes_count, const uint32_t *rows, uint32_t rows_count,
-                            enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+                            enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                   struct vq_error *err),
                             struct vq_error *err)
 {
     if (vibes_count == 0 || rows_count == 0) {
         m->then = then;
         return VQ_OK;
     }
-    struct vq_method_ranking *r = &m->ranking;
-    *r = (struct vq_method_ranking){
+    struct vq_vibecheck_method_ranking *r = &m->ranking;
+    *r = (struct vq_vibecheck_method_ranking){
         .name = name, .rows = rows, .rows_count = rows_count, .then = then};
     r->asked_vibes = vq_arena_copy(&m->memory, vibes, vibes_count, sizeof(*vibes));
     r->asked_vibes_count = vibes_count;
@@ -157,9 +163,10 @@ enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_
     return ask(m, name, last_read, err);
 }
 
-enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,
+enum vq_status vq_rank_begin(struct vq_vibecheck_method *m, const char *name, uint32_t from,
                              const uint32_t *rows, uint32_t rows_count,
-                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+                             enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                    struct vq_error *err),
                              struct vq_error *err)
 {
     uint32_t n = (uint32_t)m->vibes_count - from;
@@ -176,14 +183,14 @@ enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t fro
     if (!judging->early_stop || first == 0 || first >= rows_count || n == 0) {
         return vq_rank_some(m, name, vibes, n, rows, rows_count, then, err);
     }
-    struct vq_method_ranking *r = &m->ranking;
-    *r = (struct vq_method_ranking){.name = name,
-                                    .rows = rows,
-                                    .rows_count = rows_count,
-                                    .asked_vibes = vibes,
-                                    .asked_vibes_count = n,
-                                    .from = from,
-                                    .then = then};
+    struct vq_vibecheck_method_ranking *r = &m->ranking;
+    *r = (struct vq_vibecheck_method_ranking){.name = name,
+                                              .rows = rows,
+                                              .rows_count = rows_count,
+                                              .asked_vibes = vibes,
+                                              .asked_vibes_count = n,
+                                              .from = from,
+                                              .then = then};
     VQ_TRY(rows_take(m, m->train, first));
     qsort(r->asked_rows, first, sizeof(*r->asked_rows), find);
     const char *first_name = vq_arena_printf(&m->stage_memory, "%s, first rows", name);

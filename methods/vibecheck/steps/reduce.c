@@ -10,18 +10,18 @@
 #define GROUP_AXES_MAX 100u /* shown in one summary prompt */
 #define REDUCE_TRIES   3u
 
-static const struct vq_axis *proposal(const struct vq_method *m, uint32_t i)
+static const struct vq_axis *proposal(const struct vq_vibecheck_method *m, uint32_t i)
 {
     return &m->proposals[m->round.first_proposal + i].axis;
 }
 
 /* ---- groups ---- */
 
-static enum vq_status summaries_ask(struct vq_method *m, struct vq_error *err);
+static enum vq_status summaries_ask(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status one_group(struct vq_method *m)
+static enum vq_status one_group(struct vq_vibecheck_method *m)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     r->groups_count = 1;
     r->group_of = vq_arena_alloc(&m->round_memory, r->proposals_count, sizeof(*r->group_of));
     m->then = summaries_ask;
@@ -38,9 +38,9 @@ static enum vq_cluster_linkage linkage(enum vq_conf_linkage linkage)
     return VQ_CLUSTER_WARD;
 }
 
-static enum vq_status cluster(struct vq_method *m, struct vq_error *err)
+static enum vq_status cluster(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     const struct vq_conf_vibecheck *c = &m->in.config->vibecheck;
     r->group_of = vq_arena_alloc(&m->round_memory, r->proposals_count, sizeof(*r->group_of));
     if (r->group_of == NULL) {
@@ -54,19 +54,20 @@ static enum vq_status cluster(struct vq_method *m, struct vq_error *err)
     vq_cluster_tree_free(&tree);
     VQ_TRY(status);
     m->then = summaries_ask;
-    return vq_method_note(m, "iteration %u: the %u proposed axes fall into %u groups",
-                          m->iteration + 1, r->proposals_count, r->groups_count);
+    return vq_vibecheck_method_note(m, "iteration %u: the %u proposed axes fall into %u groups",
+                                    m->iteration + 1, r->proposals_count, r->groups_count);
 }
 
-static enum vq_status groups_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status groups_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     if (m->vectors == NULL) {
         r->embeds = false;
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: the axes could not be embedded, so that all of them "
-                              "are one group",
-                              m->iteration + 1));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "iteration %u: the axes could not be embedded, so that all of them "
+            "are one group",
+            m->iteration + 1));
         return one_group(m);
     }
     r->dims = m->dims;
@@ -75,10 +76,10 @@ static enum vq_status groups_read(struct vq_method *m, struct vq_error *err)
     return r->proposal_vectors == NULL ? VQ_NOMEM : cluster(m, err);
 }
 
-enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_reduce_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     const struct vq_conf_vibecheck *c = &m->in.config->vibecheck;
     bool many = r->proposals_count >= c->cluster_threshold;
     bool wanted =
@@ -87,7 +88,7 @@ enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err)
         return one_group(m);
     }
     if (!r->embeds) {
-        VQ_TRY(vq_method_note(
+        VQ_TRY(vq_vibecheck_method_note(
             m, "iteration %u: without an embedder the %u proposed axes are one group",
             m->iteration + 1, r->proposals_count));
         return one_group(m);
@@ -97,20 +98,21 @@ enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err)
         return VQ_NOMEM;
     }
     for (uint32_t i = 0; i < r->proposals_count; i++) {
-        VQ_TRY(vq_method_axis_text(m, proposal(m, i), &texts[i]));
+        VQ_TRY(vq_vibecheck_method_axis_text(m, proposal(m, i), &texts[i]));
     }
     const char *name = vq_arena_printf(&m->stage_memory, "embed proposals %u", m->iteration + 1);
-    return name == NULL ? VQ_NOMEM
-                        : vq_method_ask_vectors(m, name, texts, r->proposals_count, groups_read);
+    return name == NULL
+               ? VQ_NOMEM
+               : vq_vibecheck_method_ask_vectors(m, name, texts, r->proposals_count, groups_read);
 }
 
 /* ---- a summary of each group ---- */
 
 /* The group's axes in order; at most GROUP_AXES_MAX of them, drawn. */
-static enum vq_status group_axes(struct vq_method *m, uint32_t group, struct vq_rng *rng,
+static enum vq_status group_axes(struct vq_vibecheck_method *m, uint32_t group, struct vq_rng *rng,
                                  struct vq_axis *ret_axes, uint32_t *ret_count)
 {
-    const struct vq_method_round *r = &m->round;
+    const struct vq_vibecheck_method_round *r = &m->round;
     uint32_t left = 0, n = 0;
     for (uint32_t i = 0; i < r->proposals_count; i++) {
         left += r->group_of[i] == group;
@@ -128,18 +130,19 @@ static enum vq_status group_axes(struct vq_method *m, uint32_t group, struct vq_
     }
     *ret_count = n;
     return n == all ? VQ_OK
-                    : vq_method_note(m,
-                                     "iteration %u: a group of %u axes is summarised from %u of "
-                                     "them, drawn at random",
-                                     m->iteration + 1, all, n);
+                    : vq_vibecheck_method_note(
+                          m,
+                          "iteration %u: a group of %u axes is summarised from %u of "
+                          "them, drawn at random",
+                          m->iteration + 1, all, n);
 }
 
-static enum vq_status summaries_read(struct vq_method *m, struct vq_error *err);
-static enum vq_status lists_read(struct vq_method *m, struct vq_error *err);
+static enum vq_status summaries_read(struct vq_vibecheck_method *m, struct vq_error *err);
+static enum vq_status lists_read(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status summaries_ask(struct vq_method *m, struct vq_error *err)
+static enum vq_status summaries_ask(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     uint32_t n = r->groups_count;
     r->group_axes = vq_arena_alloc(&m->round_memory, n, sizeof(*r->group_axes));
     r->group_counts = vq_arena_alloc(&m->round_memory, n, sizeof(*r->group_counts));
@@ -150,7 +153,7 @@ static enum vq_status summaries_ask(struct vq_method *m, struct vq_error *err)
         return VQ_NOMEM;
     }
     struct vq_rng rng;
-    vq_method_rng(m, VQ_METHOD_SEED_GROUPS, &rng);
+    vq_vibecheck_method_rng(m, VQ_VIBECHECK_SEED_GROUPS, &rng);
     for (uint32_t g = 0; g < n; g++) {
         r->group_axes[g] =
             vq_arena_alloc(&m->round_memory, GROUP_AXES_MAX, sizeof(**r->group_axes));
@@ -168,9 +171,9 @@ static enum vq_status summaries_ask(struct vq_method *m, struct vq_error *err)
                         : vq_prompt_ask(m, name, VQ_ROLE_REDUCER, prompts, n, summaries_read);
 }
 
-static enum vq_status summaries_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status summaries_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_stage_prompt *prompts =
         vq_arena_alloc(&m->stage_memory, r->groups_count, sizeof(*prompts));
     r->group_of_prompt =
@@ -248,10 +251,10 @@ static bool same(const struct vq_axis *a, const struct vq_axis *b)
 }
 
 /* The list as the one that goes on: repeats once. */
-static enum vq_status take_list(struct vq_method *m, const struct vq_axes *list, bool headings,
-                                uint32_t *ret_headings)
+static enum vq_status take_list(struct vq_vibecheck_method *m, const struct vq_axes *list,
+                                bool headings, uint32_t *ret_headings)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_axis *axes = vq_arena_alloc(&m->round_memory, list->count, sizeof(*axes));
     if (axes == NULL) {
         return VQ_NOMEM;
@@ -268,7 +271,7 @@ static enum vq_status take_list(struct vq_method *m, const struct vq_axes *list,
         }
         *ret_headings += heading;
         if (!known && !heading) {
-            VQ_TRY(vq_method_axis_copy(&m->round_memory, &list->items[i], &axes[n++]));
+            VQ_TRY(vq_vibecheck_method_axis_copy(&m->round_memory, &list->items[i], &axes[n++]));
         }
     }
     r->axes = axes;
@@ -277,10 +280,11 @@ static enum vq_status take_list(struct vq_method *m, const struct vq_axes *list,
 }
 
 /* The axes of the group: its list, else those in its summary, else what was summarised. */
-static enum vq_status append_group(struct vq_method *m, uint32_t group, struct vq_span answer,
-                                   struct vq_axes *list, uint32_t *kept_as_they_were)
+static enum vq_status append_group(struct vq_vibecheck_method *m, uint32_t group,
+                                   struct vq_span answer, struct vq_axes *list,
+                                   uint32_t *kept_as_they_were)
 {
-    const struct vq_method_round *r = &m->round;
+    const struct vq_vibecheck_method_round *r = &m->round;
     const struct vq_span sources[2] = {answer, r->summaries[group]};
     for (size_t s = 0; s < VQ_COUNT(sources); s++) {
         if (sources[s].at == NULL) {
@@ -299,11 +303,11 @@ static enum vq_status append_group(struct vq_method *m, uint32_t group, struct v
     return append(list, r->group_axes[group], r->group_counts[group]);
 }
 
-static enum vq_status simplify_ask(struct vq_method *m, struct vq_error *err);
+static enum vq_status simplify_ask(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status lists_join(struct vq_method *m, struct vq_axes *list)
+static enum vq_status lists_join(struct vq_vibecheck_method *m, struct vq_axes *list)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     uint32_t as_they_were = 0, headings = 0, prompt = 0;
     for (uint32_t g = 0; g < r->groups_count; g++) {
         bool asked = prompt < r->asked && r->group_of_prompt[prompt] == g;
@@ -313,19 +317,21 @@ static enum vq_status lists_join(struct vq_method *m, struct vq_axes *list)
     }
     VQ_TRY(take_list(m, list, false, &headings));
     if (as_they_were > 0) {
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: %u of %u groups have no summary that could be read; "
-                              "their axes stay unchanged",
-                              m->iteration + 1, as_they_were, r->groups_count));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "iteration %u: %u of %u groups have no summary that could be read; "
+            "their axes stay unchanged",
+            m->iteration + 1, as_they_were, r->groups_count));
     }
     if (headings > 0) {
-        VQ_TRY(vq_method_note(m, "iteration %u: items named \"Axis\", taken for headings: %u",
-                              m->iteration + 1, headings));
+        VQ_TRY(vq_vibecheck_method_note(
+            m, "iteration %u: items named \"Axis\", taken for headings: %u", m->iteration + 1,
+            headings));
     }
     return VQ_OK;
 }
 
-static enum vq_status lists_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status lists_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     struct vq_axes list = {0};
@@ -340,11 +346,11 @@ static enum vq_status lists_read(struct vq_method *m, struct vq_error *err)
 /* ---- simpler, and fewer ---- */
 
 static enum vq_status
-ask_for_list(struct vq_method *m, enum vq_template_kind kind, const char *what,
-             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+ask_for_list(struct vq_vibecheck_method *m, enum vq_template_kind kind, const char *what,
+             enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err),
              struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_stage_prompt *prompt = vq_arena_alloc(&m->stage_memory, 1, sizeof(*prompt));
     const char *name = vq_arena_printf(&m->stage_memory, "%s %u", what, m->iteration + 1);
     const char *count = vq_arena_printf(&m->stage_memory, "%u", m->in.config->vibecheck.k);
@@ -359,7 +365,7 @@ ask_for_list(struct vq_method *m, enum vq_template_kind kind, const char *what,
 }
 
 /* The answer becomes the list, if it holds one. */
-static enum vq_status replace_list(struct vq_method *m, bool *ret_replaced)
+static enum vq_status replace_list(struct vq_vibecheck_method *m, bool *ret_replaced)
 {
     *ret_replaced = false;
     if (m->texts[0].at == NULL) {
@@ -374,11 +380,11 @@ static enum vq_status replace_list(struct vq_method *m, bool *ret_replaced)
     return status;
 }
 
-static enum vq_status fewer_read(struct vq_method *m, struct vq_error *err);
+static enum vq_status fewer_read(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status fewer(struct vq_method *m, struct vq_error *err)
+static enum vq_status fewer(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     if (r->axes_count > m->in.config->vibecheck.k && r->tries < REDUCE_TRIES) {
         return ask_for_list(m, VQ_TEMPLATE_REDUCE, "reduce", fewer_read, err);
     }
@@ -387,7 +393,7 @@ static enum vq_status fewer(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status fewer_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status fewer_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     bool replaced;
@@ -397,10 +403,10 @@ static enum vq_status fewer_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status simplify_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status simplify_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     bool replaced;
     VQ_TRY(replace_list(m, &replaced));
     if (!replaced && r->tries == 0) {
@@ -409,17 +415,18 @@ static enum vq_status simplify_read(struct vq_method *m, struct vq_error *err)
         return VQ_OK;
     }
     if (!replaced) {
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: no simplified list could be read, so that the %u axes "
-                              "stay unchanged",
-                              m->iteration + 1, r->axes_count));
+        VQ_TRY(vq_vibecheck_method_note(
+            m,
+            "iteration %u: no simplified list could be read, so that the %u axes "
+            "stay unchanged",
+            m->iteration + 1, r->axes_count));
     }
     r->tries = 0;
     m->then = fewer;
     return VQ_OK;
 }
 
-static enum vq_status simplify_ask(struct vq_method *m, struct vq_error *err)
+static enum vq_status simplify_ask(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     return ask_for_list(m, VQ_TEMPLATE_SIMPLIFY,
                         m->round.tries == 0 ? "simplify" : "simplify again", simplify_read, err);

@@ -3,7 +3,7 @@
  * or vibes do not change the draw of the others. The results are counted and never scored. */
 #include "methods/vibecheck/steps/parts.h"
 
-static enum vq_outcome first_vote(const struct vq_method *m, uint32_t vibe, uint32_t row,
+static enum vq_outcome first_vote(const struct vq_vibecheck_method *m, uint32_t vibe, uint32_t row,
                                   uint32_t judge, uint32_t *ret_order)
 {
     size_t at = (size_t)row * m->in.judges_count + judge;
@@ -11,7 +11,8 @@ static enum vq_outcome first_vote(const struct vq_method *m, uint32_t vibe, uint
     return (enum vq_outcome)m->vibes[vibe].cells[at * 2 + *ret_order];
 }
 
-static bool is_chosen(const struct vq_method *m, uint32_t vibe, uint32_t row, uint32_t judge)
+static bool is_chosen(const struct vq_vibecheck_method *m, uint32_t vibe, uint32_t row,
+                      uint32_t judge)
 {
     uint32_t order;
     return vq_outcome_is_vote(first_vote(m, vibe, row, judge, &order)) &&
@@ -20,7 +21,7 @@ static bool is_chosen(const struct vq_method *m, uint32_t vibe, uint32_t row, ui
 }
 
 /* Marks the chosen cells of one row; whether there is one. */
-static bool mark_row(const struct vq_method *m, uint32_t row, uint8_t *cells)
+static bool mark_row(const struct vq_vibecheck_method *m, uint32_t row, uint8_t *cells)
 {
     bool any = false;
     for (uint32_t j = 0; j < m->in.judges_count; j++) {
@@ -39,7 +40,7 @@ static int side(enum vq_outcome vote)
     return vote == VQ_OUTCOME_FIRST ? 1 : vote == VQ_OUTCOME_SECOND ? -1 : 0;
 }
 
-static enum vq_status retest_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status retest_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     const struct vq_stage *s = &m->stage;
@@ -69,13 +70,13 @@ static enum vq_status retest_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status retest_none(struct vq_method *m)
+static enum vq_status retest_none(struct vq_vibecheck_method *m)
 {
     m->result.retest = vq_arena_alloc(&m->memory, m->in.judges_count, sizeof(*m->result.retest));
     return m->result.retest == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_retest_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     m->then = NULL;
@@ -111,5 +112,5 @@ enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err)
                              .axes_count = (uint32_t)m->vibes_count,
                              .cells = cells,
                              .again = true};
-    return vq_method_ask(m, &stage, retest_read);
+    return vq_vibecheck_method_ask(m, &stage, retest_read);
 }

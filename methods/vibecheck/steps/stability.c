@@ -10,10 +10,10 @@
 
 #include <math.h>
 
-static enum vq_status repeat_step(struct vq_method *m, struct vq_error *err);
+static enum vq_status repeat_step(struct vq_vibecheck_method *m, struct vq_error *err);
 
 /* The settings of a repeat: one round of discovery, and nothing beside it. */
-static enum vq_status repeat_begin(struct vq_method *m, struct vq_error *err)
+static enum vq_status repeat_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_stability *s = m->stability;
     struct vq_config *config = vq_arena_alloc(&m->memory, 1, sizeof(*config));
@@ -27,26 +27,26 @@ static enum vq_status repeat_begin(struct vq_method *m, struct vq_error *err)
     config->vibecheck.repeats = 0;
     config->vibecheck.compare_presets = config->vibecheck.question_types = false;
     config->judging.retest = 0;
-    struct vq_method_input in = m->in;
+    struct vq_vibecheck_method_input in = m->in;
     in.config = config;
-    VQ_TRY(vq_method_create(&in, &m->repeat, err));
+    VQ_TRY(vq_vibecheck_method_create(&in, &m->repeat, err));
     m->repeat->lists_axes = true;
     m->then = repeat_step;
     return VQ_OK;
 }
 
 /* Its axes are taken over, and the next repeat begins. */
-static enum vq_status repeat_end(struct vq_method *m, const char *why_not)
+static enum vq_status repeat_end(struct vq_vibecheck_method *m, const char *why_not)
 {
     struct vq_stability *s = m->stability;
-    struct vq_method *repeat = m->repeat;
+    struct vq_vibecheck_method *repeat = m->repeat;
     uint32_t n = why_not == NULL ? (uint32_t)repeat->vibes_count : 0;
     struct vq_axis *axes = vq_arena_alloc(&m->memory, n, sizeof(*axes));
     if (axes == NULL) {
         return VQ_NOMEM;
     }
     for (uint32_t i = 0; i < n; i++) {
-        VQ_TRY(vq_method_axis_copy(&m->memory, &repeat->vibes[i].axis, &axes[i]));
+        VQ_TRY(vq_vibecheck_method_axis_copy(&m->memory, &repeat->vibes[i].axis, &axes[i]));
     }
     s->axes[s->done] = axes;
     s->axes_count[s->done] = n;
@@ -54,19 +54,19 @@ static enum vq_status repeat_end(struct vq_method *m, const char *why_not)
     m->result.cut.asked_again += repeat->result.cut.asked_again;
     m->result.cut.refused += repeat->result.cut.refused;
     m->result.cut.shortened += repeat->result.cut.shortened;
-    vq_method_destroy(&m->repeat);
+    vq_vibecheck_method_destroy(&m->repeat);
     m->then = vq_stability_next;
-    return why_not == NULL
-               ? vq_method_note(m, "repeat %u of %u: axes found: %u", s->done, s->repeats, n)
-               : vq_method_note(m, "repeat %u of %u: nothing was found: %s", s->done, s->repeats,
-                                why_not);
+    return why_not == NULL ? vq_vibecheck_method_note(m, "repeat %u of %u: axes found: %u", s->done,
+                                                      s->repeats, n)
+                           : vq_vibecheck_method_note(m, "repeat %u of %u: nothing was found: %s",
+                                                      s->done, s->repeats, why_not);
 }
 
-static enum vq_status repeat_step(struct vq_method *m, struct vq_error *err)
+static enum vq_status repeat_step(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     const struct vq_stage *stage;
     struct vq_error why = {0};
-    enum vq_status status = vq_method_next(m->repeat, &stage, &why);
+    enum vq_status status = vq_vibecheck_method_next(m->repeat, &stage, &why);
     if (status == VQ_INVALID) {
         return repeat_end(m, why.text);
     }
@@ -80,20 +80,20 @@ static enum vq_status repeat_step(struct vq_method *m, struct vq_error *err)
         vq_arena_printf(&m->stage_memory, "again %u: %s", m->stability->done + 1, stage->name);
     struct vq_stage own = *stage;
     own.name = name;
-    own.proposer = vq_method_proposer(m->in.config, m->stability->done + 1);
-    return name == NULL ? VQ_NOMEM : vq_method_ask(m, &own, repeat_step);
+    own.proposer = vq_vibecheck_method_proposer(m->in.config, m->stability->done + 1);
+    return name == NULL ? VQ_NOMEM : vq_vibecheck_method_ask(m, &own, repeat_step);
 }
 
 /* ---- matching ---- */
 
-static enum vq_status match_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status match_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     struct vq_stability *s = m->stability;
     m->then = vq_retest_begin;
     if (m->vectors == NULL) {
-        return vq_method_note(m,
-                              "repeats: the axes could not be embedded, so they are not matched");
+        return vq_vibecheck_method_note(
+            m, "repeats: the axes could not be embedded, so they are not matched");
     }
     s->matched = true;
     size_t at = 2 * (size_t)s->vibes_count;
@@ -116,7 +116,7 @@ static enum vq_status match_read(struct vq_method *m, struct vq_error *err)
 }
 
 /* The two ends of each final vibe, then of each axis of each repeat. */
-static enum vq_status match_ask(struct vq_method *m)
+static enum vq_status match_ask(struct vq_vibecheck_method *m)
 {
     struct vq_stability *s = m->stability;
     uint32_t n = s->vibes_count, at = 0;
@@ -135,24 +135,25 @@ static enum vq_status match_ask(struct vq_method *m)
             VQ_TRY(vq_recall_ends(&m->stage_memory, &s->axes[k][i], texts + at));
         }
     }
-    return vq_method_ask_vectors(m, "match repeats", texts, at, match_read);
+    return vq_vibecheck_method_ask_vectors(m, "match repeats", texts, at, match_read);
 }
 
 /* ---- all repeats ---- */
 
-enum vq_status vq_stability_next(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_stability_next(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_stability *s = m->stability;
     if (s->done < s->repeats) {
         return repeat_begin(m, err);
     }
     m->then = vq_retest_begin;
-    return m->in.embedder ? match_ask(m)
-                          : vq_method_note(m, "repeats: no embedder is configured, so vibeq cannot "
-                                              "match the axes of the repeats with the vibes");
+    return m->in.embedder
+               ? match_ask(m)
+               : vq_vibecheck_method_note(m, "repeats: no embedder is configured, so vibeq cannot "
+                                             "match the axes of the repeats with the vibes");
 }
 
-enum vq_status vq_stability_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_stability_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     uint32_t repeats = m->in.config->vibecheck.repeats;
     m->then = vq_retest_begin;
@@ -164,11 +165,11 @@ enum vq_status vq_stability_begin(struct vq_method *m, struct vq_error *err)
     if (s == NULL) {
         return VQ_NOMEM;
     }
-    VQ_TRY(vq_method_final(m, &s->vibes, &s->vibes_count, &numbers, err));
+    VQ_TRY(vq_vibecheck_method_final(m, &s->vibes, &s->vibes_count, &numbers, err));
     vq_vibecheck_destroy(&numbers);
     if (s->vibes_count == 0) {
-        return vq_method_note(m,
-                              "repeats: no vibe was kept, so that there is nothing to find again");
+        return vq_vibecheck_method_note(
+            m, "repeats: no vibe was kept, so that there is nothing to find again");
     }
     s->repeats = repeats;
     s->axes = vq_arena_alloc(&m->memory, repeats, sizeof(*s->axes));

@@ -50,9 +50,9 @@ static enum vq_status words_of(const struct vq_axis *axis, float *counts)
 }
 
 /* Vectors of words for the proposals and the reduced axes. */
-static enum vq_status nearest_by_words(struct vq_method *m, struct vq_error *err)
+static enum vq_status nearest_by_words(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     size_t rows = (size_t)r->proposals_count + r->axes_count;
     float *x = vq_alloc(rows * WORD_DIMS, sizeof(*x));
     if (x == NULL) {
@@ -73,17 +73,18 @@ static enum vq_status nearest_by_words(struct vq_method *m, struct vq_error *err
     }
     vq_free(x);
     VQ_TRY(status);
-    return vq_method_note(m,
-                          "iteration %u: without an embedder the support of an axis is counted by "
-                          "the words that it shares with the proposals",
-                          m->iteration + 1);
+    return vq_vibecheck_method_note(
+        m,
+        "iteration %u: without an embedder the support of an axis is counted by "
+        "the words that it shares with the proposals",
+        m->iteration + 1);
 }
 
 /* ---- support and order ---- */
 
-static enum vq_status count_support(struct vq_method *m)
+static enum vq_status count_support(struct vq_vibecheck_method *m)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     for (uint32_t i = 0; i < r->proposals_count; i++) {
         r->support[r->nearest[i]]++;
     }
@@ -101,21 +102,23 @@ static enum vq_status count_support(struct vq_method *m)
     }
     return r->axes_count <= most
                ? VQ_OK
-               : vq_method_note(m,
-                                "iteration %u: the reducer left %u axes; the %u with the most "
-                                "support go on",
-                                m->iteration + 1, r->axes_count, most);
+               : vq_vibecheck_method_note(
+                     m,
+                     "iteration %u: the reducer left %u axes; the %u with the most "
+                     "support go on",
+                     m->iteration + 1, r->axes_count, most);
 }
 
-static enum vq_status known_drop(struct vq_method *m, struct vq_error *err);
+static enum vq_status known_drop(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status support_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status support_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     bool apart = r->proposal_vectors != NULL; /* the proposals were embedded for the groups */
     if (r->embeds && (m->vectors == NULL || (apart && m->dims != r->dims))) {
         r->embeds = false;
-        VQ_TRY(vq_method_note(m, "iteration %u: the axes could not be embedded", m->iteration + 1));
+        VQ_TRY(vq_vibecheck_method_note(m, "iteration %u: the axes could not be embedded",
+                                        m->iteration + 1));
     }
     if (!r->embeds) {
         VQ_TRY(nearest_by_words(m, err));
@@ -131,9 +134,9 @@ static enum vq_status support_read(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-enum vq_status vq_support_begin(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_support_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     r->support = vq_arena_alloc(&m->round_memory, r->axes_count, sizeof(*r->support));
     r->order = vq_arena_alloc(&m->round_memory, r->axes_count, sizeof(*r->order));
     r->dropped = vq_arena_alloc(&m->round_memory, r->axes_count, sizeof(*r->dropped));
@@ -154,9 +157,9 @@ enum vq_status vq_support_begin(struct vq_method *m, struct vq_error *err)
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_axis *axis =
             i < skip ? &m->proposals[r->first_proposal + i].axis : &r->axes[i - skip];
-        VQ_TRY(vq_method_axis_text(m, axis, &texts[i]));
+        VQ_TRY(vq_vibecheck_method_axis_text(m, axis, &texts[i]));
     }
-    return vq_method_ask_vectors(m, name, texts, n, support_read);
+    return vq_vibecheck_method_ask_vectors(m, name, texts, n, support_read);
 }
 
 /* ---- what is known ---- */
@@ -172,7 +175,7 @@ static enum vq_status fold(struct vq_arena *arena, const char *name, const char 
     return VQ_OK;
 }
 
-static enum vq_status was_ranked(struct vq_method *m, const char *folded, bool *ret_known)
+static enum vq_status was_ranked(struct vq_vibecheck_method *m, const char *folded, bool *ret_known)
 {
     *ret_known = false;
     for (size_t v = 0; v < m->vibes_count && !*ret_known; v++) {
@@ -183,7 +186,7 @@ static enum vq_status was_ranked(struct vq_method *m, const char *folded, bool *
     return VQ_OK;
 }
 
-static uint32_t left(const struct vq_method_round *r)
+static uint32_t left(const struct vq_vibecheck_method_round *r)
 {
     uint32_t n = 0;
     for (uint32_t k = 0; k < r->axes_count; k++) {
@@ -192,13 +195,13 @@ static uint32_t left(const struct vq_method_round *r)
     return n;
 }
 
-static enum vq_status dedup_ask(struct vq_method *m, struct vq_error *err);
-static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err);
+static enum vq_status dedup_ask(struct vq_vibecheck_method *m, struct vq_error *err);
+static enum vq_status vibes_add(struct vq_vibecheck_method *m, struct vq_error *err);
 
-static enum vq_status known_drop(struct vq_method *m, struct vq_error *err)
+static enum vq_status known_drop(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     uint32_t known = 0;
     for (uint32_t k = 0; k < r->axes_count; k++) {
         const char *folded;
@@ -209,7 +212,7 @@ static enum vq_status known_drop(struct vq_method *m, struct vq_error *err)
         r->dropped[k] |= again;
     }
     if (known > 0) {
-        VQ_TRY(vq_method_note(
+        VQ_TRY(vq_vibecheck_method_note(
             m, "iteration %u: new axes dropped for the name of a vibe that was ranked before: %u",
             m->iteration + 1, known));
     }
@@ -220,9 +223,9 @@ static enum vq_status known_drop(struct vq_method *m, struct vq_error *err)
 
 /* ---- dedup ---- */
 
-static enum vq_status names_match(struct vq_method *m, const struct vq_lines *names)
+static enum vq_status names_match(struct vq_vibecheck_method *m, const struct vq_lines *names)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     bool *keep = vq_arena_alloc(&m->stage_memory, r->axes_count, sizeof(*keep));
     if (keep == NULL) {
         return VQ_NOMEM;
@@ -243,18 +246,19 @@ static enum vq_status names_match(struct vq_method *m, const struct vq_lines *na
     }
     return dropped == 0
                ? VQ_OK
-               : vq_method_note(m, "iteration %u: new axes that dedup dropped: %u, kept: %u",
-                                m->iteration + 1, dropped, left(r));
+               : vq_vibecheck_method_note(m,
+                                          "iteration %u: new axes that dedup dropped: %u, kept: %u",
+                                          m->iteration + 1, dropped, left(r));
 }
 
-static enum vq_status dedup_read(struct vq_method *m, struct vq_error *err)
+static enum vq_status dedup_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
     m->then = vibes_add;
     if (m->texts[0].at == NULL) {
-        return vq_method_note(m,
-                              "iteration %u: dedup has no answer, so that no new axis was dropped",
-                              m->iteration + 1);
+        return vq_vibecheck_method_note(
+            m, "iteration %u: dedup has no answer, so that no new axis was dropped",
+            m->iteration + 1);
     }
     struct vq_lines names;
     VQ_TRY(vq_axes_names_parse(m->texts[0], &names));
@@ -263,9 +267,9 @@ static enum vq_status dedup_read(struct vq_method *m, struct vq_error *err)
     return status;
 }
 
-static enum vq_status dedup_ask(struct vq_method *m, struct vq_error *err)
+static enum vq_status dedup_ask(struct vq_vibecheck_method *m, struct vq_error *err)
 {
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_stage_prompt *prompt = vq_arena_alloc(&m->stage_memory, 1, sizeof(*prompt));
     struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, r->axes_count, sizeof(*axes));
     const char *name = vq_arena_printf(&m->stage_memory, "dedup %u", m->iteration + 1);
@@ -279,7 +283,7 @@ static enum vq_status dedup_ask(struct vq_method *m, struct vq_error *err)
         }
     }
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
-    VQ_TRY(vq_method_list(m, true, &values[VQ_PLACEHOLDER_AXES]));
+    VQ_TRY(vq_vibecheck_method_list(m, true, &values[VQ_PLACEHOLDER_AXES]));
     VQ_TRY(vq_prompt_axes(&m->stage_memory, axes, n, &values[VQ_PLACEHOLDER_NEW_AXES]));
     VQ_TRY(vq_prompt_render(m, VQ_TEMPLATE_DEDUP, values, 0, prompt, err));
     return vq_prompt_ask(m, name, VQ_ROLE_REDUCER, prompt, 1, dedup_read);
@@ -288,7 +292,7 @@ static enum vq_status dedup_ask(struct vq_method *m, struct vq_error *err)
 /* ---- new vibes ---- */
 
 /* "Tone", "Tone (2)", "Tone (3)": names are distinct in results. */
-static enum vq_status name_apart(struct vq_method *m, struct vq_axis *axis)
+static enum vq_status name_apart(struct vq_vibecheck_method *m, struct vq_axis *axis)
 {
     const char *name = axis->name;
     for (uint32_t number = 2;; number++) {
@@ -308,9 +312,10 @@ static enum vq_status name_apart(struct vq_method *m, struct vq_axis *axis)
     }
 }
 
-static enum vq_status provenance_fill(struct vq_method *m, uint32_t k, struct vq_provenance *ret)
+static enum vq_status provenance_fill(struct vq_vibecheck_method *m, uint32_t k,
+                                      struct vq_provenance *ret)
 {
-    const struct vq_method_round *r = &m->round;
+    const struct vq_vibecheck_method_round *r = &m->round;
     uint32_t *of = vq_arena_alloc(&m->memory, r->support[k], sizeof(*of));
     if (of == NULL) {
         return VQ_NOMEM;
@@ -325,18 +330,18 @@ static enum vq_status provenance_fill(struct vq_method *m, uint32_t k, struct vq
     return VQ_OK;
 }
 
-static enum vq_status add(struct vq_method *m, uint32_t k)
+static enum vq_status add(struct vq_vibecheck_method *m, uint32_t k)
 {
     struct vq_axis axis;
     struct vq_provenance from;
-    VQ_TRY(vq_method_axis_copy(&m->memory, &m->round.axes[k], &axis));
+    VQ_TRY(vq_vibecheck_method_axis_copy(&m->memory, &m->round.axes[k], &axis));
     VQ_TRY(name_apart(m, &axis));
     VQ_TRY(provenance_fill(m, k, &from));
-    return vq_method_add_vibe(m, &axis, &from);
+    return vq_vibecheck_method_add_vibe(m, &axis, &from);
 }
 
 /* Names of the vibes that are validated now, as many as fit into a line that a person reads. */
-static enum vq_status say_validated(struct vq_method *m)
+static enum vq_status say_validated(struct vq_vibecheck_method *m)
 {
     const struct vq_iteration *it = &m->iterations[m->iteration];
     struct vq_buf names;
@@ -350,16 +355,17 @@ static enum vq_status say_validated(struct vq_method *m)
     }
     vq_buf_puts(&names, it->evaluated > NAMES_SAID_MAX ? " ...)" : it->evaluated > 0 ? ")" : "");
     VQ_TRY(vq_arena_take(&m->stage_memory, &names, &text));
-    return vq_method_note(m,
-                          "iteration %u: axes after reduction: %u, new ones after dedup: %u, "
-                          "validated: %u%s",
-                          m->iteration + 1, it->reduced, it->deduplicated, it->evaluated, text.at);
+    return vq_vibecheck_method_note(
+        m,
+        "iteration %u: axes after reduction: %u, new ones after dedup: %u, "
+        "validated: %u%s",
+        m->iteration + 1, it->reduced, it->deduplicated, it->evaluated, text.at);
 }
 
-static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err)
+static enum vq_status vibes_add(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     (void)err;
-    struct vq_method_round *r = &m->round;
+    struct vq_vibecheck_method_round *r = &m->round;
     struct vq_iteration *it = &m->iterations[m->iteration];
     uint32_t most = m->in.config->vibecheck.num_eval_vibes;
     uint32_t room = (uint32_t)(VQ_STATS_COLS_MAX - m->vibes_count);

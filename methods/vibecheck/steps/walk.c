@@ -2,7 +2,7 @@
  * discovery; then what goes beside. */
 #include "methods/vibecheck/steps/parts.h"
 
-enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_walk_start(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     bool judged = m->in.config->preference == VQ_PREFERENCE_JUDGE;
     m->result.preference_source = m->in.has_preferences ? "data" : "none";
@@ -13,7 +13,7 @@ enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status add_given(struct vq_method *m)
+static enum vq_status add_given(struct vq_vibecheck_method *m)
 {
     const struct vq_config *config = m->in.config;
     static const struct vq_provenance given = {0};
@@ -27,12 +27,12 @@ static enum vq_status add_given(struct vq_method *m)
                                   ? preset[v]
                                   : (struct vq_axis){config->vibes[v].name, config->vibes[v].low,
                                                      config->vibes[v].high};
-        VQ_TRY(vq_method_add_vibe(m, &axis, &given));
+        VQ_TRY(vq_vibecheck_method_add_vibe(m, &axis, &given));
     }
     return VQ_OK;
 }
 
-enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_walk_labelled(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     if (m->in.config->method == VQ_METHOD_DISCOVER) {
         m->then = vq_discover_begin;
@@ -46,12 +46,12 @@ enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err)
     return vq_rank_begin(m, "rank", 0, m->all_sorted, m->all_count, vq_walk_final, err);
 }
 
-enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_walk_final(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     return vq_presets_begin(m, err);
 }
 
-enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err)
+enum vq_status vq_walk_end(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     return vq_stability_begin(m, err);
 }

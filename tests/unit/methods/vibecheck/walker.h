@@ -36,8 +36,8 @@ struct walk {
     uint32_t *train;
     uint8_t *first;
     struct vq_template *templates[VQ_TEMPLATE__COUNT];
-    struct vq_method_input in;
-    struct vq_method *m;
+    struct vq_vibecheck_method_input in;
+    struct vq_vibecheck_method *m;
     /* Called before the oracle; true: it has answered. For texts, `to` left empty by a true answer
      * is no answer. */
     bool (*text)(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to);
@@ -117,23 +117,24 @@ static inline struct walk *walk_create(uint32_t rows, uint32_t judges, uint64_t 
                                            &w->templates[k], NULL),
                          VQ_OK);
     }
-    w->in = (struct vq_method_input){.config = &w->config,
-                                     .samples = w->samples,
-                                     .rows = w->rows,
-                                     .rows_count = rows,
-                                     .train = w->train,
-                                     .train_count = train,
-                                     .judges_count = judges,
-                                     .preference_judges_count = judges,
-                                     .first_order = w->first,
-                                     .templates = (const struct vq_template *const *)w->templates};
+    w->in = (struct vq_vibecheck_method_input){.config = &w->config,
+                                               .samples = w->samples,
+                                               .rows = w->rows,
+                                               .rows_count = rows,
+                                               .train = w->train,
+                                               .train_count = train,
+                                               .judges_count = judges,
+                                               .preference_judges_count = judges,
+                                               .first_order = w->first,
+                                               .templates =
+                                                   (const struct vq_template *const *)w->templates};
     vq_buf_init(&w->transcript, (size_t)1 << 28);
     return w;
 }
 
 static inline void walk_destroy(struct walk *w)
 {
-    vq_method_destroy(&w->m);
+    vq_vibecheck_method_destroy(&w->m);
     for (uint32_t i = 0; i < w->in.rows_count; i++) {
         vq_free((void *)(uintptr_t)w->samples[i].prompt.at);
         vq_free((void *)(uintptr_t)w->samples[i].a.at);
@@ -351,7 +352,7 @@ static inline enum vq_status walk_answer_verdicts(struct walk *w, const struct v
             }
         }
     }
-    enum vq_status status = vq_method_take_outcomes(w->m, outcomes, n, err);
+    enum vq_status status = vq_vibecheck_method_take_outcomes(w->m, outcomes, n, err);
     free(outcomes);
     return status;
 }
@@ -384,10 +385,10 @@ static inline enum vq_status walk_answer_texts(struct walk *w, const struct vq_s
         endings[p] = (uint8_t)(cut ? VQ_ENDING_CUT : w->ending);
     }
     bool plain = w->cut == NULL && w->ending == VQ_ENDING_ORDINARY;
-    enum vq_status status = plain ? VQ_OK : vq_method_take_endings(w->m, endings, n, err);
+    enum vq_status status = plain ? VQ_OK : vq_vibecheck_method_take_endings(w->m, endings, n, err);
     free(endings);
     if (status == VQ_OK) {
-        status = vq_method_take_texts(w->m, texts, n, err);
+        status = vq_vibecheck_method_take_texts(w->m, texts, n, err);
     }
     for (uint32_t p = 0; p < n; p++) {
         vq_buf_free(&answers[p]);
@@ -402,7 +403,7 @@ static inline enum vq_status walk_answer_vectors(struct walk *w, const struct vq
 {
     walk_record(w, s, s->texts_count);
     if (w->fails_embedding) {
-        return vq_method_take_vectors(w->m, NULL, 0, 0, err);
+        return vq_vibecheck_method_take_vectors(w->m, NULL, 0, 0, err);
     }
     float *x = calloc((size_t)s->texts_count * WALK_DIMS, sizeof(*x));
     assert_non_null(x);
@@ -413,8 +414,8 @@ static inline enum vq_status walk_answer_vectors(struct walk *w, const struct vq
         x[WALK_DIMS - 1] = NAN;
     }
     bool cut = w->short_vectors != NULL && strcmp(w->short_vectors, s->name) == 0;
-    enum vq_status status =
-        vq_method_take_vectors(w->m, x, s->texts_count, cut ? WALK_DIMS / 2 : WALK_DIMS, err);
+    enum vq_status status = vq_vibecheck_method_take_vectors(w->m, x, s->texts_count,
+                                                             cut ? WALK_DIMS / 2 : WALK_DIMS, err);
     free(x);
     return status;
 }
@@ -422,8 +423,8 @@ static inline enum vq_status walk_answer_vectors(struct walk *w, const struct vq
 static inline enum vq_status walk_step(struct walk *w, bool *ret_more, struct vq_error *err)
 {
     const struct vq_stage *stage, *again;
-    VQ_TRY(vq_method_next(w->m, &stage, err));
-    VQ_TRY(vq_method_next(w->m, &again, err));
+    VQ_TRY(vq_vibecheck_method_next(w->m, &stage, err));
+    VQ_TRY(vq_vibecheck_method_next(w->m, &again, err));
     assert_ptr_equal(stage, again);
     *ret_more = stage != NULL;
     if (stage == NULL) {
@@ -447,10 +448,10 @@ static inline enum vq_status walk_step(struct walk *w, bool *ret_more, struct vq
 /* From the start to the end, or to what fails. */
 static inline enum vq_status walk_try(struct walk *w, struct vq_error *err)
 {
-    vq_method_destroy(&w->m);
+    vq_vibecheck_method_destroy(&w->m);
     w->stages_count = 0;
     vq_buf_clear(&w->transcript);
-    VQ_TRY(vq_method_create(&w->in, &w->m, err));
+    VQ_TRY(vq_vibecheck_method_create(&w->in, &w->m, err));
     bool more = true;
     while (more) {
         VQ_TRY(walk_step(w, &more, err));
@@ -458,7 +459,7 @@ static inline enum vq_status walk_try(struct walk *w, struct vq_error *err)
     return VQ_OK;
 }
 
-static inline const struct vq_method_result *walk_run(struct walk *w)
+static inline const struct vq_vibecheck_method_result *walk_run(struct walk *w)
 {
     struct vq_error err = {0};
     enum vq_status status = walk_try(w, &err);
@@ -466,7 +467,7 @@ static inline const struct vq_method_result *walk_run(struct walk *w)
         print_error("%s: %s\n", vq_status_name(status), err.text);
     }
     assert_int_equal(status, VQ_OK);
-    return vq_method_result(w->m);
+    return vq_vibecheck_method_result(w->m);
 }
 
 /* ---- a world of two features and one more in each round ---- */
@@ -525,7 +526,7 @@ static inline uint32_t walk_calls(const struct walk *w, const char *prefix)
     return n;
 }
 
-static inline bool walk_noted(const struct vq_method_result *r, const char *words)
+static inline bool walk_noted(const struct vq_vibecheck_method_result *r, const char *words)
 {
     for (uint32_t i = 0; i < r->notes_count; i++) {
         if (strstr(r->notes[i], words) != NULL) {
@@ -535,7 +536,7 @@ static inline bool walk_noted(const struct vq_method_result *r, const char *word
     return false;
 }
 
-static inline uint32_t walk_vibe(const struct vq_method_result *r, const char *name)
+static inline uint32_t walk_vibe(const struct vq_vibecheck_method_result *r, const char *name)
 {
     for (uint32_t v = 0; v < r->axes_count; v++) {
         if (strcmp(r->axes[v].name, name) == 0) {
@@ -549,7 +550,7 @@ static inline uint32_t walk_vibe(const struct vq_method_result *r, const char *n
 /* The numbers of the result, as a report would have them. */
 static inline struct vq_vibecheck *walk_numbers(const struct walk *w)
 {
-    const struct vq_method_result *r = vq_method_result(w->m);
+    const struct vq_vibecheck_method_result *r = vq_vibecheck_method_result(w->m);
     struct vq_vibecheck_input in = {.config = &w->config,
                                     .grid = {w->in.rows_count, w->in.judges_count, r->axes_count},
                                     .outcomes = r->outcomes,

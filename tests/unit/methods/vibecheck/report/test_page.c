@@ -277,19 +277,19 @@ static void the_story_is_told(void **state)
         {.rows_shown = 11, .proposed = 9, .added = 1, .mm_accuracy = 0.8125, .pp_accuracy = NAN}};
     const char *notes[] = {"a <note>"};
     const char *types[2] = {"questions <about> cooking", NULL};
-    const struct vq_method_result method = {.rows = w->rows,
-                                            .preference_source = "data",
-                                            .provenance = provenance,
-                                            .question_types = types,
-                                            .proposals = proposals,
-                                            .proposals_count = 3,
-                                            .iterations = iterations,
-                                            .iterations_count = 2,
-                                            .stop = VQ_STOP_MISCLASSIFIED,
-                                            .notes = notes,
-                                            .notes_count = 1,
-                                            .preset_axes = w->axes,
-                                            .preset_axes_count = 2};
+    const struct vq_vibecheck_method_result method = {.rows = w->rows,
+                                                      .preference_source = "data",
+                                                      .provenance = provenance,
+                                                      .question_types = types,
+                                                      .proposals = proposals,
+                                                      .proposals_count = 3,
+                                                      .iterations = iterations,
+                                                      .iterations_count = 2,
+                                                      .stop = VQ_STOP_MISCLASSIFIED,
+                                                      .notes = notes,
+                                                      .notes_count = 1,
+                                                      .preset_axes = w->axes,
+                                                      .preset_axes_count = 2};
     const struct vq_report_calls calls = {
         .planned = 4000, .sent = 2500, .from_store = 7, .priced = true, .cost_usd = 1.5};
     const struct vq_report_retest retest[2] = {{.cells = 40, .flips = 4}};

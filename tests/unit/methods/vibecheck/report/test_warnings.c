@@ -145,7 +145,7 @@ TEST(preferences_of_judges)
     static char ranks[] = "m1", other[] = "m2";
     struct world *w = sound();
     w->conf_judges[0].model = ranks;
-    struct vq_method_result method = {.rows = w->rows, .preference_source = "data"};
+    struct vq_vibecheck_method_result method = {.rows = w->rows, .preference_source = "data"};
     w->r.method = &method;
     expect(w, "preferences_by_ranking_judge", NULL);
     method.preference_source = "judge";

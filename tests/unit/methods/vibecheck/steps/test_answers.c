@@ -44,7 +44,7 @@ TEST(no_text_call_is_needed_but_some_proposal)
             w->config.vibecheck.discovery_calls = q;
             w->config.vibecheck.question_types = true;
             w->config.vibecheck.k = strcmp(s.stage, "reduce") == 0 ? 1 : 20;
-            const struct vq_method_result *r = walk_run(w);
+            const struct vq_vibecheck_method_result *r = walk_run(w);
             bool stops = strcmp(s.stage, "discover 2") == 0;
             assert_int_equal(r->axes_count, stops ? 2 : w->config.vibecheck.k == 1 ? 2 : 3);
             if (strcmp(s.stage, "simplify") == 0) {
@@ -92,7 +92,7 @@ TEST(no_difference_is_a_result)
         struct walk *w = walk_discovery(60, 2);
         w->proposes[0] = NULL;
         w->config.vibecheck.discovery_calls = q;
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         assert_int_equal(w->stages_count, 1); /* nothing to formalise */
         assert_int_equal(r->axes_count, 0);
         assert_int_equal(r->stop, VQ_STOP_NO_NEW);
@@ -111,7 +111,7 @@ TEST(failed_judging_is_no_verdict_on_vibes)
     struct walk *w = walk_discovery(120, 2);
     w->config.vibecheck.iterations = 2;
     w->fails_judging = true;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->iterations[0].misclassified, 60);
     assert_int_equal(r->iterations[0].added, 0);
     assert_null(walk_find(w, "test"));
@@ -130,7 +130,7 @@ TEST(groups_need_an_embedder)
     w->config.vibecheck.clusters = 2;
     w->config.vibecheck.cluster_threshold = 8;
     w->in.embedder = true;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(walk_calls(w, "summarise"), 2); /* 2 axes of 4 batches: 8 */
     assert_true(walk_noted(r, "the 8 proposed axes fall into 2 groups"));
     assert_int_equal(walk_find(w, "embed proposals 1")->calls, 8);
@@ -170,7 +170,7 @@ TEST(odd_vectors_are_no_vectors)
         w->in.embedder = true;
         *(kind < 2 ? &w->nan_vectors : &w->short_vectors) =
             kind == 0 ? "embed proposals 1" : "embed 1";
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         assert_int_equal(walk_calls(w, "summarise"), kind == 0 ? 1 : 2);
         assert_true(walk_noted(r, "could not be embedded"));
         assert_true(walk_noted(r, "by the words that it shares"));
@@ -277,7 +277,7 @@ TEST(any_answers_come_to_an_end)
         assert_true(status == VQ_OK || status == VQ_INVALID);
         assert_int_equal(status == VQ_INVALID, strstr(err.text, "no axis could be read") != NULL);
         ends[status == VQ_OK]++;
-        const struct vq_method_result *r = vq_method_result(w->m);
+        const struct vq_vibecheck_method_result *r = vq_vibecheck_method_result(w->m);
         for (uint32_t v = 0; status == VQ_OK && v < r->axes_count; v++) {
             for (uint32_t k = 0; k < v; k++) {
                 assert_string_not_equal(r->axes[k].name, r->axes[v].name);

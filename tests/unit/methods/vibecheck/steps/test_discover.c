@@ -18,7 +18,7 @@ TEST(calls_are_those_of_the_count_model)
                 w->config.vibecheck.clusters = c;
                 w->config.vibecheck.clustering = c > 1 ? VQ_CLUSTERING_ALWAYS : VQ_CLUSTERING_NEVER;
                 w->in.embedder = true;
-                const struct vq_method_result *r = walk_run(w);
+                const struct vq_vibecheck_method_result *r = walk_run(w);
                 assert_int_equal(r->stop, VQ_STOP_ITERATIONS);
                 assert_int_equal(r->iterations_count, rounds);
                 assert_int_equal(walk_calls(w, "discover") + walk_calls(w, "differences") +
@@ -73,7 +73,7 @@ TEST(too_many_axes_go_by_support)
     w->text = never_fewer;
     w->config.vibecheck.k = 3;
     w->config.vibecheck.d = 30;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(tries, 3);
     assert_int_equal(r->iterations[0].proposed, 21);
     assert_int_equal(r->iterations[0].reduced, 6);
@@ -99,7 +99,7 @@ TEST(fewer_axes_take_fewer_calls)
 {
     struct walk *w = walk_discovery(60, 1);
     w->config.vibecheck.k = 1;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(walk_calls(w, "reduce"), 1);
     assert_int_equal(r->axes_count, 1);
     w->config.vibecheck.k = 20;
@@ -121,7 +121,7 @@ TEST(every_stop_has_its_reason)
 {
     struct walk *w = walk_discovery(120, 2);
     w->config.vibecheck.iterations = 3;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->stop, VQ_STOP_ITERATIONS);
     assert_true(walk_noted(r, "after iteration 3 of 3: as many iterations"));
     uint32_t wrong = r->iterations[0].misclassified;
@@ -165,7 +165,7 @@ TEST(later_rounds_show_what_is_still_wrong)
     w->config.vibecheck.iterations = 2;
     w->config.vibecheck.d = 6;
     w->config.vibecheck.carried = VQ_CARRIED_ALL;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->iterations[1].rows_shown, 6);
     struct vq_vibecheck *numbers = walk_numbers(w);
     for (uint32_t i = 0; i < r->proposals_count; i++) {
@@ -210,7 +210,7 @@ TEST(dedup_keeps_what_is_named)
     w->world = &said;
     w->text = deduplicates;
     w->config.vibecheck.iterations = 2;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->axes_count, 3);
     assert_string_equal(r->axes[2].name, "Feature 2");
     assert_int_equal(r->iterations[1].reduced, 4);
@@ -244,7 +244,7 @@ TEST(current_and_rejected_axes_are_told)
         for (uint32_t listed = 0; listed < 2; listed++) {
             w->config.vibecheck.carried = carried == 0 ? VQ_CARRIED_SURVIVING : VQ_CARRIED_ALL;
             w->config.vibecheck.list_rejected = listed == 1;
-            const struct vq_method_result *r = walk_run(w);
+            const struct vq_vibecheck_method_result *r = walk_run(w);
             assert_string_equal(r->axes[2].name, "Coin 1");
             assert_int_equal(r->iterations[0].added, 2);
             struct vq_span text = {strstr(w->transcript.at, "discover 2"), 0};
@@ -271,7 +271,7 @@ TEST(batches_keep_topics_apart)
     }
     w->in.topics = topics;
     w->config.vibecheck.d = 100; /* more than there are: all */
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->iterations[0].rows_shown, 45);
     bool seen[90] = {false};
     uint32_t rows = 0;
@@ -357,7 +357,7 @@ TEST(large_groups_are_summarised_from_a_draw)
 {
     struct walk *w = walk_discovery(120, 1);
     w->text = many;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->iterations[0].proposed, 160);
     assert_true(walk_noted(r, "a group of 160 axes is summarised from 100 of them"));
     struct vq_span text = {strstr(w->transcript.at, "summarise 1"), 0};

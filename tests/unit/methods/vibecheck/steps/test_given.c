@@ -24,7 +24,7 @@ TEST(presets_are_one_stage_over_all_rows)
 {
     struct walk *w = walk_create(60, 2, 7);
     w->config.method = VQ_METHOD_PRESET;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     size_t presets;
     (void)vq_preset_axes(&presets);
     assert_int_equal(w->stages_count, 1);
@@ -51,7 +51,7 @@ TEST(early_stopping_saves_what_the_model_says)
 {
     struct walk *w = given(300, 2);
     struct vq_vibecheck *full, *early;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(w->stages_count, 1);
     full = walk_numbers(w);
     w->config.judging.early_stop = true;
@@ -97,8 +97,8 @@ TEST(early_stopping_takes_the_seeded_order)
     w->config.judging.early_stop_rows = 10;
     struct vq_error err = {0};
     const struct vq_stage *stage;
-    assert_int_equal(vq_method_create(&w->in, &w->m, &err), VQ_OK);
-    assert_int_equal(vq_method_next(w->m, &stage, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_next(w->m, &stage, &err), VQ_OK);
     assert_int_equal(stage->rows_count, 10);
     for (uint32_t i = 0; i < 10; i++) {
         bool first = false;
@@ -116,7 +116,7 @@ TEST(failures_stop_no_vibe)
     struct walk *w = given(300, 2);
     w->config.judging.early_stop = true;
     w->fails_judging = true;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     for (uint32_t v = 0; v < 4; v++) {
         assert_false(r->stopped_early[v]);
     }
@@ -151,7 +151,7 @@ TEST(judges_label_preferences)
     struct walk *w = given(100, 2);
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->judge = five_kinds;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_string_equal(w->stages[0].name, "prefer");
     assert_int_equal(w->stages[0].kind, VQ_STAGE_PREFER);
     assert_int_equal(w->stages[0].role, VQ_ROLE_PREFERENCE_JUDGE);
@@ -179,7 +179,7 @@ TEST(judged_ties_are_dropped_where_that_is_asked)
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->config.data.ties = VQ_TIES_DROP_ALL;
     w->judge = five_kinds;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(walk_find(w, "rank")->rows, 60);
     assert_true(walk_noted(r, "tied rows left out (ties: drop_all): 40; 30 train and 30 test"));
     for (uint32_t i = 0; i < 100; i++) {
@@ -217,11 +217,11 @@ TEST(labels_that_leave_nothing_end_the_run)
     assert_int_equal(walk_try(w, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "data.ties: keep"));
     const struct vq_stage *stage;
-    assert_int_equal(vq_method_next(w->m, &stage, &again), VQ_INVALID);
+    assert_int_equal(vq_vibecheck_method_next(w->m, &stage, &again), VQ_INVALID);
     assert_string_equal(err.text, again.text);
     w->judge = NULL; /* nobody answers: no labels, and nothing is dropped */
     w->fails_judging = true;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_string_equal(r->preference_source, "none");
     assert_int_equal(walk_find(w, "rank")->rows, 20);
     walk_destroy(w);
@@ -234,7 +234,7 @@ TEST(labels_of_the_data_go_first)
     w->config.preference = VQ_PREFERENCE_JUDGE;
     w->in.has_preferences = true;
     w->rows[3].preference = -1;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_null(walk_find(w, "prefer"));
     assert_string_equal(r->preference_source, "data");
     assert_int_equal(r->rows[3].preference, -1);
@@ -245,7 +245,7 @@ TEST(presets_stand_beside)
 {
     struct walk *w = given(40, 1);
     w->config.vibecheck.compare_presets = true;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     size_t presets;
     (void)vq_preset_axes(&presets);
     assert_int_equal(r->axes_count, 4);
@@ -267,7 +267,7 @@ TEST(question_types_are_asked_of_kept_vibes)
 {
     struct walk *w = given(200, 2);
     w->config.vibecheck.question_types = true;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(walk_find(w, "question types")->calls, 2); /* Feature 0 and 1 */
     assert_string_equal(r->question_types[0], "asks for a list; asks for advice");
     assert_string_equal(r->question_types[1], "asks for a list; asks for advice");
@@ -287,16 +287,20 @@ TEST(answers_must_fit_the_stage)
     const struct vq_stage *stage;
     uint8_t outcomes[10 * 4 * 2] = {0};
     float x[4] = {0};
-    assert_int_equal(vq_method_create(&w->in, &w->m, &err), VQ_OK);
-    assert_int_equal(vq_method_take_outcomes(w->m, outcomes, sizeof(outcomes), &err), VQ_BUG);
-    assert_int_equal(vq_method_next(w->m, &stage, &err), VQ_OK);
-    assert_int_equal(vq_method_take_outcomes(w->m, outcomes, sizeof(outcomes) - 1, &err), VQ_BUG);
-    assert_int_equal(vq_method_take_texts(w->m, NULL, 0, &err), VQ_BUG);
-    assert_int_equal(vq_method_take_vectors(w->m, x, 1, 4, &err), VQ_BUG);
-    assert_int_equal(vq_method_take_outcomes(w->m, outcomes, sizeof(outcomes), &err), VQ_OK);
-    assert_int_equal(vq_method_next(w->m, &stage, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_take_outcomes(w->m, outcomes, sizeof(outcomes), &err),
+                     VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_next(w->m, &stage, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_take_outcomes(w->m, outcomes, sizeof(outcomes) - 1, &err),
+                     VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_take_texts(w->m, NULL, 0, &err), VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_take_vectors(w->m, x, 1, 4, &err), VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_take_outcomes(w->m, outcomes, sizeof(outcomes), &err),
+                     VQ_OK);
+    assert_int_equal(vq_vibecheck_method_next(w->m, &stage, &err), VQ_OK);
     assert_null(stage);
-    assert_int_equal(vq_method_take_outcomes(w->m, outcomes, sizeof(outcomes), &err), VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_take_outcomes(w->m, outcomes, sizeof(outcomes), &err),
+                     VQ_BUG);
     walk_destroy(w);
 }
 
@@ -306,10 +310,10 @@ TEST(train_must_be_the_train_rows)
     struct vq_error err = {0};
     uint32_t kept = w->train[0];
     w->train[0] = 1; /* a test row */
-    assert_int_equal(vq_method_create(&w->in, &w->m, &err), VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_BUG);
     assert_null(w->m);
     w->train[0] = kept;
     w->in.train_count--;
-    assert_int_equal(vq_method_create(&w->in, &w->m, &err), VQ_BUG);
+    assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_BUG);
     walk_destroy(w);
 }

@@ -73,8 +73,8 @@ static uint32_t calls_of(const struct walk *w, enum vq_stage_kind kind)
 
 static void same(struct walk *joint, struct walk *single)
 {
-    const struct vq_method_result *a = walk_run(joint);
-    const struct vq_method_result *b = walk_run(single);
+    const struct vq_vibecheck_method_result *a = walk_run(joint);
+    const struct vq_vibecheck_method_result *b = walk_run(single);
     assert_int_equal(a->axes_count, b->axes_count);
     for (uint32_t v = 0; v < a->axes_count; v++) {
         assert_string_equal(a->axes[v].name, b->axes[v].name);
@@ -120,7 +120,7 @@ TEST(no_answer_at_all_is_asked_alone_or_missing)
     same(world(4, &style), world(1, &style));
     struct walk *w = world(4, &style);
     w->config.judging.repair = false;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(w->stages_count, 1);
     for (size_t t = 0; t < (size_t)60 * 2 * 10 * 2; t++) {
         assert_int_equal(r->outcomes[t], VQ_OUTCOME_UNPARSEABLE);
@@ -135,7 +135,7 @@ TEST(a_cut_answer_counts_as_far_as_it_goes)
     struct walk *w = world(4, &style);
     w->ending = VQ_ENDING_CUT;
     w->config.judging.repair = false;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     size_t missing = 0, n = (size_t)60 * 2 * 10 * 2;
     for (size_t t = 0; t < n; t++) {
         missing += r->outcomes[t] == VQ_OUTCOME_TRUNCATED;
@@ -153,7 +153,7 @@ TEST(an_unknown_ending_gives_no_verdict)
     struct walk *w = world(4, &style);
     w->ending = VQ_ENDING_UNKNOWN;
     w->config.judging.repair = false;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     for (size_t t = 0; t < (size_t)60 * 2 * 10 * 2; t++) {
         assert_int_equal(r->outcomes[t], VQ_OUTCOME_TRUNCATED);
     }
@@ -197,7 +197,7 @@ TEST(forward_asks_one_order)
     struct style style = {0};
     struct walk *w = world(5, &style);
     w->config.judging.pair_rule = VQ_PAIR_FORWARD;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(calls_of(w, VQ_STAGE_TEXT), 2 * 60 * 2);
     for (size_t t = 0; t < (size_t)60 * 2 * 10 * 2; t++) {
         assert_true(t % 2 == 1 ? r->outcomes[t] == VQ_OUTCOME_NOT_NEEDED

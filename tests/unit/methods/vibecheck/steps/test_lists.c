@@ -44,7 +44,7 @@ TEST(a_cut_list_is_asked_again_with_twice_the_room)
         for (uint32_t room = 1; room <= 2; room++) {
             struct cutting c = {stages[i], room, ONE_AXIS "- Feature 1: Low: lit"};
             struct walk *w = cutting(&c);
-            const struct vq_method_result *r = walk_run(w);
+            const struct vq_vibecheck_method_result *r = walk_run(w);
             assert_int_equal(r->axes_count, 2); /* not the one that the scraps name */
             uint32_t prompts = i == 0 ? 4 : 1;
             assert_int_equal(walk_calls(w, stages[i]), prompts * (1 + room));
@@ -64,7 +64,7 @@ TEST(a_reducer_whose_list_stays_cut_changes_nothing)
     for (size_t i = 0; i < VQ_COUNT(stages); i++) {
         struct cutting c = {stages[i], 9, ONE_AXIS "- Feature 1: Low: lit"};
         struct walk *w = cutting(&c);
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         assert_int_equal(r->axes_count, 2);
         assert_int_equal(walk_calls(w, stages[i]), 3);
         assert_int_equal(r->cut.refused, 1);
@@ -78,7 +78,7 @@ TEST(a_proposer_whose_list_stays_cut_loses_its_last_line)
 {
     struct cutting c = {"discover 1", 9, ONE_AXIS "- Half: Low: little; High: mu"};
     struct walk *w = cutting(&c);
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->axes_count, 1);
     assert_string_equal(r->axes[0].name, "Feature 0");
     assert_int_equal(r->cut.shortened, 4); /* batches */
@@ -99,7 +99,7 @@ TEST(a_failed_retry_keeps_the_first_answer)
     struct cutting c = {"discover 1", 1, ONE_AXIS "- Half: Low: little; High: mu"};
     struct walk *w = cutting(&c);
     w->text = nothing_more;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->axes_count, 1);
     assert_int_equal(r->cut.shortened, 4);
     walk_destroy(w);

@@ -36,7 +36,7 @@ TEST(three_of_ten_are_found_kept_and_first)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct walk *w = world(seed);
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         assert_int_equal(r->axes_count, WALK_FEATURES + NOISE);
         assert_int_equal(walk_find(w, "test")->axes, PLANTS);
         struct vq_vibecheck *n = walk_numbers(w);
@@ -73,7 +73,7 @@ TEST(the_strongest_are_final)
             struct walk *w = world(5);
             w->config.vibecheck.num_final_vibes = most;
             w->config.vibecheck.final_order = orders[i];
-            const struct vq_method_result *r = walk_run(w);
+            const struct vq_vibecheck_method_result *r = walk_run(w);
             struct vq_vibecheck *n = walk_numbers(w);
             assert_int_equal(n->kept_count, most);
             assert_int_equal(walk_find(w, "test")->axes, most);
@@ -98,7 +98,7 @@ TEST(early_stopping_finds_the_same)
     struct vq_vibecheck *full = walk_numbers(w);
     w->config.judging.early_stop = true;
     w->config.judging.early_stop_rows = 100;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     struct vq_vibecheck *early = walk_numbers(w);
     uint32_t stopped = 0;
     for (uint32_t v = 0; v < r->axes_count; v++) {
@@ -136,7 +136,7 @@ TEST(the_second_round_finds_what_the_first_left)
     w->error = 0;
     w->config.vibecheck.iterations = 3;
     w->config.vibecheck.min_misclassified = 3;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->stop, VQ_STOP_MISCLASSIFIED);
     assert_int_equal(r->iterations_count, 2);
     assert_int_equal(r->iterations[1].added, 1);
@@ -163,7 +163,7 @@ TEST(preference_may_say_what_is_wrong)
         }
         w->in.has_preferences = true;
         w->config.vibecheck.misclassified = pp ? VQ_MISCLASSIFIED_MM_OR_PP : VQ_MISCLASSIFIED_MM;
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         wrong[pp] = r->iterations[0].misclassified;
         assert_true(r->iterations[0].pp_accuracy > 0.7);
         walk_destroy(w);
@@ -182,7 +182,7 @@ TEST(null_data_keep_nothing)
         for (unsigned f = 0; f < WALK_FEATURES; f++) {
             w->share[f] = w->plain[f] = 0;
         }
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         struct vq_vibecheck *n = walk_numbers(w);
         kept += n->kept_count > 0;
         if (n->kept_count == 0) {
@@ -291,7 +291,7 @@ TEST(independent_vibes_stay_and_mirror_images_go)
         w->error = 0.01;
         w->share[0] = w->share[1] = 0.8;
         w->plain[0] = w->plain[1] = 0;
-        const struct vq_method_result *r = walk_run(w);
+        const struct vq_vibecheck_method_result *r = walk_run(w);
         assert_int_equal(r->axes_count, VQ_COUNT(lines));
         struct vq_vibecheck *n = walk_numbers(w);
         uint32_t alike = 0;

@@ -76,7 +76,7 @@ TEST(off_by_default)
 {
     struct retest_world world;
     struct walk *w = world_create(&world);
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(w->stages_count, 1);
     assert_null(r->retest);
     walk_destroy(w);
@@ -86,7 +86,7 @@ TEST(counts_what_changed)
 {
     struct retest_world world;
     struct walk *w = world_create(&world);
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     uint8_t *before = malloc((size_t)ROWS * JUDGES * 2 * 2);
     assert_non_null(before);
     memcpy(before, r->outcomes, (size_t)ROWS * JUDGES * 2 * 2);
@@ -114,11 +114,11 @@ TEST(asks_the_chosen_alone)
     struct walk *w = world_create(&world);
     struct vq_error err = {0};
     w->config.judging.retest = SHARE;
-    assert_int_equal(vq_method_create(&w->in, &w->m, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_OK);
     bool more;
     assert_int_equal(walk_step(w, &more, &err), VQ_OK);
     const struct vq_stage *s;
-    assert_int_equal(vq_method_next(w->m, &s, &err), VQ_OK);
+    assert_int_equal(vq_vibecheck_method_next(w->m, &s, &err), VQ_OK);
     assert_string_equal(s->name, "retest");
     assert_true(s->again && s->cells != NULL && s->kind == VQ_STAGE_RANK);
     uint32_t at = 0; /* rows without a chosen cell are left out, the others are all there */
@@ -149,7 +149,7 @@ TEST(nothing_to_ask_is_said)
     w->judge = NULL;
     w->fails_judging = true;
     w->config.judging.retest = 1;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(w->stages_count, 1);
     assert_non_null(r->retest);
     assert_int_equal(r->retest[0].cells + r->retest[1].cells + r->retest[1].missing, 0);

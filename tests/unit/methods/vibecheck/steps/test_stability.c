@@ -55,7 +55,7 @@ TEST(what_is_found_again_is_counted)
 {
     struct told t = {0};
     struct walk *w = world(&t, 3);
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     const struct vq_stability *s = r->stability;
     assert_non_null(s);
     assert_int_equal(r->axes_count, 3);
@@ -84,7 +84,7 @@ TEST(the_vibes_stay_what_they_were)
 {
     struct told a = {0}, b = {0};
     struct walk *none = world(&a, 0), *some = world(&b, 2);
-    const struct vq_method_result *without = walk_run(none), *with = walk_run(some);
+    const struct vq_vibecheck_method_result *without = walk_run(none), *with = walk_run(some);
     assert_null(without->stability);
     assert_int_equal(without->axes_count, with->axes_count);
     size_t cells = (size_t)120 * 2 * without->axes_count * 2;
@@ -117,7 +117,7 @@ TEST(repeats_without_an_answer)
 {
     struct told t = {.silent = true};
     struct walk *w = world(&t, 2);
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(r->axes_count, 3);
     assert_int_equal(r->stability->axes_count[0] + r->stability->axes_count[1], 0);
     assert_int_equal(r->stability->found[0], 0);
@@ -135,7 +135,7 @@ TEST(nobody_embeds)
     struct told t = {0};
     struct walk *w = world(&t, 1);
     w->in.embedder = false;
-    const struct vq_method_result *r = walk_run(w);
+    const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_non_null(r->stability);
     assert_false(r->stability->matched);
     walk_destroy(w);
