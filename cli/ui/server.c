@@ -175,6 +175,7 @@ static void give_result(const struct ui *ui, const char *name, const char *file,
         bool html = strcmp(file, VQ_UI_REPORT_FILE) == 0;
         response->content_type = html ? "text/html; charset=utf-8" : "application/json";
         response->policy = html ? report_policy : NULL;
+        response->compress = true;
         vq_buf_append(response->body, bytes.at, bytes.bytes);
     } else {
         refuse(response, status, &err);
@@ -294,6 +295,7 @@ static void on_file(void *ctx, const struct vq_httpd_request *request,
         return;
     }
     response->content_type = file->type;
+    response->compress = true;
     vq_buf_append(response->body, file->body.at, file->body.bytes);
 }
 

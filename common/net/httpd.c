@@ -15,11 +15,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <zlib.h>
 
 #define LOOK_MS 50
 /* A body over its limit is read to its end, so that its sender gets the answer; but not
  * endlessly. */
 #define UPLOADED_BYTES_MAX (4 * VQ_HTTPD_REQUEST_BYTES_MAX)
+#define GZIP_WINDOW        (15 + 16) /* zlib's word for a gzip head */
+#define GZIP_MEMORY        8
 #define TOKEN_NEEDED       "a token is needed\n"
 
 struct seat {
@@ -155,11 +158,46 @@ static const char own_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; frame-ancestors 'none'";
 
+static bool takes_gzip(struct MHD_Connection *connection)
+{
+    const char *accepted = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+    return accepted != NULL && strstr(accepted, "gzip") != NULL &&
+           strstr(accepted, "gzip;q=0") == NULL;
+}
+
+/* False: it is no smaller, or there is no memory; then it is sent as it is. */
+static bool compress_body(struct vq_span body, struct vq_buf *out)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)body.at, .avail_in = (uInt)body.bytes};
+    vq_buf_init(out, body.bytes);
+    char *to = body.bytes > UINT32_MAX ? NULL : vq_buf_reserve(out, body.bytes);
+    if (to == NULL || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+                                   Z_DEFAULT_STRATEGY) != Z_OK) {
+        vq_buf_free(out);
+        return false;
+    }
+    z.next_out = (Bytef *)to;
+    z.avail_out = (uInt)body.bytes;
+    bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
+    out->bytes = whole ? z.total_out : 0;
+    (void)deflateEnd(&z); /* of a stream that did not fit it says so, which is known */
+    if (!whole) {
+        vq_buf_free(out);
+    }
+    return whole;
+}
+
 static enum MHD_Result reply(struct MHD_Connection *connection, const struct vq_httpd_response *r,
                              struct vq_span body)
 {
+    struct vq_buf gzip;
+    bool small = r->compress && takes_gzip(connection) && compress_body(body, &gzip);
+    body = small ? vq_buf_span(&gzip) : body;
     struct MHD_Response *response = MHD_create_response_from_buffer(
         body.bytes, (void *)(uintptr_t)body.at, MHD_RESPMEM_MUST_COPY);
+    if (small) {
+        vq_buf_free(&gzip);
+    }
     if (response == NULL) {
         return MHD_NO;
     }
@@ -170,6 +208,8 @@ static enum MHD_Result reply(struct MHD_Connection *connection, const struct vq_
         {"Content-Security-Policy", r->policy != NULL ? r->policy : own_policy},
         {"Referrer-Policy", "no-referrer"},
         {"Location", r->location},
+        {"Content-Encoding", small ? "gzip" : NULL},
+        {"Vary", r->compress ? "Accept-Encoding" : NULL},
         {"WWW-Authenticate", r->status == 401 ? "Bearer" : NULL},
     };
     enum MHD_Result ok = MHD_YES;

@@ -41,6 +41,7 @@ struct vq_httpd_response {
     int status;               /* 200 when the handler is called */
     const char *content_type; /* static text; "text/plain; charset=utf-8" */
     const char *location;     /* static text or NULL */
+    bool compress;            /* for a client that takes gzip: files of a page */
     const char *policy;       /* static text instead of the Content-Security-Policy of our pages */
     struct vq_buf *body;      /* append here; over its limit the answer is a 500 */
 };

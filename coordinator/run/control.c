@@ -247,6 +247,7 @@ static void on_file(void *ctx, const struct vq_httpd_request *request,
         return;
     }
     response->content_type = file->type;
+    response->compress = true;
     vq_buf_append(response->body, file->body.at, file->body.bytes);
 }
 

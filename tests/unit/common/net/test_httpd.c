@@ -95,7 +95,19 @@ static void on_promise(void *ctx, const struct vq_httpd_request *request,
     }
 }
 
+static void on_page(void *ctx, const struct vq_httpd_request *request,
+                    struct vq_httpd_response *response)
+{
+    (void)ctx;
+    response->compress = true;
+    bool is_long = strcmp(request->path, "/page/long") == 0;
+    for (int i = 0; i < (is_long ? 1000 : 1); i++) {
+        vq_buf_puts(response->body, "a line that comes again\n");
+    }
+}
+
 static const struct vq_httpd_route routes[] = {
+    {VQ_HTTPD_GET, "/page/*", VQ_HTTPD_LOCAL, on_page},
     {VQ_HTTPD_GET, "/promise*", VQ_HTTPD_LOCAL, on_promise},
     {VQ_HTTPD_POST, "/promise*", VQ_HTTPD_LOCAL, on_promise},
     {VQ_HTTPD_GET, "/metrics", VQ_HTTPD_LOCAL, on_metrics},
@@ -403,6 +415,21 @@ TEST_WITH(test_origin_header, setup, teardown)
     expect(f, "POST /control", AUTH "Origin: http://127.0.0.1\r\nContent-Length: 0\r\n",
            "HTTP/1.1 202", "0");
     expect(f, "GET /metrics", "Origin: http://evil.example\r\n", "HTTP/1.1 200", "");
+}
+
+TEST_WITH(test_pages_are_compressed_for_those_who_take_it, setup, teardown)
+{
+    struct fixture *f = *state;
+    expect(f, "GET /page/long", "", "Content-Length: 24000", "a line that comes again\n");
+    expect(f, "GET /page/long", "Accept-Encoding: gzip;q=0\r\n", "Content-Length: 24000", "a line");
+    expect(f, "GET /page/short", "Accept-Encoding: gzip\r\n", "Content-Length: 24", "a line");
+    expect(f, "GET /metrics", "Accept-Encoding: gzip\r\n", "Content-Length: 14", "path=");
+    char *answer = ask(f, "GET /page/long", "Accept-Encoding: gzip, br\r\n");
+    assert_contains(answer, "Content-Encoding: gzip");
+    assert_contains(answer, "Vary: Accept-Encoding");
+    assert_null(strstr(answer, "Content-Length: 24000"));
+    assert_null(strstr(answer, "a line that comes again"));
+    free(answer);
 }
 
 static int drip(const struct fixture *f)
