@@ -1,6 +1,6 @@
-/* Says when a run has stood still for too long, once, and when it moves again, once. Invariant:
- * raised only while something is open and nothing rests on purpose. Not its job: why nothing comes,
- * and whom to tell. */
+/* Reports once that a run made no progress for too long, and once that it makes progress again.
+ * Invariant: raised only while something is open and nothing rests on purpose. Not its job: why
+ * nothing comes, and who gets the report. */
 #include "coordinator/queue/alarm.h"
 
 void vq_alarm_init(struct vq_alarm *alarm, int64_t idle_ns, int64_t now_ns)

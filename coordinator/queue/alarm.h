@@ -8,7 +8,7 @@
 struct vq_alarm {
     int64_t idle_ns;        /* 0: off */
     int64_t quiet_since_ns; /* the last sign of progress */
-    uint64_t answers;       /* as they were told last */
+    uint64_t answers;       /* as they were reported last */
     bool raised;
 };
 
@@ -27,7 +27,7 @@ enum vq_alarm_change {
 /* The time of quiet begins now. */
 void vq_alarm_init(struct vq_alarm *alarm, int64_t idle_ns, int64_t now_ns);
 /* To be asked every now and then; an alarm is late by as much. What rests or has nothing open is
- * not quiet: its time begins anew after that. A clock that went back counts as the last one. */
+ * not quiet: its time begins again after that. A clock that went back counts as the last one. */
 enum vq_alarm_change vq_alarm_look(struct vq_alarm *alarm, const struct vq_alarm_facts *facts,
                                    int64_t now_ns) VQ_WARN_UNUSED;
 

@@ -5,8 +5,8 @@
  * Invariants: at most one batch is in flight, its memory does not change meanwhile; nothing is
  * ACKed and nothing tallied before its commit; a call is in at most one batch; no more is leased
  * than there is room for. What finds none all the same (retries, late answers) is dropped and
- * counted: its worker says it again.
- * Not its job: what stands in the store (the shell tells), reading answers. */
+ * counted: its worker sends it again.
+ * Not its job: what the store holds (the shell reports it), reading answers. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 #include "proto/result.h"
@@ -215,8 +215,8 @@ const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
 
 /* ---- received ---- */
 
-/* Results that find no room: their worker says them again, and until then their tasks are nobody
- * else's, also when it has given them back meanwhile. */
+/* Results that find no room: their worker sends them again. Until then no other worker gets their
+ * tasks, also if this worker has given them back meanwhile. */
 static enum vq_status results_refused(struct vq_coord *c, struct vq_coord_session *s,
                                       const struct vq_result *results, size_t count)
 {
@@ -311,7 +311,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     }
     if (live) {
         shard->moved = true;
-        if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
+        if (shard->slots[i].state == SLOT_OUT) { /* settled by another worker's answer */
             shard->cut = true;
             c->requeue.failed_out_ns =
                 next == VQ_TASK_FAILED ? c->now_ns : c->requeue.failed_out_ns;

@@ -20,8 +20,8 @@ struct vq_batch_failure {
 };
 
 /* Results may be of another stage (their `stage` says so): the store records them, they settle
- * nothing. Whoever gathered the batch owns its memory, and changes nothing of it while it is being
- * committed (also by another thread). */
+ * nothing. The core that gathered the batch owns its memory, and changes nothing of it while it is
+ * being committed (also by another thread). */
 struct vq_batch {
     uint64_t no; /* 1, 2, ... in this process */
     const struct vq_result *results;

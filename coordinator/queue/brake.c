@@ -1,6 +1,6 @@
 /* Says when a judge's first calls on a pool show that the others would fail too. Invariant: the
  * brake is never pulled after an answer that could be used, and never by failures of fewer than
- * VQ_BRAKE_ROWS rows. A failure of another way begins the count anew: two ways that take turns are
+ * VQ_BRAKE_ROWS rows. A failure of another way restarts the count: two ways that take turns are
  * no single cause. What is the provider's everyday (limits, refusals, a call that is tried again)
  * says nothing either way. Not its job: what follows, and what to advise. */
 #include "coordinator/queue/brake.h"

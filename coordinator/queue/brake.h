@@ -42,7 +42,7 @@ void vq_brake_normalise(struct vq_span text, char ret_way[VQ_BRAKE_WAY_BYTES]);
 bool vq_brake_see(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call);
 
 /* A call of an earlier process of the run. It counts as any, but never pulls the brake: the run was
- * started again to find out whether that has been put right, which the next call tells. */
+ * started again to find out whether that has been put right, which the next call shows. */
 void vq_brake_recall(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call);
 
 /* The row is one of those that failed so far, of the first VQ_BRAKE_ROWS. */

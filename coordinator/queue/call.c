@@ -29,7 +29,7 @@ bool vq_coord_call_nobodys(const struct vq_id *id)
     return half == UINT64_MAX;
 }
 
-/* A hold is nobody's call (vq_coord_call_hold). */
+/* A hold is a call without a worker (vq_coord_call_hold). */
 static bool is_hold(const struct vq_coord_call *call)
 {
     return vq_coord_call_nobodys(&call->id);
@@ -289,7 +289,7 @@ enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *
     while (done && (link = vq_list_first(&s->calls)) != NULL) {
         VQ_TRY(give_up(c, VQ_CONTAINER_OF(link, struct vq_coord_call, mine), &done));
     }
-    return VQ_OK; /* those without room are nobody's now, and expire */
+    return VQ_OK; /* those without room have no worker now, and expire */
 }
 
 void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s)

@@ -1,10 +1,11 @@
-/* The coordinator's core: made, told, asked when to wake. Every event enters here, moves the clock
- * and is handed to the file that knows; timers are ordered lists; the turn (scout, leases, the end)
- * runs when the queue of actions is empty, so that all events of one loop turn are seen first.
+/* The coordinator's core: it is created here, and says when to wake it. Every event enters here,
+ * moves the clock and is handed to the file that knows; timers are ordered lists; the turn (scout,
+ * leases, the end) runs when the queue of actions is empty, so that all events of one loop turn
+ * are seen first.
  *
  * Invariants: the clock never goes back; a gap of more than a heartbeat between two events is a
  * pause of our own loop, after which nothing is leased for a term (rule 4); FINISHED or STOPPED is
- * said once, and nothing after it but BYE. */
+ * queued once, and only BYE follows it. */
 #include "coordinator/queue/coord.h"
 
 #include "common/base/alloc.h"
@@ -206,7 +207,7 @@ void vq_coord_destroy(struct vq_coord **coord)
 
 /* ---- time ---- */
 
-/* Nobody could be heard while we paused: what they said meanwhile is still on its way. */
+/* No worker could be heard during the pause: its messages of that time are still on their way. */
 static void sessions_spare(struct vq_coord *c, int64_t now_ns)
 {
     int64_t floor_ns = now_ns - c->params.term_ns + c->params.heartbeat_ns;
@@ -310,7 +311,7 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
 
 /* ---- the turn ---- */
 
-/* Workers that came back while nobody could answer them: their lists are on the way. */
+/* Workers that came back while no core could answer them: their lists are on the way. */
 static bool lists_to_come(const struct vq_coord *c)
 {
     for (size_t i = 0; c->now_ns < c->waits.unheard_until_ns && i < c->sessions.count; i++) {
@@ -415,7 +416,7 @@ bool vq_coord_clean(const struct vq_coord *c)
 {
     return !c->stop.dirty && c->leases.count == 0 &&
            c->calls.listed_count + c->calls.received_count == 0 &&
-           c->now_ns >= c->waits.until_ns && /* before that, who knows what is out */
+           c->now_ns >= c->waits.until_ns && /* before that, calls may be out that no list names */
            c->now_ns >= c->waits.later_until_ns && c->now_ns >= c->calls.gone_until_ns;
 }
 

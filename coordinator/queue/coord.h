@@ -3,7 +3,7 @@
  * HELLO to each. What a worker still has of another stage is recorded and ACKed like anything it
  * brings (rule 3); it reserves, settles and counts nothing here. Pure: (state, event, now) ->
  * actions. It reads no clock, draws nothing, does no I/O; the shell (or the simulation) carries out
- * its actions and tells it what happened.
+ * its actions and reports to it what happened.
  *
  *     vq_coord_message(c, peer, &msg, now)          every frame that is waiting, before ...
  *     vq_coord_tick(c, now)                         ... timers fire
@@ -11,7 +11,7 @@
  *     sleep until vq_coord_wake_ns(c), at the latest
  *
  * It remembers one byte a task (enum vq_outcome); everything else is bounded by what is in flight
- * (limits.h). An event may be told between two vq_coord_next. What an action points to lives until
+ * (limits.h). An event may come between two vq_coord_next. What an action points to lives until
  * the next call of any function with this core, except a COMMIT's batch (below). now_ns is
  * monotonic and positive; an earlier one counts as the last one.
  *
@@ -43,7 +43,7 @@ struct vq_coord_params {
     struct vq_id run;     /* uid */
     const char *run_name; /* copied */
     uint64_t epoch;       /* durable, higher at each start */
-    /* its number in the run; rises in a process. Sessions and fences begin anew above the last
+    /* its number in the run; rises in a process. Sessions and fences begin again above the last
      * stage's */
     uint32_t stage;
     /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of
@@ -61,7 +61,7 @@ struct vq_coord_params {
     struct vq_authority *authority;
     struct vq_hash spec; /* of the SPEC body that the shell holds */
     bool repairs;        /* an answer without a verdict gets one repair call */
-    /* a question without a readable answer is put so many times more, as it is: as in the plan of
+    /* how often a question without a readable answer is repeated unchanged: as in the plan of
      * its cell */
     uint32_t repeat_max;
     int64_t term_ns;
@@ -114,14 +114,15 @@ void vq_coord_destroy(struct vq_coord **coord);
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
-/* No stage follows after all. Everybody who was told that the stage is over, and whoever speaks
- * later, is told `code`: VQ_BYE_DONE or VQ_BYE_STOPPED. After FINISHED, with params.more. */
+/* No stage follows after all. Each worker that was informed of the end of the stage, and each peer
+ * that sends a frame later, gets BYE with `code`: VQ_BYE_DONE or VQ_BYE_STOPPED. After FINISHED,
+ * with params.more. */
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
 /* Of a run that is resumed, before the first event: what the store says of a shard, the outcome of
- * each of its tasks (NONE: open). They are settled, in no rate. What is not told so is looked up in
- * its turn. */
+ * each of its tasks (NONE: open). They are settled, in no rate. A shard that is not given here is
+ * looked up in its turn. */
 enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard,
                                const uint8_t *outcomes) VQ_WARN_UNUSED;
 
@@ -135,7 +136,7 @@ struct vq_coord_past_call { /* of this stage, by an earlier process of the run *
     struct vq_span pool, error;
 };
 /* Of a run that is resumed, before the first event: a brake counts on from the calls that the
- * ledger has. Whether more of them can tell anything: not once each judge was answered by each of
+ * ledger has. Whether more of them can show anything: not once each judge was answered by each of
  * its pools. */
 bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
 
@@ -148,7 +149,7 @@ enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct 
 
 /* Answers LOOKUP{shard}: what the store says of each of its tasks, in task order (grid.h: index =
  * vibe * 2 + order); 2 * vibes of them. Copies the priors; of a chain, prior is the answer of each
- * turn that has a good one. May be told later than the action, also while a commit is in flight. */
+ * turn that has a good one. May come later than the action, also while a commit is in flight. */
 enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
@@ -162,7 +163,7 @@ enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
                                size_t *ret_taken) VQ_WARN_UNUSED;
 uint64_t vq_coord_imported_no(const struct vq_coord *c); /* 0: nothing imported */
 
-/* Of the batch `no`, before it is said to be committed: the results whose calls the ledger had
+/* Of the batch `no`, before it counts as committed: the results whose calls the ledger had
  * already. They are ACKed like any, and cost nothing again. VQ_NOMEM, VQ_BUG. */
 enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
                                  size_t count) VQ_WARN_UNUSED;
@@ -211,9 +212,9 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_W
 enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
                                 uint64_t *ret_tasks) VQ_WARN_UNUSED;
 
-/* By hand: the workers of this name are told to leave: they get no lease, end their calls, give the
- * rest back and say BYE; a stage that takes over from this one tells them again. None is told if no
- * other worker stays. *ret_told: how many have the name; *ret_stay: how many others stay. */
+/* By hand: the workers of this name shall leave: they get no lease, end their calls, give the rest
+ * back and say BYE; a stage that takes over from this one sends the order again. No order is sent
+ * if no other worker stays. *ret_told: how many have the name; *ret_stay: how many others stay. */
 enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
                                      uint32_t *ret_told, uint32_t *ret_stay) VQ_WARN_UNUSED;
 
@@ -230,8 +231,8 @@ enum vq_coord_action_type {
      * batch is the core's memory, shared read-only until vq_coord_committed or vq_coord_destroy */
     VQ_COORD_COMMIT,
     /* `send.peer`: its session has ended; the peer may say HELLO again. If it was a local worker's
-     * and nobody holds its spool, import that now, before the next action: its tasks are about to
-     * be looked up and leased again (rule 21) */
+     * and no process holds its spool, import that now, before the next action: its tasks are about
+     * to be looked up and leased again (rule 21) */
     VQ_COORD_CLOSE,
     VQ_COORD_NOTE, /* `note`: a line for the log */
     /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported
@@ -313,7 +314,7 @@ enum vq_coord_stage {
     VQ_COORD_PAUSED, /* the store is not to be reached */
     VQ_COORD_HELD,   /* vq_coord_hold */
     VQ_COORD_DRAINING,
-    VQ_COORD_DONE, /* FINISHED or STOPPED was said */
+    VQ_COORD_DONE, /* FINISHED or STOPPED was given */
 };
 
 struct vq_coord_status {
@@ -362,8 +363,8 @@ struct vq_coord_judge_status {
     bool closed;             /* no worker can call it */
     const char *closed_text; /* why; "" */
     bool braked;             /* its first calls all failed the same way, on every pool of it */
-    /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: nobody
-     * knows */
+    /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: it is
+     * not known */
     int64_t when_ns;
 };
 void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_ns,

@@ -1,6 +1,6 @@
 /* Counts failures of one kind together: the same pool, end, HTTP status and text but for numbers
  * and ids. Invariant: what finds no place as a kind of its own is counted, and never named. Not its
- * job: which calls count twice (the shell tells each once). */
+ * job: which calls count twice (the shell reports each once). */
 #include "coordinator/queue/failures.h"
 
 #include "common/text/utf8.h"

@@ -5,7 +5,7 @@
 
 #include "coordinator/queue/brake.h"
 
-/* kinds that are told apart; further ones are counted together */
+/* kinds that are counted apart; further ones are counted together */
 #define VQ_FAILURES_KINDS_MAX  32u
 #define VQ_FAILURES_POOL_BYTES 64u
 

@@ -3,8 +3,8 @@
  *
  *     coord.c    create, destroy, the public events, timers
  *     message.c  a peer's message -> the right function; what breaks a rule
- *     session.c  sessions, credit, judges that nobody can call
- *     pools.c    the authority over the pools: who is here or gone, GRANTs, the budget
+ *     session.c  sessions, credit, judges that no worker can call
+ *     pools.c    the authority over the pools: workers that come and go, GRANTs, the budget
  *     shard.c    shards in memory, the scout, look-ups, what is ready
  *     shared_turns.c  turns that several chains ask alike
  *     lease.c    leases: who gets a shard, renewal, the end
@@ -42,7 +42,7 @@ struct vq_coord_call {
     struct vq_id id;
     uint64_t task;                /* VQ_TASK_NONE: of another stage, which reserves nothing here */
     struct vq_coord_shard *shard; /* not when committed, not of another stage */
-    uint64_t peer, session;       /* received: whom to ACK; 0: nobody */
+    uint64_t peer, session;       /* received: its ACK goes there; 0: no ACK */
     int64_t listed_ns;
     enum call_state state;
     uint8_t gathered; /* received: how many of its results are not committed yet */
@@ -70,7 +70,7 @@ struct vq_coord_slot {
     bool failing;   /* its failure gathers or is being committed */
     bool wait;      /* no room for its prior: another time */
     bool ahead;     /* of a chain: an answer to it is stored, and what it builds on is open */
-    bool cancelled; /* somebody else's answer settled it under the present lease */
+    bool cancelled; /* another worker's answer settled it under the present lease */
     /* committed; a shard with open tasks stays in memory once it was scouted */
     struct vq_attempts attempts;
 };
@@ -100,7 +100,7 @@ struct vq_coord_shard {
     bool unknown;  /* a call of the present lease was sent and never came back */
     bool moved;    /* a task of the present lease was settled */
     bool ahead;    /* of some slot */
-    bool cut;      /* one of them by somebody else's answer: its holder may not have heard of it */
+    bool cut;      /* another worker's answer did; its holder may not know yet */
     uint32_t open; /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;
@@ -145,7 +145,7 @@ struct vq_coord_session {
     uint64_t id, peer;
     uint32_t index; /* in c->sessions.all */
     struct vq_id worker;
-    struct vq_id before; /* whose spool it has taken over; all zero: nobody's */
+    struct vq_id before; /* whose spool it has taken over; all zero: none */
     char *name, *host, *software;
     char *keyless; /* pools that it has no key for, and why; NULL: none */
     uint64_t pid;
@@ -171,7 +171,7 @@ struct vq_coord_session {
     uint64_t heartbeats;
     struct vq_amount spend;      /* nano-dollars, as it said last; so with the next two */
     uint32_t in_flight, waiting; /* on all pools */
-    bool reported;               /* since it said HELLO: before that, who knows what it goes by */
+    bool reported;               /* since its HELLO: before that, its slices are unknown */
     bool granting;               /* a GRANT waits to be taken */
     bool gone;                   /* the authority knows */
     struct vq_id *acks;
@@ -269,7 +269,7 @@ struct vq_coord_waiting { /* a HELLO for the next stage */
 struct vq_coord_left { /* a worker that is gone, or did not come over from the last stage */
     struct vq_id worker;
     int64_t local;   /* k; -1: remote */
-    uint64_t no;     /* all it left is in batches up to this one; 0: who knows */
+    uint64_t no;     /* all it left is in batches up to this one; 0: unknown */
     int64_t from_ns; /* and that is known for sure from then on */
     bool waited;     /* a stage's end has waited for it already */
 };
@@ -409,9 +409,9 @@ struct vq_coord_ending {     /* coord.c: all tasks are settled */
     bool done, finished;
 };
 
-struct vq_coord_leaving { /* leave.c: workers that a person told to leave, a ring */
+struct vq_coord_leaving { /* leave.c: workers that a person ordered to leave, a ring */
     struct vq_id workers[VQ_COORD_LEAVING_MAX];
-    uint32_t count; /* told so far */
+    uint32_t count; /* ordered so far */
 };
 
 struct vq_coord_hellos { /* wait.c: since FINISHED; one a peer */
@@ -521,11 +521,11 @@ void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
 enum vq_status vq_coord_drain_say(struct vq_coord_actions *actions,
                                   struct vq_coord_session *s) VQ_WARN_UNUSED;
 /* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay
- * reserved. The authority was told before (vq_coord_gone). */
+ * reserved. vq_coord_gone came before. */
 enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
                                     bool lost) VQ_WARN_UNUSED;
 void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges);
-/* Stops the run when a judge that is needed cannot be called by anybody. */
+/* Stops the run when a judge that is needed cannot be called by any worker. */
 enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane);
 
@@ -537,7 +537,7 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
 /* The process of local worker k has ended, its spool was imported: also of those whose session is
  * over. */
 void vq_coord_left_ended(struct vq_coord *c, int64_t local);
-/* Tells the authority when all is committed that gone workers left. */
+/* Reports to the authority when all results that gone workers left are committed. */
 void vq_coord_left_settle(struct vq_coord *c);
 /* Workers from elsewhere are gone that may come back with answers; given up, they are not missed
  * any more. */
@@ -556,7 +556,7 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
 enum vq_status vq_coord_grant_say(struct vq_coord_actions *actions,
                                   struct vq_coord_session *s) VQ_WARN_UNUSED;
 enum vq_status vq_coord_grants_say(struct vq_coord *c) VQ_WARN_UNUSED;
-/* Tells the authority which pools have anything left to ask. */
+/* Reports to the authority which pools still have open tasks. */
 void vq_coord_work_say(struct vq_coord *c);
 /* Stops the run when its budget is spent. */
 enum vq_status vq_coord_money_tick(struct vq_coord *c) VQ_WARN_UNUSED;
@@ -577,7 +577,7 @@ void vq_coord_scout_init(struct vq_coord *c);
  * bought its answers meanwhile (rule 16). */
 enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
                                     bool *ret_fresh, bool *ret_wait) VQ_WARN_UNUSED;
-/* VQ_BUG: nobody asked. */
+/* VQ_BUG: this look-up was not requested. */
 enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no,
                                     const struct vq_known *known) VQ_WARN_UNUSED;
 bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i);
@@ -592,7 +592,7 @@ uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
 /* `alike`: by shard, or NULL. */
 enum vq_status vq_coord_shared_turns_create(struct vq_coord *c,
                                             const struct vq_chain_alike *alike) VQ_WARN_UNUSED;
-/* So many of its first turns are asked in other chains. */
+/* The number of its first turns that are asked in other chains. */
 uint32_t vq_coord_shared_turn_list(const struct vq_coord *c, uint64_t shard);
 /* They are not settled there. */
 bool vq_coord_shared_turn_waits(const struct vq_coord *c, uint64_t shard);
@@ -626,7 +626,7 @@ void vq_coord_alike_free(struct vq_index_node *node);
 /* Its holder hears that slot i is settled. */
 enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
                                     uint32_t i) VQ_WARN_UNUSED;
-/* The same of all that somebody else's answer settled, with each list that renews the lease:
+/* The same of all that another worker's answer settled, with each list that renews the lease:
  * nothing says that a CANCEL was heard. */
 enum vq_status vq_coord_lease_remind(struct vq_coord *c,
                                      struct vq_coord_shard *shard) VQ_WARN_UNUSED;
@@ -647,8 +647,8 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
-/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is
- * not needed. It is told, and gives back what it does not ask: until then it may start what
+/* A chain's holder goes on from an answer to slot i that is not in force, or asks for one that is
+ * not needed. It is informed, and gives back what it does not ask: until then it may start what
  * follows, and has the lease. */
 enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
                                      uint32_t i) VQ_WARN_UNUSED;
@@ -678,10 +678,10 @@ bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call);
 void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call);
 /* Of `s`, whose process has ended: what it listed and never returned is unknown (rule 10). */
 enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
-/* Before the end: the same of all calls that nobody keeps in a spool for the next start. */
+/* Before the end: the same of all calls that no spool keeps for the next start. */
 enum vq_status vq_coord_calls_end(struct vq_coord *c) VQ_WARN_UNUSED;
 enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
-/* Somebody listed a call and is gone, and it is not given up yet. */
+/* A worker that has gone listed a call, and this call is not given up yet. */
 bool vq_coord_calls_orphaned(const struct vq_coord_calls *calls);
 
 /* batch.c */
@@ -758,8 +758,8 @@ void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
 /* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one
  * too. */
 int64_t vq_coord_waits_until(const struct vq_coord_waits *waits);
-/* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who
- * stops until then does not stop cleanly. */
+/* Calls may be in flight, or begin, that this process cannot know of before a term has passed: a
+ * stop until then is not a clean one. */
 void vq_coord_clean_later(struct vq_coord *c);
 bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,

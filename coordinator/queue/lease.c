@@ -116,7 +116,7 @@ static void use_drop(struct vq_coord_leases *leases, const struct vq_coord_sessi
 
 /* ---- slots ---- */
 
-/* What so many slots of one shard count for, of credit and of what is out. */
+/* What N slots of one shard count for, of credit and of what is out. */
 static uint32_t counted(const struct vq_coord *c, uint32_t out)
 {
     return c->params.chains ? out > 0 : out;
@@ -461,7 +461,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
 }
 
 /* The shard whose turn it is. While all calls of a judge fail alike, one of a row that was not
- * asked yet: that tells more. */
+ * asked yet: that shows more. */
 static struct vq_link *lease_next(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
     struct vq_link *first = vq_list_first(&lane->ready);

@@ -1,4 +1,4 @@
-/* Workers that a person told to leave: each gets DRAIN, now and with each heartbeat, because a
+/* Workers that a person ordered to leave: each gets DRAIN, now and with each heartbeat, because a
  * message may be lost, and no lease. It ends its calls, gives the rest back and says BYE.
  * Invariant: a worker is one process, so that the list may forget the oldest one: it has left long
  * ago. Not its job: not starting the process again (the shell). */
@@ -24,7 +24,8 @@ static enum vq_status tell(struct vq_coord *c, struct vq_coord_session *s)
     }
     s->draining = true;
     vq_coord_hungry_all(c, s);
-    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s on %s is told to leave", s->name, s->host);
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s on %s gets the order to leave", s->name,
+                  s->host);
     return vq_coord_drain_say(&c->actions, s);
 }
 

@@ -8,7 +8,7 @@
 #define VQ_COORD_VIBES_MAX    4096u
 #define VQ_COORD_TASKS_MAX    UINT64_C(1000000000)
 #define VQ_COORD_SESSIONS_MAX 4096u
-#define VQ_COORD_LEAVING_MAX  256u       /* workers that were told to leave, the last ones */
+#define VQ_COORD_LEAVING_MAX  256u       /* workers that were ordered to leave, the last ones */
 #define VQ_COORD_LEASES_MAX   65536u     /* of one session */
 #define VQ_COORD_SHARDS_MAX   (1u << 20) /* in memory: being looked up, ready, leased or reserved */
 #define VQ_COORD_CALLS_MAX    (1u << 22) /* reserved calls of all workers together */
@@ -41,10 +41,10 @@
 /* final results of a judge in a row that settle nothing: stop */
 #define VQ_COORD_UNSETTLED_MAX    16u
 #define VQ_COORD_FRESH_HEARTBEATS 3 /* a session that was silent for longer gets no new lease */
-#define VQ_COORD_GRANT_HEARTBEATS                                                                  \
-    4u /* so often is GRANT said again; its worker answers with CREDIT: either may have been lost */
-#define VQ_COORD_POOLS_MAX 256u       /* of one judge; VQ_WIRE_POOLS_MAX */
-#define VQ_COORD_LEFT_MAX  (1u << 16) /* gone workers whose spools are not read yet */
+/* GRANT is sent again in each of these; its worker answers with CREDIT: either may be lost */
+#define VQ_COORD_GRANT_HEARTBEATS 4u
+#define VQ_COORD_POOLS_MAX        256u       /* of one judge; VQ_WIRE_POOLS_MAX */
+#define VQ_COORD_LEFT_MAX         (1u << 16) /* gone workers whose spools are not read yet */
 #define VQ_COORD_BROKE_HEARTBEATS                                                                  \
     2 /* so long nothing but the budget must be in the way before the run stops */
 #define VQ_COORD_BROKE_TERMS                                                                       \

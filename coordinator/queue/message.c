@@ -47,7 +47,7 @@ static enum vq_status say_stale(struct vq_coord_actions *actions, const struct v
                                                          .fence = listed->fence});
 }
 
-/* It ended with an earlier session, start or stage: somebody else may have its tasks. */
+/* It ended with an earlier session, start or stage: another worker may have its tasks. */
 static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
                     const struct vq_held_lease *listed)
 {
@@ -55,8 +55,8 @@ static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
            listed->fence.n <= s->fence_from;
 }
 
-/* One worker cannot fill the memory, nor, by calls that never return, the store: no worker has so
- * many, and what it listed counts for nothing. */
+/* One worker cannot fill the memory, nor, by calls that never return, the store: no worker has
+ * that many, and its list is ignored. */
 static enum vq_status listed_too_much(struct vq_coord *c, struct vq_coord_session *s)
 {
     vq_coord_calls_forget(c, s);
@@ -68,8 +68,8 @@ static bool lists_too_much(const struct vq_coord_session *s)
     return s->calls_count >= VQ_COORD_SESSION_CALLS_MAX;
 }
 
-/* A lease that is not current: its worker is told, and may have started calls since it made this
- * list. What is open of the shard is held back until a later list would name them. */
+/* A lease that is not current: its worker is informed, and may have started calls since it made
+ * this list. What is open of the shard is held back until a later list would name them. */
 static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_held_lease *listed)
 {
@@ -317,7 +317,7 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
 }
 
 /* Nothing is taken any more, but that calls of a later stage are out. A HELLO waits for the next
- * stage; it is not answered, so that nobody says it in a circle. */
+ * stage; it is not answered, so that no worker sends it in a circle. */
 static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
 {
     if (msg->type == VQ_MSG_BYE) {

@@ -1,18 +1,19 @@
-/* Between this stage's sessions and the authority over the pools (authority.h): who is here, who
- * has gone and what became of what they left, who is told new slices, and the budget's end. The
- * authority outlives the core: what was told to it stands.
+/* Between this stage's sessions and the authority over the pools (authority.h): which worker is
+ * here, which has gone and what became of their results, which workers get new slices, and the
+ * budget's end. The authority outlives the core and keeps all that the core reported to it.
  *
- * Invariants: a worker that was told of as here is told of as gone once, or hears the next stage's
- * core; that all is settled which gone workers left is said only when each of them is accounted
- * for: its process has ended and its spool was read, or it has none and what it listed is given up,
- * and all of that is committed; or it is back. A GRANT waits once a session, and is made when it is
- * taken. Not its job: how limits are split (the authority), spools (the shell). */
+ * Invariants: the core reports each worker to the authority as here, and later once as gone,
+ * unless the next stage's core takes it over. The core reports "settled" only after every worker
+ * that has gone is accounted for: its process has ended and its spool was read, or it has none and
+ * what it listed is given up, and all of that is committed; or it is back. A GRANT waits once a
+ * session, and is made when it is taken. Not its job: how limits are split (the authority), spools
+ * (the shell). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
 #include <stdio.h>
 
-/* ---- who is gone ---- */
+/* ---- workers that have gone ---- */
 
 static struct vq_coord_left *left_find(const struct vq_coord_left_ones *left,
                                        const struct vq_id *worker)
@@ -153,7 +154,7 @@ void vq_coord_left_give_up(struct vq_coord_left_ones *left)
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
     to->left.lost |= from->left.lost;
-    /* and nobody here reserves anything for it */
+    /* and no worker here reserves anything for it */
     bool out = from->calls.listed_count > from->calls.holds_count;
     to->calls.gone_until_ns = out ? to->now_ns + to->params.term_ns : from->calls.gone_until_ns;
     to->left.any |= from->left.any;
@@ -178,7 +179,7 @@ enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_co
     return VQ_OK;
 }
 
-/* ---- what they say, what they are told ---- */
+/* ---- what workers report, what they are granted ---- */
 
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_credit *credit)
@@ -187,7 +188,7 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
     const struct vq_id *both[] = {&s->worker, &s->before};
     for (size_t i = 0; first && i < VQ_COUNT(both); i++) {
         struct vq_coord_left *left = left_find(&c->left, both[i]);
-        if (left != NULL) { /* back, or what it had is here: what it had left is said */
+        if (left != NULL) { /* back, or what it had is here: its reservation is accounted for */
             left->no = c->batches.n;
         }
     }
@@ -284,7 +285,7 @@ static bool may_be_asked(const struct vq_coord *c)
 }
 
 /* For how long nothing may have been in flight before the run is out of money; 0: it is not. Some
- * of the budget may be kept for workers of which nobody knows what they spent, and the rest lie in
+ * of the budget may be kept for workers whose spending is unknown, and the rest lies in
  * pieces that are too small for a call. */
 static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_money *money)
 {

@@ -1,11 +1,11 @@
 /* Failed tasks that a person wants asked again: found by walking over the outcomes, a batch's worth
  * at a time; opened when the store has lifted their failure rows; then the cursors of the scout
- * begin anew, and meet them among the settled ones.
+ * begin again, and meet them among the settled ones.
  *
  * Invariants: a task is opened only from FAILED, and only after its commit; a look-up that was
- * asked for before that settles nothing. A task that may have failed while somebody else was still
- * at it is not leased before a term has passed. Not its job: which ones (the reasons are told), and
- * failure rows (the store's). */
+ * asked for before that settles nothing. A task that may have failed while another worker was still
+ * at it is not leased before a term has passed. Not its job: which ones (the caller gives the
+ * reasons), and failure rows (the store's). */
 #include "coordinator/queue/internal.h"
 
 static bool wanted(const struct vq_coord *c, uint64_t task, uint32_t failures, uint32_t judge)
@@ -68,7 +68,7 @@ enum vq_status vq_coord_requeue_gather(struct vq_coord *c)
     return VQ_OK;
 }
 
-/* Its holder may not have heard yet that it failed: as if somebody had listed a call of it now. */
+/* Its holder may not have heard yet that it failed: as if a worker had listed a call of it now. */
 static enum vq_status hold_for_a_term(struct vq_coord *c, uint64_t task)
 {
     bool since =

@@ -347,7 +347,7 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
     return VQ_OK;
 }
 
-/* ---- judges that nobody can call ---- */
+/* ---- judges that no worker can call ---- */
 
 /* Local workers have the same keys: when the probe of one was refused, another's would be too. */
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane)

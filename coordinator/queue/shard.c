@@ -203,7 +203,7 @@ static struct vq_coord_shard *shard_in(struct vq_link *queue)
     return VQ_CONTAINER_OF(queue, struct vq_coord_shard, queue);
 }
 
-/* A settled shard that is not in memory: what the cursor mostly meets when it begins anew. */
+/* A settled shard that is not in memory: what the cursor mostly meets when it begins again. */
 static bool is_over(const struct vq_coord *c, uint64_t no)
 {
     if (vq_coord_shard_find(c, no) != NULL) {
@@ -218,7 +218,7 @@ static bool is_over(const struct vq_coord *c, uint64_t no)
 }
 
 /* A chain that is due, or the cursor's next shard, goes to look-up, unless it is settled already,
- * was met before the cursor began anew, or waits for another chain. */
+ * was met before the cursor began again, or waits for another chain. */
 static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
 {
     struct vq_coord_shard *shard;
@@ -261,7 +261,8 @@ enum vq_status vq_coord_scout(struct vq_coord *c)
     return VQ_OK;
 }
 
-/* What the store says is terminal is settled here and told to the run state with the next batch. */
+/* What the store says is terminal is settled here and reported to the run state with the next
+ * batch. */
 static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *shard,
                                    const struct vq_known *known)
 {
@@ -288,8 +289,8 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     return VQ_OK;
 }
 
-/* Sent so often without an answer that it is not leased again: *ret_over, and its failure
- * gathers. */
+/* Its sends without an answer reached the limit, so it is not leased again: *ret_over, and its
+ * failure gathers. */
 static enum vq_status give_up(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
                               bool *ret_over)
 {

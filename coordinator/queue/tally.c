@@ -81,7 +81,7 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
     c->tasks.rate.first_ns = c->tasks.rate.first_ns == 0 ? c->now_ns : c->tasks.rate.first_ns;
 }
 
-/* Leased tasks are open ones that somebody holds: the outcome byte does not know. */
+/* Leased tasks are open ones that a worker holds: the outcome byte does not know. */
 static void counts_leased(struct vq_coord_counts *counts, uint64_t live)
 {
     uint64_t leased = live < counts->state[VQ_TASK_OPEN] ? live : counts->state[VQ_TASK_OPEN];

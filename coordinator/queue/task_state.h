@@ -24,8 +24,8 @@ struct vq_task_plan {
     bool follows;           /* a turn of a chain that another one comes before ... */
     enum vq_outcome before; /* ... and what stands of that one */
     uint32_t repeat_max;    /* one for each resume with --retry-failed, and `retries` */
-    /* so many of them follow an answer that cannot be read, and no failure: that was tried often
-     * enough */
+    /* the number of them that follow an answer that cannot be read, and no failure: that was
+     * tried often enough */
     uint32_t retries;
 };
 
@@ -54,7 +54,7 @@ struct vq_task_view {
 void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *const attempts[2],
                    unsigned order, struct vq_task_view *ret_view);
 
-/* ---- what a look-up tells the core of one task ---- */
+/* ---- what a look-up reports to the core of one task ---- */
 
 struct vq_known {
     enum vq_outcome outcome; /* vq_task_state; NONE: open */
@@ -95,7 +95,7 @@ bool vq_task_state_terminal(enum vq_task_states state);
 enum vq_task_rule vq_task_next(enum vq_task_states state, enum vq_task_events event,
                                enum vq_task_states *ret_next, const char **ret_why);
 
-/* The state and the event that an outcome stands for. NONE: OPEN; asking its event is our bug. */
+/* The state and the event that an outcome means. NONE: OPEN; asking its event is our bug. */
 enum vq_task_states vq_task_state_of(enum vq_outcome outcome);
 enum vq_task_events vq_task_event_of(enum vq_outcome outcome);
 

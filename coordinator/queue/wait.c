@@ -1,6 +1,6 @@
 /* Between two stages: what one core still has to wait for, and HELLOs that come when one core is
- * FINISHED and the next is not there yet. They are kept, the last one a peer, and said to the next
- * core. Not its job: anything else that is said meanwhile; it is answered with BYE. */
+ * FINISHED and the next is not there yet. They are kept, the last one a peer, and given to the next
+ * core. Not its job: any other message that comes meanwhile; it is answered with BYE. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -55,7 +55,7 @@ void vq_coord_waiting_free(struct vq_coord_hellos *hellos)
 
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
 {
-    vq_coord_enter(from, now_ns); /* nobody was heard meanwhile: it waits longer, if it has to */
+    vq_coord_enter(from, now_ns); /* no worker was heard meanwhile: it waits longer, if it has to */
     int64_t until_ns = vq_coord_waits_until(&from->waits);
     to->waits.until_ns = until_ns > to->waits.until_ns ? until_ns : to->waits.until_ns;
     to->waits.held_by_hand = from->waits.held_by_hand;

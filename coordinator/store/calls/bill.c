@@ -1,4 +1,4 @@
-/* A bill is looked at in sums, so that one odd answer among thousands is told with both counts.
+/* A bill is looked at in sums, so that one odd answer among thousands is reported with both counts.
  * Where the most prompt tokens of a pool stand in many answers to prompts of quite different
  * lengths, this number is the server's context. Not its job: when and where the sentences are
  * shown. */
@@ -14,7 +14,7 @@
 #define COST_OFF        0.05 /* of the larger one: less is rounding, or a price of the day */
 #define SAME_ANSWERS    8u   /* with the same prompt tokens ... */
 #define SAME_TOKENS_MIN 256u
-#define SAME_LONGER     1.5 /* ... the longest prompt so many times the shortest ... */
+#define SAME_LONGER     1.5 /* ... the longest prompt is this many times the shortest ... */
 #define SAME_CHARS      6u  /* ... and with more characters a token than is usual */
 
 static void add_model(struct vq_bill *bill, struct vq_span name)

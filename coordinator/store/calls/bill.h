@@ -6,7 +6,7 @@
 
 #include "common/base/buf.h"
 
-#define VQ_BILL_MODELS_MAX 8u  /* told apart; answers of more are counted together */
+#define VQ_BILL_MODELS_MAX 8u  /* counted apart; answers of more are counted together */
 #define VQ_BILL_NAME_BYTES 129 /* of a model, as returned */
 
 struct vq_bill_call {

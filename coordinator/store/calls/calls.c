@@ -74,7 +74,7 @@ static enum vq_status env_create(struct vq_calls *calls, const struct vq_calls_o
     return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "setting up", err);
 }
 
-/* mdb_env_open on an environment that is made anew for each try: a failed open leaves it
+/* mdb_env_open on an environment that is made again for each try: a failed open leaves it
  * unusable. */
 static enum vq_status env_open(struct vq_calls *calls, const struct vq_calls_options *options,
                                struct vq_error *err)
@@ -202,8 +202,8 @@ static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, boo
     return damaged(calls, status, err);
 }
 
-/* In a snapshot of its own, so that nobody takes its pages meanwhile. Its head may be gone by then:
- * once more. */
+/* In a snapshot of its own, so that no writer takes its pages meanwhile. Its head may be gone by
+ * then: once more. */
 static enum vq_status check_pages(struct vq_calls *calls, bool any, struct vq_error *err)
 {
     enum vq_status status = VQ_AGAIN;

@@ -1,4 +1,4 @@
-/* One state a chain, the deepest; a mutex, which nobody holds for longer than a copy. */
+/* One state a chain, the deepest; a mutex, which no thread holds for longer than a copy. */
 #include "coordinator/store/calls/chain_memo.h"
 
 #include "common/base/alloc.h"

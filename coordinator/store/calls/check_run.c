@@ -1,8 +1,8 @@
 /* Walks a run's rows of the ledger and looks up what each of them says of others.
  *
- * Invariant: what is wrong with one row is said, and the next one is looked at; only a store that
- * cannot be read ends the walk. Not its job: tasks (they need a plan), answers of other runs, the
- * rest of the file (`vibeq store check`). */
+ * Invariant: what is wrong with one row is reported, and the next one is looked at; only a store
+ * that cannot be read ends the walk. Not its job: tasks (they need a plan), answers of other runs,
+ * the rest of the file (`vibeq store check`). */
 #include "coordinator/store/calls/check_run.h"
 #include "common/base/sum.h"
 
@@ -32,7 +32,7 @@ static void VQ_PRINTF(2, 3) say(const struct check *c, const char *fmt, ...)
     c->say(c->ctx, text);
 }
 
-/* Damage is said and counted; what else went wrong with reading is the caller's. */
+/* Damage is reported and counted; what else went wrong with reading is the caller's. */
 static enum vq_status told(struct check *c, enum vq_status status, const struct vq_error *why)
 {
     if (status == VQ_CORRUPT || status == VQ_VERSION) {

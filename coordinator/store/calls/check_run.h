@@ -15,7 +15,7 @@ struct vq_check_run {
     uint64_t paid_nano, paid_unused_nano, unknown_nano;
 };
 
-/* Told of each thing that is wrong: a sentence that begins with what record it is about. */
+/* Called for each thing that is wrong, with a sentence that begins with what record it is about. */
 typedef void (*vq_check_say_fn)(void *ctx, const char *sentence);
 
 /* Each row of the run is whole; every answered call has its answer, and the ledger and the answer
@@ -25,8 +25,8 @@ enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_ch
                             void *ctx, struct vq_check_run *ret_check,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The other direction: an answer that stands for a task of the run, and that the run bought, has
- * its row in the ledger. */
+/* The other direction: an answer that is in force for a task of the run, and that the run bought,
+ * has its row in the ledger. */
 enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id *run,
                                  const struct vq_answer *answer, vq_check_say_fn say, void *ctx,
                                  struct vq_error *err) VQ_WARN_UNUSED;

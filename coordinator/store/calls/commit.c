@@ -9,12 +9,12 @@
  * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and
  * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by
  * how that call really ended. States come from vq_task_state over what this very transaction sees.
- * Threads: one thread-pool job; it reads plan and batch, which nobody changes meanwhile.
+ * Threads: one thread-pool job; it reads plan and batch, which no thread changes meanwhile.
  *
  * Of a chain a turn's request is known when the one before it stands, so requests are worked out
  * behind 2, along the chain. A result on another branch, or of a turn that is not reached yet, is
- * recorded and settles nothing. With a turn that fails the states of those behind it are told, as
- * with one that is reopened.
+ * recorded and settles nothing. With a turn that fails the states of the later turns are reported,
+ * as with one that is reopened.
  * Not its job: Redis, ACKs, and what to do about a failure. */
 #include "coordinator/store/calls/commit.h"
 
@@ -611,8 +611,8 @@ static void stands(struct commit_ctx *c, const struct vq_cell_known *cell)
     }
 }
 
-/* Of one chain, from the touched cell *io_i on; it ends up behind its last one. Behind a turn that
- * has no good answer, or was reopened, all is told. */
+/* Of one chain, from the touched cell *io_i on; it ends up after its last one. After a turn that
+ * has no good answer, or was reopened, all states are reported. */
 static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, size_t *io_i,
                                    struct vq_error *err)
 {

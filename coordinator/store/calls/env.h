@@ -26,7 +26,7 @@ struct vq_calls {
     size_t reserve_bytes;
     /* Shared: a transaction is open in this process. Exclusive: the map is being resized. */
     pthread_rwlock_t map;
-    _Atomic int64_t waiting_since_ns; /* 0: nobody waits for the writer lock */
+    _Atomic int64_t waiting_since_ns; /* 0: no thread waits for the writer lock */
     _Atomic bool broken;              /* a write failed: the file is left alone */
 };
 
@@ -41,7 +41,7 @@ enum vq_status vq_env_status(const struct vq_calls *calls, int rc, const char *d
                              struct vq_error *err);
 
 /* One write transaction. `run` may be called again from the start (a resized map): it changes
- * nothing but through `write`, or sets it anew. It returns VQ_OK to commit; else nothing is
+ * nothing but through `write`, or sets it again. It returns VQ_OK to commit; else nothing is
  * written. */
 struct vq_write {
     struct vq_view view; /* reads what this transaction wrote, too */

@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ROOM_SHARE 4 /* of the free room, at most one in so many is booked ahead */
+#define ROOM_SHARE 4 /* of the free room, at most this part of it is booked ahead */
 #define FUSE_MAGIC UINT64_C(0x65735546)
 
 static const struct {
@@ -53,7 +53,7 @@ const char *vq_guard_network_name(uint64_t magic, const char *fuse_type)
     return NULL;
 }
 
-/* The mount's type, "fuse.sshfs"; "" when it cannot be told. mountinfo: id parent major:minor
+/* The mount's type, "fuse.sshfs"; "" when it is not known. mountinfo: id parent major:minor
  * root point options ... - type */
 static void fuse_type_of(const char *folder, char ret_type[64])
 {

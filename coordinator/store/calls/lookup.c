@@ -241,7 +241,7 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                 append_prior(view, plan, first + i, state.repeat, text, &ret_known[i].prior, err));
         }
     }
-    /* Only now does the text stand still. */
+    /* Only now does the text no longer move. */
     for (uint32_t i = 0; i < tasks; i++) {
         if (ret_known[i].prior.bytes > 0) {
             ret_known[i].prior.at = text->at + at;

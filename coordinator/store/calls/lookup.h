@@ -1,5 +1,5 @@
 /* What the store knows of a shard's tasks. A stored verdict would only be a cache: raw answers
- * are parsed anew, and states come from vq_task_state. */
+ * are parsed again, and states come from vq_task_state. */
 #ifndef VQ_COORDINATOR_STORE_CALLS_LOOKUP_H
 #define VQ_COORDINATOR_STORE_CALLS_LOOKUP_H
 

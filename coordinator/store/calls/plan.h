@@ -8,7 +8,7 @@
 #include "coordinator/store/calls/chain_memo.h"
 #include "proto/grid.h"
 
-#define VQ_GENERATION_MAX 63 /* so often may a run be resumed with --retry-failed */
+#define VQ_GENERATION_MAX 63 /* how often a run may be resumed with --retry-failed */
 #define VQ_REPEAT_RETEST                                                                           \
     (VQ_GENERATION_MAX + 1u) /* the first repeat of a stage that asks what was asked before */
 

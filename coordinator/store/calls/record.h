@@ -43,7 +43,8 @@ bool vq_record_is_whole(struct vq_span key, struct vq_span value);
 enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_kind,
                                   struct vq_id *ret_run) VQ_WARN_UNUSED;
 
-/* Encoders clear `out` first; out->status tells at the end. The key goes into the checksum. */
+/* Encoders clear `out` first; out->status holds the result at the end. The key goes into the
+ * checksum. */
 void vq_record_answer(struct vq_buf *out, struct vq_span key, const struct vq_answer *answer);
 void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call_row *row);
 void vq_record_failure(struct vq_buf *out, struct vq_span key, const struct vq_failure_row *row);

@@ -65,7 +65,7 @@ static enum vq_status count_row(void *ctx, struct vq_span key, struct vq_span va
     return VQ_OK;
 }
 
-/* A row of the list of free pages: a count, then so many page numbers. */
+/* A row of the list of free pages: a count, then that number of page numbers. */
 static enum vq_status count_free(void *ctx, struct vq_span key, struct vq_span value,
                                  struct vq_error *err)
 {

@@ -12,7 +12,7 @@ enum vq_unanswered {
 };
 
 /* Of a run that does not run. VQ_UNANSWERED: all its failures are lifted, and what Redis holds of
- * it is not valid any more (commit_n rises), so that it may be asked anew in any form. Otherwise
+ * it is not valid any more (commit_n rises), so that it may be asked again in any form. Otherwise
  * nothing is changed. A run that the store does not know has no answers. */
 enum vq_status vq_unanswered_reset(struct vq_calls *calls, const struct vq_id *run, int64_t unix_ms,
                                    enum vq_unanswered *ret_found,

@@ -203,7 +203,7 @@ static enum vq_status never_begun(const struct vq_run_dir *run, const char *file
     return vq_fail(
         err, status,
         "%s/%s is missing or damaged: the run was never fully begun, and nothing was sent; "
-        "`vibeq rm %s` removes it, `vibeq run` with --name %s begins it anew",
+        "`vibeq rm %s` removes it, `vibeq run` with --name %s starts it again",
         run->path, file, run->name, run->name);
 }
 

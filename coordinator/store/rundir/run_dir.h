@@ -68,7 +68,7 @@ enum vq_status vq_run_dir_begin(const struct vq_run_dir *run, const char *file,
 enum vq_status vq_run_dir_read(const struct vq_run_dir *run, const char *file, struct vq_buf *out,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* endpoint.json: where `vibeq status` asks. Whoever can read it may ask. */
+/* endpoint.json: where `vibeq status` asks. Each process that can read it may ask. */
 #define VQ_ENDPOINT_TOKEN_BYTES 257
 struct vq_endpoint {
     char address[256];                   /* http://127.0.0.1:PORT */

@@ -1,7 +1,7 @@
 /* Runs seen from outside: the list, what one of them has, its endpoint, and its removal.
  *
  * Invariants: a probe of the run lock takes it shared and for a moment only; a folder that is being
- * removed gets a name that is no run's first, so that nobody sees half of it.
+ * removed gets a name that is no run's first, so that no process sees half of it.
  * Not its job: the store; a removed run's ledger is dropped by its caller (tools.h). */
 #include "coordinator/store/rundir/run_list.h"
 
@@ -73,8 +73,8 @@ static bool is_running(const char *runs_dir, const char *name)
     return running;
 }
 
-/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: whose it is cannot be
- * told. */
+/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: its owner is not
+ * known. */
 static enum vq_status read_uid(const char *runs_dir, const char *name, struct vq_id *ret_uid,
                                struct vq_error *err)
 {
@@ -89,7 +89,8 @@ static enum vq_status read_uid(const char *runs_dir, const char *name, struct vq
     if (status == VQ_LIMIT || (status == VQ_OK && (text.bytes < 2 * VQ_ID_BYTES ||
                                                    vq_unhex(vq_span(text.at, 2 * VQ_ID_BYTES),
                                                             uid.b, VQ_ID_BYTES) != VQ_OK))) {
-        status = vq_fail(err, VQ_CORRUPT, "%s is damaged: whose run it is cannot be told", path);
+        status = vq_fail(err, VQ_CORRUPT, "%s is damaged: the run that it belongs to is not known",
+                         path);
     }
     vq_buf_free(&text);
     if (status == VQ_OK) {

@@ -8,7 +8,7 @@
 
 struct vq_run_info {
     char name[VQ_RUN_NAME_BYTES_MAX + 1];
-    bool running;            /* somebody holds the run lock */
+    bool running;            /* a process holds the run lock */
     bool has_status;         /* status.json is there */
     bool has_results;        /* results/results.json is there */
     int64_t changed_unix_ms; /* of status.json, else of the folder */

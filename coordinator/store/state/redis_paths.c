@@ -35,7 +35,7 @@ static bool find_program(const char *name, char ret_path[VQ_REDIS_PATH_BYTES])
     return false;
 }
 
-/* Debian's redis-tools has the server inside redis-check-rdb: one binary, told apart by its
+/* Debian's redis-tools has the server inside redis-check-rdb: one binary, which looks at its
  * argv[0]. */
 static enum vq_status find_binary(char ret_path[VQ_REDIS_PATH_BYTES], struct vq_error *err)
 {
@@ -64,7 +64,8 @@ static enum vq_status make_private(const char *path, struct vq_error *err)
     if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
         (st.st_mode & 077) != 0) {
         return vq_fail(err, VQ_DENIED,
-                       "%s must be a folder of yours that nobody else may enter (mode 700)", path);
+                       "%s must be a folder of yours that no other user may enter (mode 700)",
+                       path);
     }
     return VQ_OK;
 }

@@ -260,7 +260,7 @@ static void tick(void *ctx)
             s->fails = for_ms(s) > STEADY_MS ? 0 : s->fails;
             say_ended(s);
             retry_later(s);
-        } else if (vq_redis_paths_gone(&s->paths)) { /* nobody can connect to it any more */
+        } else if (vq_redis_paths_gone(&s->paths)) { /* no process can connect to it any more */
             (void)vq_child_kill(s->child, SIGTERM, false);
         }
         break;

@@ -30,7 +30,7 @@ struct vq_redis_server_options {
     const char *run_dir;
     const struct vq_id *uid;
     /* On each change of state, from the loop; `text` says why. READY again after a restart: the
-     * data may be gone, so the run state begins anew. Not from within create or destroy. */
+     * data may be gone, so the run state begins again. Not from within create or destroy. */
     void (*changed)(void *ctx, enum vq_redis_server_state state, const char *text);
     void *ctx;
 };
@@ -40,7 +40,7 @@ struct vq_redis_server;
 /* Finds the binary, makes the folders and begins. From the thread that runs the loop and lives
  * as long as the process: the server gets SIGTERM when that thread ends. VQ_NOT_FOUND: no
  * redis-server (err says how to get one). VQ_LIMIT: the socket path is over 107 bytes.
- * VQ_DENIED: the socket's folder belongs to somebody else. */
+ * VQ_DENIED: the socket's folder belongs to another user. */
 enum vq_status vq_redis_server_create(struct vq_loop *loop,
                                       const struct vq_redis_server_options *options,
                                       struct vq_redis_server **ret_server,

@@ -221,7 +221,7 @@ void vq_run_state_destroy(struct vq_run_state **state)
 
 /* ---- replies ---- */
 
-/* Redis names another owner than me: somebody newer, or an older state than it was left in? */
+/* Redis names another owner than me: a newer owner, or an older state than it was left in? */
 static enum vq_status judge_owner(const struct vq_run_state *state, struct vq_span owner,
                                   struct vq_error *ret_text)
 {

@@ -62,7 +62,7 @@ typedef void (*vq_state_read_fn)(void *ctx, enum vq_status status, const uint8_t
  * may be written before this said so. */
 void vq_run_state_begin(struct vq_run_state *state, const struct vq_owner *before, uint64_t n,
                         vq_state_sync_fn done, void *ctx);
-/* Rebuild: wipe makes this run's keys anew, owned by me; fill puts outcomes of tasks
+/* Rebuild: wipe makes this run's keys again, owned by me; fill puts outcomes of tasks
  * first..first+count-1 (each task at most once), fill_end sets n. A crash in between leaves no
  * n, so that the next begin says rebuild. */
 void vq_run_state_wipe(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
