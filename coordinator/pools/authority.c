@@ -7,8 +7,8 @@
  * An event costs O(pools it names); dealing out costs O(those who could have a slice of the pool),
  * at most every VQ_AUTH_DEAL_NS unless something came back that others wait for.
  *
- * Not its job: who holds how much (authority_split.c), unknown limits (authority_learn.c), what is
- * shown (authority_status.c). */
+ * Not its job: the size of each slice (authority_split.c), unknown limits (authority_learn.c), what
+ * is shown (authority_status.c). */
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
 #include "coordinator/pools/authority_parts.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JITTER         0.01 /* of a window, when nobody says */
+#define JITTER         0.01 /* of a window, if it is not configured */
 #define DAY_NS         (24 * 3600 * VQ_AUTH_S)
 #define CLOCK_JUMP_NS  (2 * VQ_AUTH_S) /* a wall clock that was set, not one that was read late */
 #define PAUSE_SLACK_NS (50 * VQ_AUTH_MS)
@@ -416,7 +416,7 @@ static void deal_and_tell(struct vq_authority *a, int64_t now_ns)
 {
     deal_all(a, now_ns);
     for (uint32_t i = 0; i < a->slots;
-         i++) { /* also who has not said yet that it goes by its last GRANT */
+         i++) { /* also workers that have not confirmed their last GRANT */
         struct vq_auth_worker *w = a->workers[i];
         if (w != NULL) {
             w->urgent = w->urgent || w->due;
@@ -538,8 +538,8 @@ static void tick_workers(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-/* Tells the others of a pause that some worker's refusals asked for, and all how refusals are to be
- * taken. */
+/* Sends the others the pause that some worker's refusals asked for, and all of them how to take
+ * refusals. */
 static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     bool noisy = vq_auth_noisy(p);

@@ -20,7 +20,7 @@
  *   GRANT that is read when the term is over counts for nothing (the next one comes: granted_n did
  *   not rise). Slices of an earlier epoch are not renewed by this one.
  * - `unit` covers what waits too, so that it is known before the first of its size starts;
- *   `pause_ms` is what refusals asked this worker itself, not what a GRANT told it.
+ *   `pause_ms` is what refusals asked this worker itself, not what came with a GRANT.
  *
  * A slice of a lowered or withdrawn rate stays in force until its worker said that it goes by the
  * later GRANT, or has gone: its process ended, or a whole term was silent. When the end of its
@@ -35,9 +35,9 @@
  * the provider's headers say (times the share); below that, or where neither says anything, what
  * refusals taught (learned). Dollars and quotas of a day are purses (purse.h).
  *
- * Few hold much: a pool has only so many slices that what is held back stays small
- * (VQ_AUTHORITY_HELD_BACK); they go to workers that want, and stay where they are unless somebody
- * else has more use for them.
+ * Few hold much: the number of slices of a pool is limited, so that what is held back stays small
+ * (VQ_AUTHORITY_HELD_BACK); they go to workers that want, and stay where they are unless another
+ * worker has more use for them.
  *
  * Pure: (state, event, now) -> grants. Not its job: who gets which task (lease.c), the wire, locks
  * and the ledger (the shell). */
@@ -65,7 +65,7 @@ struct vq_authority_pool {
     uint64_t day_requests; /* 0: no quota */
     uint64_t day_tokens;
     uint64_t day_requests_spent, day_tokens_spent; /* by the ledger */
-    int64_t day_ends_ns;                           /* monotonic; when both begin anew */
+    int64_t day_ends_ns;                           /* monotonic; when both begin again */
     uint32_t window_ms; /* over which the provider looks at rates; 0: 60,000 */
     bool priced; /* with the next two; else a call may cost anything up to VQ_CLAIM_NANO_MAX */
     double input_nano, output_nano; /* nano-dollars a token */
@@ -92,9 +92,9 @@ struct vq_authority_params {
     const struct vq_advance *advances;
     uint32_t advances_count;
     /* rule 4: slices of workers that an earlier process knew may be in force until then, and all of
-     * every limit counts as in force: nobody gets a slice. Workers go on with what they have. Up to
-     * a term longer, for who was heard within a term and has not reported since (nor said that it
-     * goes by a GRANT of this one): who knows what it has at its providers. It is sent a GRANT,
+     * every limit counts as in force: no worker gets a slice. Workers go on with what they have. Up
+     * to a term longer for a worker that was heard within a term and has not reported since (nor
+     * confirmed a GRANT of this process): its calls at providers are unknown. It is sent a GRANT,
      * which it answers */
     int64_t wait_until_ns;
 };
@@ -145,7 +145,7 @@ bool vq_authority_credit_can_be(const struct vq_authority *a, const struct vq_ms
  * have spent stays counted. */
 void vq_authority_settle_left(struct vq_authority *a);
 
-/* The end: of who is here nothing is in flight, and nothing will be. */
+/* The end: no worker that is here has a call in flight, or will start one. */
 void vq_authority_over(struct vq_authority *a, int64_t now_ns);
 /* `worker` has reported, and what it said counts all that was in the spool of `before`, a process
  * that has ended. */
@@ -154,7 +154,8 @@ void vq_authority_succeeded(struct vq_authority *a, const struct vq_id *before);
 /* ---- advances: dollars granted to workers of other machines, which a crash must not forget.
  * Nothing without a budget ---- */
 
-#define VQ_AUTHORITY_ADVANCES_MAX 65536u /* more are kept as one of nobody's, which is never over */
+/* more are kept as one without a worker, which is never over */
+#define VQ_AUTHORITY_ADVANCES_MAX 65536u
 
 enum vq_advances_due {
     VQ_ADVANCES_KEPT, /* what was listed last covers all */
@@ -163,11 +164,11 @@ enum vq_advances_due {
     VQ_ADVANCES_MORE
 };
 enum vq_advances_due vq_authority_advances_due(const struct vq_authority *a);
-/* At most so many are listed now. */
+/* The largest number that may be listed now. */
 uint32_t vq_authority_advances_count(const struct vq_authority *a);
-/* All of them, of who is here and of who has gone; counts as kept from here on. A worker that is
- * here is listed with half as much again, so that not each GRANT asks for a new list. The number of
- * entries. */
+/* All of them, of workers that are here and of those that have gone; counts as kept from here on. A
+ * worker that is here is listed with half as much again, so that not each GRANT asks for a new
+ * list. The number of entries. */
 uint32_t vq_authority_advances(struct vq_authority *a, struct vq_advance *advances, uint32_t max);
 /* Of `params.advances`, what is not over yet, and of how many workers. */
 uint64_t vq_authority_advances_missed(const struct vq_authority *a, uint32_t *ret_workers);
@@ -187,7 +188,7 @@ void vq_authority_hold(struct vq_authority *a, bool hold,
 void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns);
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
-/* Whether a judge that pool p serves has anything left to ask: without, nobody needs money or a
+/* Whether a judge that pool p serves has anything left to ask: without, no worker needs money or a
  * day's quota for it. At first: yes. */
 void vq_authority_work(struct vq_authority *a, uint32_t p, bool work);
 /* A rate of 0 leaves that one as it is. What refusals taught about any limit of the pool is
@@ -198,8 +199,8 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
                                   int64_t now_ns);
 void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns);
-/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time, and move
- * when the clock is set. Days do not: a quota is not renewed because a clock was wrong. Tell it at
+/* The monotonic time of the wall clock's `unix_s` is `mono_ns`: parks name wall time, and move
+ * when the clock is set. Days do not: a quota is not renewed because a clock was wrong. Call it at
  * the start and now and then. */
 void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns);
 
@@ -208,7 +209,7 @@ void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
 /* Timers: learning, days, parks, terms. Often enough: see wake. */
 void vq_authority_tick(struct vq_authority *a, int64_t now_ns);
 int64_t vq_authority_wake_ns(const struct vq_authority *a);
-/* Whether the worker should be told something new. */
+/* Whether a new GRANT for the worker is due. */
 bool vq_authority_due(const struct vq_authority *a, const struct vq_id *worker);
 /* The GRANT for the worker, with a higher n than its last one; session is left to the caller.
  * `slices` has room for VQ_AUTHORITY_POOLS_MAX. What was lowered stays in force until it is
@@ -249,7 +250,7 @@ struct vq_authority_why { /* when a limit was learned; 0: never */
 struct vq_authority_pool_status {
     const char *name;
     enum vq_authority_state state;
-    int64_t since_ns, until_ns; /* of the state; until 0: nobody knows */
+    int64_t since_ns, until_ns; /* of the state; until 0: not known */
     const char *text;           /* why; borrowed until the next event */
     uint32_t keys_refused;      /* of several: the pool goes on with the others */
     const char *key_text;       /* the last one; borrowed likewise */
@@ -285,7 +286,7 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
 /* Two pools of different accounts and one model whose workers hold a key in common or that answer
  * for one organisation: each pair once. false: none (more). For a warning. */
 bool vq_authority_same_account(struct vq_authority *a, uint32_t *ret_p, uint32_t *ret_q);
-/* Fingerprints that workers hold for pool p and the shell has not been told yet: whom to lock.
+/* Fingerprints that workers hold for pool p and the shell does not know yet: the keys to lock.
  * false: none (more). */
 bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret_fingerprint);
 
@@ -297,7 +298,7 @@ struct vq_authority_money {
 void vq_authority_money(const struct vq_authority *a, struct vq_authority_money *ret_money);
 
 /* Of a judge's pools (a list of indices): the earliest moment at which one may start a call: now or
- * before: now; INT64_MAX: nobody knows. All of them closed or without a worker: false. */
+ * before: now; INT64_MAX: not known. All of them closed or without a worker: false. */
 bool vq_authority_when(const struct vq_authority *a, const uint32_t *pools, uint32_t count,
                        int64_t now_ns, int64_t *ret_when_ns);
 

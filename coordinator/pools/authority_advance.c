@@ -3,9 +3,9 @@
  * was durable.
  *
  * Invariant: what was listed last covers, worker by worker, all that those of other machines may go
- * by, before the GRANT that lets them goes out. Of who has gone it covers what was left, until that
- * is settled; of whom an earlier process knew, all of it, until it is back or another process has
- * its spool.
+ * by, before the GRANT that lets them goes out. Of workers that have gone it covers what was left,
+ * until that is settled; of workers of an earlier process, all of it, until it is back or another
+ * process has its spool.
  * Not its job: files (the shell), workers of this machine (their spools are read before anything is
  * granted). */
 #include "common/base/alloc.h"
@@ -35,7 +35,7 @@ enum vq_status vq_auth_owed_room(struct vq_authority *a, size_t more)
                    VQ_AUTHORITY_ADVANCES_MAX + VQ_AUTHORITY_WORKERS_MAX + 1);
 }
 
-/* Too many to tell apart are counted as one of nobody's, which is never over. */
+/* Above the limit they are counted as one without a worker, which is never over. */
 static void owed_add(struct vq_authority *a, const struct vq_auth_owed *owed)
 {
     if (a->owed_count < VQ_AUTHORITY_ADVANCES_MAX) {

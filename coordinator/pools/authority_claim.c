@@ -129,7 +129,7 @@ static const char *report_fault(const struct vq_authority *a, const struct vq_po
         return "a pause";
     }
     if (!park_can_be(a, r->park_unix_s, now_ns)) {
-        return "a time at which a quota begins anew";
+        return "a time at which a quota begins again";
     }
     if (!amount_can_be(&r->day_requests, VQ_CLAIM_COUNT_MAX, 1) ||
         !amount_can_be(&r->day_tokens, VQ_CLAIM_COUNT_MAX, (uint64_t)tokens)) {

@@ -5,7 +5,7 @@
  * TOLERATED changes nothing; where a limit is found by refusals, a share below PROBED. More
  * refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what follows
  * from it is tried (authority_trial.c). Known noise falls with the refusals that are seen, rises
- * only by a trial, and is tried anew after AGAIN_NS.
+ * only by a trial, and is tried again after AGAIN_NS.
  *
  * A pool is noisy for its workers when noise is known, or when most of its last groups of refusals
  * were followed soon by calls that were accepted: a full window would have refused those. A pool

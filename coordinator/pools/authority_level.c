@@ -13,8 +13,8 @@
 
 #define LEVEL_START     4.0
 #define LEVEL_CAP       256.0 /* where no rate is known */
-#define LEVEL_START_S   2.0   /* where one is known: so many seconds of it at the start, */
-#define LEVEL_CAP_S     60.0  /* and so many at the most */
+#define LEVEL_START_S   2.0   /* where one is known: seconds of it at the start, */
+#define LEVEL_CAP_S     60.0  /* and at the most */
 #define LEVEL_MAX       65536.0
 #define LEVEL_BOUND     0.7 /* of it in flight: it is what binds */
 #define LEVEL_CUT_FIRST 0.5

@@ -13,7 +13,7 @@
 #define VQ_AUTH_MS        INT64_C(1000000)
 #define VQ_AUTH_WINDOW_MS 60000u
 #define VQ_AUTH_TICK_NS   (100 * VQ_AUTH_MS)
-/* a pool is dealt anew that often while things change */
+/* the interval at which a pool is dealt again while things change */
 #define VQ_AUTH_DEAL_NS (200 * VQ_AUTH_MS)
 #define VQ_AUTH_DEAL_SOON_NS                                                                       \
     (5 * VQ_AUTH_MS)              /* ... when something came back that others wait for */
@@ -50,9 +50,9 @@ struct vq_auth_seat {
     int64_t used_ns;            /* when it last had a call here, or was chosen */
     int64_t paused_ns;          /* the pause that it knows of ends */
     int64_t asked_ns;           /* the pause that its own refusals asked for ends */
-    struct vq_limit next;       /* what it may be told; counts as in force already */
+    struct vq_limit next;       /* what a GRANT may give it; counts as in force already */
     struct vq_limit told, held; /* by the last GRANT; the most of all GRANTs that it may go by */
-    uint64_t told_n;            /* the GRANT that told it; confirmed: held = told */
+    uint64_t told_n;            /* the GRANT that sent it; if it is confirmed, both are equal */
     bool told_noisy;            /* by the last GRANT */
     bool day_joined;
 };
@@ -103,7 +103,7 @@ struct vq_auth_level { /* a concurrency that finds itself */
 struct vq_auth_doubt {         /* authority_doubt.c */
     double noise;              /* share of calls that are refused at any rate; 0: none is known */
     int64_t noise_ns, fell_ns; /* since when; looked at last */
-    bool again;                /* it is to be tried anew */
+    bool again;                /* it is to be tried again */
     /* noise has not explained the refusals of the last window since; 0: it does */
     int64_t since_ns;
     uint32_t lone; /* groups of refusals that accepted calls followed soon, less twice the others */
@@ -154,7 +154,7 @@ struct vq_auth_named { /* the limits that the configuration or a person named */
 };
 
 struct vq_auth_lock {
-    char *holder; /* who has the lock, for people; NULL */
+    char *holder; /* the run that has the lock, for people; NULL */
     bool locked, ours;
 };
 
@@ -302,7 +302,7 @@ struct vq_authority {
     struct vq_auth_pool *pools;
     uint32_t pools_count;
     int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
-    int64_t wait_ns; /* as it was said at the start; wait_until_ns may become later (wait_ends) */
+    int64_t wait_ns; /* as it was given at the start; wait_until_ns may become later (wait_ends) */
     /* as long as calls may be at providers of processes that ended before they reported */
     int64_t unsaid_ns;
     bool asked; /* wait_ns is over: who had not said what is left of slices of an earlier process */
@@ -338,10 +338,10 @@ static inline uint32_t vq_auth_u32(uint64_t sum)
 
 /* authority.c */
 struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id);
-/* The pool shall be dealt anew, at when_ns or as soon after it as is meet. */
+/* The pool shall be dealt again, at when_ns or as soon after it as is due. */
 void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns);
 
-/* authority_split.c: who holds what */
+/* authority_split.c: the slices */
 void vq_auth_limits(struct vq_auth_pool *p);
 /* May anything be started at all (locks, parks, holds, the wait after a start). */
 bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns);
@@ -391,7 +391,7 @@ void vq_auth_doubt_tick(struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_level.c: a concurrency that finds its level */
 void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns);
-/* Nobody named it. */
+/* The configuration and people have not named it. */
 bool vq_auth_level_free(const struct vq_auth_pool *p);
 /* true: it changed */
 bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns);
@@ -423,7 +423,7 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
 /* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
 int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);
 
-/* authority_advance.c: what a crash must not forget. Room for so many more: each worker that is
+/* authority_advance.c: what a crash must not forget. Room for that number more: each worker that is
  * here may leave something. VQ_NOMEM, VQ_LIMIT */
 enum vq_status vq_auth_owed_room(struct vq_authority *a, size_t more) VQ_WARN_UNUSED;
 enum vq_status vq_auth_owed_begin(struct vq_authority *a,

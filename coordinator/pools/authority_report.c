@@ -2,8 +2,8 @@
  * GRANT.
  *
  * Counts rise over a worker's process; what rose since its last report is added up. Demand decides
- * who is a member (could have a slice) and who is hungry. A pause counts only when refusals asked
- * for it anew: what a GRANT told never comes back as a pause of its own.
+ * which worker is a member (could have a slice) and which is hungry. A pause counts only when
+ * refusals asked for it again: the pause of a GRANT never comes back as a pause of its own.
  *
  * Not its job: what follows for slices (authority_split.c) and for limits (authority_learn.c). */
 #include "common/base/alloc.h"
@@ -223,7 +223,8 @@ static uint64_t known_keys(const struct vq_auth_keyset *keys, const struct vq_po
     return known;
 }
 
-/* Why it is closed; or which key it does without now: each is counted once, whoever finds out. */
+/* Why it is closed; or which key it does without now: each is counted once, whichever worker finds
+ * out. */
 static void take_text(struct vq_auth_keyset *keys, struct vq_auth_seat *seat,
                       const struct vq_pool_report *report)
 {

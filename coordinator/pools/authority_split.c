@@ -1,7 +1,7 @@
-/* Who holds what of a pool.
+/* The slices of a pool.
  *
  * Invariants: a seat counts with the most of what it may go by: GRANTs that are not confirmed, and
- * what it is about to be told (`next`, counted from when it is decided). `next` of anybody rises
+ * what it is about to get (`next`, counted from when it is decided). The `next` of a seat rises
  * only within what the limit leaves after all that counts; it falls at any time. No seat begins
  * when more slices than were reckoned with would be in force. The list of holders has every seat
  * that counts for anything.
@@ -15,11 +15,11 @@
 #define WEIGHT_MIN       0.05
 #define WEIGHT_DOWN      0.8
 #define WEIGHT_UP        1.4
-#define GUESSED_UNIT     0.02 /* of a limit of tokens, before anybody named a unit */
+#define GUESSED_UNIT     0.02 /* of a limit of tokens, before a worker named a unit */
 #define GUESSED_UNIT_MIN 1000.0
 /* a limit below so much of what it was: the windows before it do not count */
 #define FALL         0.9
-#define SINGLE_UNITS 1.5 /* a window that holds less than so many units holds one request */
+#define SINGLE_UNITS 1.5 /* a window that holds fewer units than this holds one request */
 
 static struct vq_auth_seat *seat_at(const struct vq_authority *a, const struct vq_auth_pool *p,
                                     uint32_t slot)
@@ -100,7 +100,7 @@ static uint32_t slices_max(struct vq_auth_pool *p)
     return (uint32_t)fmin(fmax(most, 1), (double)VQ_AUTHORITY_WORKERS_MAX);
 }
 
-/* What all slices of the rate may sum up to, a minute, with so many of them. */
+/* What all slices of the rate may sum up to, a minute, with this number of slices. */
 static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t slices)
 {
     double windows = vq_auth_windows(p);
@@ -231,7 +231,7 @@ void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
     }
 }
 
-/* Calls of a process that has ended, at their provider yet. A concurrency that nobody named is no
+/* Calls of a process that has ended, at their provider yet. A concurrency that is not named is no
  * limit to keep to the call: there what the worker last said that it had in flight counts, not all
  * that it might have had. */
 static uint32_t calls_left(const struct vq_auth_pool *p, const struct vq_auth_seat *seat)
@@ -281,7 +281,7 @@ static bool needs(const struct vq_auth_seat *seat, enum need need)
 }
 
 /* The member that should have a slice next: one with the fewest slices of other pools; by turns,
- * the one that waits longest. NOBODY: none. */
+ * the one that waits longest. VQ_AUTH_NOBODY: none. */
 static uint32_t candidate(const struct vq_authority *a, const struct vq_auth_pool *p,
                           enum need need, bool by_turns)
 {
@@ -334,7 +334,7 @@ static bool is_idle(const struct vq_auth_seat *seat, int64_t now_ns)
 
 struct crowd { /* of holders */
     uint32_t chosen, hungry, keen;
-    uint32_t most; /* the one with the most pools; NOBODY */
+    uint32_t most; /* the one with the most pools; VQ_AUTH_NOBODY */
 };
 
 static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_pool *p)
@@ -372,7 +372,8 @@ static void drop_some(struct vq_authority *a, struct vq_auth_pool *p, uint32_t c
     }
 }
 
-/* Who has no use for its slice gives way to who has, who starts nothing to whoever may. */
+/* A worker without use for its slice gives way to one that has use for it; a worker that starts no
+ * calls gives way to one that may. */
 static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t keen, uint32_t hungry,
                      int64_t now_ns)
 {
@@ -428,7 +429,7 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
         crowd = crowd_of(a, p);
     }
     uint32_t keen = p->members.keen - crowd.keen,
-             hungry = p->members.hungry - crowd.hungry; /* who has none */
+             hungry = p->members.hungry - crowd.hungry; /* members without a slice */
     uint32_t want = holders_wanted(a, &p->force, &crowd, keen, most);
     for (; crowd.chosen < want; crowd.chosen++) {
         uint32_t next = candidate(a, p, NEED_KEEN, false);
@@ -444,7 +445,7 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
     give_way(a, p, keen, hungry, now_ns);
     if (keen != 0 && crowd.most != VQ_AUTH_NOBODY &&
         now_ns - p->holders.moved_ns >= HOLDER_MOVE_NS) {
-        /* who holds much gives to who holds little */
+        /* a worker that holds much gives to one that holds little */
         uint32_t next = candidate(a, p, NEED_KEEN, false);
         if (next != VQ_AUTH_NOBODY &&
             a->workers[crowd.most]->holds >= a->workers[next]->holds + 2) {
@@ -579,8 +580,8 @@ static void raise_rates(struct vq_auth_seat *seat, const struct parts *parts, do
     }
 }
 
-/* Raises what is below its part, within what the limits leave. true: somebody waits for what others
- * have yet. */
+/* Raises what is below its part, within what the limits leave. true: a worker waits for what others
+ * still have. */
 static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const struct parts *parts)
 {
     double room[VQ_RATE__COUNT];
@@ -588,8 +589,8 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         double has = isinf(parts->sum[r]) ? 0 : counted(a, p, r);
         room[r] = fmax(parts->sum[r] - has, 0);
     }
-    /* Below 0: calls of a worker that was silent too long came back with it. Nobody may put one of
-     * these in the place of one that ends. */
+    /* Below 0: calls of a worker that was silent too long came back with it. No worker may start
+     * a call in the place of one of these that ends. */
     int64_t calls_room = (int64_t)parts->level - (int64_t)counted_calls(a, p);
     uint32_t slices = counted_slices(a, p);
     double whole_sum = 0;
@@ -662,7 +663,7 @@ void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns
     peak_turn(p, slices, now_ns);
     bool startable = vq_auth_startable(a, p, now_ns);
     if (p->holders.past_unknown &&
-        startable) { /* somebody else may have had as many as it bears until now */
+        startable) { /* another worker may have had as many as it bears until now */
         p->holders.past_unknown = false;
         p->holders.peak = slices_max(p);
     }

@@ -32,7 +32,7 @@
 #define LEVEL_NS       (400 * VQ_AUTH_MS) /* before that a level may not have arrived everywhere */
 #define EXPLAINED      0.9  /* of a known limit accepted: the rate is suspected first */
 #define NO_CEILING     3.0  /* times a ceiling accepted during its trial: it is none */
-#define FAR_ABOVE      1.2  /* times the calls in flight that were cleared: they are tried anew */
+#define FAR_ABOVE      1.2  /* times the calls in flight that were cleared: they are tried again */
 #define PATIENCE_GROWS 16   /* times, when that helped nothing */
 #define NEAR_LEVEL     0.96 /* of a level that was refused: in flight */
 #define FULL_WINDOWS   3    /* so long a window that was full is remembered */

@@ -44,7 +44,7 @@ void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int6
     }
 }
 
-/* A rate stays as it is where a worker that is here says the same; else the least that is said
+/* A rate stays as it is where a worker that is here says the same; else the least report
  * counts. */
 static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
 {

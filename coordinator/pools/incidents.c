@@ -12,7 +12,7 @@ struct pool {
     uint64_t answered; /* when it was last seen to answer, and what it had failed by then */
     uint64_t failed, refused;
     int64_t answered_ns;
-    uint32_t keys_refused; /* told of */
+    uint32_t keys_refused; /* that were reported */
 };
 
 struct vq_incidents {

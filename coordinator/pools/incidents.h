@@ -1,20 +1,21 @@
-/* What went wrong with pools, told once each: a pool that is parked, closed, taken by another run,
- * or that fails all it is asked. Begins with one event and ends with one, however often the cause
- * is seen in between. Pure. */
+/* What went wrong with pools, reported once each: a pool that is parked, closed, taken by another
+ * run, or that fails all it is asked. Begins with one event and ends with one, however often the
+ * cause is seen in between. Pure. */
 #ifndef VQ_COORDINATOR_POOLS_INCIDENTS_H
 #define VQ_COORDINATOR_POOLS_INCIDENTS_H
 
 #include "coordinator/pools/authority.h"
 
-#define VQ_INCIDENTS_MAX          1000u               /* remembered; more are counted */
-#define VQ_INCIDENT_FAILING_NS    INT64_C(5000000000) /* no answer, and ... */
-#define VQ_INCIDENT_FAILING_CALLS 5u                  /* ... so many failures since the last one */
+#define VQ_INCIDENTS_MAX       1000u               /* remembered; more are counted */
+#define VQ_INCIDENT_FAILING_NS INT64_C(5000000000) /* no answer, and ... */
+/* ... this number of failures since the last one */
+#define VQ_INCIDENT_FAILING_CALLS 5u
 
 struct vq_incident {
     uint32_t pool;
     enum vq_authority_state state; /* OPEN: it fails what it is asked */
     bool key;                      /* one of its keys was refused; it goes on: over at once */
-    int64_t since_ns, until_ns;    /* until: as foreseen; 0: nobody knows */
+    int64_t since_ns, until_ns;    /* until: as foreseen; 0: not known */
     int64_t over_ns;               /* 0: it goes on */
     uint64_t refused, failed;      /* calls meanwhile */
     char text[VQ_AUTHORITY_TEXT_BYTES];

@@ -2,10 +2,10 @@
  *
  * Two computations, never mixed. What is *in force* decides what may be granted: for each holder
  * the most that it may still go by, less what it knows to be committed; a grant is given only out
- * of what the limit leaves beside that. What would be *fair* decides who is told more and who less:
- * the limit less what is spent and open, split by need. A holder is lowered only when somebody else
- * is short of what is his part and nothing free is left, or when more is in force than the limit
- * allows.
+ * of what the limit leaves beside that. The *fair* part decides which holder gets more and which
+ * gets less: the limit less what is spent and open, split by need. A holder is lowered only when
+ * another holder is short of its part and nothing free is left, or when more is in force than the
+ * limit allows.
  *
  * Most in force of one holder: a list of (n, the most of all grants from n on), falling; a report
  * drops the entries before the one that covers its granted_n. A full list loses its newest entry,
@@ -29,9 +29,9 @@ struct force {
 
 struct holder {
     bool here;
-    bool again; /* grants may have been lost: it is to be told again */
+    bool again; /* grants may have been lost: the grant is to be sent again */
     uint64_t used, open, want, unit;
-    uint64_t granted; /* told last */
+    uint64_t granted; /* by the last grant */
     uint64_t n;
     struct force force[FORCE_MAX]; /* n rises, most falls; at least one */
     uint32_t force_count;
@@ -42,9 +42,9 @@ struct holder {
 struct vq_purse {
     uint64_t limit, committed;
     uint64_t left;      /* of those who have gone: what they could have spent */
-    uint64_t left_open; /* of that, what they had said to be open */
-    uint64_t lost;    /* of those who have gone and of whom nobody will hear: likewise, for good */
-    uint64_t earlier; /* of those whom an earlier process knew */
+    uint64_t left_open; /* of that, what they had reported as open */
+    uint64_t lost;      /* of those that have gone and will never report: likewise, for good */
+    uint64_t earlier;   /* of those that an earlier process knew */
     /* committed lately, and its holder has not said that it knows: counted twice. An estimate for
      * the deal alone; 0 is safe */
     uint64_t unheard;
@@ -75,7 +75,7 @@ static uint64_t need_of(const struct holder *h)
     return less_of(h->want, more_of(h->unit, 1));
 }
 
-/* What it was told and has not used. */
+/* What it was granted and has not used. */
 static uint64_t remains_of(const struct holder *h)
 {
     return minus(h->granted, h->used);
@@ -123,7 +123,7 @@ static void say(struct holder *h, const struct vq_amount *amount)
 {
     h->used = amount->used;
     h->open = less_of(amount->open, amount->used);
-    if (amount->most > h->force[0].most) { /* it goes by more than it was told */
+    if (amount->most > h->force[0].most) { /* it goes by more than it was granted */
         h->force[0].most = amount->most;
     }
 }
@@ -283,7 +283,7 @@ static uint64_t idle_in_all(const struct vq_purse *purse)
     return minus(vq_sum(purse->limit, less_of(purse->unheard, held)), open);
 }
 
-/* Each has its need; the rest evenly, nobody more than it wants. */
+/* Each has its need; the rest evenly, none more than it wants. */
 static void fill(struct vq_purse *purse, uint64_t rest)
 {
     for (uint32_t round = 0; round < FILL_ROUNDS_MAX && rest > 0; round++) {
@@ -306,7 +306,8 @@ static void fill(struct vq_purse *purse, uint64_t rest)
     }
 }
 
-/* One after the other gets its need: who has one goes on, then whose turn it is. */
+/* One after the other gets its need: a holder that has it goes on, then the one whose turn it
+ * is. */
 static void serve(struct vq_purse *purse, uint64_t rest)
 {
     for (int have = 1; have >= 0; have--) {
@@ -346,7 +347,7 @@ static void split(struct vq_purse *purse)
     }
 }
 
-/* ---- the aims: what each is told, so that what is in force stays within the limit ---- */
+/* ---- the aims: what each is granted, so that what is in force stays within the limit ---- */
 
 static bool starved(const struct holder *h)
 {
@@ -410,7 +411,7 @@ static void deal(struct vq_purse *purse)
         }
     }
     if (sum <=
-        purse->limit) { /* else nobody is raised, not even within his reach: the sum shall fall */
+        purse->limit) { /* else none is raised, not even within its reach: the sum shall fall */
         raise_aims(purse, free);
     }
 }

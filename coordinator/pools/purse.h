@@ -38,20 +38,21 @@ void vq_purse_begin_anew(struct vq_purse *purse);
 /* A call's cost is durable. Before its ACK goes out, so that no holder knows of it earlier. */
 void vq_purse_committed(struct vq_purse *purse, uint64_t cost);
 
-/* A holder is here. `amount`: what it said first; amount.most is in force until it goes by another
- * (a worker that outlived a coordinator). Who is here already (a new session: grants may have been
- * lost) goes on with what it has and is due to be told again. VQ_NOMEM. */
+/* A holder is here. `amount`: what it reported first; amount.most is in force until it goes by
+ * another (a worker that outlived a coordinator). A holder that is here already (a new session:
+ * grants may have been lost) goes on with what it has, and its grant is due to be sent again.
+ * VQ_NOMEM. */
 enum vq_status vq_purse_join(struct vq_purse *purse, uint32_t holder,
                              const struct vq_amount *amount) VQ_WARN_UNUSED;
 /* It said what it used. granted_n: the latest grant that it goes by. want: it would use so much
  * more in the near future, were there no limit; unit: the largest single reservation that it made
  * or waits to make (0 counts as 1; the need is what is less, unit or want). A holder keeps what it
- * has while nobody else is short of it, so that grants are few: it is told a new most when less
+ * has while no other holder is short of it, so that grants are few: it gets a new most when less
  * than half of what it could have is left, or less than its need. What a holder does not want it
  * gives back as soon as another one has a use for it. Of who is not here: ignored. */
 void vq_purse_report(struct vq_purse *purse, uint32_t holder, const struct vq_amount *amount,
                      uint64_t granted_n, uint64_t want, uint64_t unit);
-/* It was not heard for a whole term, and cannot be told anything: it wants nothing until it reports
+/* It was not heard for a whole term, and no grant can reach it: it wants nothing until it reports
  * again, so that nothing is kept for it that others could use. What it has stays in force. Of who
  * is not here: ignored. */
 void vq_purse_silent(struct vq_purse *purse, uint32_t holder);
@@ -61,32 +62,32 @@ enum vq_purse_end {
      * it: its spool was read, each of its calls was committed (as an answer, or as unknown with
      * what was reserved) */
     VQ_PURSE_LEFT,
-    /* it kept no spool: nobody will ever know what it started last. All that it could have spent
-     * counts as spent beside what is committed of it, until the purse ends or begins anew */
+    /* it kept no spool: what it started last will never be known. All that it could have spent
+     * counts as spent beside what is committed of it, until the purse ends or begins again */
     VQ_PURSE_LOST
 };
 /* It can start no call any more. Of who is not here: ignored. */
 void vq_purse_leave(struct vq_purse *purse, uint32_t holder, enum vq_purse_end how);
 /* Everything is committed of all who left. */
 void vq_purse_settle_left(struct vq_purse *purse);
-/* What holders of an earlier process may have spent beyond `committed`, of whom nobody has heard:
- * counts as out until it is said to be less. Replaces what was said before. */
+/* What holders of an earlier process may have spent beyond `committed`, that have not reported:
+ * counts as out until it is reported to be less. Replaces the earlier amount. */
 void vq_purse_earlier(struct vq_purse *purse, uint64_t amount);
 /* The most that the holder may have spent, or may yet spend, beyond what it knows to be committed:
  * what counts of it as in force. While it may go by a grant without limit, what is open or was
  * granted since. Of who is not here: 0. */
 uint64_t vq_purse_held(const struct vq_purse *purse, uint32_t holder);
 
-/* The `most` that the holder (who is here) shall be told now, in the grant number n (which rises
- * for a holder, from 1). Deals out anew: each holder gets what it used + want, cut evenly when that
- * is too much; when not even its need is left for each, one holder after the other gets a whole
- * one, and idle remains are called back first. */
+/* The `most` that the holder (which is here) shall get now, in the grant number n (which rises for
+ * a holder, from 1). Deals out again: each holder gets what it used + want, cut evenly when that is
+ * too much; when not even its need is left for each, one holder after the other gets a whole one,
+ * and idle remains are called back first. */
 uint64_t vq_purse_grant(struct vq_purse *purse, uint32_t holder, uint64_t n);
 /* Whether vq_purse_grant would say something else than it said last. */
 bool vq_purse_due(struct vq_purse *purse, uint32_t holder);
 
-/* Nothing more can be started by anybody: less than the smallest need of those who want is left
- * (nobody wants: nothing is left), and nothing that is out can change that. */
+/* No holder can start anything more: less than the smallest need of those that want is left
+ * (none wants: nothing is left), and nothing that is out can change that. */
 bool vq_purse_empty(const struct vq_purse *purse);
 uint64_t vq_purse_limit(const struct vq_purse *purse);
 uint64_t vq_purse_spent(const struct vq_purse *purse); /* committed */

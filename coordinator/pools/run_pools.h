@@ -9,7 +9,7 @@
 
 struct vq_run_pools {
     struct vq_conf_uses uses;
-    char **urls;       /* what workers are told: base_url and version; NULL: the built-in server */
+    char **urls;       /* what workers get: base_url and version; NULL: the built-in server */
     char **identities; /* NULL: the built-in server */
 };
 
@@ -19,7 +19,7 @@ enum vq_status vq_run_pools_create(const struct vq_config *config, struct vq_run
 void vq_run_pools_free(struct vq_run_pools *pools);
 
 /* The SPEC's list, borrowed from `pools` but for *ret_keys: free both arrays with vq_free.
- * `offline_url` stands for the built-in server, and is empty where none runs: nobody is asked
+ * `offline_url` is that of the built-in server, and empty where none runs: no call goes
  * there. VQ_NOMEM. */
 enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *offline_url,
                                  struct vq_spec_pool **ret_list,

@@ -109,7 +109,7 @@ class Hostile(Case):
         self.lies("spent", "these amounts cannot be")
 
     def test_a_park_that_cannot_be(self):
-        self.lies("park", "a time at which a quota begins anew that cannot be")
+        self.lies("park", "a time at which a quota begins again that cannot be")
 
     def test_more_calls_than_a_worker_can_have(self):
         self.lies("list", "too many calls of one worker")

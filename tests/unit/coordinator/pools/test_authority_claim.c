@@ -95,8 +95,8 @@ static void what_a_report_can_say(void **state)
                {{.unit.tokens = 1e9}, "a size of one request"},
                {{.unit.requests = 2}, "a size of one request"},
                {{.pause_ms = UINT32_MAX}, "a pause"},
-               {{.park_unix_s = INT64_MAX}, "a time at which a quota begins anew"},
-               {{.park_unix_s = -1}, "a time at which a quota begins anew"},
+               {{.park_unix_s = INT64_MAX}, "a time at which a quota begins again"},
+               {{.park_unix_s = -1}, "a time at which a quota begins again"},
                {{.day_requests = {.used = 1, .open = 2}}, "amounts of a day's quota"},
                {{.day_tokens.unit = UINT64_MAX}, "amounts of a day's quota"},
                {{.pool = 7}, "a pool"}};
