@@ -49,7 +49,7 @@ const CHARTS = {
   depth: {
     words: count,
     series: [ /* the widest is drawn first; its label names what lies between it and the next */
-      ["open", "waiting", "soft"], ["leased", "at workers", "a"], ["failed", "failed", "bad"], ["done", "settled", "good"]],
+      ["open", "waiting", "track"], ["leased", "at workers", "a"], ["failed", "failed", "bad"], ["done", "settled", "good"]],
     parts: (columns, i) => ({ open: columns.open[i] - columns.leased[i], leased: columns.leased[i] - columns.failed[i],
       failed: columns.failed[i] - columns.done[i], done: columns.done[i] }),
   },
@@ -66,10 +66,10 @@ function options(chart, width, data) {
     legend: { live: true },
     cursor: { points: { show: false } },
     scales: { y: { range: (u, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [{ ...axis, values: (u, ticks) => ticks.map((s) => timeOfDay(s, (u.scales.x.max - u.scales.x.min) < 600)) }, { ...axis, size: 62, values: (u, ticks) => ticks.map(chart.words) }],
+    axes: [{ ...axis, size: 28, values: (u, ticks) => ticks.map((s) => timeOfDay(s, (u.scales.x.max - u.scales.x.min) < 600)) }, { ...axis, size: 62, values: (u, ticks) => ticks.map(chart.words) }],
     series: [{ label: "time", value: (u, s) => (s === null ? "" : timeOfDay(s, true)) },
       ...chart.series.map(([key, label, tone]) => ({
-        label, stroke: colour(tone), width: 1.5, fill: chart.parts ? colour(tone) + "99" : colour(tone) + "22", points: { show: false },
+        label, stroke: colour(tone), width: 1.5, fill: chart.parts ? colour(tone) : colour(tone) + "22", points: { show: false },
         value: (u, value, series, i) => shown(key, i),
       }))],
   };

@@ -27,9 +27,9 @@ function spark(values, label) {
 /* A button that has the focus has it again after its table is made again. */
 const keyed = (label, act, ...words) => button(label, () => act(...words), { data: { key: words.join(" ") } });
 
-/* One dimension of a pool: how much of its limit is used, and where the limit comes from. */
+/* One dimension of a pool that has a limit: how much of it is used, and where it comes from. */
 function dimension(key, at) {
-  if (!isNumber(at.limit)) return at.used > 0 && key !== "concurrency" ? el("div", null, `${rate(at.used)} ${DIMENSIONS[key]}, no limit known`) : null;
+  if (!isNumber(at.limit)) return null;
   const share = at.limit > 0 ? Math.min(1, at.used / at.limit) : 0;
   return el("div", null, el("meter", { min: 0, max: 1, value: share, "aria-label": DIMENSIONS[key] }), ` ${rate(at.used)} of ${rate(at.limit)} ${DIMENSIONS[key]}`,
     at.by ? el("span", { class: "soft" }, ` (${at.by}${isNumber(at.granted) && at.granted < at.limit * 0.95 ? `, granted ${rate(at.granted)}` : ""})`) : null);
