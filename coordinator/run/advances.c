@@ -1,8 +1,8 @@
 /* Keeps what workers on other machines were granted of the budget in the run's folder, so that what
- * they spend is within it whoever crashes when. Invariant: a GRANT goes out after the list that
- * covers it is durable. Only with a budget; a worker asks for a new list when it was granted more
- * than half as much again as the last one said, so that lists are few. Not its job: what counts
- * (the authority). */
+ * they spend is within it whichever process crashes, and when. Invariant: a GRANT goes out after
+ * the list that covers it is durable. Only with a budget; a worker asks for a new list when it was
+ * granted more than half as much again as the last one said, so that lists are few. Not its job:
+ * what counts (the authority). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -54,7 +54,7 @@ int64_t vq_advances_wake_ns(const struct vq_run_limits *limits)
                : limits->advances_ns + LESS_NS;
 }
 
-/* All tasks are settled: whether nobody lists a call all the same. */
+/* All tasks are settled: whether no worker lists a call all the same. */
 static bool nothing_out(const struct vq_run *run)
 {
     struct vq_coord_status status;

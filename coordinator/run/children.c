@@ -1,7 +1,7 @@
 /* Local workers and the built-in server. Workers outlive this process on purpose: after a kill of
  * the coordinator they finish what they hold, keep it in their spool, and come back to the resumed
- * run. When one ends before the run does, its spool is read first, then the core is told, then
- * another takes its place. The built-in server dies with this process. */
+ * run. When one ends before the run does, its spool is read first, then the core gets the report,
+ * then another takes its place. The built-in server dies with this process. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -43,7 +43,7 @@ static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd
 }
 
 /* A spool that is damaged in its middle stops the start: going on would ask again for what it
- * holds. What is wrong with others (another run's) is said when they are read. */
+ * holds. What is wrong with others (another run's) is logged when they are read. */
 static enum vq_status look_at_spools(struct vq_run *run, struct vq_error *err)
 {
     uint32_t k = 0;
@@ -377,7 +377,7 @@ static void worker_restart(void *ctx)
 enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
 {
     uint32_t n = run->options->workers;
-    if (run->begun.first_start) { /* nobody was before us: what is there is our own workers' */
+    if (run->begun.first_start) { /* no process was before us: what is there is our own workers' */
         run->children.strays_read = true;
         run->children.import_k = VQ_SPOOLS_MAX;
     }

@@ -80,7 +80,7 @@ static const char *note(struct vq_run *run)
     return run->control.note;
 }
 
-/* The rate of the last minute tells nothing of a run that may ask nobody now. */
+/* The rate of the last minute shows nothing about a run that may not send calls now. */
 static bool stands(struct vq_run *run)
 {
     struct vq_buf stopped;

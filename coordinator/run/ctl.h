@@ -1,6 +1,6 @@
-/* What a person may tell a run that goes on, as a table: a command is one row. `vibeq ctl`, its
- * help, the manual page and the run's own HTTP door (POST /api/v1/ctl) all read it. On the wire a
- * command is a stamp (ctl_once.h) and its words, one a line. */
+/* The commands that a person may send to an active run, as a table: a command is one row. `vibeq
+ * ctl`, its help, the manual page and the run's own HTTP door (POST /api/v1/ctl) all read it. On
+ * the wire a command is a stamp (ctl_once.h) and its words, one a line. */
 #ifndef VQ_COORDINATOR_RUN_CTL_H
 #define VQ_COORDINATOR_RUN_CTL_H
 
@@ -34,7 +34,7 @@ struct vq_ctl_command {
      * it cannot be done now; err says why. Other statuses end the run. */
     enum vq_status (*carry_out)(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                 struct vq_error *err);
-    /* the words after "vibeq" that come nearest when the run does not run; RUN stands for its
+    /* the words after "vibeq" that come nearest when the run does not run; RUN means its
      * name */
     const char *otherwise;
 };

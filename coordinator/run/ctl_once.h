@@ -1,6 +1,6 @@
 /* A command of `vibeq ctl` is carried out once and in time. The front end puts a stamp before the
  * words: an id and a deadline. A command that is read after its deadline is dropped, because the
- * person was told by then that its fate is unknown; one whose id was carried out before gets the
+ * person has read by then that its fate is unknown; one whose id was carried out before gets the
  * same reply again. Pure. */
 #ifndef VQ_COORDINATOR_RUN_CTL_ONCE_H
 #define VQ_COORDINATOR_RUN_CTL_ONCE_H

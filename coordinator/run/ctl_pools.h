@@ -1,5 +1,5 @@
 /* Commands about pools and money, for the table in ctl.c. Each acts on the run's authority; its
- * slices follow within a second. What is told here lasts as long as this process: resume takes the
+ * slices follow within a second. What is set here lasts as long as this process: resume takes the
  * configuration's values again, or those of --set. */
 #ifndef VQ_COORDINATOR_RUN_CTL_POOLS_H
 #define VQ_COORDINATOR_RUN_CTL_POOLS_H

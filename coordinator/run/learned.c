@@ -1,7 +1,7 @@
 /* RUN/learned.json: which parameters the models of this run's pools refuse, so that a restart need
  * not learn it again. Invariant: what the file says counts only for a pool with the same name,
  * address and model. A file that cannot be read is no reason to stop: a refusal teaches the same
- * again, at no cost. Not its job: what a refusal looks like (the worker), and who is told (the
+ * again, at no cost. Not its job: what a refusal looks like (the worker), and who gets it (the
  * authority). */
 #include "coordinator/run/parts.h"
 

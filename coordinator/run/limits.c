@@ -1,6 +1,6 @@
 /* The run's authority over its pools: made of the configuration and of what the ledger says was
- * spent, told the wall clock, days and locks, and what befalls its pools is said once each, in the
- * log and to the person. Not its job: slices (the core asks for them). */
+ * spent, kept informed of the wall clock, days and locks. Incidents of its pools are reported once
+ * each, in the log and to the person. Not its job: slices (the core asks for them). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -200,7 +200,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     return status;
 }
 
-/* "at 09:00", or "at 09:00 on 2026-11-23"; empty when nobody knows. */
+/* "at 09:00", or "at 09:00 on 2026-11-23"; empty when it is not known. */
 static void say_until(int64_t until_ns, char *text, size_t bytes)
 {
     text[0] = '\0';
@@ -291,8 +291,8 @@ bool vq_limits_idle(const struct vq_run *run, uint32_t p)
     return run->children.offline == NULL && run->source.pools->uses.uses[p].base_url == NULL;
 }
 
-/* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so
- * nobody would look for it. */
+/* Reported once: a key that is missing everywhere costs a part of the speed and fails nothing, so
+ * a person would not look for it. */
 static void see_unserved(struct vq_run *run, int64_t now)
 {
     bool served = false;
@@ -358,7 +358,7 @@ static bool is_stopped(enum vq_authority_state state)
     return state != VQ_AUTHORITY_OPEN && state != VQ_AUTHORITY_PAUSED;
 }
 
-/* What stands still, each with its reason; and whether nothing else is left. */
+/* The pools that take no calls, each with its reason; and whether nothing else is left. */
 bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
 {
     bool all = true;

@@ -34,7 +34,7 @@ void vq_metrics_serve(struct vq_run *run, const struct vq_status_facts *facts, s
 /* Writes both files. */
 void vq_metrics_write(struct vq_run *run, const struct vq_status_facts *facts);
 
-/* process_metrics.c: process_* of this process; what /proc does not tell is left out. */
+/* process_metrics.c: process_* of this process; what /proc does not give is left out. */
 void vq_process_metrics(struct vq_buf *out);
 
 #endif

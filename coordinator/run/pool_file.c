@@ -1,11 +1,11 @@
 /* The files of one key under RUNS/pools.
  *
- * Invariants: who has a file has its flock; nothing is taken but under the gate, so that nobody is
- * counted twice or missed. The shares of those who live, and of those whose term is not over, are
- * at most the whole; who has the whole is alone. A holder touches its file, so that after its death
- * its time of modification tells when that was; an orderly end empties it or takes it away. NAME
- * and NAME.gate stay for ever: a file that others may wait for must not be replaced. Not its job:
- * trying again, Redis, which pools a key serves (pool_lock.c). */
+ * Invariants: the run that has a file has its flock; nothing is taken but under the gate, so that
+ * no run is counted twice or missed. The shares of those who live, and of those whose term is not
+ * over, are at most the whole; the run that has the whole is alone. A holder touches its file, so
+ * that after its death its time of modification shows when that was; an orderly end empties it or
+ * takes it away. NAME and NAME.gate stay for ever: a file that others may wait for must not be
+ * replaced. Not its job: trying again, Redis, which pools a key serves (pool_lock.c). */
 #include "coordinator/run/pool_file.h"
 
 #include "common/base/alloc.h"

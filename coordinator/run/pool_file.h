@@ -1,7 +1,8 @@
-/* Who has a provider's key on this machine: files under RUNS/pools, named by a hash, each held by
- * flock. A run that takes all of it holds NAME alone; one that takes a share holds NAME together
- * with others, and NAME.UID.share alone, where its share stands. NAME.gate is held for a moment by
- * whoever looks and takes. The files say run, pid, host and since when, never a key. */
+/* The runs that have a provider's key on this machine: files under RUNS/pools, named by a hash,
+ * each held by flock. A run that takes all of it holds NAME alone; one that takes a share holds
+ * NAME together with others, and NAME.UID.share alone, which holds its share. NAME.gate is held for
+ * a moment by each run that looks and takes. The files say run, pid, host and since when, never a
+ * key. */
 #ifndef VQ_COORDINATOR_RUN_POOL_FILE_H
 #define VQ_COORDINATOR_RUN_POOL_FILE_H
 
@@ -19,8 +20,8 @@ struct vq_pool_owner {
 struct vq_pool_file;
 
 /* Takes it without waiting; makes `dir` (0700) and the files (0600, close-on-exec). VQ_LOCKED: err
- * says in a sentence who has it; also while the term of one that died without giving it back is not
- * over (one's own run excepted: it waits by itself). VQ_IO with file and reason; VQ_LIMIT;
+ * says in a sentence which run has it; also while the term of one that died without giving it back
+ * is not over (one's own run excepted: it waits by itself). VQ_IO with file and reason; VQ_LIMIT;
  * VQ_NOMEM. unix_ms: the time of day. */
 enum vq_status vq_pool_file_take(const char *dir, const char *name, const struct vq_pool_owner *me,
                                  int64_t unix_ms, struct vq_pool_file **ret_file,

@@ -1,6 +1,6 @@
 /* Locks of provider keys: which are wanted for which pool, tried and renewed in turns of the loop.
  *
- * Invariants: a pool is said to be ours only while each of its keys is held by file and, with a
+ * Invariants: a pool counts as ours only while each of its keys is held by file and, with a
  * shared Redis, within a term of the last renewal that Redis confirmed, counted from when that was
  * sent. The entry in Redis lives for two terms: who loses the connection stops granting after one,
  * its workers' slices are over after the second, and only then may another run have the key. One
@@ -171,7 +171,7 @@ enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, co
     name_of(identity, fingerprint, name);
     VQ_TRY(entry_of(locks, name, &at));
     struct entry *entry = &locks->entries[at];
-    if (wanted > entry->share) { /* what is held with less has to be taken anew */
+    if (wanted > entry->share) { /* what is held with less has to be taken again */
         entry->share = wanted;
         entry->redis_until_ns = entry->redis_next_ns = entry->file_next_ns = INT64_MIN;
         locks->wake_ns = INT64_MIN;
@@ -365,7 +365,7 @@ bool vq_pool_locks_ours(const struct vq_pool_locks *locks, uint32_t pool)
     return pool < VQ_AUTHORITY_POOLS_MAX && locks->pools[pool].ours;
 }
 
-/* Whoever still waits for a reply gets it for nobody. */
+/* A request that still waits for a reply drops it. */
 static void forget_request(struct entry *entry)
 {
     if (entry->request != NULL) {

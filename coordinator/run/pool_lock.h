@@ -24,8 +24,8 @@ struct vq_pool_locks_options {
     uint32_t term_ms;   /* of this run's slices */
     /* NULL: no shared one. Borrowed: it outlives the last tick and release */
     struct vq_redis *redis;
-    /* From tick alone: whether the pool is ours has changed, or who has it. sentence: who, and what
-     * happens next; NULL when it is ours. Good for vq_authority_lock. */
+    /* From tick alone: whether the pool is ours has changed, or which run has it. sentence: which
+     * run, and what happens next; NULL when it is ours. Good for vq_authority_lock. */
     void (*changed)(void *ctx, uint32_t pool, bool ours, const char *sentence);
     void *ctx;
 };
@@ -44,7 +44,7 @@ void vq_pool_locks_tick(struct vq_pool_locks *locks, int64_t now_ns);
 /* When the next tick is due at the latest; INT64_MIN: now. A reply of the shared Redis makes it
  * earlier. */
 int64_t vq_pool_locks_wake_ns(const struct vq_pool_locks *locks);
-bool vq_pool_locks_ours(const struct vq_pool_locks *locks, uint32_t pool); /* as told last */
+bool vq_pool_locks_ours(const struct vq_pool_locks *locks, uint32_t pool); /* as reported last */
 /* Nothing of this run is out any more: gives all back, says nothing. What is wanted afterwards is
  * taken again. Without it (the process is killed) others wait until the term is over. */
 void vq_pool_locks_release(struct vq_pool_locks *locks);

@@ -169,7 +169,7 @@ static void on_up(void *ctx)
     sync_begin(ctx);
 }
 
-/* The server is there and does not let us in: waiting helps nobody who has just typed the
+/* The server is there and does not let us in: waiting does not help a person who has just typed the
  * address. */
 bool vq_run_redis_denies(const char *why)
 {

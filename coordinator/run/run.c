@@ -261,8 +261,8 @@ static bool never(void *ctx)
 }
 
 /* Workers elsewhere may still be reading their ACKs and the BYE: a closed connection takes with it
- * what was not read, and they would wait for a coordinator that does not come back. Who speaks
- * meanwhile is told BYE again. */
+ * what was not read, and they would wait for a coordinator that does not come back. A worker that
+ * sends a frame meanwhile gets BYE again. */
 static void linger(struct vq_run *run)
 {
     bool remote = run->options->listen != NULL || run->options->workers == 0;
@@ -270,7 +270,8 @@ static void linger(struct vq_run *run)
     if (!remote || run->fatal != VQ_OK || run->stop.interrupts > 1) {
         return;
     }
-    if (left_ms < VQ_RUN_LINGER_LEAST_MS) { /* the results took their time, and nobody was heard */
+    /* the results took their time, and no worker was heard */
+    if (left_ms < VQ_RUN_LINGER_LEAST_MS) {
         left_ms = VQ_RUN_LINGER_LEAST_MS;
     }
     enum vq_status status = vq_loop_run_until(run->loop, never, NULL, (uint32_t)left_ms);

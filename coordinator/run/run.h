@@ -9,7 +9,7 @@
 enum vq_run_end {
     VQ_RUN_DONE,
     VQ_RUN_MISSING, /* done, some answers are missing */
-    VQ_RUN_STOPPED, /* resumable; the reason was said */
+    VQ_RUN_STOPPED, /* resumable; the reason was printed */
     VQ_RUN_FAILED,  /* an error of ours or of this machine; resumable too */
 };
 
@@ -38,7 +38,7 @@ struct vq_run_options {
 };
 
 /* `run` is open and locked, and holds copies of all that `work` is made of. VQ_OK: *ret_end says
- * how it ended, and everything worth saying was said. Another status: it could not start; nothing
+ * how it ended, and all messages were printed. Another status: it could not start; nothing
  * was sent. */
 enum vq_status vq_run_carry_out(const struct vq_run_options *options,
                                 const struct vq_run_work *work, struct vq_run_dir *run,

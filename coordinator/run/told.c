@@ -1,6 +1,6 @@
-/* The list of what was told. Invariant: at most one command about one thing: the pause, the budget,
- * and of each pool whether it is parked and each of its limits. `concurrency N` is about all pools,
- * so it takes the place of what was told of single ones. */
+/* The list of commands that are in force. Invariant: at most one command about one thing: the
+ * pause, the budget, and of each pool whether it is parked and each of its limits. `concurrency N`
+ * is about all pools, so it replaces the commands about single ones. */
 #include "coordinator/run/told.h"
 
 #include "common/base/alloc.h"
@@ -77,7 +77,7 @@ static enum vq_status append(struct vq_told *told, const char *const *words, uin
     return VQ_OK;
 }
 
-/* In the place of what was told of the same thing: the first `of` words say which. */
+/* Replaces the command about the same thing: the first `of` words say which. */
 static enum vq_status replace(struct vq_told *told, const char *const *words, uint32_t of,
                               uint32_t n, int64_t unix_ms)
 {

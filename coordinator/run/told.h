@@ -17,7 +17,7 @@ struct vq_told_command {
     int64_t at_unix_ms;
 };
 
-/* All zero: nothing was told. */
+/* All zero: no command is in force. */
 struct vq_told {
     struct vq_told_command *commands; /* in the order in which they were given */
     size_t count, cap;

@@ -1,5 +1,5 @@
-/* What was told survives this process: RUN/told.json is written before `vibeq ctl` gets its reply,
- * and applied when the run is resumed. --set of that resume wins, since it was said later. What
+/* The commands survive this process: RUN/told.json is written before `vibeq ctl` gets its reply,
+ * and applied when the run is resumed. --set of that resume wins, since it is the later one. What
  * cannot be kept or applied is printed at once. */
 #include "coordinator/run/parts.h"
 
@@ -74,7 +74,7 @@ static void name(const struct vq_told_command *c, struct vq_buf *out)
     }
 }
 
-/* A run that stands still because of an earlier word must not look broken: also said under
+/* A run that is paused by an earlier command must not look broken: also printed under
  * --quiet. */
 static void say_pause(struct vq_run *run, int64_t at_unix_ms)
 {

@@ -1,5 +1,5 @@
 /* Adds calls up. Invariant: the buckets of a pool sum to `timed`. A call that was never sent, or
- * that nobody saw the end of, has no duration. */
+ * whose end was not seen, has no duration. */
 #include "coordinator/web/call_tally.h"
 
 #include "common/base/sum.h"

@@ -104,7 +104,7 @@ static void mark_workers(struct vq_recent *recent, const struct vq_status_facts 
         count++;
     }
     struct mark *marks = count == 0 ? NULL : vq_alloc(count, sizeof(*marks));
-    if (marks == NULL) { /* rates begin anew */
+    if (marks == NULL) { /* rates begin again */
         count = 0;
     }
     for (size_t i = 0; i < count && vq_coord_worker_fill(f->coord, (uint32_t)i, &w); i++) {

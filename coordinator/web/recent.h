@@ -9,7 +9,7 @@
 #define VQ_RECENT_SAMPLES  120u /* 10 minutes */
 
 struct vq_recent;
-/* For so many pools. NULL: no memory. */
+/* For this number of pools. NULL: no memory. */
 struct vq_recent *vq_recent_create(uint32_t pools);
 void vq_recent_destroy(struct vq_recent **recent);
 

@@ -44,7 +44,7 @@ struct vq_status_facts {
     const char *redis;                    /* "up", "away", "syncing" */
     const struct vq_coord *coord;         /* NULL: not there yet */
     const struct vq_authority *authority; /* there when `coord` is */
-    bool stands;                          /* nothing may be asked now: no time left is told */
+    bool stands;                          /* no call may be sent now: no time left is shown */
     const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
     struct vq_status_totals before; /* of the stages that this process has left behind */
     struct vq_status_seen seen;
@@ -57,7 +57,7 @@ struct vq_status_facts {
 
 /* Seconds until the open tasks are settled at the present rate; negative: unknown. */
 double vq_status_eta_s(const struct vq_coord_status *status);
-/* From `low_s` to `high_s`: the rate is known only as well as the tasks tell that were settled
+/* From `low_s` to `high_s`: the rate is known only as well as the tasks show that were settled
  * lately, and what was not looked up yet may be in the store like what was. Negative: unknown. */
 struct vq_status_eta {
     double low_s, high_s;
