@@ -332,7 +332,10 @@ void vq_control_write_status(struct vq_run *run)
     struct vq_buf out;
     struct vq_error err = {0};
     sample(run, &f);
-    vq_recent_add(run->control.recent, &f);
+    if (run->control.recent !=
+        NULL) { /* else the server is not open yet: a pause is applied again */
+        vq_recent_add(run->control.recent, &f);
+    }
     vq_buf_init(&out, STATUS_BYTES_MAX);
     vq_status_json(&f, &out);
     enum vq_status status = out.status != VQ_OK ? out.status
