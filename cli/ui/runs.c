@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/secret.h"
 #include "coordinator/run/history_file.h"
+#include "coordinator/web/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -442,6 +443,16 @@ enum vq_status vq_ui_run_result(const char *runs_dir, const char *name, const ch
     enum vq_status status = vq_ui_file_read_in(fd, "results", file, out, NULL);
     (void)close(fd);
     return missing(status, name, "results", err);
+}
+
+enum vq_status vq_ui_run_metrics(const char *runs_dir, const char *name, struct vq_buf *out,
+                                 struct vq_error *err)
+{
+    int fd;
+    VQ_TRY(open_run(runs_dir, name, &fd, err));
+    enum vq_status status = vq_ui_file_read(fd, VQ_METRICS_FILE, out, NULL);
+    (void)close(fd);
+    return missing(status, name, "metrics", err);
 }
 
 enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,

@@ -42,6 +42,9 @@ enum vq_status vq_ui_run_history(const char *runs_dir, const char *name, uint64_
 /* A file of its folder results. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
 enum vq_status vq_ui_run_result(const char *runs_dir, const char *name, const char *file,
                                 struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
+/* The last values of its metrics. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
+enum vq_status vq_ui_run_metrics(const char *runs_dir, const char *name, struct vq_buf *out,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
 /* Whether it is active. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
 enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,
                                    struct vq_error *err) VQ_WARN_UNUSED;

@@ -18,6 +18,7 @@
 #include "common/text/json.h"
 #include "coordinator/run/http_server.h"
 #include "coordinator/web/history.h"
+#include "coordinator/web/metrics.h"
 #include "coordinator/web/pages.h"
 
 #include <signal.h>
@@ -212,6 +213,22 @@ static void give_status(const struct ui *ui, const char *name, struct vq_httpd_r
     }
 }
 
+/* Of an active run too: they are at most 5 s old. */
+static void give_metrics(const struct ui *ui, const char *name, struct vq_httpd_response *response)
+{
+    struct vq_error err = {0};
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_UI_RESULTS_BYTES_MAX);
+    enum vq_status status = vq_ui_run_metrics(ui->runs_dir, name, &text, &err);
+    if (status == VQ_OK) {
+        response->content_type = VQ_METRICS_CONTENT_TYPE;
+        vq_buf_append(response->body, text.at, text.bytes);
+    } else {
+        refuse(response, status, &err);
+    }
+    vq_buf_free(&text);
+}
+
 static void on_run(void *ctx, const struct vq_httpd_request *request,
                    struct vq_httpd_response *response)
 {
@@ -228,6 +245,8 @@ static void on_run(void *ctx, const struct vq_httpd_request *request,
         give_result(ui, path.name, "results.json", response);
     } else if (strcmp(path.rest, "report") == 0) {
         give_result(ui, path.name, VQ_UI_REPORT_FILE, response);
+    } else if (strcmp(path.rest, "metrics") == 0) {
+        give_metrics(ui, path.name, response);
     } else {
         enum vq_status status = vq_ui_run_is_active(ui->runs_dir, path.name, &active, &err);
         if (status != VQ_OK) {

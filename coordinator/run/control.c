@@ -182,7 +182,7 @@ static void on_metrics(void *ctx, const struct vq_httpd_request *request,
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
     struct vq_status_facts f;
     facts(run, uid, &f);
-    response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    response->content_type = VQ_METRICS_CONTENT_TYPE;
     vq_metrics_serve(run, &f, response->body);
 }
 
@@ -277,7 +277,6 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
     if (run->control.live == NULL || run->control.recent == NULL || run->control.troubles == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
-    VQ_TRY(vq_metrics_open(run, err));
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
     enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
                                                 &run->control.http, &endpoint, err);

@@ -7,7 +7,6 @@
 #include "coordinator/web/metrics.h"
 
 #define VQ_COUNTERS_FILE "counters.json" /* counters of events, over all processes of the run */
-#define VQ_METRICS_FILE  "metrics.prom"  /* the last values, in the format of /metrics */
 
 struct vq_run_metrics {
     struct vq_call_tally calls;

@@ -6,6 +6,9 @@
 #include "coordinator/web/call_tally.h"
 #include "coordinator/web/status.h"
 
+#define VQ_METRICS_FILE         "metrics.prom" /* of a run's folder: the last values */
+#define VQ_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
 /* Counters of events. metric, label, its value ("" and "": none), help; rows of one metric follow
  * each other. */
 #define VQ_COUNTERS(X)                                                                             \

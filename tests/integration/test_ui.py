@@ -120,6 +120,9 @@ class Server(Ui):
         self.assertEqual(results.encode(), self.results_bytes("done"))
         report = self.check("/api/v1/runs/{name}/report", self.ask("/api/v1/runs/done/report"), 200)
         self.assertEqual(report, (self.dir / "runs/done/results/report.html").read_text())
+        for name in ("done", "r"):
+            values = self.check("/api/v1/runs/{name}/metrics", self.ask(f"/api/v1/runs/{name}/metrics"), 200)
+            self.assertIn(f'\nvibeq_commits_total{{run="{name}"}} ', values)
         ticket = self.ask(done["report_path"], token=None)
         self.check("/reports/{name}/{ticket}", ticket, 200)
         self.assertEqual(ticket[2], report)
@@ -132,7 +135,7 @@ class Server(Ui):
         self.check(ctl, self.ask("/api/v1/runs/r/ctl", "POST", "park\nnowhere"), 409, "POST")
         self.check(ctl, self.ask("/api/v1/runs/done/ctl", "POST", "pause"), 409, "POST")
         self.check(ctl, self.ask("/api/v1/runs/none/ctl", "POST", "pause"), 404, "POST")
-        for path in ("", "/status", "/history", "/results", "/report"):
+        for path in ("", "/status", "/history", "/results", "/report", "/metrics"):
             self.check("/api/v1/runs/{name}" + path, self.ask("/api/v1/runs/none" + path), 404)
             self.check("/api/v1/runs/{name}" + path, self.ask("/api/v1/runs/r" + path, token=None), 401)
         self.assertEqual(self.ask("/api/v1/runs", token=None)[0], 401)
