@@ -394,7 +394,7 @@ class Alarm(Ctl):
             self.assertLess(status["alarm"]["since_unix_ms"], time.time() * 1000)
             self.assertIn("nothing was answered since", self.vibeq("status", "r", code=NO_PROGRESS).stdout)
             with urllib.request.urlopen(f"{self.endpoint()['address']}/metrics", timeout=10) as answer:
-                self.assertIn("\nvibeq_alarm_idle{run="r"} 1\n", answer.read().decode())
+                self.assertIn('\nvibeq_alarm_idle{run="r"} 1\n', answer.read().decode())
             written = json.loads((self.dir / "runs/r/status.json").read_text())
             self.assertEqual(written["state"], "stalled")
         finally:
