@@ -20,18 +20,18 @@
 
 /* ---- the status ---- */
 
-static double number(const json_t *object, const char *key)
+double vq_status_number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
 
-static uint64_t whole(const json_t *object, const char *key)
+uint64_t vq_status_whole(const json_t *object, const char *key)
 {
-    double value = number(object, key);
+    double value = vq_status_number(object, key);
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static const char *string(const json_t *object, const char *key)
+const char *vq_status_string(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text == NULL ? "" : text;
@@ -39,8 +39,8 @@ static const char *string(const json_t *object, const char *key)
 
 static uint64_t settled(const json_t *tasks)
 {
-    return whole(tasks, "answered") + whole(tasks, "not_needed") + whole(tasks, "failed") +
-           whole(tasks, "blocked");
+    return vq_status_whole(tasks, "answered") + vq_status_whole(tasks, "not_needed") +
+           vq_status_whole(tasks, "failed") + vq_status_whole(tasks, "blocked");
 }
 
 /* ---- what was seen ---- */
@@ -70,14 +70,14 @@ void vq_status_trail_add(struct vq_status_trail *trail, const json_t *status)
     if (json_object_get(status, "tasks") == NULL) {
         return;
     }
-    double tokens = number(status, "tokens_in") + number(status, "tokens_out");
-    double unix_ms = number(status, "written_unix_ms");
+    double tokens = vq_status_number(status, "tokens_in") + vq_status_number(status, "tokens_out");
+    double unix_ms = vq_status_number(status, "written_unix_ms");
     double passed_s = (unix_ms - trail->unix_ms_before) / 1000;
     bool same = trail->unix_ms_before > 0 && passed_s > 0 && tokens >= trail->tokens_before;
     trail->tokens_per_s = same ? (tokens - trail->tokens_before) / passed_s : 0;
     trail->tokens_before = tokens;
     trail->unix_ms_before = unix_ms;
-    push(&trail->calls, number(status, "calls_per_s"));
+    push(&trail->calls, vq_status_number(status, "calls_per_s"));
     if (same) {
         push(&trail->tokens, trail->tokens_per_s);
     }
@@ -85,9 +85,9 @@ void vq_status_trail_add(struct vq_status_trail *trail, const json_t *status)
     json_t *pool;
     json_array_foreach(json_object_get(status, "pools"), i, pool)
     {
-        struct vq_trail_line *line = pool_line(trail, string(pool, "name"));
+        struct vq_trail_line *line = pool_line(trail, vq_status_string(pool, "name"));
         if (line != NULL) {
-            push(line, number(pool, "in_flight"));
+            push(line, vq_status_number(pool, "in_flight"));
         }
     }
 }
@@ -228,11 +228,12 @@ static enum vq_color state_color(const char *state)
 static void head(struct screen *s, const json_t *status, const char *run)
 {
     char clock[32] = "", took[VQ_FMT_BYTES];
-    time_t now = (time_t)(number(status, "written_unix_ms") / 1000);
+    time_t now = (time_t)(vq_status_number(status, "written_unix_ms") / 1000);
     struct tm tm;
     (void)localtime_r(&now, &tm);
     (void)strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-    double passed_ms = number(status, "written_unix_ms") - number(status, "started_unix_ms");
+    double passed_ms =
+        vq_status_number(status, "written_unix_ms") - vq_status_number(status, "started_unix_ms");
     if (!begin(s)) {
         return;
     }
@@ -240,17 +241,17 @@ static void head(struct screen *s, const json_t *status, const char *run)
     put_foreign(s, run, NAME_COLUMNS * 2, false);
     color(s, VQ_COLOR_RESET);
     say(s, "  ");
-    color(s, state_color(string(status, "state")));
-    say(s, "%s", string(status, "state"));
+    color(s, state_color(vq_status_string(status, "state")));
+    say(s, "%s", vq_status_string(status, "state"));
     color(s, VQ_COLOR_RESET);
-    say(s, "  stage %s, since %s, now %s", string(status, "stage"),
+    say(s, "  stage %s, since %s, now %s", vq_status_string(status, "stage"),
         vq_fmt_duration((int64_t)(passed_ms / 1000 * NS_PER_S), took), clock);
 }
 
 static void troubles(struct screen *s, const json_t *status)
 {
-    const char *const texts[] = {string(status, "note"),
-                                 string(json_object_get(status, "alarm"), "text")};
+    const char *const texts[] = {vq_status_string(status, "note"),
+                                 vq_status_string(json_object_get(status, "alarm"), "text")};
     for (size_t i = 0; i < VQ_COUNT(texts); i++) {
         if (texts[i][0] != '\0' && begin(s)) {
             color(s, VQ_COLOR_YELLOW);
@@ -263,8 +264,8 @@ static void troubles(struct screen *s, const json_t *status)
 static void progress(struct screen *s, const json_t *status)
 {
     const json_t *tasks = json_object_get(status, "tasks");
-    uint64_t total = whole(status, "tasks_total"), done = settled(tasks);
-    uint64_t failed = whole(tasks, "failed") + whole(tasks, "blocked");
+    uint64_t total = vq_status_whole(status, "tasks_total"), done = settled(tasks);
+    uint64_t failed = vq_status_whole(tasks, "failed") + vq_status_whole(tasks, "blocked");
     char d[VQ_FMT_BYTES], t[VQ_FMT_BYTES], f[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
     double part = total == 0 ? 1 : (double)done / (double)total;
     if (!begin(s)) {
@@ -272,7 +273,7 @@ static void progress(struct screen *s, const json_t *status)
     }
     bar(s, part, BAR_COLUMNS);
     say(s, " %5.1f %%  %s of %s settled, %s at workers", 100 * part, vq_fmt_count(done, d),
-        vq_fmt_count(total, t), vq_fmt_count(whole(tasks, "leased"), out));
+        vq_fmt_count(total, t), vq_fmt_count(vq_status_whole(tasks, "leased"), out));
     if (failed > 0) {
         color(s, VQ_COLOR_RED);
         say(s, ", %s failed or blocked", vq_fmt_count(failed, f));
@@ -290,13 +291,14 @@ static void time_left(struct screen *s, const json_t *status)
         say(s, "time left: unknown");
         return;
     }
-    bool none = number(status, "eta_s") <= 0;
+    bool none = vq_status_number(status, "eta_s") <= 0;
     say(s, "time left: %s",
-        none ? "none" : vq_fmt_duration((int64_t)(number(status, "eta_s") * NS_PER_S), left));
-    if (number(status, "eta_low_s") > 0 && number(status, "eta_high_s") > 0) {
+        none ? "none"
+             : vq_fmt_duration((int64_t)(vq_status_number(status, "eta_s") * NS_PER_S), left));
+    if (vq_status_number(status, "eta_low_s") > 0 && vq_status_number(status, "eta_high_s") > 0) {
         say(s, " (%s to %s)",
-            vq_fmt_duration((int64_t)(number(status, "eta_low_s") * NS_PER_S), low),
-            vq_fmt_duration((int64_t)(number(status, "eta_high_s") * NS_PER_S), high));
+            vq_fmt_duration((int64_t)(vq_status_number(status, "eta_low_s") * NS_PER_S), low),
+            vq_fmt_duration((int64_t)(vq_status_number(status, "eta_high_s") * NS_PER_S), high));
     }
 }
 
@@ -306,7 +308,7 @@ static void rates(struct screen *s, const json_t *status, const struct vq_status
     if (!begin(s)) {
         return;
     }
-    say(s, "calls: %.1f/s ", number(status, "calls_per_s"));
+    say(s, "calls: %.1f/s ", vq_status_number(status, "calls_per_s"));
     spark(s, &trail->calls);
     say(s, "  tokens: %s/s ", vq_fmt_count((uint64_t)trail->tokens_per_s, tokens));
     spark(s, &trail->tokens);
@@ -315,8 +317,8 @@ static void rates(struct screen *s, const json_t *status, const struct vq_status
 static void money(struct screen *s, const json_t *status)
 {
     const json_t *of = json_object_get(status, "money"), *tasks = json_object_get(status, "tasks");
-    double spent = number(of, "spent_usd"), budget = number(of, "budget_usd");
-    uint64_t done = settled(tasks), total = whole(status, "tasks_total");
+    double spent = vq_status_number(of, "spent_usd"), budget = vq_status_number(of, "budget_usd");
+    uint64_t done = settled(tasks), total = vq_status_whole(status, "tasks_total");
     if ((spent <= 0 && budget <= 0) || !begin(s)) {
         return;
     }
@@ -376,12 +378,12 @@ static void others(struct screen *s, size_t rows, size_t shown)
 static void pool_row(struct screen *s, const json_t *pool, const struct vq_status_trail *trail)
 {
     const json_t *calls = json_object_get(json_object_get(pool, "limits"), "concurrency");
-    double limit = number(calls, "limit"), used = number(pool, "in_flight");
+    double limit = vq_status_number(calls, "limit"), used = vq_status_number(pool, "in_flight");
     say(s, "  ");
-    put_foreign(s, string(pool, "name"), NAME_COLUMNS, true);
+    put_foreign(s, vq_status_string(pool, "name"), NAME_COLUMNS, true);
     say(s, " ");
-    color(s, state_color(string(pool, "state")));
-    say(s, "%-8s ", string(pool, "state"));
+    color(s, state_color(vq_status_string(pool, "state")));
+    say(s, "%-8s ", vq_status_string(pool, "state"));
     color(s, VQ_COLOR_RESET);
     bar(s, limit > 0 ? used / limit : 0, BAR_COLUMNS / 2);
     if (limit > 0) {
@@ -390,13 +392,14 @@ static void pool_row(struct screen *s, const json_t *pool, const struct vq_statu
         say(s, " %3.0f in flight        ", used);
     }
     for (uint32_t i = 0; i < trail->pools_count; i++) {
-        if (strncmp(trail->pools[i].name, string(pool, "name"), VQ_TRAIL_NAME_MAX) == 0) {
+        if (strncmp(trail->pools[i].name, vq_status_string(pool, "name"), VQ_TRAIL_NAME_MAX) == 0) {
             spark(s, &trail->pools[i]);
         }
     }
     say(s, " ");
-    const char *why = string(pool, "text");
-    put_foreign(s, why[0] != '\0' ? why : string(json_object_get(pool, "limited"), "text"),
+    const char *why = vq_status_string(pool, "text");
+    put_foreign(s,
+                why[0] != '\0' ? why : vq_status_string(json_object_get(pool, "limited"), "text"),
                 s->columns, false);
 }
 
@@ -404,30 +407,32 @@ static void worker_row(struct screen *s, const json_t *worker)
 {
     char held[VQ_FMT_BYTES], results[VQ_FMT_BYTES];
     say(s, "  ");
-    put_foreign(s, string(worker, "name"), NAME_COLUMNS, true);
+    put_foreign(s, vq_status_string(worker, "name"), NAME_COLUMNS, true);
     say(s, " ");
-    put_foreign(s, string(worker, "host"), NAME_COLUMNS, true);
+    put_foreign(s, vq_status_string(worker, "host"), NAME_COLUMNS, true);
     say(s, " holds %s, %3llu in flight, %s results, heard %.0f s ago%s",
-        vq_fmt_count(whole(worker, "tasks_held"), held),
-        (unsigned long long)whole(worker, "calls_out"),
-        vq_fmt_count(whole(worker, "results"), results), number(worker, "heard_ms_ago") / 1000,
+        vq_fmt_count(vq_status_whole(worker, "tasks_held"), held),
+        (unsigned long long)vq_status_whole(worker, "calls_out"),
+        vq_fmt_count(vq_status_whole(worker, "results"), results),
+        vq_status_number(worker, "heard_ms_ago") / 1000,
         json_is_true(json_object_get(worker, "draining")) ? ", draining" : "");
 }
 
 static void judge_row(struct screen *s, const json_t *judge)
 {
     const json_t *tasks = json_object_get(judge, "tasks");
-    uint64_t done = settled(tasks), open = whole(tasks, "open") + whole(tasks, "leased");
+    uint64_t done = settled(tasks),
+             open = vq_status_whole(tasks, "open") + vq_status_whole(tasks, "leased");
     char d[VQ_FMT_BYTES], o[VQ_FMT_BYTES];
     say(s, "  ");
-    put_foreign(s, string(judge, "name"), NAME_COLUMNS, true);
+    put_foreign(s, vq_status_string(judge, "name"), NAME_COLUMNS, true);
     say(s, " ");
     bar(s, done + open == 0 ? 1 : (double)done / (double)(done + open), BAR_COLUMNS / 2);
     say(s, " %s settled, %s open", vq_fmt_count(done, d), vq_fmt_count(open, o));
-    if (string(judge, "closed")[0] != '\0') {
+    if (vq_status_string(judge, "closed")[0] != '\0') {
         color(s, VQ_COLOR_RED);
         say(s, " closed: ");
-        put_foreign(s, string(judge, "closed"), s->columns, false);
+        put_foreign(s, vq_status_string(judge, "closed"), s->columns, false);
         color(s, VQ_COLOR_RESET);
     }
 }

@@ -7,6 +7,11 @@
 
 #include <jansson.h>
 
+/* A value of a status; 0 or "" if it is missing or of another type. */
+double vq_status_number(const json_t *object, const char *key);
+uint64_t vq_status_whole(const json_t *object, const char *key); /* negative: 0 */
+const char *vq_status_string(const json_t *object, const char *key);
+
 #define VQ_TRAIL_SAMPLES  60u
 #define VQ_TRAIL_POOLS    16u
 #define VQ_TRAIL_NAME_MAX 63u

@@ -96,7 +96,7 @@ static enum vq_status read_all(struct reader *r, struct vq_error *err)
     }
 }
 
-/* Another file has the name, or this one was emptied: what is left is read, then the new one. */
+/* The log was renamed or emptied: the rest of it is read, then the new file. */
 static enum vq_status look_again(struct reader *r, struct vq_error *err)
 {
     struct stat ours, named;

@@ -1,6 +1,7 @@
 /* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote
  * last. Reads neither Redis nor the store. */
 #include "cli/endpoint.h"
+#include "cli/status_screen.h"
 #include "cli/status_watch.h"
 #include "cli/ui/folder.h"
 #include "cli/verbs.h"
@@ -36,23 +37,6 @@ const struct vq_opt vq_status_opts[] = {
 };
 
 /* ---- for people ---- */
-
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static uint64_t whole(const json_t *object, const char *key)
-{
-    double value = number(object, key);
-    return value > 0 ? (uint64_t)value : 0;
-}
-
-static const char *string(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
 
 /* The names of /status for people. */
 static void print_word(const char *key)
@@ -127,16 +111,18 @@ static void print_workers(const json_t *status)
     {
         char tasks[VQ_FMT_BYTES];
         printf("  worker ");
-        print_padded(string(w, "name"), 12);
+        print_padded(vq_status_string(w, "name"), 12);
         printf(" on ");
-        print_padded(string(w, "host"), 16);
-        printf(" holds %s task%s of %llu sample%s%s\n", vq_fmt_count(whole(w, "tasks_held"), tasks),
-               vq_fmt_plural(whole(w, "tasks_held")), (unsigned long long)whole(w, "leases"),
-               vq_fmt_plural(whole(w, "leases")),
+        print_padded(vq_status_string(w, "host"), 16);
+        printf(" holds %s task%s of %llu sample%s%s\n",
+               vq_fmt_count(vq_status_whole(w, "tasks_held"), tasks),
+               vq_fmt_plural(vq_status_whole(w, "tasks_held")),
+               (unsigned long long)vq_status_whole(w, "leases"),
+               vq_fmt_plural(vq_status_whole(w, "leases")),
                json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
-        if (string(w, "keys")[0] != '\0') {
+        if (vq_status_string(w, "keys")[0] != '\0') {
             printf("    ");
-            vq_cli_put_plain(vq_span_str(string(w, "keys")));
+            vq_cli_put_plain(vq_span_str(vq_status_string(w, "keys")));
             printf("\n");
         }
     }
@@ -149,11 +135,11 @@ static void print_judges(const json_t *status)
     json_t *j;
     json_array_foreach(judges, i, j)
     {
-        printf("  judge %s: ", string(j, "name"));
+        printf("  judge %s: ", vq_status_string(j, "name"));
         print_tasks(j);
-        if (string(j, "closed")[0] != '\0') {
+        if (vq_status_string(j, "closed")[0] != '\0') {
             printf("    closed: ");
-            vq_cli_put_plain(vq_span_str(string(j, "closed")));
+            vq_cli_put_plain(vq_span_str(vq_status_string(j, "closed")));
             printf("\n");
         }
     }
@@ -184,8 +170,9 @@ static void print_limits(const json_t *pool)
         }
         char used[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
         printf("%s%s of %s %s a minute (%s)", first ? "    " : ", ",
-               vq_fmt_count((uint64_t)number(l, "used"), used),
-               vq_fmt_count((uint64_t)number(l, "limit"), most), limits[i].what, string(l, "by"));
+               vq_fmt_count((uint64_t)vq_status_number(l, "used"), used),
+               vq_fmt_count((uint64_t)vq_status_number(l, "limit"), most), limits[i].what,
+               vq_status_string(l, "by"));
         first = false;
     }
     if (!first) {
@@ -196,14 +183,15 @@ static void print_limits(const json_t *pool)
 static void print_money(const json_t *status, bool running)
 {
     const json_t *money = json_object_get(status, "money");
-    double spent = number(money, "spent_usd"), budget = number(money, "budget_usd");
+    double spent = vq_status_number(money, "spent_usd"),
+           budget = vq_status_number(money, "budget_usd");
     if (spent > 0 || budget > 0) {
         printf("  spent $%.4f", spent);
         if (budget > 0) {
             printf(" of $%.4f", budget);
         }
         if (budget > 0 && running) {
-            printf(", $%.4f more may be under way", number(money, "reserved_usd"));
+            printf(", $%.4f more may be under way", vq_status_number(money, "reserved_usd"));
         }
         printf("\n");
     }
@@ -212,12 +200,12 @@ static void print_money(const json_t *status, bool running)
 static void print_pool_state(const json_t *p)
 {
     char when[32];
-    printf(" %s", string(p, "state"));
-    if (strcmp(string(p, "state"), "open") != 0) {
-        print_when(number(p, "since_unix_ms"), when);
+    printf(" %s", vq_status_string(p, "state"));
+    if (strcmp(vq_status_string(p, "state"), "open") != 0) {
+        print_when(vq_status_number(p, "since_unix_ms"), when);
         printf(" since %s", when);
-        if (number(p, "until_unix_ms") > 0) {
-            print_when(number(p, "until_unix_ms"), when);
+        if (vq_status_number(p, "until_unix_ms") > 0) {
+            print_when(vq_status_number(p, "until_unix_ms"), when);
             printf(" until %s", when);
         }
     }
@@ -226,15 +214,15 @@ static void print_pool_state(const json_t *p)
 
 static void print_limited(const json_t *pool)
 {
-    const char *text = string(json_object_get(pool, "limited"), "text");
+    const char *text = vq_status_string(json_object_get(pool, "limited"), "text");
     char when[32];
     if (text[0] != '\0') {
         printf("    ");
         vq_cli_put_plain(vq_span_str(text));
         printf("\n");
     }
-    if (number(pool, "slow_since_unix_ms") > 0) {
-        print_when(number(pool, "slow_since_unix_ms"), when);
+    if (vq_status_number(pool, "slow_since_unix_ms") > 0) {
+        print_when(vq_status_number(pool, "slow_since_unix_ms"), when);
         printf("    slow since %s: under a quarter of the configured rate, and hardly a call is "
                "refused\n",
                when);
@@ -245,27 +233,31 @@ static void print_limited(const json_t *pool)
 static void print_pool(const json_t *p, bool running)
 {
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
-    uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
-    bool news = running || strcmp(string(p, "state"), "unserved") != 0;
-    printf("  pool %s:", string(p, "name"));
+    uint64_t tokens_in = vq_status_whole(p, "tokens_in"),
+             cached = vq_status_whole(p, "tokens_cached");
+    bool news = running || strcmp(vq_status_string(p, "state"), "unserved") != 0;
+    printf("  pool %s:", vq_status_string(p, "name"));
     if (news) {
         print_pool_state(p);
     }
     printf(" %s call%s, %llu in flight, %llu waiting, %s token%s in",
-           vq_fmt_count(whole(p, "calls"), calls), vq_fmt_plural(whole(p, "calls")),
-           (unsigned long long)whole(p, "in_flight"), (unsigned long long)whole(p, "waiting"),
-           vq_fmt_count(tokens_in, in), vq_fmt_plural(tokens_in));
+           vq_fmt_count(vq_status_whole(p, "calls"), calls),
+           vq_fmt_plural(vq_status_whole(p, "calls")),
+           (unsigned long long)vq_status_whole(p, "in_flight"),
+           (unsigned long long)vq_status_whole(p, "waiting"), vq_fmt_count(tokens_in, in),
+           vq_fmt_plural(tokens_in));
     if (cached > 0) {
         printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
     }
-    printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
-    if (news && string(p, "text")[0] != '\0') {
+    printf(", %s out\n", vq_fmt_count(vq_status_whole(p, "tokens_out"), out));
+    if (news && vq_status_string(p, "text")[0] != '\0') {
         printf("    ");
-        vq_cli_put_plain(vq_span_str(string(p, "text")));
+        vq_cli_put_plain(vq_span_str(vq_status_string(p, "text")));
         printf("\n");
     }
     print_limits(p);
-    bool open = strcmp(string(p, "state"), "open") == 0; /* else the state says what limits it */
+    bool open =
+        strcmp(vq_status_string(p, "state"), "open") == 0; /* else the state says what limits it */
     if (running && open) {
         print_limited(p);
     }
@@ -285,8 +277,8 @@ static void print_pools(const json_t *status, bool running)
 /* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */
 static uint64_t tasks_out(const json_t *status)
 {
-    uint64_t leased = whole(json_object_get(status, "tasks"), "leased");
-    uint64_t calls = whole(status, "calls_out");
+    uint64_t leased = vq_status_whole(json_object_get(status, "tasks"), "leased");
+    uint64_t calls = vq_status_whole(status, "calls_out");
     return leased > calls ? leased : calls;
 }
 
@@ -296,7 +288,7 @@ static void print_eta_range(const json_t *status)
     const json_t *low = json_object_get(status, "eta_low_s");
     const json_t *high = json_object_get(status, "eta_high_s");
     char from[VQ_FMT_BYTES], to[VQ_FMT_BYTES];
-    if (json_is_number(low) && number(status, "eta_s") > 0) {
+    if (json_is_number(low) && vq_status_number(status, "eta_s") > 0) {
         vq_fmt_duration((int64_t)(json_number_value(low) * 1e9), from);
         if (json_is_number(high)) {
             vq_fmt_duration((int64_t)(json_number_value(high) * 1e9), to);
@@ -310,8 +302,8 @@ static void print_eta_range(const json_t *status)
 static void print_status(const json_t *status, const char *run, bool running)
 {
     char when[32];
-    print_when(number(status, "written_unix_ms"), when);
-    const char *state = string(status, "state");
+    print_when(vq_status_number(status, "written_unix_ms"), when);
+    const char *state = vq_status_string(status, "state");
     if (running) {
         printf("%s: %s\n", run, state);
     } else if (strcmp(state, "finished") == 0) {
@@ -319,29 +311,30 @@ static void print_status(const json_t *status, const char *run, bool running)
     } else {
         printf("%s: not running since %s; vibeq resume %s\n", run, when, run);
     }
-    if (string(status, "note")[0] != '\0') {
-        printf("%s\n", string(status, "note"));
+    if (vq_status_string(status, "note")[0] != '\0') {
+        printf("%s\n", vq_status_string(status, "note"));
     }
     if (json_object_get(status, "tasks") == NULL) {
         return;
     }
     char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], out[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
-    printf("%s %s: %s task%s: ", running ? "stage" : "last stage", string(status, "stage"),
-           vq_fmt_count(whole(status, "tasks_total"), total),
-           vq_fmt_plural(whole(status, "tasks_total")));
+    printf("%s %s: %s task%s: ", running ? "stage" : "last stage",
+           vq_status_string(status, "stage"),
+           vq_fmt_count(vq_status_whole(status, "tasks_total"), total),
+           vq_fmt_plural(vq_status_whole(status, "tasks_total")));
     print_tasks(status);
     if (running) {
         const json_t *left = json_object_get(status, "eta_s");
         printf("%s calls, %s task%s out at workers, %s left",
-               vq_fmt_rate(number(status, "calls_per_s"), rate),
+               vq_fmt_rate(vq_status_number(status, "calls_per_s"), rate),
                vq_fmt_count(tasks_out(status), out), vq_fmt_plural(tasks_out(status)),
                json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
                                     : "unknown time");
         print_eta_range(status);
-        printf("; Redis %s\n", string(status, "redis"));
+        printf("; Redis %s\n", vq_status_string(status, "redis"));
     }
     print_failures(status);
-    if (whole(json_object_get(status, "tasks"), "failed") > 0) {
+    if (vq_status_whole(json_object_get(status, "tasks"), "failed") > 0) {
         printf("what failed, and why: vibeq dead %s\n", run);
     }
     print_judges(status);
@@ -461,13 +454,13 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     json_t *root = NULL;
     enum vq_status status = load(runs_dir, name, &body, &root, ret_running, err);
     if (status == VQ_OK && w->json) {
-        status = print_json(vq_buf_span(&body), string(root, "state"), *ret_running, err);
+        status = print_json(vq_buf_span(&body), vq_status_string(root, "state"), *ret_running, err);
     } else if (status == VQ_OK) {
         print_status(root, name, *ret_running);
     }
     const json_t *alarm = json_object_get(root, "alarm");
-    bool brake = strcmp(string(alarm, "kind"), "brake") == 0;
-    bool slow = strcmp(string(alarm, "kind"), "slow") == 0; /* it makes progress */
+    bool brake = strcmp(vq_status_string(alarm, "kind"), "brake") == 0;
+    bool slow = strcmp(vq_status_string(alarm, "kind"), "slow") == 0; /* it makes progress */
     *ret_alarm = json_is_object(alarm) && !slow && (*ret_running || brake);
     json_decref(root);
     vq_buf_free(&body);

@@ -42,18 +42,26 @@ void vq_run_message(struct vq_run *run, const char *fmt, ...)
     }
 }
 
+VQ_PRINTF(4, 0)
+static void tell(struct vq_run *run,
+                 void (*how)(struct vq_troubles *, const struct vq_trouble *, int64_t),
+                 struct vq_trouble trouble, const char *fmt, va_list args)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    trouble.text = text;
+    if (run->control.troubles != NULL) { /* else it is starting or ending */
+        how(run->control.troubles, &trouble, vq_clock_unix_ms());
+    }
+}
+
 void vq_run_trouble(struct vq_run *run, enum vq_trouble_kind kind, const char *subject,
                     const char *advice, const char *fmt, ...)
 {
-    char text[VQ_ERROR_BYTES_MAX];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    tell(run, vq_troubles_begin, (struct vq_trouble){kind, subject, NULL, advice}, fmt, args);
     va_end(args);
-    if (run->control.troubles != NULL) { /* else it is starting or ending */
-        struct vq_trouble trouble = {kind, subject, text, advice};
-        vq_troubles_begin(run->control.troubles, &trouble, vq_clock_unix_ms());
-    }
 }
 
 void vq_run_trouble_over(struct vq_run *run, enum vq_trouble_kind kind, const char *subject)
@@ -66,13 +74,8 @@ void vq_run_trouble_over(struct vq_run *run, enum vq_trouble_kind kind, const ch
 void vq_run_moment(struct vq_run *run, enum vq_trouble_kind kind, const char *subject,
                    const char *advice, const char *fmt, ...)
 {
-    char text[VQ_ERROR_BYTES_MAX];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    tell(run, vq_troubles_moment, (struct vq_trouble){kind, subject, NULL, advice}, fmt, args);
     va_end(args);
-    if (run->control.troubles != NULL) {
-        struct vq_trouble trouble = {kind, subject, text, advice};
-        vq_troubles_moment(run->control.troubles, &trouble, vq_clock_unix_ms());
-    }
 }

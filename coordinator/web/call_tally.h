@@ -20,7 +20,7 @@ struct vq_tally_pool {
     uint64_t cost_nano;
 };
 
-/* Pools by their number in the configuration; behind them, one for all that it no longer names. */
+/* One entry per pool, in the order of the configuration; the last one is for all former pools. */
 struct vq_call_tally {
     struct vq_tally_pool pool[VQ_POOLS_MAX + 1];
     uint32_t pools;

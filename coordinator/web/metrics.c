@@ -107,24 +107,12 @@ static void put_workers(struct writer *w)
 static const char *const rate_kinds[VQ_RATE__COUNT] = {
     [VQ_RATE_INPUT] = "input", [VQ_RATE_OUTPUT] = "output", [VQ_RATE_TOKENS] = "any"};
 
-static double used_of(const struct vq_authority_pool_status *s, enum vq_rate rate)
-{
-    switch (rate) {
-    case VQ_RATE_REQUESTS: return s->requests_per_minute;
-    case VQ_RATE_INPUT: return s->input_per_minute;
-    case VQ_RATE_OUTPUT: return s->output_per_minute;
-    case VQ_RATE_TOKENS: return s->input_per_minute + s->output_per_minute;
-    case VQ_RATE__COUNT: break;
-    }
-    return 0;
-}
-
 static void put_rates(struct writer *w, const char *name, bool limits, bool tokens,
                       const struct vq_authority_pool_status *s)
 {
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
         double most = s->limit.rates.of[r];
-        double value = limits ? most : used_of(s, (enum vq_rate)r);
+        double value = limits ? most : vq_status_used(s, (enum vq_rate)r);
         const struct label labels[] = {{"pool", s->name}, {"kind", rate_kinds[r]}};
         if ((r != VQ_RATE_REQUESTS) == tokens && (!limits || most > 0)) {
             put(w, name, labels, tokens ? 2 : 1, value / MINUTE_S);

@@ -1,5 +1,5 @@
-/* Invariants: an alarm of a kind about a thing is told as begun once until it is told as over; the
- * memory is bounded, and so is each text. */
+/* Invariants: for each kind and subject, a notice of the beginning is followed by one of the end
+ * before the next beginning; memory and texts are bounded. */
 #include "coordinator/web/notice.h"
 
 #include "common/text/json.h"

@@ -14,7 +14,7 @@ struct vq_notice {
     bool begins;                       /* false: it is over */
     char kind[VQ_NOTICE_KIND_BYTES];   /* "idle", "pool", ... */
     char what[VQ_NOTICE_WHAT_BYTES];   /* the pool; "" */
-    int64_t since_unix_ms, at_unix_ms; /* when it began, and when this was told */
+    int64_t since_unix_ms, at_unix_ms; /* when it began, and when this notice was made */
     char text[VQ_NOTICE_TEXT_BYTES];   /* what happened */
     char action[VQ_NOTICE_TEXT_BYTES]; /* what to do; "" at the end */
 };

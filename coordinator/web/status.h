@@ -65,6 +65,9 @@ struct vq_status_eta {
 struct vq_status_eta vq_status_eta_range(const struct vq_coord_status *status);
 const char *vq_status_stage_name(enum vq_coord_stage stage);
 
+/* What a pool used of a rate in the last minute. */
+double vq_status_used(const struct vq_authority_pool_status *s, enum vq_rate rate);
+
 /* What limits the pool now, in words, with the local time at which a limit was learned. */
 void vq_status_limited_text(const struct vq_authority_pool_status *s, int64_t now_ns,
                             int64_t now_unix_ms, char ret_text[VQ_LIMITED_TEXT_BYTES]);

@@ -52,7 +52,7 @@ static void limit(struct vq_json *j, const char *name, double most, enum vq_limi
     vq_json_object_end(j);
 }
 
-static double used(const struct vq_authority_pool_status *s, enum vq_rate rate)
+double vq_status_used(const struct vq_authority_pool_status *s, enum vq_rate rate)
 {
     switch (rate) {
     case VQ_RATE_REQUESTS: return s->requests_per_minute;
@@ -122,8 +122,8 @@ void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, u
     vq_json_key(j, "limits");
     vq_json_object(j);
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
-        limit(j, rate_names[r], s->limit.rates.of[r], s->rates_by[r], used(s, (enum vq_rate)r),
-              s->dealt.rates.of[r]);
+        limit(j, rate_names[r], s->limit.rates.of[r], s->rates_by[r],
+              vq_status_used(s, (enum vq_rate)r), s->dealt.rates.of[r]);
     }
     limit(j, "concurrency", s->limit.concurrency, s->concurrency_by, s->in_flight,
           s->dealt.concurrency);

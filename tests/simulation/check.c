@@ -490,7 +490,7 @@ void sim_check_end(struct sim *s)
     }
 }
 
-/* Who was told to leave gets no work. */
+/* A worker that was ordered to leave gets no work. */
 void sim_check_leaves(struct sim *s, uint64_t peer)
 {
     uint32_t worker;

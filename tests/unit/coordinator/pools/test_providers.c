@@ -52,7 +52,7 @@ struct scene {
     int64_t window_s;     /* 0: 60 */
     double burst;         /* share that is refused for the minute at half past */
     double before, after; /* of the limit, until and from half past on; 0: all */
-    int64_t others_min;   /* others take 30 % each other so long; 0: nobody else */
+    int64_t others_min;   /* minutes with other users, who take 30 %, and without; 0: none */
     int64_t client_s;   /* another client asks for 30 % each other so long; refusals state a wait */
     int64_t latency_ms; /* 0: 400 */
     uint32_t workers;   /* 0: WORKERS */

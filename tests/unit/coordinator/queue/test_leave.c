@@ -1,5 +1,5 @@
-/* Workers that a person tells to leave: they get no lease, are told again, also by the next session
- * and stage, and the last one stays. */
+/* Workers that a person drains: they get no lease; DRAIN is repeated, also by the next session and
+ * stage; the last worker cannot be drained. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 static uint32_t drain(struct rig *r, const char *name, uint32_t *ret_stay)

@@ -1,4 +1,4 @@
-/* An alarm is told once when it begins and once when it ends; queues are bounded. */
+/* An alarm makes one notice when it begins and one when it ends; queues are bounded. */
 #include "tests/unit/test.h"
 
 #include "coordinator/web/notice.h"
