@@ -57,7 +57,8 @@ const struct vq_verb vq_verbs[] = {
      "A model named offline-a or offline-b is served by vibeq itself and needs no endpoint.\n"
      "Exit codes: 0 done, 1 internal error, 2 usage or input error (nothing was sent), 3 done "
      "with\n"
-     "missing answers, 4 stopped and resumable.",
+     "missing answers, 4 stopped and resumable. With --or-resume, start the same command again\n"
+     "after 1 and 4, and after a signal, but not after 0, 2 and 3.",
      vq_verb_run},
     {"resume", "Continues a run that was stopped or killed", "RUN [options]", "RUN", vq_resume_opts,
      "Data and templates must be the same as at the start of the run. Workers, limits, pools and\n"

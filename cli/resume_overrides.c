@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define KEY_BYTES 256
@@ -146,6 +147,13 @@ enum vq_status vq_resume_overrides_keys_check(const struct vq_opt_list *set, str
         }
     }
     return VQ_OK;
+}
+
+bool vq_resume_overrides_may_change(const char *key)
+{
+    char assignment[KEY_BYTES + 1], plain[KEY_BYTES];
+    (void)snprintf(assignment, sizeof(assignment), "%s=", key);
+    return plain_key(assignment, plain) && changes_freely(plain);
 }
 
 bool vq_resume_overrides_changes_requests(const char *assignment)

@@ -12,6 +12,8 @@ enum vq_status vq_resume_overrides_keys_check(const struct vq_opt_list *set,
                                               struct vq_error *err) VQ_WARN_UNUSED;
 /* The first override that needs a run without answers; NULL: there is none. */
 const char *vq_resume_overrides_before_answers(const struct vq_opt_list *set);
+/* The same for a key as a configuration has it: "judges[0].concurrency". */
+bool vq_resume_overrides_may_change(const char *key);
 /* The override is kept in run.yaml when a run without answers takes it: request hashes depend on
  * it. */
 bool vq_resume_overrides_changes_requests(const char *assignment);

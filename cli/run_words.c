@@ -40,6 +40,8 @@ const struct vq_opt vq_run_opts[] = {
     {"limit", VQ_OPT_COUNT, AT(limit), "N", "a seeded sample of N records"},
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"name", VQ_OPT_TEXT, AT(name), "ID", "the run's name"},
+    {"or-resume", VQ_OPT_FLAG, AT(or_resume), NULL,
+     "resume the run of this name if there is one; end at once if it is finished"},
     {"workers", VQ_OPT_COUNT, AT(workers), "N",
      "number of local workers; 0: only workers on other machines"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers on other machines join"},

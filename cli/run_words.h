@@ -16,7 +16,7 @@ struct vq_run_words {
     const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen, *class;
     const char *http, *http_token_file;
     struct vq_opt_count limit, workers;
-    bool discover, yes, dry_run, json, quiet, retry_failed, ui;
+    bool discover, yes, dry_run, json, quiet, retry_failed, ui, or_resume;
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
 };
 

@@ -1,16 +1,13 @@
-/* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not
- * its job: reading the words (run_words.c), the run itself (coordinator/run). */
+/* `vibeq run`: what will be sent said before anything is sent, then the run. With --or-resume, the
+ * run of the name goes on if there is one. Not its job: reading the words (run_words.c), the run
+ * itself (coordinator/run). */
+#include "cli/carry_out.h"
 #include "cli/dry.h"
 #include "cli/opts.h"
-#include "cli/resume_overrides.h"
-#include "cli/run_words.h"
-#include "cli/ui/beside.h"
+#include "cli/or_resume.h"
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "common/conf/config.h"
-#include "coordinator/run/ctl.h"
 #include "coordinator/run/machine.h"
-#include "coordinator/store/calls/unanswered.h"
 #include "coordinator/store/rundir/run_dir.h"
 #include "methods/files/job_work.h"
 #include "methods/files/method_type.h"
@@ -20,67 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- a new question to the judges ---- */
-
-/* The question to the judges is part of each request's hash. Therefore a new question is written to
- * run.yaml instead of being used for one start only: a later start would look for answers under the
- * old hashes. The store is changed first: if the process ends in between, the run starts again with
- * its old question. Not its job: which keys these are (resume_overrides.c), and what counts as an
- * answer (coordinator/store/calls/unanswered.c). */
-
-static enum vq_status check_store(const struct vq_run_dir *run, const char *runs_dir,
-                                  const struct vq_error *refusal, struct vq_error *err)
-{
-    struct vq_calls *calls = NULL;
-    VQ_TRY(vq_calls_open(runs_dir, NULL, &calls, err));
-    const struct vq_id *uid = vq_run_dir_uid(run);
-    enum vq_unanswered found;
-    enum vq_status status = vq_unanswered_reset(calls, uid, vq_clock_unix_ms(), &found, err);
-    vq_calls_close(&calls);
-    VQ_TRY(status);
-    if (found == VQ_UNANSWERED_NOT_CLEAN) {
-        return vq_fail(
-            err, VQ_INVALID,
-            "the run was not stopped in order, so its workers may hold answers. Resume it "
-            "without that --set first; if it stops again without an answer, set it then");
-    }
-    return found == VQ_UNANSWERED_NOT ? vq_fail(err, VQ_INVALID, "%s", refusal->text) : VQ_OK;
-}
-
-static enum vq_status keep(const struct vq_run_dir *run, const struct vq_opt_list *set,
-                           struct vq_error *err)
-{
-    struct vq_opt_list asked = {.count = 0};
-    for (uint32_t i = 0; i < set->count; i++) {
-        if (vq_resume_overrides_changes_requests(set->items[i])) {
-            asked.items[asked.count++] = set->items[i];
-        }
-    }
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    VQ_TRY(vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path));
-    struct vq_config *config;
-    VQ_TRY(vq_config_load(path, asked.items, asked.count, &config, err));
-    char *yaml = NULL;
-    size_t bytes = 0;
-    enum vq_status status = vq_config_write(config, &yaml, &bytes);
-    if (status == VQ_OK) {
-        status = vq_run_dir_write(run, VQ_RUN_BEGUN_FILE, vq_span(yaml, bytes), true, err);
-    }
-    vq_free(yaml);
-    vq_config_destroy(&config);
-    return status;
-}
-
-/* Keeps in run.yaml what `set` changes of the judges' questions, so that every later command reads
- * the same. `refusal`: why not, if the run has an answer; VQ_INVALID then. Call it with the run
- * locked and before it starts. */
-static enum vq_status reshape(const struct vq_run_dir *run, const char *runs_dir,
-                              const struct vq_opt_list *set, const struct vq_error *refusal,
-                              struct vq_error *err)
-{
-    VQ_TRY(check_store(run, runs_dir, refusal, err));
-    return keep(run, set, err);
-}
+#define RESULTS_BYTES_MAX ((size_t)1 << 32)
 
 /* ---- the lines before a run ---- */
 
@@ -197,58 +134,7 @@ static enum vq_status create_run(const struct vq_run_words *w, const struct vq_j
     return status;
 }
 
-/* ---- the verbs ---- */
-
-int vq_cli_exit_of(enum vq_run_end end)
-{
-    switch (end) {
-    case VQ_RUN_DONE: return VQ_EXIT_DONE;
-    case VQ_RUN_MISSING: return VQ_EXIT_MISSING;
-    case VQ_RUN_STOPPED: return VQ_EXIT_STOPPED;
-    case VQ_RUN_FAILED: return VQ_EXIT_INTERNAL;
-    }
-    return VQ_EXIT_INTERNAL;
-}
-
-/* A page that cannot be served harms no run. */
-static void show_page(const struct vq_run_words *w, const char *runs_dir, const char *name,
-                      struct vq_ui_beside **ret_beside)
-{
-    struct vq_error err = {0};
-    enum vq_status status = w->ui ? vq_ui_beside_start(runs_dir, ret_beside, &err) : VQ_OK;
-    if (status != VQ_OK && status != VQ_LOCKED) {
-        fprintf(stderr, "vibeq: --ui: %s; the run goes on without it\n", err.text);
-    }
-    if (!w->quiet) {
-        vq_ui_say_page(runs_dir, name);
-    }
-}
-
-static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job,
-                                struct vq_run_dir *run, const char *runs_dir, bool resumed,
-                                enum vq_run_end *ret_end, struct vq_error *err)
-{
-    struct vq_run_options options = {.runs_dir = runs_dir,
-                                     .listen = w->listen,
-                                     .http = vq_run_words_http(w),
-                                     .workers = job->config->workers,
-                                     .resumed = resumed,
-                                     .retry_failed = w->retry_failed,
-                                     .failures = w->class == NULL ? 0 : vq_ctl_failures(w->class),
-                                     .set = w->set.items,
-                                     .set_count = w->set.count,
-                                     .quiet = w->quiet};
-    struct vq_job_work work = {.json = w->json};
-    struct vq_ui_beside *beside = NULL;
-    enum vq_status status = vq_job_work_open(job, &work, err);
-    if (status == VQ_OK) {
-        show_page(w, runs_dir, vq_run_dir_name(run), &beside);
-        status = vq_run_carry_out(&options, &work.work, run, ret_end, err);
-    }
-    vq_ui_beside_stop(&beside);
-    vq_job_work_close(&work);
-    return status;
-}
+/* ---- a new run ---- */
 
 /* Everything that can be refused without a folder is refused before there is one. */
 static enum vq_status check_before(const struct vq_run_words *w, const struct vq_job *job,
@@ -276,7 +162,7 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
         if (!w->quiet) {
             fprintf(stderr, "Run %s\n", name);
         }
-        status = carry_out(w, job, run, runs_dir, false, ret_end, err);
+        status = vq_carry_out(w, job, run, runs_dir, false, ret_end, err);
     }
     vq_run_dir_close(&run);
     if (status != VQ_OK && vq_status_class(status) == VQ_CLASS_REFUSE) {
@@ -324,7 +210,104 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
         status = run_told(w, job, forecast, &end, &err);
     }
     vq_forecast_destroy(&forecast);
+    return status == VQ_OK ? vq_cli_exit_of(end) : vq_carry_out_fail(w, status, &err);
+}
+
+/* ---- the same command again ---- */
+
+static enum vq_status print_results(const struct vq_run_dir *run, struct vq_error *err)
+{
+    struct vq_buf text;
+    vq_buf_init(&text, RESULTS_BYTES_MAX);
+    enum vq_status status = vq_run_dir_read(run, "results/results.json", &text, err);
+    if (status == VQ_OK) {
+        status = vq_cli_write(vq_buf_span(&text), err);
+    }
+    vq_buf_free(&text);
+    return status;
+}
+
+/* A run that has come to its end is not started again. */
+static int say_ended(const struct vq_run_words *w, const struct vq_run_dir *run,
+                     enum vq_run_end end)
+{
+    struct vq_error err = {0};
+    enum vq_status status = w->json ? print_results(run, &err) : VQ_OK;
+    if (status == VQ_OK && !w->quiet) {
+        fprintf(stderr, "Run %s is finished%s. vibeq resume %s computes its results again.\n",
+                vq_run_dir_name(run), end == VQ_RUN_MISSING ? ", with missing answers" : "",
+                vq_run_dir_name(run));
+    }
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
+}
+
+/* `take_config`: of the command, destroyed here. */
+static int resume_same(struct vq_run_words *w, struct vq_config *take_config,
+                       struct vq_run_dir *run, const char *runs_dir,
+                       const struct vq_or_resume_changes *changes)
+{
+    struct vq_error err = {0};
+    enum vq_run_end end;
+    if (vq_or_resume_has_ended(run, &end)) {
+        vq_config_destroy(&take_config);
+        return say_ended(w, run, end);
+    }
+    for (uint32_t i = 0; i < changes->set.count && !w->quiet; i++) {
+        fprintf(stderr, "%.*s differs from the start of this run: the new value is in force.\n",
+                (int)strcspn(changes->set.items[i], "="), changes->set.items[i]);
+    }
+    w->set = changes->set;
+    struct vq_job *job;
+    enum vq_status status = vq_job_create(take_config, run, &job, &err);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    int code = vq_carry_out_resumed(w, job, run, runs_dir);
+    vq_job_destroy(&job);
+    return code;
+}
+
+static int run_config(const struct vq_run_words *w, struct vq_config *take_config)
+{
+    struct vq_error err = {0};
+    struct vq_job *job;
+    enum vq_status status = vq_job_create(take_config, NULL, &job, &err);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    int code = run_job(w, job);
+    vq_job_destroy(&job);
+    return code;
+}
+
+static int run_or_resume(struct vq_run_words *w, struct vq_config *take_config)
+{
+    struct vq_or_resume_changes changes;
+    struct vq_error err = {0};
+    char *runs_dir = NULL;
+    struct vq_run_dir *run = NULL;
+    const char *name = w->name != NULL ? w->name : take_config->name;
+    if (name == NULL || w->dry_run) {
+        vq_config_destroy(&take_config);
+        return vq_cli_usage("run", name == NULL ? "--or-resume needs --name"
+                                                : "--or-resume and --dry-run exclude each other");
+    }
+    enum vq_status status = vq_runs_dir(w->runs, &runs_dir, &err);
+    if (status == VQ_OK) {
+        status = vq_or_resume_open(runs_dir, name, take_config, &run, &changes, &err);
+    }
+    int code;
+    if (status != VQ_OK) {
+        vq_config_destroy(&take_config);
+        code = vq_cli_fail(status, &err);
+    } else if (run != NULL) {
+        code = resume_same(w, take_config, run, runs_dir, &changes);
+    } else {
+        code = run_config(w, take_config);
+    }
+    vq_run_dir_close(&run);
+    vq_free(runs_dir);
+    return code;
 }
 
 int vq_verb_run(int argc, char **argv)
@@ -342,88 +325,8 @@ int vq_verb_run(int argc, char **argv)
     }
     struct vq_config *config;
     enum vq_status status = vq_run_words_config(&w, argv[0], &config, &err);
-    struct vq_job *job;
-    if (status == VQ_OK) {
-        status = vq_job_create(config, NULL, &job, &err);
-    }
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }
-    code = run_job(&w, job);
-    vq_job_destroy(&job);
-    return code;
-}
-
-static enum vq_status open_run(const struct vq_run_words *w, const char *runs_dir, const char *name,
-                               struct vq_run_dir **ret_run, struct vq_job **ret_job,
-                               struct vq_error *err)
-{
-    struct vq_run_dir *run;
-    VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    struct vq_config *config = NULL;
-    struct vq_job *job = NULL;
-    struct vq_error unanswered = {0};
-    enum vq_status status = vq_run_dir_check_begun(run, err);
-    if (status == VQ_OK) {
-        status = vq_run_dir_check_kept(run, err);
-    }
-    if (status == VQ_OK) {
-        status = vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path);
-    }
-    if (status == VQ_OK) {
-        status = vq_run_words_reload(w, path, &config, &unanswered, err);
-    }
-    if (status == VQ_OK) {
-        status = vq_job_create(config, run, &job, err);
-    }
-    if (status == VQ_OK && unanswered.text[0] != '\0') {
-        status = reshape(run, runs_dir, &w->set, &unanswered, err);
-    }
-    if (status != VQ_OK) {
-        vq_job_destroy(&job);
-        vq_run_dir_close(&run);
-        return status;
-    }
-    *ret_job = job;
-    *ret_run = run;
-    return VQ_OK;
-}
-
-int vq_verb_resume(int argc, char **argv)
-{
-    struct vq_run_words w = {.yes = false};
-    struct vq_error err = {0};
-    int words;
-    int code = vq_run_words_parse("resume", vq_resume_opts, argc, argv, &w, &words);
-    if (code != VQ_EXIT_DONE) {
-        return code;
-    }
-    if (words != 1) {
-        return vq_cli_usage("resume", "name one run; vibeq list shows them");
-    }
-    if (w.class != NULL && !w.retry_failed) {
-        return vq_cli_usage("resume", "--class goes with --retry-failed");
-    }
-    if (vq_ctl_failures_check(w.class, &err) != VQ_OK) {
-        return vq_cli_usage("resume", "%s", err.text);
-    }
-    char *runs_dir = NULL;
-    struct vq_run_dir *run = NULL;
-    struct vq_job *job = NULL;
-    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
-    if (status == VQ_OK) {
-        status = open_run(&w, runs_dir, argv[0], &run, &job, &err);
-    }
-    if (status == VQ_OK) {
-        status = vq_machine_check(&job->pools, job->config->workers, &err);
-    }
-    enum vq_run_end end = VQ_RUN_FAILED;
-    if (status == VQ_OK) {
-        status = carry_out(&w, job, run, runs_dir, true, &end, &err);
-    }
-    vq_job_destroy(&job);
-    vq_run_dir_close(&run);
-    vq_free(runs_dir);
-    return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
+    return w.or_resume ? run_or_resume(&w, config) : run_config(&w, config);
 }

@@ -1,6 +1,6 @@
 /* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), the struct filled
  * (fill.c), rules between keys (rules.c), paths made absolute. Out: the struct as a tree, the tree
- * as YAML. Who owns what: the caller owns the struct and all its strings until
+ * as YAML; two structs compared as trees. Who owns what: the caller owns the struct and all its strings until
  * vq_config_destroy. */
 #include "common/conf/config.h"
 
@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void vq_config_destroy(struct vq_config **config)
@@ -250,17 +251,27 @@ static struct vq_config with_absolute_paths(const struct vq_config *config)
     return copy;
 }
 
-enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, size_t *ret_bytes)
+static enum vq_status tree_of(const struct vq_config *config, struct vq_node **ret_root)
 {
     struct vq_config copy = with_absolute_paths(config);
     struct vq_node *root;
-    struct vq_buf out;
     VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &root));
-    vq_buf_init(&out, VQ_YAML_OUTPUT_MAX);
     enum vq_status status = vq_conf_tree(vq_conf_keys(), &copy, root);
-    if (status == VQ_OK) {
-        status = vq_yaml_emit(root, &out);
+    if (status != VQ_OK) {
+        vq_node_destroy(&root);
+        return status;
     }
+    *ret_root = root;
+    return VQ_OK;
+}
+
+enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, size_t *ret_bytes)
+{
+    struct vq_node *root;
+    struct vq_buf out;
+    VQ_TRY(tree_of(config, &root));
+    vq_buf_init(&out, VQ_YAML_OUTPUT_MAX);
+    enum vq_status status = vq_yaml_emit(root, &out);
     vq_node_destroy(&root);
     if (status != VQ_OK) {
         vq_buf_free(&out);
@@ -269,4 +280,79 @@ enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, 
     *ret_yaml = out.at;
     *ret_bytes = out.bytes;
     return VQ_OK;
+}
+
+/* ---- what differs ---- */
+
+struct walk {
+    char key[VQ_CONFIG_KEY_BYTES]; /* of the nodes that are compared */
+    vq_config_key_fn fn;
+    void *ctx;
+};
+
+static enum vq_status compare(struct walk *w, const struct vq_node *was, const struct vq_node *now);
+
+static enum vq_status compare_item(struct walk *w, const struct vq_node *was,
+                                   const struct vq_node *now)
+{
+    const char *key = was != NULL ? was->key : now->key;
+    size_t end = strlen(w->key);
+    (void)snprintf(w->key + end, sizeof(w->key) - end, "%s%s", end == 0 ? "" : ".", key);
+    enum vq_status status = compare(w, was, now);
+    w->key[end] = '\0';
+    return status;
+}
+
+static enum vq_status compare_lists(struct walk *w, const struct vq_node *was,
+                                    const struct vq_node *now)
+{
+    uint32_t count = was->items_count > now->items_count ? was->items_count : now->items_count;
+    size_t end = strlen(w->key);
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; i < count && status == VQ_OK; i++) {
+        (void)snprintf(w->key + end, sizeof(w->key) - end, "[%u]", i);
+        status = compare(w, i < was->items_count ? was->items[i] : NULL,
+                         i < now->items_count ? now->items[i] : NULL);
+        w->key[end] = '\0';
+    }
+    return status;
+}
+
+static enum vq_status compare(struct walk *w, const struct vq_node *was, const struct vq_node *now)
+{
+    if (was == NULL || now == NULL || was->kind != now->kind) {
+        return w->fn(w->ctx, w->key);
+    }
+    if (was->kind == VQ_NODE_SCALAR) {
+        return strcmp(was->text, now->text) == 0 ? VQ_OK : w->fn(w->ctx, w->key);
+    }
+    if (was->kind == VQ_NODE_LIST) {
+        return compare_lists(w, was, now);
+    }
+    for (uint32_t i = 0; i < was->items_count; i++) {
+        VQ_TRY(compare_item(w, was->items[i], vq_node_get(now, was->items[i]->key)));
+    }
+    for (uint32_t i = 0; i < now->items_count; i++) {
+        if (vq_node_get(was, now->items[i]->key) == NULL) {
+            VQ_TRY(compare_item(w, NULL, now->items[i]));
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_config_differences(const struct vq_config *was, const struct vq_config *now,
+                                     vq_config_key_fn fn, void *ctx)
+{
+    struct walk w = {.key = "", .fn = fn, .ctx = ctx};
+    struct vq_node *from = NULL, *to = NULL;
+    enum vq_status status = tree_of(was, &from);
+    if (status == VQ_OK) {
+        status = tree_of(now, &to);
+    }
+    if (status == VQ_OK) {
+        status = compare(&w, from, to);
+    }
+    vq_node_destroy(&from);
+    vq_node_destroy(&to);
+    return status;
 }

@@ -435,6 +435,14 @@ enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml,
                                size_t *ret_bytes) VQ_WARN_UNUSED;
 void vq_config_destroy(struct vq_config **config);
 
+#define VQ_CONFIG_KEY_BYTES 256
+/* Calls `fn` for each key of run.yaml whose value differs, in the order of the file:
+ * "judges[0].model"; of a section or an item that only one of them has, its own name. VQ_OK, or the
+ * first other status of `fn`. */
+typedef enum vq_status (*vq_config_key_fn)(void *ctx, const char *key);
+enum vq_status vq_config_differences(const struct vq_config *was, const struct vq_config *now,
+                                     vq_config_key_fn fn, void *ctx) VQ_WARN_UNUSED;
+
 /* More than two models: rows are comparisons of pairs, vibes are rankings. */
 static inline bool vq_config_ranks(const struct vq_config *config)
 {

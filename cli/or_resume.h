@@ -1,0 +1,40 @@
+/* `vibeq run --or-resume`: one command that starts a run or resumes it, for programs that start it
+ * again after each end (systemd, Kubernetes). */
+#ifndef VQ_CLI_OR_RESUME_H
+#define VQ_CLI_OR_RESUME_H
+
+#include "cli/opts.h"
+#include "common/conf/config.h"
+#include "coordinator/run/run.h"
+#include "coordinator/store/rundir/run_dir.h"
+
+/* The keys with other values than at the start of the run, in the form of --set: "workers=". Their
+ * values of now are in force, and win over those of `vibeq ctl`. */
+struct vq_or_resume_changes {
+    char texts[VQ_OPT_LIST_MAX][VQ_CONFIG_KEY_BYTES + 1];
+    struct vq_opt_list set; /* into `texts` */
+};
+
+/* `was`: of the run's folder. VQ_INVALID names the first key that a resumed run keeps. The name of
+ * the run is not compared, because its folder was found by it. */
+enum vq_status vq_or_resume_check(const struct vq_config *was, const struct vq_config *now,
+                                  struct vq_or_resume_changes *ret_changes,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Opens and locks the run if it was begun; else *ret_run is NULL. VQ_LOCKED: it runs. */
+enum vq_status vq_or_resume_open(const char *runs_dir, const char *name,
+                                 const struct vq_config *now, struct vq_run_dir **ret_run,
+                                 struct vq_or_resume_changes *ret_changes,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The file `ended` of a run's folder: how the run came to its end. Each start removes it first, so
+ * that it is never older than the results. */
+enum vq_status vq_or_resume_forget_end(const struct vq_run_dir *run,
+                                       struct vq_error *err) VQ_WARN_UNUSED;
+/* Only of an end that needs no further start: done, or done with missing answers. */
+enum vq_status vq_or_resume_keep_end(const struct vq_run_dir *run, enum vq_run_end end,
+                                     struct vq_error *err) VQ_WARN_UNUSED;
+/* False: it has not ended so, or its file cannot be read. */
+bool vq_or_resume_has_ended(const struct vq_run_dir *run, enum vq_run_end *ret_end);
+
+#endif
