@@ -1,9 +1,9 @@
-/* Tells alarms to a command and to a webhook. Invariants: nothing here fails or delays the run, the
- * end apart (VQ_ALARM_END_MS); a receiver has one process or one request at a time, with a
- * deadline; what it does not take is logged and not told again; the URL is a secret and reaches no
- * log, no message and no status. The texts go to the command by its environment, so that no shell
- * reads them; of the environment of the run it gets only what is named below, no key. Not its job:
- * what is an alarm. */
+/* Sends alarms to a command and to a webhook. Invariants: nothing here fails or delays the run,
+ * except its end (VQ_ALARM_END_MS). A receiver has one process or one request at a time, with a
+ * deadline. A notice that a receiver does not take is logged and not sent again. The URL is a
+ * secret and reaches no log, no message and no status. The command gets the texts in its
+ * environment, so that no shell reads them; of the environment of the run it gets only the
+ * variables named below, and no key. Not its job: to decide what is an alarm. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -198,7 +198,7 @@ enum vq_status vq_alarms_open(struct vq_run *run, struct vq_error *err)
     return conf->webhook == NULL ? VQ_OK : open_webhook(run, conf->webhook, err);
 }
 
-static void tell(struct vq_run *run, const struct vq_notice *notice)
+static void send(struct vq_run *run, const struct vq_notice *notice)
 {
     struct vq_run_alarms *a = &run->alarms;
     if (a->timer != NULL) {
@@ -237,7 +237,7 @@ void vq_alarms_begin(struct vq_run *run, const char *kind, const char *what, con
     va_end(args);
     if (vq_notices_begin(&run->alarms.notices, kind, what, text, action, vq_clock_unix_ms(),
                          &notice)) {
-        tell(run, &notice);
+        send(run, &notice);
     }
 }
 
@@ -250,7 +250,7 @@ void vq_alarms_over(struct vq_run *run, const char *kind, const char *what, cons
     compose(fmt, args, text);
     va_end(args);
     if (vq_notices_end(&run->alarms.notices, kind, what, text, vq_clock_unix_ms(), &notice)) {
-        tell(run, &notice);
+        send(run, &notice);
     }
 }
 
@@ -271,7 +271,7 @@ void vq_alarms_turn(struct vq_run *run)
     }
 }
 
-static bool all_told(void *ctx)
+static bool all_sent(void *ctx)
 {
     struct vq_run *run = ctx;
     vq_alarms_turn(run);
@@ -284,7 +284,7 @@ void vq_alarms_end(struct vq_run *run)
     const char *name = vq_run_dir_name(run->dir);
     bool asked = run->stop.kind == VQ_COORD_STOP_DRAINED || run->stop.kind == VQ_COORD_STOP_NOW;
     while (a->notices.count > 0) {
-        struct vq_notice last = a->notices.standing[a->notices.count - 1];
+        struct vq_notice last = a->notices.active[a->notices.count - 1];
         vq_alarms_over(run, last.kind, last.what, "Run %s has ended.", name);
     }
     if (run->fatal != VQ_OK || (run->stop.stopped && !asked)) {
@@ -296,7 +296,7 @@ void vq_alarms_end(struct vq_run *run)
     if (run->fatal != VQ_OK) {
         vq_loop_on_turn(run->loop, NULL, NULL);
     }
-    if (!all_told(run) && vq_loop_run_until(run->loop, all_told, run, VQ_ALARM_END_MS) != VQ_OK) {
+    if (!all_sent(run) && vq_loop_run_until(run->loop, all_sent, run, VQ_ALARM_END_MS) != VQ_OK) {
         vq_log(VQ_LOG_WARN, "alarm.untold", "why=%s", "the run has ended");
     }
     if (a->commands.dropped + a->posts.dropped > 0) {

@@ -9,7 +9,7 @@
 
 #define VQ_ALARM_COMMAND_MS 10000 /* then the command and its children are killed */
 #define VQ_ALARM_WEBHOOK_MS 10000
-#define VQ_ALARM_END_MS     3000 /* at the end of the run, for what is still to be told */
+#define VQ_ALARM_END_MS     3000 /* at the end of the run, for notices not yet sent */
 
 /* At most one process and one request at a time. */
 struct vq_run_alarms {
@@ -29,7 +29,7 @@ struct vq_run;
 /* VQ_INVALID, VQ_NOT_FOUND, VQ_DENIED: the configuration names no URL, or one that cannot be
  * used. */
 enum vq_status vq_alarms_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-/* The alarm `kind` about `what` ("" or a pool) begins: `action` is what to do. Told once until it
+/* The alarm `kind` about `what` ("" or a pool) begins: `action` is what to do. Sent once until it
  * is over. */
 void vq_alarms_begin(struct vq_run *run, const char *kind, const char *what, const char *action,
                      const char *fmt, ...) VQ_PRINTF(5, 6);

@@ -13,7 +13,7 @@
 
 struct vq_pool_bill {
     struct vq_bill bill;
-    bool told[VQ_BILL_NOTES];
+    bool reported[VQ_BILL_NOTES];
 };
 
 static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
@@ -27,15 +27,16 @@ static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
     return UINT32_MAX;
 }
 
-static void tell(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note note,
-                 const char *name)
+static void report(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note note,
+                   const char *name)
 {
     enum vq_context_check check = run->source.config->judging.context_check;
     char bytes[VQ_ERROR_BYTES_MAX];
     struct vq_buf text;
     vq_buf_init(&text, sizeof(bytes) - 1);
-    if (!b->told[note] && vq_bill_note(&b->bill, note, name, check == VQ_CONTEXT_STRICT, &text)) {
-        b->told[note] = true;
+    if (!b->reported[note] &&
+        vq_bill_note(&b->bill, note, name, check == VQ_CONTEXT_STRICT, &text)) {
+        b->reported[note] = true;
         if (text.status == VQ_OK) {
             vq_log(VQ_LOG_WARN, "pool.bill", "pool=%s text=%s", name, text.at);
             vq_run_message(run, "%s", text.at);
@@ -64,10 +65,10 @@ void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t co
                                     .tokens_in = r->tokens_in,
                                     .prompt_chars = r->prompt_chars};
         vq_bill_add(&b->bill, &call);
-        tell(run, b, VQ_BILL_USAGE, uses->uses[p].name);
+        report(run, b, VQ_BILL_USAGE, uses->uses[p].name);
         if ((b->bill.cut == 0 || b->bill.cut >= CUT_ANSWERS) &&
             run->source.config->judging.context_check != VQ_CONTEXT_OFF) {
-            tell(run, b, VQ_BILL_CUT, uses->uses[p].name);
+            report(run, b, VQ_BILL_CUT, uses->uses[p].name);
         }
     }
 }

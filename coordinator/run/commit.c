@@ -75,7 +75,7 @@ static bool is_new_odd(struct vq_committer *commit, struct vq_span pool, struct 
             return false;
         }
     }
-    if (commit->odd_count == VQ_ODD_TOLD_MAX) {
+    if (commit->odd_count == VQ_ODD_REPORTED_MAX) {
         return false;
     }
     commit->odd[commit->odd_count++] = hash;
@@ -84,7 +84,7 @@ static bool is_new_odd(struct vq_committer *commit, struct vq_span pool, struct 
 
 /* Answers that cannot be votes, each kind once per pool: people set a key, or ask for more tokens,
  * before they pay for the rest. */
-static void tell_odd(struct vq_run *run, const struct vq_batch *batch)
+static void report_odd(struct vq_run *run, const struct vq_batch *batch)
 {
     for (size_t i = 0; i < batch->results_count; i++) {
         const struct vq_result *r = &batch->results[i];
@@ -104,13 +104,13 @@ static void tell_odd(struct vq_run *run, const struct vq_batch *batch)
     }
 }
 
-static void tell_core(struct vq_run *run)
+static void inform_core(struct vq_run *run)
 {
     struct vq_committer *c = &run->commit;
     struct vq_settled *settled = c->merged;
     size_t n = c->merged_count;
     c->merged = NULL;
-    tell_odd(run, c->from);
+    report_odd(run, c->from);
     for (size_t i = 0; i < c->from->results_count; i++) {
         vq_failures_see(&run->watch.failures, &c->from->results[i]);
     }
@@ -139,7 +139,7 @@ static void on_applied(void *ctx, enum vq_status status, const char *text)
         return;
     }
     VQ_CRASH_POINT(commit_applied);
-    tell_core(run);
+    inform_core(run);
     VQ_CRASH_POINT(commit_told);
     vq_loop_again(run->loop);
 }

@@ -81,7 +81,7 @@ static const char *note(struct vq_run *run)
 }
 
 /* The rate of the last minute shows nothing about a run that may not send calls now. */
-static bool stands(struct vq_run *run)
+static bool is_blocked(struct vq_run *run)
 {
     struct vq_buf stopped;
     vq_buf_init(&stopped, sizeof(run->control.note));
@@ -90,53 +90,52 @@ static bool stands(struct vq_run *run)
     return all || run->control.held || run->redis.phase != VQ_PHASE_UP;
 }
 
-static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
-                  struct vq_status_facts *ret)
+/* What a status shows now; its texts are those of the run. */
+static struct vq_status_facts facts(struct vq_run *run)
 {
-    vq_hex(run->owner.uid.b, VQ_ID_BYTES, uid);
+    vq_hex(run->owner.uid.b, VQ_ID_BYTES, run->control.uid_hex);
     for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         run->control.idle[p] = vq_limits_idle(run, p);
     }
     vq_watch_brake(run);
-    *ret = (struct vq_status_facts){.run = vq_run_dir_name(run->dir),
-                                    .uid_hex = uid,
-                                    .state = state_name(run),
-                                    .note = note(run),
-                                    .held_since_unix_ms =
-                                        run->control.held ? run->control.held_since_unix_ms : 0,
-                                    .alarm_since_unix_ms = vq_watch_since_unix_ms(&run->watch),
-                                    .alarm_idle_s = run->source.config->alarm.idle_s,
-                                    .brake_since_unix_ms = run->watch.braked_unix_ms,
-                                    .brake_text = run->watch.brake_text,
-                                    .slow = run->watch.slow,
-                                    .started_unix_ms = run->started_unix_ms,
-                                    .now_unix_ms = vq_clock_unix_ms(),
-                                    .now_ns = vq_run_now(),
-                                    .redis = run->redis.phase == VQ_PHASE_UP        ? "up"
-                                             : run->redis.phase == VQ_PHASE_SYNCING ? "syncing"
-                                                                                    : "away",
-                                    .coord = run->coord,
-                                    .authority = run->limits.authority,
-                                    .stands = stands(run),
-                                    .idle = run->control.idle,
-                                    .before = run->stages.before,
-                                    .seen = run->seen,
-                                    .stage = run->stages.asking->name,
-                                    .stage_no = run->stages.asking->no,
-                                    .judges = run->stages.asking->plan.grid.judges};
+    struct vq_status_facts f = {.run = vq_run_dir_name(run->dir),
+                                .uid_hex = run->control.uid_hex,
+                                .state = state_name(run),
+                                .note = note(run),
+                                .held_since_unix_ms =
+                                    run->control.held ? run->control.held_since_unix_ms : 0,
+                                .alarm_since_unix_ms = vq_watch_since_unix_ms(&run->watch),
+                                .alarm_idle_s = run->source.config->alarm.idle_s,
+                                .brake_since_unix_ms = run->watch.braked_unix_ms,
+                                .brake_text = run->watch.brake_text,
+                                .slow = run->watch.slow,
+                                .started_unix_ms = run->started_unix_ms,
+                                .now_unix_ms = vq_clock_unix_ms(),
+                                .now_ns = vq_run_now(),
+                                .redis = run->redis.phase == VQ_PHASE_UP        ? "up"
+                                         : run->redis.phase == VQ_PHASE_SYNCING ? "syncing"
+                                                                                : "away",
+                                .coord = run->coord,
+                                .authority = run->limits.authority,
+                                .blocked = is_blocked(run),
+                                .idle = run->control.idle,
+                                .before = run->stages.before,
+                                .seen = run->seen,
+                                .stage = run->stages.asking->name,
+                                .stage_no = run->stages.asking->no,
+                                .judges = run->stages.asking->plan.grid.judges};
     uint32_t past = run->stages.past_count;
     for (uint32_t i = past > VQ_STATUS_STAGES ? past - VQ_STATUS_STAGES : 0; i < past; i++) {
-        ret->stages_before[ret->stages_before_count++] = run->stages.past[i].asking->name;
+        f.stages_before[f.stages_before_count++] = run->stages.past[i].asking->name;
     }
+    return f;
 }
 
 static void on_status(void *ctx, const struct vq_httpd_request *request,
                       struct vq_httpd_response *response)
 {
     (void)request;
-    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    struct vq_status_facts f;
-    facts(ctx, uid, &f);
+    struct vq_status_facts f = facts(ctx);
     response->content_type = "application/json";
     vq_status_json(&f, response->body);
 }
@@ -146,9 +145,7 @@ static void on_pools(void *ctx, const struct vq_httpd_request *request,
 {
     (void)request;
     struct vq_run *run = ctx;
-    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    struct vq_status_facts f;
-    facts(run, uid, &f);
+    struct vq_status_facts f = facts(run);
     response->content_type = "application/json";
     vq_recent_pools_json(run->control.recent, &f, response->body);
 }
@@ -158,9 +155,7 @@ static void on_workers(void *ctx, const struct vq_httpd_request *request,
 {
     (void)request;
     struct vq_run *run = ctx;
-    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    struct vq_status_facts f;
-    facts(run, uid, &f);
+    struct vq_status_facts f = facts(run);
     response->content_type = "application/json";
     vq_recent_workers_json(run->control.recent, &f, response->body);
 }
@@ -179,9 +174,7 @@ static void on_metrics(void *ctx, const struct vq_httpd_request *request,
 {
     (void)request;
     struct vq_run *run = ctx;
-    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    struct vq_status_facts f;
-    facts(run, uid, &f);
+    struct vq_status_facts f = facts(run);
     response->content_type = VQ_METRICS_CONTENT_TYPE;
     vq_metrics_serve(run, &f, response->body);
 }
@@ -325,9 +318,7 @@ void vq_control_write_status(struct vq_run *run)
         NULL) { /* a script beside the run does not change the run's own status */
         return;
     }
-    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    struct vq_status_facts f;
-    facts(run, uid, &f);
+    struct vq_status_facts f = facts(run);
     struct vq_buf out;
     struct vq_error err = {0};
     sample(run, &f);

@@ -89,10 +89,10 @@ static void name_workers(const struct vq_run *run, struct vq_buf *list)
 static enum vq_status do_drain(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                struct vq_error *err)
 {
-    uint32_t told = 0, stay = 0;
+    uint32_t drained = 0, stay = 0;
     VQ_TRY(going(run, err));
-    VQ_TRY(vq_coord_drain_worker(run->coord, values[0], vq_run_now(), &told, &stay));
-    if (told == 0) {
+    VQ_TRY(vq_coord_drain_worker(run->coord, values[0], vq_run_now(), &drained, &stay));
+    if (drained == 0) {
         struct vq_buf list;
         vq_buf_init(&list, VQ_ERROR_BYTES_MAX / 2);
         name_workers(run, &list);
@@ -245,7 +245,7 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .otherwise = "resume RUN --retry-failed"},
     {.name = "drain",
      .args = {{.name = "WORKER", .help = "The worker's name in `vibeq status`"}},
-     .help = "Tells a worker to leave: it gets no more work, ends its calls and returns the rest",
+     .help = "Sends a worker away: it gets no more work, ends its calls and returns the rest",
      .carry_out = do_drain,
      .otherwise = "resume RUN --workers N"},
     {.name = NULL},
@@ -456,7 +456,7 @@ static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_st
         status = asked.command->carry_out(run, asked.values, &said, &err);
         http = status == VQ_OK ? 200 : 409;
         if (status == VQ_OK) {
-            vq_told_keep(run, &asked, &said);
+            vq_ctl_settings_keep(run, &asked, &said);
         }
     }
     const char *name = asked.command == NULL ? "?" : asked.command->name;

@@ -330,14 +330,14 @@ static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct 
 }
 
 /* The first one, and then the count. */
-static void tell(struct vq_door *door, uint64_t count, const char *event, const char *why)
+static void report(struct vq_door *door, uint64_t count, const char *event, const char *why)
 {
     int64_t now_ns = vq_run_now();
-    if (count == door->told ||
-        (door->told > 0 && now_ns - door->told_ns < VQ_RUN_DOOR_TELL_MS * VQ_NS_PER_MS)) {
+    if (count == door->reported ||
+        (door->reported > 0 && now_ns - door->reported_ns < VQ_RUN_DOOR_REPORT_MS * VQ_NS_PER_MS)) {
         return;
     }
-    *door = (struct vq_door){.told = count, .told_ns = now_ns};
+    *door = (struct vq_door){.reported = count, .reported_ns = now_ns};
     vq_log(VQ_LOG_WARN, event, "count=%llu why=%s", (unsigned long long)count, why);
 }
 
@@ -346,9 +346,9 @@ void vq_dispatch_watch(struct vq_run *run)
     struct vq_zsock_stats s = vq_router_stats(run->links.router);
     run->seen.peers_refused = s.peers_refused;
     run->seen.frames_dropped = s.frames_dropped;
-    tell(&run->links.refused, s.peers_refused, "peers.refused", "a key that nobody approved");
-    tell(&run->links.dropped, s.frames_dropped, "frames.dropped",
-         "of a peer that named itself, or to one that is gone");
+    report(&run->links.refused, s.peers_refused, "peers.refused", "a key that is not approved");
+    report(&run->links.dropped, s.frames_dropped, "frames.dropped",
+           "of a peer that named itself, or to one that is gone");
 }
 
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)

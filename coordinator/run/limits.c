@@ -148,12 +148,12 @@ static void see_keys(struct vq_run *run)
 static void hold(struct vq_run *run)
 {
     bool left = !run->begun.first_start && !run->begun.was_clean && !run->children.strays_read;
-    if (run->control.held != run->limits.told_held) {
-        run->limits.told_held = run->control.held;
+    if (run->control.held != run->limits.sent_held) {
+        run->limits.sent_held = run->control.held;
         vq_authority_hold(run->limits.authority, run->control.held, vq_run_now());
     }
-    if (left != run->limits.told_unread) {
-        run->limits.told_unread = left;
+    if (left != run->limits.sent_unread) {
+        run->limits.sent_unread = left;
         vq_authority_unread(run->limits.authority, left, vq_run_now());
     }
 }
@@ -243,7 +243,7 @@ static const char *advice_of(const struct vq_incident *i)
 }
 
 /* A person who parks a pool knows of it. */
-static void tell_incident(struct vq_run *run, const struct vq_incident *i, const char *pool)
+static void notify_incident(struct vq_run *run, const struct vq_incident *i, const char *pool)
 {
     const char *name = vq_run_dir_name(run->dir);
     const char *word = vq_incident_word(i);
@@ -304,10 +304,10 @@ static void see_unserved(struct vq_run *run, int64_t now)
     for (uint32_t p = 0; served && p < vq_authority_pools(run->limits.authority); p++) {
         vq_authority_status(run->limits.authority, p, now, &s);
         if (s.state != VQ_AUTHORITY_NOBODY || now - s.since_ns < UNSERVED_NS ||
-            run->limits.unserved_told[p] || vq_limits_idle(run, p)) {
+            run->limits.unserved_reported[p] || vq_limits_idle(run, p)) {
             continue;
         }
-        run->limits.unserved_told[p] = true;
+        run->limits.unserved_reported[p] = true;
         vq_log(VQ_LOG_WARN, "pool", "name=%s state=unserved text=%s", s.name, s.text);
         vq_run_moment(run, VQ_TROUBLE_POOL, s.name,
                       "Set what its keys name where the workers run, and start the workers again.",
@@ -334,7 +334,7 @@ void vq_limits_see(struct vq_run *run)
         const struct vq_incident *incident;
         while ((incident = vq_incidents_see(run->limits.incidents, p, &status, now)) != NULL) {
             say_incident(run, incident, status.name);
-            tell_incident(run, incident, status.name);
+            notify_incident(run, incident, status.name);
         }
     }
     uint32_t p, q;

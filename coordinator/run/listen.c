@@ -39,7 +39,7 @@ enum vq_status vq_listen_of(const char *listen, const char *before, struct vq_li
     if (host == 0 || (port[0] != '\0' && !is_port(port))) {
         return vq_fail(err, VQ_INVALID,
                        "--listen %.*s: name an address of this machine, or ADDRESS:PORT with a "
-                       "port up to 65535; an IPv6 address stands in brackets",
+                       "port up to 65535; write an IPv6 address in brackets",
                        TEXT_MAX, listen);
     }
     bool keep = port[0] == '\0' && last != NULL && is_port(last);

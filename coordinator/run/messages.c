@@ -43,9 +43,9 @@ void vq_run_message(struct vq_run *run, const char *fmt, ...)
 }
 
 VQ_PRINTF(4, 0)
-static void tell(struct vq_run *run,
-                 void (*how)(struct vq_troubles *, const struct vq_trouble *, int64_t),
-                 struct vq_trouble trouble, const char *fmt, va_list args)
+static void add_trouble(struct vq_run *run,
+                        void (*how)(struct vq_troubles *, const struct vq_trouble *, int64_t),
+                        struct vq_trouble trouble, const char *fmt, va_list args)
 {
     char text[VQ_ERROR_BYTES_MAX];
     (void)vsnprintf(text, sizeof(text), fmt, args);
@@ -60,7 +60,8 @@ void vq_run_trouble(struct vq_run *run, enum vq_trouble_kind kind, const char *s
 {
     va_list args;
     va_start(args, fmt);
-    tell(run, vq_troubles_begin, (struct vq_trouble){kind, subject, NULL, advice}, fmt, args);
+    add_trouble(run, vq_troubles_begin, (struct vq_trouble){kind, subject, NULL, advice}, fmt,
+                args);
     va_end(args);
 }
 
@@ -76,6 +77,7 @@ void vq_run_moment(struct vq_run *run, enum vq_trouble_kind kind, const char *su
 {
     va_list args;
     va_start(args, fmt);
-    tell(run, vq_troubles_moment, (struct vq_trouble){kind, subject, NULL, advice}, fmt, args);
+    add_trouble(run, vq_troubles_moment, (struct vq_trouble){kind, subject, NULL, advice}, fmt,
+                args);
     va_end(args);
 }

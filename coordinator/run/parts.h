@@ -1,13 +1,13 @@
-/* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core ->
- * actions -> commit -> actions.
+/* Private to this folder: one run's parts, and the job of each file. Data flows one way: frames ->
+ * core -> actions -> commit -> actions.
  *
  *   run.c       start and stop, in order; the loop's turn, and when the next one is due
  *   begin.c     the start in the call store
  *   stages.c    from stage to stage of the method
  *   dispatch.c  frames in, the core's actions out
  *   listen.c    where workers connect to (its own header)
- *   commit.c    the commit point: store, then Redis, then the core hears of it
- *   redis.c     the private server, the connection, falling behind and rebuilding
+ *   commit.c    the commit point: store, then Redis, then the core
+ *   redis.c     the private server, the connection, and rebuilding what it holds
  *   children.c  local workers and the built-in server
  *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check`
  *               uses it too)
@@ -15,20 +15,19 @@
  *   http_server.c  the HTTP server by its options (its own header)
  *   control.c   endpoint.json, the page, status and history, /metrics, ctl, status.json
  *   looks.c     the last answers and the dead letters, with their texts
- *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the
- *               table too)
- *   ctl_once.c  its commands in time and once (its own header)
- *   told.c      what its commands set, as a list (its own header)
- *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
+ *   ctl.c       the commands to an active run (its own header: `vibeq ctl` uses the table too)
+ *   ctl_once.c  each command in time and once (its own header)
+ *   ctl_settings.c  what these commands set, as a list (its own header)
+ *   ctl_settings_run.c  keeps that list in the run's folder, and applies it to a resumed run
  *   metrics_run.c  what the run keeps for /metrics, counters.json, metrics.prom (its own header)
  *   process_metrics.c  process_* from /proc (the same header)
  *   alarms.c    alarm.command and alarm.webhook (its own header)
  *   watch.c     the alarms of a run without progress and of a slow pool
  *   progress.c  the line on the terminal
- *   say.c       a line for the person, and the one fatal reason
+ *   messages.c  a line for the person, and the one fatal reason
  *   learned.c   learned.json: parameters that pools refuse
- *   limits.c    the authority over the pools: made, told of the world, its incidents said
- *   bills.c     what calls say about the bill, while the run is active
+ *   limits.c    the authority over the pools: opens it, informs it, reports its incidents
+ *   bills.c     what the usage of calls shows about the bill, while the run is active
  *   finish.c    accounting.json
  *   trial.c     what the start needs, tried without a run
  */
@@ -46,13 +45,13 @@
 #include "coordinator/queue/limits.h"
 #include "coordinator/run/alarms.h"
 #include "coordinator/run/ctl_once.h"
+#include "coordinator/run/ctl_settings.h"
 #include "coordinator/run/history_file.h"
 #include "coordinator/run/http_server.h"
 #include "coordinator/run/machine.h"
 #include "coordinator/run/metrics_run.h"
 #include "coordinator/run/programs.h"
 #include "coordinator/run/run.h"
-#include "coordinator/run/told.h"
 #include "coordinator/store/calls/commit.h"
 #include "coordinator/store/calls/lookup.h"
 #include "coordinator/store/rundir/spool_import.h"
@@ -65,18 +64,17 @@
 #include "methods/grid/answers.h"
 #include "proto/wire.h"
 
-#define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
-#define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
-#define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
-#define VQ_RUN_STATUS_MS           5000  /* status.json */
-#define VQ_RUN_WATCH_MS            250   /* looks for progress, while anything happens ... */
-#define VQ_RUN_LOOK_MS             1000  /* ... and while nothing does; so with the wall clock */
-#define VQ_RUN_DOOR_TELL_MS        60000 /* who was refused at the door is told at most so often */
-#define VQ_RUN_LOCAL_ORPHAN_S      60
-#define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
-#define VQ_RUN_REDIS_WAIT_MS       135000
-#define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
-    15000 /* a server that somebody else starts is there, or it is not */
+#define VQ_RUN_HEARTBEAT_SHARE      6     /* heartbeats in a term */
+#define VQ_RUN_SAME_SIGNAL_MS       500   /* timeout(1) signals group and leader: one request */
+#define VQ_RUN_DRAIN_MS             30000 /* Ctrl-C: calls in flight get so long */
+#define VQ_RUN_STATUS_MS            5000  /* status.json */
+#define VQ_RUN_WATCH_MS             250   /* looks for progress, while anything happens ... */
+#define VQ_RUN_LOOK_MS              1000  /* ... and while nothing does; so with the wall clock */
+#define VQ_RUN_DOOR_REPORT_MS       60000 /* between two log lines about refused peers */
+#define VQ_RUN_LOCAL_ORPHAN_S       60
+#define VQ_RUN_WORKER_RESTARTS_MAX  10 /* of one local worker, without a result in between */
+#define VQ_RUN_REDIS_WAIT_MS        135000
+#define VQ_RUN_SHARED_REDIS_WAIT_MS 15000 /* the run does not start a shared server itself */
 /* All is answered, but workers elsewhere may hold answers that came late: for one that went silent
  * the end waits so long once, and a resume is up for so long at least. */
 #define VQ_RUN_MISSED_MS  2000
@@ -100,7 +98,7 @@ struct vq_pool_locks;
  * change anything. A tick may come earlier. */
 
 /* commit.c */
-#define VQ_ODD_TOLD_MAX 64u
+#define VQ_ODD_REPORTED_MAX 64u
 struct vq_committer {
     bool busy;
     const struct vq_batch *from; /* the core's, until vq_coord_committed */
@@ -112,7 +110,7 @@ struct vq_committer {
     size_t merged_count;
     bool lock_warned;
     /* reported: pools and kinds of answers that are no votes */
-    struct vq_hash odd[VQ_ODD_TOLD_MAX];
+    struct vq_hash odd[VQ_ODD_REPORTED_MAX];
     uint32_t odd_count;
 };
 
@@ -132,7 +130,7 @@ struct vq_run_redis {
     uint64_t n;      /* commits that the store holds */
     bool first_done; /* compared with the store at least once in this process */
     bool was_level;  /* with the store, in this stage */
-    bool told;       /* that it is away */
+    bool reported;   /* that it is away */
     bool checking;   /* whether the run is still ours */
     int64_t checked_ns;
     uint64_t fill_at; /* next task of a rebuild */
@@ -155,7 +153,7 @@ struct vq_local_worker {
     struct vq_child_exit how; /* it ended last */
     bool spool_damaged;
     bool given_up; /* not started again */
-    bool leaves;   /* a person told it to leave */
+    bool leaves;   /* a person sent it away */
 };
 
 /* stages.c */
@@ -189,8 +187,8 @@ struct vq_run_stages {
 
 /* dispatch.c */
 struct vq_door { /* what was logged of one of the router's counts */
-    uint64_t told;
-    int64_t told_ns;
+    uint64_t reported;
+    int64_t reported_ns;
 };
 
 /* The connections to the workers, and the look-ups that the core waits for. */
@@ -227,32 +225,33 @@ struct vq_run_children {
     bool strays_read;  /* all that was there at the start is in the store */
 };
 
-/* limits.c, advances.c, learned.c, bills.c: the authority over the pools, and what was said of
- * them. */
+/* limits.c, advances.c, learned.c, bills.c: the authority over the pools, and what was reported
+ * about them. */
 struct vq_run_limits {
     struct vq_authority *authority; /* over all stages */
     struct vq_incidents *incidents;
     struct vq_pool_bill *bills; /* by pool; NULL until the first call */
     struct vq_pool_locks *locks;
-    bool told_held, told_unread; /* the authority's present holds */
+    bool sent_held, sent_unread; /* the authority's present holds */
     int64_t clock_ns;            /* when the authority got the time of day */
     int64_t seen_ns;             /* when pools were looked at for incidents */
     int64_t advances_ns;         /* when the list of advances was written */
-    bool unserved_told[VQ_POOLS_MAX];
+    bool unserved_reported[VQ_POOLS_MAX];
     uint32_t params_known[VQ_POOLS_MAX]; /* that a pool refuses: in learned.json, and reported */
 };
 
-/* control.c, looks.c, ctl.c, told_run.c: what people read and command. */
+/* control.c, looks.c, ctl.c, ctl_settings_run.c: what people read and command. */
 struct vq_run_control {
     struct vq_http_server http;
     struct vq_history_file history;
     int64_t sampled_ns; /* when the last sample was taken */
     struct vq_ctl_once ctl_once;
-    struct vq_told told;
+    struct vq_ctl_settings settings;
     struct vq_live *live;
     struct vq_recent *recent;
     struct vq_troubles *troubles;
-    char note[1024];         /* what the status says of the run */
+    char note[1024]; /* what the status says of the run */
+    char uid_hex[VQ_HEX_BYTES(VQ_ID_BYTES)];
     bool idle[VQ_POOLS_MAX]; /* pools that the status leaves out */
     bool held;               /* paused by hand */
     int64_t held_since_unix_ms;
@@ -330,7 +329,7 @@ struct vq_run {
     struct vq_error err;
 };
 
-/* say.c */
+/* messages.c */
 int64_t vq_run_now(void);
 void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
 void vq_run_message(struct vq_run *run, const char *fmt, ...)
@@ -375,8 +374,8 @@ int64_t vq_run_redis_wake_ns(const struct vq_run *run);
 void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
 /* Whether `why`, of on_down, says that the server is there and does not let us in. */
 bool vq_run_redis_denies(const char *why);
-/* How a start that fails for Redis is said, here and by trial.c: the password is refused, the
- * private server does not start, nothing answers after waiting (`waited` is what the loop
+/* Messages of a start that fails because of Redis, here and in trial.c: the password is refused,
+ * the private server does not start, nothing answers after waiting (`waited` is what the loop
  * returned). */
 enum vq_status vq_run_redis_denied(const char *why, struct vq_error *err);
 enum vq_status vq_run_redis_failed(const char *why, struct vq_error *err);
@@ -401,7 +400,7 @@ int64_t vq_children_wake_ns(const struct vq_run *run);
 bool vq_children_quiet(const struct vq_run_children *children); /* no spool is being read */
 bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
 void vq_children_strays_again(
-    struct vq_run_children *children); /* looks once more for spools of nobody */
+    struct vq_run_children *children); /* looks once more for spools without a worker */
 void vq_children_stop(struct vq_run_children *children, int signum);
 void vq_children_close(struct vq_run *run);
 
@@ -418,11 +417,12 @@ void vq_looks_on_sample(void *ctx, const struct vq_httpd_request *request,
 void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,
                       struct vq_httpd_response *response);
 
-/* told_run.c */
+/* ctl_settings_run.c */
 /* A command was carried out: it is in the run's folder before its reply. What cannot be kept is
  * added to the reply. */
-void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said);
-void vq_told_apply(struct vq_run *run); /* of a run that is resumed: when its core is there */
+void vq_ctl_settings_keep(struct vq_run *run, const struct vq_ctl_asked *asked,
+                          struct vq_buf *said);
+void vq_ctl_settings_apply(struct vq_run *run); /* to a resumed run that has its core */
 
 /* watch.c */
 void vq_watch_open(struct vq_run *run);
@@ -452,7 +452,7 @@ void vq_limits_tick(struct vq_run *run);
 int64_t vq_limits_wake_ns(const struct vq_run *run);
 /* Says what befell the pools since it looked last; so does a tick. */
 void vq_limits_see(struct vq_run *run);
-bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* nobody needs it */
+bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* no judge needs it */
 /* Writes which pools are parked, closed, held or another run's; true: all are. */
 bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
 void vq_limits_release(

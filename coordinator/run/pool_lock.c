@@ -47,7 +47,7 @@ struct use {
 };
 
 struct pool {
-    bool wanted, told, ours;
+    bool wanted, reported, ours;
     char text[VQ_AUTHORITY_TEXT_BYTES];
 };
 
@@ -298,15 +298,15 @@ static bool is_held(const struct vq_pool_locks *locks, const struct entry *entry
     return entry->file != NULL && (locks->options.redis == NULL || now_ns < entry->redis_until_ns);
 }
 
-static void tell(struct vq_pool_locks *locks, uint32_t p, const struct entry *missing)
+static void report(struct vq_pool_locks *locks, uint32_t p, const struct entry *missing)
 {
     struct pool *pool = &locks->pools[p];
     bool ours = missing == NULL;
     const char *text = ours ? "" : missing->text;
-    if (pool->told && pool->ours == ours && strcmp(pool->text, text) == 0) {
+    if (pool->reported && pool->ours == ours && strcmp(pool->text, text) == 0) {
         return;
     }
-    pool->told = true;
+    pool->reported = true;
     pool->ours = ours;
     (void)snprintf(pool->text, sizeof(pool->text), "%s", text);
     if (locks->options.changed != NULL) {
@@ -355,7 +355,7 @@ void vq_pool_locks_tick(struct vq_pool_locks *locks, int64_t now_ns)
     }
     for (uint32_t p = 0; p < VQ_AUTHORITY_POOLS_MAX; p++) {
         if (locks->pools[p].wanted) {
-            tell(locks, p, missing[p]);
+            report(locks, p, missing[p]);
         }
     }
 }

@@ -25,7 +25,7 @@ static void set_phase(struct vq_run *run, enum vq_redis_phase phase)
     r->phase = phase;
     if (was_up && !is_up) {
         r->down_since_ns = vq_run_now();
-        r->told = false;
+        r->reported = false;
     }
     if (was_up == is_up || run->coord == NULL) {
         return;
@@ -63,11 +63,11 @@ static void level(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
     r->first_done = r->was_level = true;
-    if (r->told) {
+    if (r->reported) {
         vq_run_message(run, "Redis is back; the run goes on.");
         vq_alarms_over(run, "redis", "", "Run %s: Redis is back.", vq_run_dir_name(run->dir));
         vq_run_trouble_over(run, VQ_TROUBLE_REDIS, "");
-        r->told = false;
+        r->reported = false;
     }
     set_phase(run, VQ_PHASE_UP);
     vq_committer_redis_ready(run);
@@ -169,8 +169,8 @@ static void on_up(void *ctx)
     sync_begin(ctx);
 }
 
-/* The server is there and does not let us in: waiting does not help a person who has just typed the
- * address. */
+/* The server is there and refuses us: the address or the password is wrong, and waiting does not
+ * help. */
 bool vq_run_redis_denies(const char *why)
 {
     static const char *const words[] = {"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid"};
@@ -344,7 +344,7 @@ void vq_run_redis_tick(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
     check_owner(run);
-    if (r->phase != VQ_PHASE_UP && !r->told &&
+    if (r->phase != VQ_PHASE_UP && !r->reported &&
         vq_run_now() - r->down_since_ns >= AWAY_SAID_AFTER_NS) {
         vq_run_message(run, "Redis is away (%s); the run waits, nothing is lost.", r->why);
         vq_alarms_begin(run, "redis", "",
@@ -354,7 +354,7 @@ void vq_run_redis_tick(struct vq_run *run)
         vq_run_trouble(run, VQ_TROUBLE_REDIS, "",
                        "A private server is started again by itself; start a shared one.",
                        "Redis is away (%s); the run waits, nothing is lost.", r->why);
-        r->told = true;
+        r->reported = true;
     }
 }
 
@@ -364,7 +364,7 @@ int64_t vq_run_redis_wake_ns(const struct vq_run *run)
     if (r->phase == VQ_PHASE_UP) {
         return r->checking ? INT64_MAX : check_due_ns(run);
     }
-    return r->told ? INT64_MAX : r->down_since_ns + AWAY_SAID_AFTER_NS;
+    return r->reported ? INT64_MAX : r->down_since_ns + AWAY_SAID_AFTER_NS;
 }
 
 void vq_run_redis_close(struct vq_run_redis *r)

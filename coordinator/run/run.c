@@ -219,7 +219,7 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_stages_open(run, err));
     VQ_TRY(vq_run_redis_open(run, err));
     VQ_TRY(vq_stages_open_core(run, err));
-    vq_told_apply(run);
+    vq_ctl_settings_apply(run);
     VQ_TRY(vq_control_open(run, err));
     VQ_TRY(vq_children_workers(run, err));
     vq_watch_open(run);
@@ -408,7 +408,7 @@ static void close_all(struct vq_run *run)
     vq_committer_free(&run->commit);
     vq_bills_free(&run->limits);
     vq_stages_close(&run->stages);
-    vq_told_free(&run->control.told);
+    vq_ctl_settings_free(&run->control.settings);
     vq_buf_free(&run->links.spec_body);
     vq_calls_close(&run->calls);
 }

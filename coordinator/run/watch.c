@@ -80,7 +80,7 @@ void vq_watch_brake(struct vq_run *run)
     }
 }
 
-static void tell_slow(struct vq_run *run, const char *pool, const char *text)
+static void report_slow(struct vq_run *run, const char *pool, const char *text)
 {
     const char *name = vq_run_dir_name(run->dir);
     char action[VQ_NOTICE_TEXT_BYTES];
@@ -125,7 +125,7 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
                 "Pool %s has run under a quarter of its configured rate for %u s, although "
                 "hardly a call is refused: %s. vibeq ctl %s pool %s --rpm N sets the rate.",
                 s.name, run->source.config->alarm.slow_s, text, vq_run_dir_name(run->dir), s.name);
-            tell_slow(run, s.name, text);
+            report_slow(run, s.name, text);
         }
     }
     return changed;

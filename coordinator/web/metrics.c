@@ -414,7 +414,7 @@ static void put_core(struct writer *w)
          "Time until all tasks of the stage are settled, at the present rate; no sample if it is "
          "unknown.");
     uint64_t left = s.all.state[VQ_TASK_OPEN] + s.all.state[VQ_TASK_LEASED];
-    double eta_s = w->f->stands && left > 0 ? -1 : vq_status_eta_s(&s);
+    double eta_s = w->f->blocked && left > 0 ? -1 : vq_status_eta_s(&s);
     if (eta_s >= 0) {
         put(w, "eta_seconds", NULL, 0, eta_s);
     }

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Its place; `count`: it does not stand. */
+/* Its place; `count`: it is not active. */
 static uint32_t find(const struct vq_notices *n, const char *kind, const char *what)
 {
     uint32_t i = 0;
     while (i < n->count &&
-           (strcmp(n->standing[i].kind, kind) != 0 || strcmp(n->standing[i].what, what) != 0)) {
+           (strcmp(n->active[i].kind, kind) != 0 || strcmp(n->active[i].what, what) != 0)) {
         i++;
     }
     return i;
@@ -27,10 +27,10 @@ bool vq_notices_begin(struct vq_notices *n, const char *kind, const char *what, 
     (void)snprintf(notice.what, sizeof(notice.what), "%s", what);
     (void)snprintf(notice.text, sizeof(notice.text), "%s", text);
     (void)snprintf(notice.action, sizeof(notice.action), "%s", action);
-    if (n->count == VQ_NOTICES_STANDING || find(n, notice.kind, notice.what) < n->count) {
+    if (n->count == VQ_NOTICES_ACTIVE || find(n, notice.kind, notice.what) < n->count) {
         return false;
     }
-    n->standing[n->count++] = notice;
+    n->active[n->count++] = notice;
     *ret_notice = notice;
     return true;
 }
@@ -42,8 +42,8 @@ bool vq_notices_end(struct vq_notices *n, const char *kind, const char *what, co
     if (i == n->count) {
         return false;
     }
-    struct vq_notice notice = n->standing[i];
-    n->standing[i] = n->standing[--n->count];
+    struct vq_notice notice = n->active[i];
+    n->active[i] = n->active[--n->count];
     notice.begins = false;
     notice.at_unix_ms = now_unix_ms;
     notice.action[0] = '\0';

@@ -1,4 +1,4 @@
-/* What a run tells people outside of it: an alarm begins, and it ends; each once. Pure. */
+/* Notices to people outside of the run: an alarm begins, and it ends; one notice each. Pure. */
 #ifndef VQ_COORDINATOR_WEB_NOTICE_H
 #define VQ_COORDINATOR_WEB_NOTICE_H
 
@@ -7,7 +7,7 @@
 #define VQ_NOTICE_KIND_BYTES 16
 #define VQ_NOTICE_WHAT_BYTES 257 /* the name of a pool */
 #define VQ_NOTICE_TEXT_BYTES 1024
-#define VQ_NOTICES_STANDING  64u /* alarms at a time; more are not told */
+#define VQ_NOTICES_ACTIVE    64u /* alarms at a time; more get no notice */
 #define VQ_NOTICES_WAITING   32u /* of one receiver; more are counted and dropped */
 
 struct vq_notice {
@@ -21,19 +21,19 @@ struct vq_notice {
 
 /* The alarms that have begun and are not over. */
 struct vq_notices {
-    struct vq_notice standing[VQ_NOTICES_STANDING];
+    struct vq_notice active[VQ_NOTICES_ACTIVE];
     uint32_t count;
 };
 
-/* The alarm `kind` about `what` begins. False: it stands already, or there is no room. */
+/* The alarm `kind` about `what` begins. False: it is active already, or there is no room. */
 bool vq_notices_begin(struct vq_notices *notices, const char *kind, const char *what,
                       const char *text, const char *action, int64_t now_unix_ms,
                       struct vq_notice *ret_notice);
-/* It is over. False: it did not stand. */
+/* It is over. False: it was not active. */
 bool vq_notices_end(struct vq_notices *notices, const char *kind, const char *what,
                     const char *text, int64_t now_unix_ms, struct vq_notice *ret_notice);
 
-/* What one receiver is still to be told, in order. */
+/* The notices that one receiver has not got yet, in order. */
 struct vq_notice_queue {
     struct vq_notice waiting[VQ_NOTICES_WAITING];
     uint32_t first, count;

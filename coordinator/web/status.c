@@ -82,7 +82,7 @@ struct vq_status_eta vq_status_eta_range(const struct vq_coord_status *s)
 
 static double eta_s(const struct vq_status_facts *f, const struct vq_coord_status *s)
 {
-    return f->stands && left(s) > 0 ? -1 : vq_status_eta_s(s);
+    return f->blocked && left(s) > 0 ? -1 : vq_status_eta_s(s);
 }
 
 static void counts(struct vq_json *j, const struct vq_coord_counts *c)

@@ -20,7 +20,7 @@ struct vq_status_seen {
     uint64_t redis_rebuilds; /* what Redis held was not what was written */
     uint64_t spools, spool_results, spool_unknown; /* of dead workers, read */
     uint64_t spools_torn;                          /* of them, with a record cut short at the end */
-    uint64_t peers_refused;                        /* handshakes with a key that nobody approved */
+    uint64_t peers_refused;                        /* handshakes with a key that is not approved */
     uint64_t frames_dropped; /* of peers that named themselves, or to peers that are gone */
 };
 
@@ -44,7 +44,7 @@ struct vq_status_facts {
     const char *redis;                    /* "up", "away", "syncing" */
     const struct vq_coord *coord;         /* NULL: not there yet */
     const struct vq_authority *authority; /* there when `coord` is */
-    bool stands;                          /* no call may be sent now: no time left is shown */
+    bool blocked;                         /* no call may be sent now: no time left is shown */
     const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
     struct vq_status_totals before; /* of the stages that this process has left behind */
     struct vq_status_seen seen;

@@ -2,7 +2,7 @@
  * [stranger|cost|spent|park|list]`. It speaks without a session, for other sessions, of tasks that
  * it does not hold, again and again, of other stages and epochs, in frames that are no messages, a
  * hundred thousand times with its heart, and at last of a task that does not exist. Its answers
- * carry the word "canary". With "stranger" it has a key pair that nobody approved. With "cost",
+ * carry the word "canary". With "stranger" it has a key pair that is not approved. With "cost",
  * "spent", "park" or "list" it says one thing that cannot be, and nothing else. Prints what it sent
  * and what came back, as one line of JSON. For tests/integration/test_hostile.py, which looks at
  * the run beside it. */

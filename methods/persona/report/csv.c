@@ -1,5 +1,5 @@
-/* ratings.csv and dialogues.jsonl of a persona evaluation: what was said, one by one. A missing
- * value is an empty cell, never 0. */
+/* ratings.csv and dialogues.jsonl of a persona evaluation: one line for each rating and for each
+ * dialogue. A missing value is an empty cell, never 0. */
 #include "common/text/csv.h"
 #include "common/text/json.h"
 #include "methods/persona/report/report.h"

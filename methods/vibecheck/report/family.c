@@ -1,4 +1,4 @@
-/* Tells a model's family from its name. The rule, as in docs/method/method.md: the name's first
+/* Derives a model's family from its name. The rule, as in docs/method/method.md: the name's first
  * word, after the maker's, is the word of a family, alone or with a version. A name that holds
  * words of two families is of no single one. Not its job: what follows from it (warnings.c). */
 #include "methods/vibecheck/report/family.h"

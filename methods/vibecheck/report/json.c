@@ -1,6 +1,6 @@
-/* results.json, format 1: only what follows from data, configuration, seed and answers, so that it
- * is the same bytes whatever the order of arrival, the number of workers or the crashes in between.
- * How lazy swap was set and what both orders tell stands in `audit` alone. Not its job: times,
+/* results.json, format 1: only what follows from data, configuration, seed and answers, so that the
+ * bytes do not depend on the order of arrival, the number of workers or crashes in between. Only
+ * `audit` contains the setting of lazy swap and the results of both orders. Not its job: times,
  * costs, calls (accounting.json). */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/power.h"
@@ -433,7 +433,7 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object_end(j);
 }
 
-/* What the rows that were used could tell from 0, over the kept vibes. */
+/* The smallest separability that the used rows can distinguish from 0, over the kept vibes. */
 static void write_power(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_vibecheck *result = r->result;

@@ -1,6 +1,5 @@
-/* The part of results.json that tells how the vibes were found: the settings of the discovery, each
- * iteration, and for each vibe the proposals it stands for. Runs over given vibes have none of it,
- * so that their files are what they were. */
+/* The part of results.json on the discovery of the vibes: its settings, each iteration, and for
+ * each vibe the proposals that it represents. Runs over given vibes have no such part. */
 #include "methods/vibecheck/report/json_method.h"
 
 #include "methods/vibecheck/recall.h"

@@ -61,7 +61,7 @@ struct vq_report_story {
     const struct vq_vibecheck *presets; /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
     const struct vq_report_retest *retest; /* one a judge */
-    /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text
+    /* The raw answer to (sample, vibe, judge, order); false: there is none. The text
      * is valid until the next call. NULL: answers are not shown. */
     bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,
                    struct vq_span *ret_text);

@@ -12,7 +12,7 @@
 
 struct vq_warning {
     const char *code; /* static, stable: "one_judge" */
-    /* sentences; names of vibes and models are those of the data, escaped by whoever shows them */
+    /* sentences; names of vibes and models are those of the data: a page must escape them */
     char text[VQ_WARNING_BYTES_MAX];
     uint32_t vibes_count;
     uint32_t *vibes; /* the vibes it speaks of, in the order of every output; NULL: none */

@@ -44,7 +44,7 @@ static enum vq_status serve(void *ctx)
         assert_int_equal(answer.status, VQ_NOMEM);
     }
     vq_buf_free(&answer);
-    vq_told_free(&run.control.told); /* what a run keeps is no leak */
+    vq_ctl_settings_free(&run.control.settings); /* what a run keeps is no leak */
     return status;
 }
 

@@ -47,7 +47,7 @@ TEST(there_is_room_for_so_many)
 {
     char name[2] = "a";
     notices.count = 0;
-    for (uint32_t i = 0; i < VQ_NOTICES_STANDING; i++) {
+    for (uint32_t i = 0; i < VQ_NOTICES_ACTIVE; i++) {
         name[0] = (char)(' ' + i);
         assert_true(begin("pool", name, 1));
     }

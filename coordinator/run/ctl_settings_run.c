@@ -1,6 +1,6 @@
-/* The commands survive this process: RUN/told.json is written before `vibeq ctl` gets its reply,
- * and applied when the run is resumed. --set of that resume wins, since it is the later one. What
- * cannot be kept or applied is printed at once. */
+/* The settings of `vibeq ctl` survive this process: the file is written before `vibeq ctl` gets
+ * its reply, and applied when the run is resumed. --set of that resume wins, since it is the later
+ * one. A setting that cannot be kept or applied is reported at once. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -8,19 +8,19 @@
 
 #include <stdio.h>
 
-static enum vq_status write_told(struct vq_run *run, struct vq_error *err)
+static enum vq_status write_settings(struct vq_run *run, struct vq_error *err)
 {
     struct vq_buf out;
-    vq_buf_init(&out, VQ_TOLD_BYTES_MAX);
-    vq_told_write(&run->control.told, &out);
+    vq_buf_init(&out, VQ_CTL_SETTINGS_BYTES_MAX);
+    vq_ctl_settings_write(&run->control.settings, &out);
     enum vq_status status = out.status != VQ_OK ? out.status
-                                                : vq_run_dir_write(run->dir, VQ_TOLD_FILE,
+                                                : vq_run_dir_write(run->dir, VQ_CTL_SETTINGS_FILE,
                                                                    vq_buf_span(&out), true, err);
     vq_buf_free(&out);
     return status;
 }
 
-void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said)
+void vq_ctl_settings_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said)
 {
     struct vq_error err = {0};
     const char *command = asked->command->name;
@@ -28,21 +28,21 @@ void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct v
         strcmp(command, "drain") == 0) {
         return;
     }
-    enum vq_status status = vq_told_add(&run->control.told, asked, vq_clock_unix_ms());
+    enum vq_status status = vq_ctl_settings_add(&run->control.settings, asked, vq_clock_unix_ms());
     if (status == VQ_OK) {
-        status = write_told(run, &err);
+        status = write_settings(run, &err);
     }
     if (status != VQ_OK) {
-        vq_log(VQ_LOG_WARN, "told.unwritten", "status=%s why=%s", vq_status_name(status), err.text);
+        vq_log(VQ_LOG_WARN, "ctl.unwritten", "status=%s why=%s", vq_status_name(status), err.text);
         vq_buf_printf(said,
-                      ". It is lost if this process ends, because " VQ_TOLD_FILE
+                      ". It is lost if this process ends, because " VQ_CTL_SETTINGS_FILE
                       " cannot be written: %.200s",
                       err.text[0] != '\0' ? err.text : vq_status_text(status));
     }
 }
 
-/* The pool that a command is about; count: none of this run. */
-static uint32_t pool_of(const struct vq_run *run, const struct vq_told_command *c)
+/* The pool that a command is about; uses->count: no pool of this run. */
+static uint32_t pool_of(const struct vq_run *run, const struct vq_ctl_setting *c)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
     uint32_t p = 0;
@@ -53,21 +53,21 @@ static uint32_t pool_of(const struct vq_run *run, const struct vq_told_command *
     return p;
 }
 
-static bool is_overridden(const struct vq_run *run, const struct vq_told_command *c)
+static bool is_overridden(const struct vq_run *run, const struct vq_ctl_setting *c)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
     uint32_t p = pool_of(run, c);
     const struct vq_conf_pool *account = p < uses->count ? uses->uses[p].account : NULL;
     uint32_t no = account == NULL ? 0 : (uint32_t)(account - run->source.config->pools);
     for (uint32_t i = 0; i < run->options->set_count; i++) {
-        if (vq_told_is_overridden(c, run->options->set[i], account == NULL, no)) {
+        if (vq_ctl_settings_is_overridden(c, run->options->set[i], account == NULL, no)) {
             return true;
         }
     }
     return false;
 }
 
-static void name(const struct vq_told_command *c, struct vq_buf *out)
+static void name(const struct vq_ctl_setting *c, struct vq_buf *out)
 {
     for (uint32_t i = 0; i < c->words_count; i++) {
         vq_buf_printf(out, "%s%s", i == 0 ? "" : " ", c->words[i]);
@@ -88,7 +88,7 @@ static void say_pause(struct vq_run *run, int64_t at_unix_ms)
 }
 
 /* false: it is not in force, and not kept. */
-static bool apply(struct vq_run *run, const struct vq_told_command *c)
+static bool apply(struct vq_run *run, const struct vq_ctl_setting *c)
 {
     struct vq_ctl_asked asked;
     struct vq_error err = {0};
@@ -117,33 +117,34 @@ static bool apply(struct vq_run *run, const struct vq_told_command *c)
     return kept;
 }
 
-void vq_told_apply(struct vq_run *run)
+void vq_ctl_settings_apply(struct vq_run *run)
 {
     struct vq_buf text;
     struct vq_error err = {0};
     if (!run->options->resumed || run->work->write == NULL) {
         return;
     }
-    vq_buf_init(&text, VQ_TOLD_BYTES_MAX);
-    enum vq_status status = vq_run_dir_read(run->dir, VQ_TOLD_FILE, &text, &err);
+    vq_buf_init(&text, VQ_CTL_SETTINGS_BYTES_MAX);
+    enum vq_status status = vq_run_dir_read(run->dir, VQ_CTL_SETTINGS_FILE, &text, &err);
     if (status == VQ_OK) {
-        status = vq_told_read(vq_buf_span(&text), &run->control.told, &err);
+        status = vq_ctl_settings_read(vq_buf_span(&text), &run->control.settings, &err);
     }
     vq_buf_free(&text);
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
-        vq_run_message(run, "What vibeq ctl set earlier is not in force: " VQ_TOLD_FILE ": %s",
+        vq_run_message(run,
+                       "What vibeq ctl set earlier is not in force: " VQ_CTL_SETTINGS_FILE ": %s",
                        err.text[0] != '\0' ? err.text : vq_status_text(status));
         return;
     }
-    size_t before = run->control.told.count;
-    for (size_t i = 0; i < run->control.told.count && run->fatal == VQ_OK;) {
-        if (apply(run, &run->control.told.commands[i])) {
+    size_t before = run->control.settings.count;
+    for (size_t i = 0; i < run->control.settings.count && run->fatal == VQ_OK;) {
+        if (apply(run, &run->control.settings.list[i])) {
             i++;
         } else {
-            vq_told_remove(&run->control.told, i);
+            vq_ctl_settings_remove(&run->control.settings, i);
         }
     }
-    if (run->control.told.count != before && write_told(run, &err) != VQ_OK) {
-        vq_run_message(run, VQ_TOLD_FILE " cannot be written: %s", err.text);
+    if (run->control.settings.count != before && write_settings(run, &err) != VQ_OK) {
+        vq_run_message(run, VQ_CTL_SETTINGS_FILE " cannot be written: %s", err.text);
     }
 }

@@ -1,7 +1,7 @@
-/* The list of commands that are in force. Invariant: at most one command about one thing: the
+/* The list of settings that are in force. Invariant: at most one setting about one thing: the
  * pause, the budget, and of each pool whether it is parked and each of its limits. `concurrency N`
- * is about all pools, so it replaces the commands about single ones. */
-#include "coordinator/run/told.h"
+ * is about all pools, so it replaces the settings of single pools. */
+#include "coordinator/run/ctl_settings.h"
 
 #include "common/base/alloc.h"
 #include "common/text/json.h"
@@ -13,34 +13,34 @@
 
 #define DEPTH_MAX 5u
 
-/* ---- commands ---- */
+/* ---- the list ---- */
 
-static void command_free(struct vq_told_command *command)
+static void setting_free(struct vq_ctl_setting *command)
 {
     for (uint32_t i = 0; i < command->words_count; i++) {
         vq_free(command->words[i]);
     }
 }
 
-void vq_told_remove(struct vq_told *told, size_t index)
+void vq_ctl_settings_remove(struct vq_ctl_settings *settings, size_t index)
 {
-    command_free(&told->commands[index]);
-    memmove(told->commands + index, told->commands + index + 1,
-            (told->count - index - 1) * sizeof(*told->commands));
-    told->count--;
+    setting_free(&settings->list[index]);
+    memmove(settings->list + index, settings->list + index + 1,
+            (settings->count - index - 1) * sizeof(*settings->list));
+    settings->count--;
 }
 
-void vq_told_free(struct vq_told *told)
+void vq_ctl_settings_free(struct vq_ctl_settings *settings)
 {
-    for (size_t i = 0; i < told->count; i++) {
-        command_free(&told->commands[i]);
+    for (size_t i = 0; i < settings->count; i++) {
+        setting_free(&settings->list[i]);
     }
-    vq_free(told->commands);
-    *told = (struct vq_told){.count = 0};
+    vq_free(settings->list);
+    *settings = (struct vq_ctl_settings){.count = 0};
 }
 
 /* The first `n` words are these. */
-static bool begins(const struct vq_told_command *command, const char *const *words, uint32_t n)
+static bool begins(const struct vq_ctl_setting *command, const char *const *words, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (i >= command->words_count || strcmp(command->words[i], words[i]) != 0) {
@@ -50,42 +50,42 @@ static bool begins(const struct vq_told_command *command, const char *const *wor
     return true;
 }
 
-static void forget(struct vq_told *told, const char *const *words, uint32_t n)
+static void forget(struct vq_ctl_settings *settings, const char *const *words, uint32_t n)
 {
-    for (size_t i = told->count; i > 0; i--) {
-        if (begins(&told->commands[i - 1], words, n)) {
-            vq_told_remove(told, i - 1);
+    for (size_t i = settings->count; i > 0; i--) {
+        if (begins(&settings->list[i - 1], words, n)) {
+            vq_ctl_settings_remove(settings, i - 1);
         }
     }
 }
 
-static enum vq_status append(struct vq_told *told, const char *const *words, uint32_t n,
+static enum vq_status append(struct vq_ctl_settings *settings, const char *const *words, uint32_t n,
                              int64_t unix_ms)
 {
-    VQ_TRY(vq_grow((void **)&told->commands, &told->cap, told->count + 1, sizeof(*told->commands),
-                   VQ_TOLD_MAX));
-    struct vq_told_command command = {.at_unix_ms = unix_ms};
+    VQ_TRY(vq_grow((void **)&settings->list, &settings->cap, settings->count + 1,
+                   sizeof(*settings->list), VQ_CTL_SETTINGS_MAX));
+    struct vq_ctl_setting command = {.at_unix_ms = unix_ms};
     for (uint32_t i = 0; i < n; i++) {
         command.words[i] = vq_strdup(words[i]);
         if (command.words[i] == NULL) {
-            command_free(&command);
+            setting_free(&command);
             return VQ_NOMEM;
         }
         command.words_count++;
     }
-    told->commands[told->count++] = command;
+    settings->list[settings->count++] = command;
     return VQ_OK;
 }
 
-/* Replaces the command about the same thing: the first `of` words say which. */
-static enum vq_status replace(struct vq_told *told, const char *const *words, uint32_t of,
-                              uint32_t n, int64_t unix_ms)
+/* Replaces the setting that begins with the same `of` words. */
+static enum vq_status replace(struct vq_ctl_settings *settings, const char *const *words,
+                              uint32_t of, uint32_t n, int64_t unix_ms)
 {
-    forget(told, words, of);
-    return append(told, words, n, unix_ms);
+    forget(settings, words, of);
+    return append(settings, words, n, unix_ms);
 }
 
-static enum vq_status add_pool(struct vq_told *told, const struct vq_ctl_asked *asked,
+static enum vq_status add_pool(struct vq_ctl_settings *settings, const struct vq_ctl_asked *asked,
                                int64_t unix_ms)
 {
     for (size_t i = 1; i < VQ_CTL_ARGS_MAX && asked->command->args[i].name != NULL; i++) {
@@ -93,68 +93,69 @@ static enum vq_status add_pool(struct vq_told *told, const struct vq_ctl_asked *
             char option[32];
             (void)snprintf(option, sizeof(option), "--%s", asked->command->args[i].name);
             const char *const words[] = {"pool", asked->values[0], option, asked->values[i]};
-            VQ_TRY(replace(told, words, 3, 4, unix_ms));
+            VQ_TRY(replace(settings, words, 3, 4, unix_ms));
         }
     }
     return VQ_OK;
 }
 
-static enum vq_status add_concurrency(struct vq_told *told, const struct vq_ctl_asked *asked,
-                                      int64_t unix_ms)
+static enum vq_status add_concurrency(struct vq_ctl_settings *settings,
+                                      const struct vq_ctl_asked *asked, int64_t unix_ms)
 {
     if (asked->values[1] != NULL) {
         const char *const words[] = {"pool", asked->values[1], "--concurrency", asked->values[0]};
-        return replace(told, words, 3, 4, unix_ms);
+        return replace(settings, words, 3, 4, unix_ms);
     }
-    for (size_t i = told->count; i > 0; i--) {
-        const struct vq_told_command *c = &told->commands[i - 1];
+    for (size_t i = settings->count; i > 0; i--) {
+        const struct vq_ctl_setting *c = &settings->list[i - 1];
         if (c->words_count == 4 && strcmp(c->words[2], "--concurrency") == 0) {
-            vq_told_remove(told, i - 1);
+            vq_ctl_settings_remove(settings, i - 1);
         }
     }
     const char *const words[] = {"concurrency", asked->values[0]};
-    return replace(told, words, 1, 2, unix_ms);
+    return replace(settings, words, 1, 2, unix_ms);
 }
 
-enum vq_status vq_told_add(struct vq_told *told, const struct vq_ctl_asked *asked, int64_t unix_ms)
+enum vq_status vq_ctl_settings_add(struct vq_ctl_settings *settings,
+                                   const struct vq_ctl_asked *asked, int64_t unix_ms)
 {
     const char *name = asked->command->name;
     const char *const words[] = {name, asked->values[0]};
     if (strcmp(name, "pause") == 0) {
-        return replace(told, words, 1, 1, unix_ms);
+        return replace(settings, words, 1, 1, unix_ms);
     }
     if (strcmp(name, "resume") == 0) {
-        forget(told, (const char *const[]){"pause"}, 1);
+        forget(settings, (const char *const[]){"pause"}, 1);
         return VQ_OK;
     }
     if (strcmp(name, "budget") == 0) {
-        return replace(told, words, 1, 2, unix_ms);
+        return replace(settings, words, 1, 2, unix_ms);
     }
     if (strcmp(name, "park") == 0) {
-        return replace(told, words, 2, 2, unix_ms);
+        return replace(settings, words, 2, 2, unix_ms);
     }
     if (strcmp(name, "unpark") == 0) {
-        forget(told, (const char *const[]){"park", asked->values[0]}, 2);
+        forget(settings, (const char *const[]){"park", asked->values[0]}, 2);
         return VQ_OK;
     }
     if (strcmp(name, "concurrency") == 0) {
-        return add_concurrency(told, asked, unix_ms);
+        return add_concurrency(settings, asked, unix_ms);
     }
-    return strcmp(name, "pool") == 0 ? add_pool(told, asked, unix_ms) : VQ_OK;
+    return strcmp(name, "pool") == 0 ? add_pool(settings, asked, unix_ms) : VQ_OK;
 }
 
 /* ---- the file ---- */
 
-void vq_told_write(const struct vq_told *told, struct vq_buf *out)
+void vq_ctl_settings_write(const struct vq_ctl_settings *settings, struct vq_buf *out)
 {
     struct vq_json j;
     vq_json_init(&j, out, 2);
     vq_json_object(&j);
     vq_json_put_u64(&j, "format", 1);
-    vq_json_key(&j, "told");
+    vq_json_key(&j, VQ_CTL_SETTINGS_KEY);
     vq_json_array(&j);
-    for (size_t i = 0; i < told->count; i++) {
-        const struct vq_told_command *c = &told->commands[i];
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct vq_ctl_setting *c = &settings->list[i];
         vq_json_object(&j);
         vq_json_put_i64(&j, "at_unix_ms", c->at_unix_ms);
         vq_json_key(&j, "words");
@@ -170,34 +171,36 @@ void vq_told_write(const struct vq_told *told, struct vq_buf *out)
     vq_buf_putc(out, '\n');
 }
 
-static enum vq_status read_command(const json_t *entry, struct vq_told *told, struct vq_error *err)
+static enum vq_status read_command(const json_t *entry, struct vq_ctl_settings *settings,
+                                   struct vq_error *err)
 {
     const json_t *list = json_object_get(entry, "words");
     const json_t *at = json_object_get(entry, "at_unix_ms");
     size_t n = json_array_size(list);
-    const char *words[VQ_TOLD_WORDS_MAX];
+    const char *words[VQ_CTL_SETTINGS_WORDS_MAX];
     struct vq_ctl_asked asked;
-    if (n == 0 || n > VQ_TOLD_WORDS_MAX || !json_is_integer(at)) {
-        return vq_fail(err, VQ_CORRUPT, "entry %zu is not a time and words", told->count + 1);
+    if (n == 0 || n > VQ_CTL_SETTINGS_WORDS_MAX || !json_is_integer(at)) {
+        return vq_fail(err, VQ_CORRUPT, "entry %zu is not a time and words", settings->count + 1);
     }
     for (size_t i = 0; i < n; i++) {
         words[i] = json_string_value(json_array_get(list, i));
         if (words[i] == NULL) {
-            return vq_fail(err, VQ_CORRUPT, "a word of entry %zu is no text", told->count + 1);
+            return vq_fail(err, VQ_CORRUPT, "a word of entry %zu is no text", settings->count + 1);
         }
     }
     if (vq_ctl_parse(words, n, &asked, err) != VQ_OK) {
         return VQ_CORRUPT;
     }
-    return append(told, words, (uint32_t)n, json_integer_value(at));
+    return append(settings, words, (uint32_t)n, json_integer_value(at));
 }
 
-enum vq_status vq_told_read(struct vq_span text, struct vq_told *ret_told, struct vq_error *err)
+enum vq_status vq_ctl_settings_read(struct vq_span text, struct vq_ctl_settings *ret_settings,
+                                    struct vq_error *err)
 {
     json_t *root = NULL;
     json_error_t where;
-    struct vq_told told = {.count = 0};
-    *ret_told = told;
+    struct vq_ctl_settings settings = {.count = 0};
+    *ret_settings = settings;
     if (vq_json_exceeds(text, DEPTH_MAX, 0)) {
         return vq_fail(err, VQ_CORRUPT, "it nests too deep");
     }
@@ -205,23 +208,23 @@ enum vq_status vq_told_read(struct vq_span text, struct vq_told *ret_told, struc
     if (status == VQ_INVALID) {
         return vq_fail(err, VQ_CORRUPT, "%s", where.text);
     }
-    const json_t *list = json_object_get(root, "told");
+    const json_t *list = json_object_get(root, VQ_CTL_SETTINGS_KEY);
     if (status == VQ_OK && !json_is_array(list)) {
-        status = vq_fail(err, VQ_CORRUPT, "`told` is no list");
+        status = vq_fail(err, VQ_CORRUPT, "`%s` is not a list", VQ_CTL_SETTINGS_KEY);
     }
     for (size_t i = 0; status == VQ_OK && i < json_array_size(list); i++) {
-        status = read_command(json_array_get(list, i), &told, err);
+        status = read_command(json_array_get(list, i), &settings, err);
     }
     json_decref(root);
     if (status != VQ_OK) {
-        vq_told_free(&told);
+        vq_ctl_settings_free(&settings);
         return status == VQ_NOMEM ? status : VQ_CORRUPT;
     }
-    *ret_told = told;
+    *ret_settings = settings;
     return VQ_OK;
 }
 
-/* ---- what --set says otherwise ---- */
+/* ---- what --set overrides ---- */
 
 static const char *config_key(const char *option)
 {
@@ -238,8 +241,8 @@ static const char *config_key(const char *option)
     return "";
 }
 
-bool vq_told_is_overridden(const struct vq_told_command *command, const char *assignment,
-                           bool is_own, uint32_t account)
+bool vq_ctl_settings_is_overridden(const struct vq_ctl_setting *command, const char *assignment,
+                                   bool is_own, uint32_t account)
 {
     size_t key = strcspn(assignment, "=");
     const char *name = command->words[0];

@@ -1,11 +1,11 @@
-/* The list of what was told: what replaces what, the file, and what --set overrides. */
+/* The settings of `vibeq ctl`: which replaces which, the file, and what --set overrides. */
 #include "tests/unit/test.h"
 
-#include "coordinator/run/told.h"
+#include "coordinator/run/ctl_settings.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void tell(struct vq_told *told, const char *const *words)
+static void give(struct vq_ctl_settings *settings, const char *const *words)
 {
     struct vq_ctl_asked asked;
     size_t count = 0;
@@ -13,20 +13,20 @@ static void tell(struct vq_told *told, const char *const *words)
         count++;
     }
     assert_int_equal(vq_ctl_parse(words, count, &asked, NULL), VQ_OK);
-    assert_int_equal(vq_told_add(told, &asked, 1000 + (int64_t)told->count), VQ_OK);
+    assert_int_equal(vq_ctl_settings_add(settings, &asked, 1000 + (int64_t)settings->count), VQ_OK);
 }
 
-static void check(const struct vq_told *told, const char *expected)
+static void check(const struct vq_ctl_settings *settings, const char *expected)
 {
     struct vq_buf text;
     vq_buf_init(&text, 4096);
-    for (size_t i = 0; i < told->count; i++) {
-        for (uint32_t k = 0; k < told->commands[i].words_count; k++) {
+    for (size_t i = 0; i < settings->count; i++) {
+        for (uint32_t k = 0; k < settings->list[i].words_count; k++) {
             vq_buf_printf(&text, "%s%s",
                           k > 0   ? " "
                           : i > 0 ? "; "
                                   : "",
-                          told->commands[i].words[k]);
+                          settings->list[i].words[k]);
         }
     }
     assert_string_equal(text.at == NULL ? "" : text.at, expected);
@@ -35,41 +35,41 @@ static void check(const struct vq_told *told, const char *expected)
 
 TEST(a_later_command_takes_the_place_of_an_earlier_one)
 {
-    struct vq_told told = {.count = 0};
-    tell(&told, WORDS("pause"));
-    tell(&told, WORDS("budget", "40"));
-    tell(&told, WORDS("pool", "team", "--rpm", "600", "--tpm", "5000"));
-    tell(&told, WORDS("park", "lab"));
-    tell(&told, WORDS("requeue"));
-    tell(&told, WORDS("pause"));
-    check(&told, "budget 40; pool team --rpm 600; pool team --tpm 5000; park lab; pause");
-    tell(&told, WORDS("budget", "41"));
-    tell(&told, WORDS("pool", "team", "--rpm", "60"));
-    tell(&told, WORDS("resume"));
-    tell(&told, WORDS("unpark", "lab"));
-    tell(&told, WORDS("unpark", "team"));
-    check(&told, "pool team --tpm 5000; budget 41; pool team --rpm 60");
-    tell(&told, WORDS("concurrency", "3", "--pool", "lab"));
-    tell(&told, WORDS("concurrency", "9"));
-    tell(&told, WORDS("concurrency", "4", "--pool", "team"));
-    check(&told, "pool team --tpm 5000; budget 41; pool team --rpm 60; concurrency 9; "
-                 "pool team --concurrency 4");
-    vq_told_free(&told);
+    struct vq_ctl_settings settings = {.count = 0};
+    give(&settings, WORDS("pause"));
+    give(&settings, WORDS("budget", "40"));
+    give(&settings, WORDS("pool", "team", "--rpm", "600", "--tpm", "5000"));
+    give(&settings, WORDS("park", "lab"));
+    give(&settings, WORDS("requeue"));
+    give(&settings, WORDS("pause"));
+    check(&settings, "budget 40; pool team --rpm 600; pool team --tpm 5000; park lab; pause");
+    give(&settings, WORDS("budget", "41"));
+    give(&settings, WORDS("pool", "team", "--rpm", "60"));
+    give(&settings, WORDS("resume"));
+    give(&settings, WORDS("unpark", "lab"));
+    give(&settings, WORDS("unpark", "team"));
+    check(&settings, "pool team --tpm 5000; budget 41; pool team --rpm 60");
+    give(&settings, WORDS("concurrency", "3", "--pool", "lab"));
+    give(&settings, WORDS("concurrency", "9"));
+    give(&settings, WORDS("concurrency", "4", "--pool", "team"));
+    check(&settings, "pool team --tpm 5000; budget 41; pool team --rpm 60; concurrency 9; "
+                     "pool team --concurrency 4");
+    vq_ctl_settings_free(&settings);
 }
 
 TEST(it_is_read_as_it_was_written)
 {
-    struct vq_told told = {.count = 0}, got;
+    struct vq_ctl_settings settings = {.count = 0}, got;
     struct vq_buf file;
-    tell(&told, WORDS("pause"));
-    tell(&told, WORDS("pool", "a \"pool\"", "--rpm", "600"));
-    vq_buf_init(&file, VQ_TOLD_BYTES_MAX);
-    vq_told_write(&told, &file);
-    assert_int_equal(vq_told_read(vq_buf_span(&file), &got, NULL), VQ_OK);
+    give(&settings, WORDS("pause"));
+    give(&settings, WORDS("pool", "a \"pool\"", "--rpm", "600"));
+    vq_buf_init(&file, VQ_CTL_SETTINGS_BYTES_MAX);
+    vq_ctl_settings_write(&settings, &file);
+    assert_int_equal(vq_ctl_settings_read(vq_buf_span(&file), &got, NULL), VQ_OK);
     check(&got, "pause; pool a \"pool\" --rpm 600");
-    assert_int_equal(got.commands[0].at_unix_ms, 1000);
-    vq_told_free(&got);
-    vq_told_free(&told);
+    assert_int_equal(got.list[0].at_unix_ms, 1000);
+    vq_ctl_settings_free(&got);
+    vq_ctl_settings_free(&settings);
     vq_buf_free(&file);
     static const char *const bad[] = {
         "",
@@ -84,7 +84,7 @@ TEST(it_is_read_as_it_was_written)
         "[[[[[[[[]]]]]]]]"};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
         struct vq_error err = {""};
-        assert_int_equal(vq_told_read(vq_span_str(bad[i]), &got, &err), VQ_CORRUPT);
+        assert_int_equal(vq_ctl_settings_read(vq_span_str(bad[i]), &got, &err), VQ_CORRUPT);
         assert_int_equal(got.count, 0);
         assert_true(err.text[0] != '\0');
     }
@@ -92,10 +92,10 @@ TEST(it_is_read_as_it_was_written)
 
 static bool overridden(const char *const *words, const char *set, bool own, uint32_t account)
 {
-    struct vq_told told = {.count = 0};
-    tell(&told, words);
-    bool is = vq_told_is_overridden(&told.commands[0], set, own, account);
-    vq_told_free(&told);
+    struct vq_ctl_settings settings = {.count = 0};
+    give(&settings, words);
+    bool is = vq_ctl_settings_is_overridden(&settings.list[0], set, own, account);
+    vq_ctl_settings_free(&settings);
     return is;
 }
 
