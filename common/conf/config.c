@@ -1,7 +1,7 @@
 /* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), the struct filled
  * (fill.c), rules between keys (rules.c), paths made absolute. Out: the struct as a tree, the tree
- * as YAML; two structs compared as trees. Who owns what: the caller owns the struct and all its strings until
- * vq_config_destroy. */
+ * as YAML; two structs compared as trees. Who owns what: the caller owns the struct and all its
+ * strings until vq_config_destroy. */
 #include "common/conf/config.h"
 
 #include "common/base/alloc.h"
