@@ -5,12 +5,11 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "common/base/private_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct vq_secret {
@@ -71,31 +70,12 @@ static enum vq_status load_env(const char *name, struct vq_secret **ret_secret,
     return status;
 }
 
-static enum vq_status check_file(int fd, const char *path, struct vq_error *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        return vq_fail(err, VQ_INVALID, "the key file %s is not a regular file", path);
-    }
-    if (st.st_uid != geteuid() && st.st_uid != 0) {
-        return vq_fail(err, VQ_DENIED, "the key file %s belongs to another user", path);
-    }
-    if ((st.st_mode & 077) != 0) {
-        return vq_fail(err, VQ_DENIED, "the key file %s can be read by others; run: chmod 600 %s",
-                       path, path);
-    }
-    return VQ_OK;
-}
-
 static enum vq_status load_file(const char *path, struct vq_secret **ret_secret,
                                 struct vq_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) {
-        return vq_fail(err, VQ_NOT_FOUND, "cannot open the key file %s: %s%s", path,
-                       strerror(errno), errno == ELOOP ? " (it is a symbolic link)" : "");
-    }
-    enum vq_status status = check_file(fd, path, err);
+    int fd;
+    enum vq_status status = VQ_OK;
+    VQ_TRY(vq_private_open("key file", path, &fd, err));
     char bytes[VQ_SECRET_BYTES_MAX + 1];
     size_t n = 0;
     while (status == VQ_OK && n < sizeof(bytes)) {

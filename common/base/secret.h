@@ -10,9 +10,9 @@
 
 struct vq_secret; /* locked memory, zeroed on destroy */
 
-/* From "env:NAME" or "file:PATH". A file must be a regular file that only its owner (this user or
- * root) can read; one trailing newline is dropped. Refusals name the variable or the file, never
- * its content. */
+/* From "env:NAME" or "file:PATH". A file must be private (common/base/private_file.h); line ends
+ * and blanks around the key are dropped. Refusals name the variable or the file, never its
+ * content. */
 enum vq_status vq_secret_load(const char *reference, struct vq_secret **ret_secret,
                               struct vq_error *err) VQ_WARN_UNUSED;
 /* Copies the bytes in; the caller wipes its own. */

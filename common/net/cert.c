@@ -8,12 +8,11 @@
  * key (zap.c). */
 #include "common/net/cert.h"
 
+#include "common/base/private_file.h"
 #include "common/text/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -125,22 +124,10 @@ enum vq_status vq_cert_write(const char *path, const struct vq_cert *cert, struc
 /* Fills `text` (VQ_CERT_FILE_BYTES_MAX + 1 bytes) and ends it with a NUL. */
 static enum vq_status read_private_file(const char *path, char *text, struct vq_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return vq_fail(err, errno == ENOENT ? VQ_NOT_FOUND : VQ_DENIED,
-                       "cannot open the certificate %s: %s", path, strerror(errno));
-    }
-    struct stat st;
+    int fd;
     enum vq_status status = VQ_OK;
     size_t n = 0;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        status = vq_fail(err, VQ_INVALID, "the certificate %s is no regular file", path);
-    } else if ((st.st_mode & 077) != 0) {
-        status = vq_fail(err, VQ_DENIED,
-                         "the certificate %s can be read by others; run: chmod 600 %s", path, path);
-    } else if (st.st_uid != geteuid() && st.st_uid != 0) {
-        status = vq_fail(err, VQ_DENIED, "the certificate %s belongs to another user", path);
-    }
+    VQ_TRY(vq_private_open("certificate", path, &fd, err));
     while (status == VQ_OK && n <= VQ_CERT_FILE_BYTES_MAX) {
         ssize_t got = read(fd, text + n, VQ_CERT_FILE_BYTES_MAX + 1 - n);
         if (got < 0 && errno == EINTR) {

@@ -129,7 +129,7 @@ TEST_WITH(test_refusals_name_file_and_reason, setup, teardown)
     refused(VQ_NOT_FOUND, "No such file");
     struct vq_cert cert = example();
     assert_ok(vq_cert_write(path, &cert, NULL));
-    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(chmod(path, 0660), 0);
     refused(VQ_DENIED, "chmod 600");
     assert_int_equal(chmod(path, 0604), 0);
     refused(VQ_DENIED, "chmod 600");
@@ -149,7 +149,7 @@ TEST_WITH(test_refusals_name_file_and_reason, setup, teardown)
     refused(VQ_INVALID, "too long");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
-    refused(VQ_INVALID, "no regular file");
+    refused(VQ_INVALID, "not a regular file");
     assert_int_equal(rmdir(path), 0);
     vq_cert_destroy(&cert);
 }
