@@ -40,6 +40,8 @@ enum vq_status vq_carry_out(const struct vq_run_words *w, struct vq_job *job,
 {
     struct vq_run_options options = {.runs_dir = runs_dir,
                                      .listen = w->listen,
+                                     .advertise = w->advertise,
+                                     .cert = w->cert,
                                      .http = vq_run_words_http(w),
                                      .workers = job->config->workers,
                                      .resumed = resumed,

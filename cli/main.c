@@ -101,6 +101,14 @@ const struct vq_verb vq_verbs[] = {
      "Exit codes: 0 they agree, 1 they differ (each difference is printed), 2 usage or input "
      "error.",
      vq_verb_verify},
+    {"cert", "Makes, lists and revokes certificates for workers on other machines",
+     "new DIR --advertise HOST:PORT [--workers NAME[,..]] | list | revoke NAME", "new list revoke",
+     vq_cert_opts,
+     "new makes a folder for vibeq run --cert DIR, with a certificate DIR/NAME.cert for each "
+     "worker\n"
+     "or group of workers; on a folder that exists it adds workers. revoke cuts off all workers\n"
+     "with that certificate, also in an active run.",
+     vq_verb_cert},
     {"list", "Lists the runs of a runs folder", "[options]", NULL, vq_list_opts, NULL,
      vq_verb_list},
     {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",

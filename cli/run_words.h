@@ -14,6 +14,7 @@ struct vq_run_words {
     struct vq_opt_list criteria;
     struct vq_opt_list http_hosts;
     const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen, *class;
+    const char *advertise, *cert;
     const char *http, *http_token_file;
     struct vq_opt_count limit, workers;
     bool discover, yes, dry_run, json, quiet, retry_failed, ui, or_resume;

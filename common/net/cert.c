@@ -16,15 +16,15 @@
 #include <unistd.h>
 #include <zmq.h>
 
-static bool is_z85_key(const char *text, size_t n)
+bool vq_curve_key_is(struct vq_span text)
 {
     static const char alphabet[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                    ".-:+=^!/*?&<>()[]{}@%$#";
-    if (n != VQ_CURVE_KEY_CHARS) {
+    if (text.bytes != VQ_CURVE_KEY_CHARS) {
         return false;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '\0' || strchr(alphabet, text[i]) == NULL) {
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.at[i] == '\0' || strchr(alphabet, text.at[i]) == NULL) {
             return false;
         }
     }
@@ -209,7 +209,7 @@ static enum vq_status parse_value(struct parsed *p, unsigned line, struct vq_spa
     if (at == NULL) {
         return VQ_OK;
     }
-    if (value.bytes >= cap || (key && !is_z85_key(value.at, value.bytes))) {
+    if (value.bytes >= cap || (key && !vq_curve_key_is(value))) {
         return vq_fail(p->err, VQ_INVALID, "%s, line %u: %.*s is %s", p->path, line,
                        (int)name.bytes, name.at, key ? "no key of 40 Z85 characters" : "too long");
     }

@@ -14,6 +14,9 @@ struct vq_keypair {
     struct vq_secret *secret_key; /* owned */
 };
 
+/* Whether the text has the form of a key. */
+bool vq_curve_key_is(struct vq_span text);
+
 enum vq_status vq_keypair_create(struct vq_keypair *ret_keys) VQ_WARN_UNUSED;
 void vq_keypair_destroy(struct vq_keypair *keys); /* wipes; a zeroed one is fine */
 

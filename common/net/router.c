@@ -359,6 +359,16 @@ enum vq_status vq_router_allow(struct vq_router *r, const char *public_key)
     return vq_zap_allow(r->zap, public_key);
 }
 
+void vq_router_forbid(struct vq_router *r, const char *public_key)
+{
+    vq_zap_forbid(r->zap, public_key);
+}
+
+bool vq_router_allows(const struct vq_router *r, const char *public_key)
+{
+    return vq_zap_allows(r->zap, public_key);
+}
+
 void vq_router_close_door(struct vq_router *r)
 {
     vq_zap_close(r->zap); /* the domain is enforced: without a handler libzmq refuses */

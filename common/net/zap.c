@@ -60,6 +60,21 @@ enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key)
     return VQ_OK;
 }
 
+void vq_zap_forbid(struct vq_zap *zap, const char *public_key)
+{
+    for (size_t i = 0; i < zap->allowed_count; i++) {
+        if (strcmp(zap->allowed[i], public_key) == 0) {
+            memmove(zap->allowed[i], zap->allowed[--zap->allowed_count], VQ_CURVE_KEY_CHARS + 1);
+            return;
+        }
+    }
+}
+
+bool vq_zap_allows(const struct vq_zap *zap, const char *public_key)
+{
+    return allows(zap, public_key);
+}
+
 /* All parts of one request; a part that is too long for a request is cut, and then refused. -1:
  * none there. */
 static int receive(void *socket, struct part parts[ZAP_PARTS])

@@ -61,6 +61,9 @@ enum vq_status vq_router_send(struct vq_router *router, uint64_t peer,
                               struct vq_span frame) VQ_WARN_UNUSED;
 /* Adds a client key. VQ_EXISTS, VQ_LIMIT, VQ_INVALID. */
 enum vq_status vq_router_allow(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
+/* No new connection with this key is admitted; an open one stays, and its frames still come. */
+void vq_router_forbid(struct vq_router *router, const char *public_key);
+bool vq_router_allows(const struct vq_router *router, const char *public_key);
 /* From now on no new client is admitted; open connections stay. */
 void vq_router_close_door(struct vq_router *router);
 /* Inside on_message: the client key (Z85) of the peer that sent this frame, as the handshake

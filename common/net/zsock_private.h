@@ -66,6 +66,8 @@ enum vq_status vq_zap_create(struct vq_loop *loop, void *context, struct vq_zap 
 void vq_zap_destroy(struct vq_zap **zap);
 void vq_zap_close(struct vq_zap *zap); /* answers no more; the list stays */
 enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key) VQ_WARN_UNUSED;
+void vq_zap_forbid(struct vq_zap *zap, const char *public_key);
+bool vq_zap_allows(const struct vq_zap *zap, const char *public_key);
 uint64_t vq_zap_refusals(const struct vq_zap *zap);
 
 #endif

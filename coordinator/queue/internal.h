@@ -739,6 +739,9 @@ enum vq_status vq_coord_keyless(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
 
 /* message.c */
+/* From now on its session is deaf: BYE with the reason. */
+enum vq_status vq_coord_refuse(struct vq_coord *c, struct vq_coord_session *s,
+                               const char *what) VQ_WARN_UNUSED;
 enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,
                               const char *what) VQ_WARN_UNUSED;
 /* It names a task of this stage's grid. */

@@ -1,7 +1,8 @@
-/* Workers that a person ordered to leave: each gets DRAIN, now and with each heartbeat, because a
- * message may be lost, and no lease. It ends its calls, gives the rest back and says BYE.
- * Invariant: a worker is one process, so that the list may forget the oldest one: it has left long
- * ago. Not its job: not starting the process again (the shell). */
+/* Workers that a person ordered to leave: each gets DRAIN, now and with each heartbeat, because
+ * a message may be lost, and no lease. It ends its calls, gives the rest back and says BYE.
+ * Invariant: a worker is one process, so that the list may forget the oldest one: it has left
+ * long ago. And workers whose key was revoked, which are refused at once. Not its job: not
+ * starting the process again (the shell). */
 #include "coordinator/queue/internal.h"
 
 #include <string.h>
@@ -49,4 +50,15 @@ enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64
     *ret_told = told;
     *ret_stay = stay;
     return VQ_OK;
+}
+
+enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    struct vq_coord_session *s = vq_coord_session_find(&c->sessions, peer);
+    if (s == NULL || s->deaf) {
+        return VQ_OK;
+    }
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s on %s: its key was revoked", s->name, s->host);
+    return vq_coord_refuse(c, s, "the key of this worker was revoked");
 }

@@ -7,14 +7,19 @@
 
 #define TEXT_SHOWN_MAX 200 /* of a worker's farewell, in the log */
 
-enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, const char *what)
+enum vq_status vq_coord_refuse(struct vq_coord *c, struct vq_coord_session *s, const char *what)
 {
-    c->tally.broken++;
-    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s broke the protocol: %s", s->name, what);
     s->deaf = true;
     vq_authority_unsay(c->params.authority, &s->worker, c->now_ns);
     vq_coord_hungry_all(c, s);
     return vq_coord_bye(&c->actions, s->peer, s->id, VQ_BYE_PROTOCOL, what);
+}
+
+enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, const char *what)
+{
+    c->tally.broken++;
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s broke the protocol: %s", s->name, what);
+    return vq_coord_refuse(c, s, what);
 }
 
 bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r)

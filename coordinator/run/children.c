@@ -340,7 +340,7 @@ static void spawn_worker(struct vq_local_worker *w)
     struct vq_error err = {0};
     enum vq_status status = vq_run_dir_join(run->dir, file, spool);
     const char *argv[] = {
-        "vibeq-worker", "--join", run->links.join_path, "--spool", spool, "--local", k, "--name",
+        "vibeq-worker", "--join", run->links.local_path, "--spool", spool, "--local", k, "--name",
         name,           NULL};
     struct vq_child_options options = {.path = run->children.worker_path,
                                        .argv = argv,

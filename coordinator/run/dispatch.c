@@ -7,7 +7,6 @@
 #include "common/base/clock.h"
 #include "common/base/crash.h"
 #include "common/text/log.h"
-#include "coordinator/run/listen.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +57,10 @@ static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
         vq_log(VQ_LOG_WARN, "message.refused", "peer=%llu why=%s", (unsigned long long)peer,
                err.text);
         say_bye(run, peer, status == VQ_VERSION ? VQ_BYE_VERSION : VQ_BYE_PROTOCOL, err.text);
+        return;
+    }
+    if (!vq_gate_lets_in(run, peer, msg.type == VQ_MSG_HELLO)) {
+        say_bye(run, peer, VQ_BYE_PROTOCOL, "the key of this worker was revoked");
         return;
     }
     VQ_CRASH_POINT_OF(got, vq_msg_name(msg.type));
@@ -189,6 +192,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     case VQ_COORD_COMMIT: vq_committer_start(run, a->u.batch); break;
     case VQ_COORD_CLOSE:
         vq_log(VQ_LOG_INFO, "session.closed", "peer=%llu", (unsigned long long)a->u.send.peer);
+        vq_gate_forget(&run->gate, a->u.send.peer);
         break;
     case VQ_COORD_NOTE: note(run, a->u.note.level, a->u.note.text); break;
     case VQ_COORD_FINISHED:
@@ -251,84 +255,6 @@ void vq_dispatch_pump(struct vq_run *run)
     }
 }
 
-/* The coordinator's own certificate: key pair and address, made once and used again by resume. */
-static enum vq_status own_cert(struct vq_run *run, struct vq_cert *ret_cert, struct vq_error *err)
-{
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    VQ_TRY(vq_run_dir_join(run->dir, "coordinator.cert", path));
-    *ret_cert = (struct vq_cert){0};
-    enum vq_status status = vq_cert_read(path, ret_cert, err);
-    return status == VQ_NOT_FOUND ? vq_keypair_create(&ret_cert->keys) : status;
-}
-
-static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
-                                struct vq_cert *ret_join, struct vq_error *err)
-{
-    *ret_join = (struct vq_cert){0};
-    enum vq_status status = vq_cert_read(run->links.join_path, ret_join, err);
-    if (status == VQ_NOT_FOUND) {
-        status = vq_keypair_create(&ret_join->keys);
-    }
-    VQ_TRY(status);
-    memcpy(ret_join->server_key, own->keys.public_key, sizeof(ret_join->server_key));
-    char reachable[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    size_t addresses = vq_listen_reachable(own->endpoint, reachable);
-    if (strcmp(reachable, own->endpoint) != 0) {
-        vq_run_message(
-            run, "Listening on every address of this machine; join.cert names %s%s.", reachable,
-            addresses > 1 ? ", the first of several: if workers reach another one, name it "
-                            "with --listen ADDRESS"
-                          : "");
-    }
-    (void)snprintf(ret_join->endpoint, sizeof(ret_join->endpoint), "%s", reachable);
-    (void)snprintf(ret_join->run_name, sizeof(ret_join->run_name), "%s", vq_run_dir_name(run->dir));
-    vq_hex(run->owner.uid.b, VQ_ID_BYTES, ret_join->run_uid);
-    return VQ_OK;
-}
-
-/* The address of last time, so that workers that wait for this run find it again; where its port
- * was not asked for, another free one will do when that one is taken. */
-static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
-{
-    struct vq_listen listen;
-    VQ_TRY(vq_listen_of(run->options->listen, own->endpoint, &listen, err));
-    enum vq_status status =
-        vq_router_bind(run->links.router, listen.endpoint, run->links.endpoint, err);
-    if (status == VQ_EXISTS && listen.other[0] != '\0') {
-        VQ_TRY(vq_router_bind(run->links.router, listen.other, run->links.endpoint, err));
-        if (run->options->listen != NULL || run->options->workers == 0) {
-            vq_run_message(run,
-                           "%s, the address of last time, is taken by another program. Workers "
-                           "elsewhere need the new join.cert: it names %s.",
-                           listen.endpoint, run->links.endpoint);
-        }
-        status = VQ_OK;
-    }
-    VQ_TRY(status);
-    (void)snprintf(own->endpoint, sizeof(own->endpoint), "%s", run->links.endpoint);
-    return VQ_OK;
-}
-
-static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
-{
-    struct vq_router_options options = {.keys = &own->keys, .on_message = on_frame, .ctx = run};
-    VQ_TRY(vq_router_create(run->loop, &options, &run->links.router, err));
-    VQ_TRY(bind_router(run, own, err));
-    struct vq_cert join;
-    enum vq_status status = join_cert(run, own, &join, err);
-    if (status == VQ_OK) {
-        status = vq_router_allow(run->links.router, join.keys.public_key);
-    }
-    if (status == VQ_OK) {
-        status = vq_cert_write(run->links.join_path, &join, err);
-    }
-    vq_cert_destroy(&join);
-    VQ_TRY(status);
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    VQ_TRY(vq_run_dir_join(run->dir, "coordinator.cert", path));
-    return vq_cert_write(path, own, err);
-}
-
 /* The first one, and then the count. */
 static void report(struct vq_door *door, uint64_t count, const char *event, const char *why)
 {
@@ -356,12 +282,7 @@ enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)
     vq_buf_init(&run->links.frame, VQ_FRAME_BYTES_MAX);
     vq_buf_init(&run->links.priors, VQ_COORD_PRIOR_BYTES_MAX * 4);
     VQ_TRY(vq_decoder_create(&run->links.decoder));
-    VQ_TRY(vq_run_dir_join(run->dir, "join.cert", run->links.join_path));
-    struct vq_cert own;
-    VQ_TRY(own_cert(run, &own, err));
-    enum vq_status status = open_with(run, &own, err);
-    vq_cert_destroy(&own);
-    return status;
+    return vq_gate_open(run, on_frame, err);
 }
 
 void vq_dispatch_close(struct vq_run_links *links)

@@ -78,6 +78,56 @@ void vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BY
     }
 }
 
+void vq_listen_local(const char *endpoint, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX])
+{
+    vq_listen_pick(endpoint, NULL, 0, ret_endpoint);
+}
+
+/* "every address" is one that no worker can connect to. */
+static bool is_host(const char *text, size_t bytes)
+{
+    static const char *const any[] = {"0.0.0.0", "0", "[::]", "*"};
+    bool ipv6 = bytes > 2 && text[0] == '[' && text[bytes - 1] == ']';
+    size_t from = ipv6 ? 1 : 0, to = ipv6 ? bytes - 1 : bytes;
+    for (size_t i = 0; i < VQ_COUNT(any); i++) {
+        if (vq_span_eq(vq_span(text, bytes), vq_span_str(any[i]))) {
+            return false;
+        }
+    }
+    for (size_t i = from; i < to; i++) {
+        char c = text[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '.' || c == '-' || c == '_' || (ipv6 && c == ':');
+        if (!fine) {
+            return false;
+        }
+    }
+    return to > from && to - from <= TEXT_MAX;
+}
+
+enum vq_status vq_listen_advertised(const char *advertise, const char *endpoint,
+                                    char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
+                                    struct vq_error *err)
+{
+    const char *end = advertise[0] == '[' ? strchr(advertise, ']') : NULL;
+    size_t host = end != NULL ? (size_t)(end - advertise) + 1 : strcspn(advertise, ":");
+    const char *port = advertise + host;
+    const char *bound = strrchr(endpoint, ':');
+    bool named = port[0] != '\0';
+    if (!is_host(advertise, host) ||
+        (named && (!is_port(port) || strtoul(port + 1, NULL, 10) == 0)) ||
+        (!named && (bound == NULL || !is_port(bound)))) {
+        return vq_fail(err, VQ_INVALID,
+                       "--advertise %.*s: name the host that workers on other machines connect to, "
+                       "or HOST:PORT, by name or by address; not 0.0.0.0, because no worker can "
+                       "connect to every address",
+                       TEXT_MAX, advertise);
+    }
+    (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "tcp://%.*s%s", (int)host, advertise,
+                   named ? port : bound);
+    return VQ_OK;
+}
+
 static bool put_address(const struct ifaddrs *of, int family, char *ret_text)
 {
     if (of->ifa_addr == NULL || of->ifa_addr->sa_family != family ||

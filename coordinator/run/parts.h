@@ -44,6 +44,7 @@
 #include "coordinator/queue/failures.h"
 #include "coordinator/queue/limits.h"
 #include "coordinator/run/alarms.h"
+#include "coordinator/run/cert_folder.h"
 #include "coordinator/run/ctl_once.h"
 #include "coordinator/run/ctl_settings.h"
 #include "coordinator/run/history_file.h"
@@ -63,6 +64,8 @@
 #include "coordinator/web/troubles.h"
 #include "methods/grid/answers.h"
 #include "proto/wire.h"
+
+#include <sys/stat.h>
 
 #define VQ_RUN_HEARTBEAT_SHARE      6     /* heartbeats in a term */
 #define VQ_RUN_SAME_SIGNAL_MS       500   /* timeout(1) signals group and leader: one request */
@@ -200,12 +203,27 @@ struct vq_run_links {
     struct vq_buf spec_body;
     struct vq_hash spec_hash;
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    char join_path[VQ_RUN_PATH_BYTES_MAX];
+    char local_path[VQ_RUN_PATH_BYTES_MAX]; /* the certificate of local workers */
     uint64_t lookups[VQ_COORD_LOOKUPS_MAX]; /* shards without an answer yet, a ring */
     uint32_t lookups_head, lookups_count;
     struct vq_known *known;
     struct vq_buf priors;
     bool leased; /* a LEASE went out */
+};
+
+/* gate.c: who is let in. */
+#define VQ_GATE_PEERS_MAX (2 * VQ_COORD_SESSIONS_MAX)
+struct vq_gate_peer { /* of a session, until that is closed; the oldest first */
+    uint64_t peer;
+    char key[VQ_CURVE_KEY_CHARS + 1];
+};
+
+struct vq_run_gate {
+    struct vq_allowed_list allowed;
+    struct stat seen; /* the file of the list, when it was read */
+    struct vq_timer *timer;
+    struct vq_gate_peer *peers;
+    size_t peers_count, peers_cap;
 };
 
 /* children.c: the built-in server, the local workers, and the spools that were left. */
@@ -310,6 +328,7 @@ struct vq_run {
     struct vq_status_seen seen;
     struct vq_run_stages stages;
     struct vq_run_links links;
+    struct vq_run_gate gate;
     struct vq_committer commit;
     struct vq_run_redis redis;
     struct vq_run_children children;
@@ -345,6 +364,15 @@ void vq_run_moment(struct vq_run *run, enum vq_trouble_kind kind, const char *su
 enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* dispatch.c */
+typedef void (*vq_gate_frame_fn)(void *ctx, uint64_t peer, struct vq_span frame);
+/* The socket, at its address; local.cert and join.cert of the run are written. */
+enum vq_status vq_gate_open(struct vq_run *run, vq_gate_frame_fn on_frame,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+void vq_gate_close(struct vq_run_gate *gate); /* before the loop is destroyed */
+/* Inside of on_frame. False: the key of its sender is not allowed any more. */
+bool vq_gate_lets_in(struct vq_run *run, uint64_t peer, bool is_hello);
+void vq_gate_forget(struct vq_run_gate *gate, uint64_t peer); /* its session is closed */
+
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_dispatch_close(struct vq_run_links *links);
 /* Logs which peers were refused and how many frames were dropped. */

@@ -392,6 +392,7 @@ static void close_all(struct vq_run *run)
     vq_alarms_close(&run->alarms);
     vq_control_close(run);
     vq_children_close(run);
+    vq_gate_close(&run->gate);
     vq_dispatch_close(&run->links);
     vq_run_redis_close(&run->redis);
     vq_timer_destroy(&run->timers.wake);

@@ -27,6 +27,10 @@ struct vq_run_options {
     const char *runs_dir; /* absolute */
     const char *folder;   /* for accounting.json, in the run's; NULL: the run's own */
     const char *listen;   /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
+    /* "HOST[:PORT]" that certificates name; NULL: the address of `listen` */
+    const char *advertise;
+    /* a folder of certificates that `vibeq cert new` made; NULL: the runs folder */
+    const char *cert;
     struct vq_run_http http;
     uint32_t workers; /* local processes */
     bool resumed;

@@ -27,18 +27,24 @@ static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
     (void)frame;
 }
 
-static enum vq_status try_listen(struct vq_loop *loop, const char *listen, struct vq_error *err)
+static enum vq_status try_listen(struct vq_loop *loop, const struct vq_run_options *options,
+                                 struct vq_error *err)
 {
     struct vq_listen place;
     struct vq_keypair keys;
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     struct vq_router *router = NULL;
-    VQ_TRY(vq_listen_of(listen, "", &place, err));
+    VQ_TRY(vq_listen_of(options->listen, "", &place, err));
+    VQ_TRY(options->cert == NULL ? VQ_OK : vq_cert_folder_check(options->cert, err));
     VQ_TRY(vq_keypair_create(&keys));
-    struct vq_router_options options = {.keys = &keys, .on_message = on_frame};
-    enum vq_status status = vq_router_create(loop, &options, &router, err);
+    struct vq_router_options of_router = {.keys = &keys, .on_message = on_frame};
+    enum vq_status status = vq_router_create(loop, &of_router, &router, err);
     if (status == VQ_OK) {
         status = vq_router_bind(router, place.endpoint, endpoint, err);
+    }
+    if (status == VQ_OK && options->advertise != NULL) {
+        char advertised[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+        status = vq_listen_advertised(options->advertise, endpoint, advertised, err);
     }
     vq_router_destroy(&router);
     vq_keypair_destroy(&keys);
@@ -207,17 +213,17 @@ static enum vq_status try_private(struct vq_loop *loop, struct vq_error *err)
     return status;
 }
 
-enum vq_status vq_trial_start(const char *listen, const struct vq_run_http *http,
-                              const char *redis_url, struct vq_error *err)
+enum vq_status vq_trial_start(const struct vq_run_options *options, const char *redis_url,
+                              struct vq_error *err)
 {
     struct vq_loop *loop = NULL;
     VQ_TRY(vq_loop_create(&loop, err));
-    enum vq_status status = try_listen(loop, listen, err);
+    enum vq_status status = try_listen(loop, options, err);
     if (status == VQ_OK) {
         status = redis_url != NULL ? try_shared(loop, redis_url, err) : try_private(loop, err);
     }
     if (status == VQ_OK) {
-        status = try_http(loop, http, err);
+        status = try_http(loop, &options->http, err);
     }
     vq_loop_destroy(&loop);
     return status;

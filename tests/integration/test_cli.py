@@ -18,7 +18,7 @@ from vqtest import BIN, ROOT, STOPPED, USAGE, Case, kept_port, planted
 AXES = ("V1", "V2")
 WORDS = ("--models", "alpha,beta", "--judge", "offline-a")
 SECRET = "sk-canary-0123456789"
-VERBS = "init import check plan run resume status ui ctl log dead verify list rm report replay export plot label compare chat store vibes personas prompts help version".split()
+VERBS = "init import check plan run resume status ui ctl log dead verify cert list rm report replay export plot label compare chat store vibes personas prompts help version".split()
 
 
 def write_csv(path, rows):

@@ -96,8 +96,8 @@ class Namespaces(Case):
         """A certificate of the right run and address with a client key of its own making is not let in, and plain TCP neither."""
         other = self.dir / "other.yaml"
         shutil.copy(self.dir / "config.yaml", other)
-        made = self.start("run", "other.yaml", "--name", "other", "--quiet", "--workers", "0")
-        foreign = self.dir / "runs/other/join.cert"
+        made = self.start("run", "other.yaml", "--name", "other", "--quiet", "--workers", "0", "--runs", self.dir / "other")
+        foreign = self.dir / "other/other/join.cert"
         self.wait_for("another run's certificate", foreign.exists, 20)
         made.kill()
         made.wait()

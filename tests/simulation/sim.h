@@ -206,6 +206,7 @@ struct sim_worker {
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
+    bool expelled;          /* its key was revoked; a worker that is started instead has another */
     uint64_t leaves_life;   /* the coordinator's life in which it was drained, plus 1; 0: none */
     uint64_t granted_life;  /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
     uint64_t reported_life; /* of the coordinator that read its last CREDIT, plus 1; 0: none */

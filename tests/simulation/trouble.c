@@ -345,6 +345,18 @@ static void leave(struct sim *s, uint32_t worker)
     sim_coord_told(s, status, "leave");
 }
 
+/* A person revokes the key of a worker. */
+static void expel(struct sim *s, uint32_t worker)
+{
+    struct sim_worker *w = &s->workers[worker];
+    if (w->work == NULL || w->expelled) {
+        return;
+    }
+    sim_say(s, "the key of worker %u is revoked", worker);
+    w->expelled = true;
+    sim_coord_told(s, vq_coord_expel(s->coord.core, w->peer, s->now_ns), "expel");
+}
+
 void sim_trouble(struct sim *s)
 {
     uint32_t worker;
@@ -369,6 +381,10 @@ void sim_trouble(struct sim *s)
     if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns && sim_may_spawn(s) &&
         s->workers_count > 0 && sim_more(s, SIM_LEAVE)) {
         leave(s, (uint32_t)vq_rng_below(&s->more, s->workers_count));
+    }
+    if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns && sim_may_spawn(s) &&
+        s->workers_count > 0 && sim_more(s, SIM_EXPEL)) {
+        expel(s, (uint32_t)vq_rng_below(&s->more, s->workers_count));
     }
 }
 

@@ -243,7 +243,7 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
     case VQ_WORK_NOTE: sim_say(s, "worker %u: %s", i, action->u.note.text); return true;
     case VQ_WORK_EXIT:
         sim_say(s, "worker %u exits with %d", i, (int)action->u.exit_code);
-        if ((action->u.exit_code == VQ_WORK_EXIT_FATAL && !w->spool_failed) ||
+        if ((action->u.exit_code == VQ_WORK_EXIT_FATAL && !w->spool_failed && !w->expelled) ||
             action->u.exit_code == VQ_WORK_EXIT_USAGE) {
             sim_fail(s, "worker %u exits with %d", i, (int)action->u.exit_code);
         }

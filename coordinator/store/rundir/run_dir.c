@@ -124,7 +124,8 @@ static bool name_char(char c)
 
 enum vq_status vq_run_name_check(const char *name, struct vq_error *err)
 {
-    static const char *const taken[] = {"calls.lmdb", "calls.lmdb-lock", "pools"};
+    static const char *const taken[] = {"calls.lmdb",       "calls.lmdb-lock", "pools",
+                                        "coordinator.cert", "join.cert",       "workers.allowed"};
     size_t bytes = strlen(name);
     bool good = bytes > 0 && bytes <= VQ_RUN_NAME_BYTES_MAX && name_char(name[0]);
     for (size_t i = 0; i < bytes && good; i++) {

@@ -1,5 +1,6 @@
 /* Workers that a person drains: they get no lease; DRAIN is repeated, also by the next session and
- * stage; the last worker cannot be drained. */
+ * stage; the last worker cannot be drained. And a
+ * worker whose key was revoked: nothing more of it is heard. */
 #include "tests/unit/coordinator/queue/rig.h"
 
 static uint32_t drain(struct rig *r, const char *name, uint32_t *ret_stay)
@@ -96,4 +97,34 @@ TEST_WITH(the_list_is_bounded, rig_setup_tried, rig_teardown)
     rig_mark(r);
     (void)rig_hello(r, 1000, 100 + VQ_COORD_LEAVING_MAX);
     assert_int_equal(rig_count(r, 1000, VQ_MSG_DRAIN), 1);
+}
+
+/* ---- a revoked key ---- */
+
+static uint32_t expel(struct rig *r, uint64_t peer)
+{
+    assert_int_equal(vq_coord_expel(r->c, peer, r->now_ns), VQ_OK);
+    rig_pull(r);
+    return rig_count(r, peer, VQ_MSG_BYE);
+}
+
+TEST_WITH(a_worker_whose_key_is_revoked_is_heard_no_more, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    uint64_t session = two_join(r);
+    assert_int_equal(expel(r, 99), 0); /* there is no such session */
+    assert_int_equal(expel(r, 1), 1);
+    assert_int_equal(rig_last(r, 1, VQ_MSG_BYE)->code, VQ_BYE_PROTOCOL);
+    assert_int_equal(expel(r, 1), 1); /* once is enough */
+    assert_int_equal(rig_status(r).broken, 0);
+    rig_credit(r, 1, session, 0, 16, VQ_POOL_OPEN);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_LEASE), 0);
+    rig_beat(r, 1, session, NULL);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_HEARTBEAT), 0);
+    assert_int_equal(rig_count(r, 2, VQ_MSG_BYE), 0);
+    rig_pass(r, 2 * RIG_TERM);
+    struct vq_coord_worker_status w;
+    for (uint32_t i = 0; vq_coord_worker_fill(r->c, i, &w); i++) {
+        assert_int_not_equal(w.peer, 1);
+    }
 }
