@@ -12,12 +12,15 @@
 #define OVER         1.04 /* of the ceiling, unrefused: it is none */
 #define GROWTH_MAX   1.0
 #define GROWTH_STEPS 50 /* of a window */
-/* How a learned rate grows: it stays for `hold` windows (one to settle, the rest to count noise),
- * then grows by `near` a window up to the ceiling, and by `over` above it, doubled with each clean
- * window. A rate that is named is likely to be right again: it is tried sooner. */
+/* How a learned rate grows: it stays for `hold` windows (to settle, and to count noise), then grows
+ * by `near` a window up to the ceiling, and by `over` above it, doubled with each clean window. A
+ * rate that is named is likely to be right again: it is tried sooner, and up to SLOW_MOST times
+ * more slowly once it has been too high for SLOW_WINDOWS or longer: each try costs refusals. */
 static const struct growth {
     double hold, near, over;
-} unknown_grows = {2.0, 0.07, 0.2}, named_grows = {1.5, 0.28, 1.0};
+} unknown_grows = {2.0, 0.07, 0.2}, named_grows = {0.75, 0.45, 1.0};
+#define SLOW_WINDOWS 7
+#define SLOW_MOST    2.0
 
 /* of the learned rate: else it does not bind, and nothing is learned */
 #define USED            0.75
@@ -79,21 +82,31 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
+static struct growth grows_by(const struct vq_auth_pool *p, int64_t now_ns)
+{
+    if (!vq_auth_is_named(&p->named)) {
+        return unknown_grows;
+    }
+    double down = (double)(now_ns - p->learn.down_ns) / (double)p->window_ns;
+    double slow = fmin(fmax(down / SLOW_WINDOWS, 1), SLOW_MOST);
+    return (struct growth){named_grows.hold * slow, named_grows.near / slow, named_grows.over};
+}
+
 static double growth_of(struct vq_auth_pool *p, int64_t now_ns)
 {
-    const struct growth *grows = vq_auth_is_named(&p->named) ? &named_grows : &unknown_grows;
+    struct growth grows = grows_by(p, now_ns);
     double learned = p->learn.rates.of[VQ_RATE_REQUESTS] * vq_auth_windows(p);
     double clean = (double)(now_ns - p->learn.clean_ns) / (double)p->window_ns;
     if (p->learn.ceiling > 0 && learned <= fmax(OVER * p->learn.ceiling, p->learn.ceiling + 2)) {
         p->learn.over_ns = now_ns;
-        if (clean >= grows->hold && !p->learn.counted) {
+        if (clean >= grows.hold && !p->learn.counted) {
             p->learn.counted = true;
             vq_auth_noise_below(p, now_ns);
         }
-        return clean < grows->hold ? 0 : grows->near;
+        return clean < grows.hold ? 0 : grows.near;
     }
     double over = (double)(now_ns - p->learn.over_ns) / (double)p->window_ns;
-    return fmin(grows->over * exp2(floor(over)), GROWTH_MAX);
+    return fmin(grows.over * exp2(floor(over)), GROWTH_MAX);
 }
 
 static void rates_grow(struct vq_auth_pool *p, int64_t now_ns)

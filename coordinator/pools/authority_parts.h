@@ -237,6 +237,7 @@ struct vq_auth_learning { /* authority_learn.c */
     double ceiling; /* requests a window, sent: refused above it when that was seen last; 0: none */
     bool counted;   /* the noise below the ceiling, since the last cut */
     int64_t clean_ns, over_ns; /* since the last cut; since it is above the ceiling */
+    int64_t down_ns;           /* since when a learned rate of requests is in force */
     int64_t grown_ns, slowed_ns, ramp_ns;
     struct vq_auth_why why;
 };

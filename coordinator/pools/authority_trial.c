@@ -50,6 +50,9 @@ static double sent_of(const struct vq_auth_doubt *doubt, double accepted)
 static void rates_lower(struct vq_auth_pool *p, double requests, int64_t now_ns)
 {
     vq_auth_limits(p);
+    if (!(p->learn.rates.of[VQ_RATE_REQUESTS] > 0)) {
+        p->learn.down_ns = now_ns;
+    }
     for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
         enum vq_rate r = (enum vq_rate)i;
         double had = vq_auth_accepted_of(&p->used, r, requests);

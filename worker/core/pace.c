@@ -3,6 +3,8 @@
  * matters. Not its job: what a call costs (reserve.c). */
 #include "worker/core/pace.h"
 
+#include "worker/core/limits.h"
+
 #define MINUTE_NS      60e9
 #define NS_MAX         1e17 /* three years: a bound for what odd limits and counts multiply to */
 #define PER_MINUTE_MAX 1e12 /* above: no limit */
@@ -113,6 +115,17 @@ int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint3
 {
     uint64_t ms = doubled(base_ms, growth, max_ms);
     return (int64_t)(ms - ms / 2 + vq_rng_below(rng, ms / 2 + 1));
+}
+
+struct vq_pause_bounds vq_refusal_bounds(const struct vq_rates *rates)
+{
+    bool paced = false;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        paced = paced || unit_of(rates->of[r]) > 0;
+    }
+    return (struct vq_pause_bounds){VQ_WORK_PAUSE_MS,
+                                    paced ? VQ_WORK_PACED_MS_MAX : VQ_WORK_REFUSED_MS_MAX,
+                                    VQ_WORK_BACKOFF_MS, VQ_WORK_BACKOFF_MS_MAX};
 }
 
 struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *rng, bool noisy,

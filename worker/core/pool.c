@@ -380,12 +380,11 @@ void vq_work_pool_heard(struct vq_work *w, uint32_t index, int64_t started_ns, e
 int64_t vq_work_pool_refused(struct vq_work *w, uint32_t index, int64_t started_ns,
                              int64_t retry_after_ms, bool parks)
 {
-    static const struct vq_pause_bounds bounds = {VQ_WORK_PAUSE_MS, VQ_WORK_REFUSED_MS_MAX,
-                                                  VQ_WORK_BACKOFF_MS, VQ_WORK_BACKOFF_MS_MAX};
     struct vq_work_pool *pool = pool_of(w, index);
     if (pool == NULL) {
         return w->now_ns;
     }
+    const struct vq_pause_bounds bounds = vq_refusal_bounds(&pool->slice.rates);
     int64_t most = w->options.retry_after_ms_max;
     int64_t asked = retry_after_ms > most && !parks ? most : retry_after_ms;
     struct vq_refusal_wait wait = vq_refusal(&pool->refusals, &w->rng, pool->noisy && !parks,

@@ -2,6 +2,7 @@
 
 #include "tests/unit/test.h"
 
+#include "worker/core/limits.h"
 #include "worker/core/pace.h"
 
 #include <math.h>
@@ -257,4 +258,12 @@ TEST(test_pauses_are_short_again_after_a_while)
     now_ns += 17 * S; /* longer than the last pause was; nothing was asked here meanwhile */
     struct vq_refusal_wait wait = vq_refusal(&refusals, &rng, false, now_ns, 0, now_ns, &bounds);
     assert_in_range(wait.pool_ms, 500, 1000);
+}
+
+TEST(test_a_rate_shortens_the_longest_pause)
+{
+    struct vq_rates rates = {{{INFINITY, INFINITY, INFINITY, INFINITY}}};
+    assert_int_equal(vq_refusal_bounds(&rates).pause_ms_max, VQ_WORK_REFUSED_MS_MAX);
+    rates.tokens = 90000;
+    assert_int_equal(vq_refusal_bounds(&rates).pause_ms_max, VQ_WORK_PACED_MS_MAX);
 }
