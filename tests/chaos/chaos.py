@@ -82,6 +82,12 @@ def load_audit():
 
 audit_tool = load_audit()
 REDIS = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
+FAKETIME = "/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1"
+
+
+def faketime_library():
+    """None where it is not installed."""
+    return next((path for path in map(FAKETIME.format, ("x86_64", "aarch64")) if os.path.exists(path)), None)
 
 
 class Violation(Exception):

@@ -12,12 +12,11 @@ import subprocess
 import sys
 import time
 
-from chaos import BIN, DONE, STOPPED, USAGE
+from chaos import BIN, DONE, STOPPED, USAGE, faketime_library
 from kinds_proxy import PATIENT, paid_again
 
 CLONE_NEWNS = 0x20000
 BUSY_SECONDS, BUSY_SECONDS_MAX = 4, 20  # with calls, and without
-FAKETIME = ("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1", "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1")
 FULL_WORDS = ("make room", "No space left", "no room", "cannot be written")
 
 
@@ -228,7 +227,7 @@ def kind_files_few(r):
 
 def kind_clock(r):
     "the wall clock of all programs jumps by hours, days, beyond 2038, back, and stands still; the monotonic one goes on"
-    library = next((path for path in FAKETIME if os.path.exists(path)), None)
+    library = faketime_library()
     if library is None:
         r.skip("libfaketime is not installed (deploy/install-deps --ci)")
     at = r.dir / "faketime"

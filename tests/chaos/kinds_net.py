@@ -10,7 +10,7 @@ import signal
 import time
 
 import netlab
-from chaos import BIN, DONE, REDIS
+from chaos import BIN, DONE, REDIS, faketime_library
 
 PORT = 7001
 ORPHAN_S = 30
@@ -57,12 +57,13 @@ def far_redis(r):
                                "--dir", r.dir / "far-redis", "--save", ""], err="redis.err")
 
 
-def join(r, k):
+def join(r, k, env=None):
     cert = r.dir / f"join-{k}.cert"
     text = (r.run_dir / "join.cert").read_text()  # it names the first link; each worker has its own
     cert.write_text(re.sub(r"tcp://[0-9.]+:", f"tcp://{r.links[k].near}:", text))
     cert.chmod(0o600)
-    r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err")
+    r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err",
+                        env={**r.env, **(env or {})})
 
 
 def spooled(r):
@@ -256,6 +257,33 @@ def kind_net_flap(r):
     blame_again(r, r.far)
     for link in r.links:
         link.heal()
+    r.healed()
+
+
+def kind_net_hosts(r):
+    """16 workers on four hosts: one host is cut off for a term, one has a slow link, one vanishes and comes back with a clock of last year"""
+    clock = faketime_library()
+    if clock is None:
+        r.skip("libfaketime is not installed (deploy/install-deps --ci)")
+    far(r, workers=16)
+    cut_off, slow, vanishes = ([k for k in r.far if k % 4 == host] for host in range(3))
+    r.some_work(0.0, 0.2)
+    may_repeat(r, cut_off + slow)
+    r.fault()
+    for k in slow:
+        r.links[k].slow("256kbit")
+    for k in vanishes:  # the host goes with all that runs on it
+        r.links[k].drop()
+        r.kill_worker(r.far[k].pid)
+    cut(r, [r.links[k] for k in cut_off], "both", terms(r, 0.5, 2))
+    for k in vanishes:
+        r.far[k].wait()
+        r.links[k].heal()
+        join(r, k, {"LD_PRELOAD": clock, "FAKETIME": "-365d", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"})
+    time.sleep(terms(r, 0, 1))
+    blame_again(r, slow)
+    for k in slow:
+        r.links[k].fast()
     r.healed()
 
 
