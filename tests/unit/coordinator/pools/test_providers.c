@@ -473,7 +473,7 @@ static void disturbances_pass(void **state)
         {"halves, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .after = 0.5, .least = 0.95},
         {"doubles, fixed", FIXED, NAMED, .before = 0.5, .least = 0.95},
         {"doubles, sliding", SLIDING, NAMED, .before = 0.5, .least = 0.95},
-        {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.945},
+        {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.94},
         {"doubles, unknown", SLIDING, LIMIT, .before = 0.5, .least = 0.92},
         {"others for 10 minutes, fixed", FIXED, NAMED, .others_min = 10, .minutes = 240,
          .least = 0.95},
