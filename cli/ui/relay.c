@@ -1,15 +1,19 @@
-/* One call of the client for each request. Invariants: the run's token goes to the loopback alone,
- * in a header; of the run's answer only status, kind and body come through, and never a status that
- * speaks of a token, since the browser has another one. Owns a request's body until its end. */
+/* One call of the client for each request. Invariants: the run's token goes to an address of this
+ * machine alone, beyond the loopback only to one that this user's own file names, in a header; of
+ * the run's answer only status, kind and body come through, and never a status that speaks of a
+ * token, since the browser has another one. Owns a request's body until its end. */
 #include "cli/ui/relay.h"
 
 #include "cli/ui/files.h"
 #include "common/base/alloc.h"
 #include "common/base/secret.h"
+#include "common/net/http_gate.h"
 #include "coordinator/store/rundir/run_dir.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define ENDPOINT_BYTES_MAX 4096
@@ -27,16 +31,18 @@ static void refuse(struct vq_httpd_response *response, int status, const char *n
     vq_buf_printf(response->body, "%s %s\n", name, what);
 }
 
+/* *ret_mine: this user wrote the file, and no other user can write it. */
 static enum vq_status read_endpoint(const char *runs_dir, const char *name,
-                                    struct vq_endpoint *ret_endpoint)
+                                    struct vq_endpoint *ret_endpoint, bool *ret_mine)
 {
     struct vq_buf text;
+    struct stat st = {.st_mode = 0};
     int fd = -1;
     int runs_fd = open(runs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     enum vq_status status = runs_fd < 0 ? VQ_NOT_FOUND : vq_ui_folder_open(runs_fd, name, &fd);
     vq_buf_init(&text, ENDPOINT_BYTES_MAX);
     if (status == VQ_OK) {
-        status = vq_ui_file_read(fd, "endpoint.json", &text, NULL);
+        status = vq_ui_file_read(fd, "endpoint.json", &text, &st);
         (void)close(fd);
     }
     if (runs_fd >= 0) {
@@ -44,6 +50,7 @@ static enum vq_status read_endpoint(const char *runs_dir, const char *name,
     }
     if (status == VQ_OK) {
         status = vq_endpoint_parse(vq_buf_span(&text), ret_endpoint);
+        *ret_mine = st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     }
     if (text.at != NULL) {
         vq_wipe(text.at, text.bytes);
@@ -113,6 +120,7 @@ static enum vq_status start(struct vq_http *client, const struct vq_endpoint *en
     if (status == VQ_OK) {
         struct vq_http_request call = {.method = is_post ? VQ_HTTP_POST : VQ_HTTP_GET,
                                        .url = url.at,
+                                       .allow_http = true, /* it is this machine: vq_ui_relay */
                                        .secret = relay->token,
                                        .body =
                                            is_post ? vq_buf_span(&relay->body) : vq_span(NULL, 0),
@@ -131,20 +139,51 @@ static enum vq_status start(struct vq_http *client, const struct vq_endpoint *en
     return VQ_OK;
 }
 
+/* "http://NUMBERS:PORT" of an interface of this machine: only there a socket can be bound. */
+static bool is_of_this_machine(const char *url)
+{
+    static const char scheme[] = "http://";
+    struct vq_http_listen at;
+    if (strncmp(url, scheme, strlen(scheme)) != 0 ||
+        vq_http_listen_parse("", url + strlen(scheme), &at, NULL) != VQ_OK) {
+        return false;
+    }
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    if (inet_pton(at.is_v6 ? AF_INET6 : AF_INET, at.address,
+                  at.is_v6 ? (void *)&v6.sin6_addr : (void *)&v4.sin_addr) != 1) {
+        return false;
+    }
+    int fd = socket(at.is_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool is_here = fd >= 0 && bind(fd, at.is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4,
+                                   at.is_v6 ? sizeof(v6) : sizeof(v4)) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_here;
+}
+
+static bool is_local(const char *url)
+{
+    return strncmp(url, "http://", strlen("http://")) == 0 && vq_http_url_is_local(url);
+}
+
 void vq_ui_relay(struct vq_http *client, const char *runs_dir, const char *name, const char *rest,
                  const struct vq_httpd_request *request, struct vq_httpd_response *response)
 {
     struct vq_endpoint endpoint;
-    if (read_endpoint(runs_dir, name, &endpoint) != VQ_OK) {
+    bool mine = false;
+    if (read_endpoint(runs_dir, name, &endpoint, &mine) != VQ_OK) {
         refuse(response, 503, name, "is starting, or its endpoint.json cannot be read");
         return;
     }
-    bool is_local = strncmp(endpoint.address, "http://", strlen("http://")) == 0 &&
-                    vq_http_url_is_local(endpoint.address);
-    enum vq_status status = is_local ? start(client, &endpoint, rest, request) : VQ_INVALID;
+    bool may = is_local(endpoint.address) || (mine && is_of_this_machine(endpoint.address));
+    enum vq_status status = may ? start(client, &endpoint, rest, request) : VQ_INVALID;
     vq_wipe(&endpoint, sizeof(endpoint));
-    if (!is_local) {
-        refuse(response, 502, name, "listens beyond this machine's loopback; open its own page");
+    if (!may) {
+        refuse(response, 502, name,
+               "has an address that is not of this machine, or that another user wrote; open the "
+               "run's own page");
     } else if (status != VQ_OK) {
         refuse(response, 503, name, vq_status_text(status));
     }

@@ -21,9 +21,13 @@
 #include "coordinator/web/metrics.h"
 #include "coordinator/web/pages.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define API          "/api/v1/runs/"
 #define NO_FILE      "there is nothing here\n"
@@ -344,12 +348,29 @@ static void on_healthz(void *ctx, const struct vq_httpd_request *request,
     vq_buf_puts(response->body, "ok\n");
 }
 
+/* The folder is there, so the list can be made. */
+static void on_readyz(void *ctx, const struct vq_httpd_request *request,
+                      struct vq_httpd_response *response)
+{
+    (void)request;
+    const struct ui *ui = ctx;
+    int fd = open(ui->runs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        response->status = 503;
+        vq_buf_printf(response->body, "%s cannot be read: %s\n", ui->runs_dir, strerror(errno));
+        return;
+    }
+    (void)close(fd);
+    vq_buf_puts(response->body, "ok\n");
+}
+
 static const struct vq_httpd_route routes[] = {
     {.method = VQ_HTTPD_GET, .path = "/", .access = VQ_HTTPD_ANYONE, .handle = on_file},
     {.method = VQ_HTTPD_GET, .path = "/pages/*", .access = VQ_HTTPD_ANYONE, .handle = on_file},
     {.method = VQ_HTTPD_GET, .path = "/runs/*", .access = VQ_HTTPD_ANYONE, .handle = on_file},
     {.method = VQ_HTTPD_GET, .path = "/reports/*", .access = VQ_HTTPD_ANYONE, .handle = on_report},
     {.method = VQ_HTTPD_GET, .path = "/healthz", .access = VQ_HTTPD_LOCAL, .handle = on_healthz},
+    {.method = VQ_HTTPD_GET, .path = "/readyz", .access = VQ_HTTPD_LOCAL, .handle = on_readyz},
     {.method = VQ_HTTPD_GET, .path = "/api/v1/runs", .handle = on_runs},
     {.method = VQ_HTTPD_GET, .path = API "*", .handle = on_run},
     {.method = VQ_HTTPD_POST, .path = API "*", .handle = on_run_post},

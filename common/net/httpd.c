@@ -2,11 +2,13 @@
  * a timer, MHD_run does the rest. Invariants: beyond the loopback nothing but files is answered
  * without the token; a request whose Host header names another host is refused, and so is a POST of
  * another site's page; handlers run in the loop's thread; a connection whose answer was promised is
- * suspended until the answer is there. Owns connections and responses. */
+ * suspended until the answer is there; what costs more than the strangers' share waits, also in the
+ * sockets. Owns connections and responses. */
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/net/http_share.h"
 #include "common/net/loop_private.h"
 
 #include <arpa/inet.h>
@@ -14,6 +16,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <zlib.h>
 
@@ -47,7 +50,10 @@ struct vq_httpd {
     struct MHD_Daemon *daemon;
     uv_poll_t *poll;
     struct vq_timer *timer;
-    uint32_t waiting; /* answers that were promised and not given yet */
+    struct vq_http_share share;
+    bool rests;         /* the share is used up: nothing is read until the timer fires */
+    int64_t trusted_ns; /* of this run of the daemon: spent on requests with the token */
+    uint32_t waiting;   /* answers that were promised and not given yet */
     uint16_t port;
 };
 
@@ -241,12 +247,13 @@ static enum MHD_Result reply_with(struct MHD_Connection *connection,
 
 static enum MHD_Result handle(struct vq_httpd *httpd, struct MHD_Connection *connection,
                               const struct vq_httpd_route *route,
-                              const struct vq_httpd_request *request)
+                              const struct vq_httpd_request *request, bool trusted)
 {
     struct vq_buf body;
     vq_buf_init(&body, VQ_HTTPD_RESPONSE_BYTES_MAX);
     struct vq_httpd_response response = {
         .status = 200, .content_type = "text/plain; charset=utf-8", .body = &body};
+    int64_t began_ns = vq_clock_thread_ns();
     route->handle(httpd->options.ctx, request, &response);
     struct vq_httpd_wait *wait = request->wait;
     enum MHD_Result ok = MHD_YES;
@@ -256,6 +263,7 @@ static enum MHD_Result handle(struct vq_httpd *httpd, struct MHD_Connection *con
     } else {
         ok = reply_with(connection, wait->given ? &wait->answer : &response);
     }
+    httpd->trusted_ns += trusted ? vq_clock_thread_ns() - began_ns : 0;
     vq_buf_free(&body);
     return ok;
 }
@@ -322,7 +330,7 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct vq_httpd_wait *wa
                                            .body = vq_buf_span(&wait->body),
                                            .connection = connection,
                                            .wait = wait};
-        return handle(httpd, connection, route, &request);
+        return handle(httpd, connection, route, &request, !denied);
     }
     if (denied && !is_local) { /* not even what exists */
         return refuse(connection, 401, TOKEN_NEEDED);
@@ -370,6 +378,14 @@ static void make_room(struct vq_httpd *httpd)
 
 /* ---- libmicrohttpd's callbacks ---- */
 
+/* A body that no command has: without the token it is not read. */
+static bool is_long(struct MHD_Connection *connection)
+{
+    const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL ||
+           (length != NULL && strtoull(length, NULL, 10) > VQ_HTTPD_REQUEST_BYTES_MAX);
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_bytes, void **state)
@@ -387,10 +403,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         vq_buf_init(&p->body, VQ_HTTPD_REQUEST_BYTES_MAX);
         *state = p;
         struct seat *seat = seat_of(httpd, connection);
+        bool token = httpd->options.token == NULL || has_token(httpd, connection);
         if (seat != NULL) {
-            seat->token = httpd->options.token != NULL && has_token(httpd, connection);
+            seat->token = httpd->options.token != NULL && token;
         }
-        return MHD_YES;
+        return token || !is_long(connection) ? MHD_YES : refuse(connection, 401, TOKEN_NEEDED);
     }
     if (p->given) { /* it was suspended, and has its answer now */
         return reply_with(connection, &p->answer);
@@ -487,10 +504,33 @@ static void on_look(void *ctx)
 
 /* ---- on the loop ---- */
 
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+/* The epoll descriptor stays readable meanwhile, so it is not watched. */
+static void rest(struct vq_httpd *httpd, int64_t wait_ns)
+{
+    (void)uv_poll_stop(httpd->poll);
+    httpd->rests = true;
+    vq_timer_start(httpd->timer, (uint64_t)(wait_ns / VQ_NS_PER_MS) + 1, 0);
+}
+
 static void run_daemon(struct vq_httpd *httpd)
 {
+    int64_t wait_ns = vq_http_share_wait_ns(&httpd->share, vq_clock_mono_ns());
+    if (wait_ns > 0) {
+        rest(httpd, wait_ns);
+        return;
+    }
+    if (httpd->rests) {
+        httpd->rests = false; /* it was watched before, so it can be watched again */
+        (void)uv_poll_start(httpd->poll, UV_READABLE, on_poll);
+    }
+    int64_t began_ns = vq_clock_thread_ns();
     httpd->left = false;
+    httpd->trusted_ns = 0;
     (void)MHD_run(httpd->daemon);
+    vq_http_share_spend(&httpd->share, vq_clock_thread_ns() - began_ns - httpd->trusted_ns,
+                        vq_clock_mono_ns());
     MHD_UNSIGNED_LONG_LONG ms;
     if (httpd->left) {
         vq_timer_start(httpd->timer, 0, 0);
@@ -586,6 +626,8 @@ enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_optio
     }
     httpd->loop = loop;
     httpd->options = *options;
+    vq_http_share_init(&httpd->share, options->token == NULL ? 0 : options->strangers_percent,
+                       vq_clock_mono_ns());
     enum vq_status status = vq_timer_create(loop, on_timer, httpd, &httpd->timer);
     if (status == VQ_OK) {
         status = vq_timer_create(loop, on_look, httpd, &httpd->look);

@@ -74,6 +74,8 @@ struct vq_httpd_options {
     const struct vq_secret *token;
     const char *const *hosts; /* names that a Host header may have besides; borrowed for life */
     uint32_t hosts_count;
+    /* Of the thread's time, for clients without the token (http_share.h); 0: there is no limit. */
+    uint32_t strangers_percent;
     const struct vq_httpd_route *routes; /* borrowed for life */
     uint32_t routes_count;
     void *ctx; /* of all handlers */

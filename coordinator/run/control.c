@@ -12,7 +12,8 @@
 
 #include <stdio.h>
 
-#define STATUS_BYTES_MAX (16u << 20)
+#define STATUS_BYTES_MAX  (16u << 20)
+#define STRANGERS_PERCENT 1 /* of the loop's time, for clients without the token */
 
 static const char *state_name(const struct vq_run *run)
 {
@@ -264,13 +265,13 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
 {
     const struct vq_run_http *http = &run->options->http;
     struct vq_endpoint endpoint;
-    run->control.live = vq_live_create();
     run->control.troubles = vq_troubles_create();
     run->control.recent = vq_recent_create(run->source.pools->uses.count);
-    if (run->control.live == NULL || run->control.recent == NULL || run->control.troubles == NULL) {
+    if (run->control.recent == NULL || run->control.troubles == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
+    run->control.http.strangers_percent = STRANGERS_PERCENT;
     enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
                                                 &run->control.http, &endpoint, err);
     if (status == VQ_OK) {

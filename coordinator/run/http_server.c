@@ -73,6 +73,7 @@ enum vq_status vq_http_server_open(struct vq_loop *loop, const struct vq_run_htt
                                        .routes_count = routes_count,
                                        .hosts = http->hosts,
                                        .hosts_count = http->hosts_count,
+                                       .strangers_percent = server->strangers_percent,
                                        .ctx = ctx};
     *ret_endpoint = (struct vq_endpoint){.pid = (uint64_t)getpid()};
     VQ_TRY(check_hosts(http, err));

@@ -10,7 +10,8 @@
 
 struct vq_http_server {
     struct vq_httpd *httpd;
-    struct vq_secret *token; /* random, or of the file */
+    struct vq_secret *token;    /* random, or of the file */
+    uint32_t strangers_percent; /* as in vq_httpd_options; the caller sets it before the open */
 };
 
 /* Listens with `routes` (borrowed for life), whose handlers get `ctx`. *ret_endpoint: address and

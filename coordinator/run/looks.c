@@ -4,7 +4,9 @@
  * letters (`vibeq dead` reads them out of the store). */
 #include "coordinator/run/parts.h"
 
+#include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "coordinator/store/calls/ledger.h"
 
 #include <stdlib.h>
 
@@ -24,11 +26,11 @@ static bool texts_of(struct vq_run *run, uint32_t sample, struct vq_stage_reader
            asking->remake(asking->remake_ctx, sample, &reader->reader, ret, &err) == VQ_OK;
 }
 
-/* What the page calls them depends on the stage: dialogues are packed, and have no plain text. */
-static void question_of(struct vq_run *run, uint64_t task, struct vq_stage_reader *reader,
-                        struct vq_live_question *ret)
+/* What the page calls them depends on the stage: dialogues are packed, and have no plain text. A
+ * stage that is over has no texts any more. */
+static void question_of(struct vq_run *run, const struct vq_stage_grid *asking, uint64_t task,
+                        struct vq_stage_reader *reader, struct vq_live_question *ret)
 {
-    const struct vq_stage_grid *asking = run->stages.asking;
     struct vq_cell cell = vq_grid_cell(&asking->plan.grid, task);
     *ret = (struct vq_live_question){.stage = asking->name,
                                      .judge = asking->cast->judges[cell.judge].name,
@@ -43,8 +45,8 @@ static void question_of(struct vq_run *run, uint64_t task, struct vq_stage_reade
         ret->high = asking->axes[cell.vibe].high;
     }
     struct vq_sample sample;
-    if (vq_stage_talks(asking->kind) || asking->kind == VQ_STAGE_EMBED ||
-        !texts_of(run, cell.sample, reader, &sample)) {
+    if (asking != run->stages.asking || vq_stage_talks(asking->kind) ||
+        asking->kind == VQ_STAGE_EMBED || !texts_of(run, cell.sample, reader, &sample)) {
         return;
     }
     ret->prompt = sample.prompt;
@@ -66,7 +68,7 @@ static void keep(struct vq_run *run, const struct vq_result *r, int64_t now_ns)
 {
     struct vq_stage_reader reader = {.view = NULL};
     struct vq_live_question question;
-    question_of(run, r->task, &reader, &question);
+    question_of(run, run->stages.asking, r->task, &reader, &question);
     vq_live_answer(run->control.live, &question, r, vq_clock_unix_ms(), now_ns);
     vq_answers_end(&reader);
 }
@@ -84,6 +86,21 @@ void vq_looks_see(struct vq_run *run, const struct vq_result *results, size_t co
         if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {
             vq_live_failed(run->control.live, r, vq_clock_unix_ms());
         }
+    }
+}
+
+void vq_looks_recall(struct vq_run *run, const struct vq_call_row *row)
+{
+    if (row->final && vq_outcome_is_failed((enum vq_outcome)row->outcome)) {
+        struct vq_result r = {.stage = row->stage,
+                              .task = row->task,
+                              .end = row->end,
+                              .outcome = row->outcome,
+                              .http_status = row->http_status,
+                              .tries = row->tries,
+                              .pool = row->pool,
+                              .error = row->error};
+        vq_live_failed(run->control.live, &r, row->recorded_unix_ms);
     }
 }
 
@@ -157,38 +174,61 @@ static void put_classes(struct vq_json *j, const struct vq_run *run,
     vq_json_array_end(j);
 }
 
-static void put_example(struct vq_json *j, struct vq_run *run, uint64_t task,
+static void put_example(struct vq_json *j, struct vq_run *run, const struct vq_stage_grid *asking,
+                        uint64_t task, enum vq_outcome outcome,
                         const struct vq_live_failure *failure, struct dead_count *count)
 {
     struct vq_stage_reader reader = {.view = NULL};
     struct vq_live_question question;
-    question_of(run, task, &reader, &question);
-    vq_live_put_dead(j, task, vq_coord_outcome(run->coord, task), &question, failure);
+    question_of(run, asking, task, &reader, &question);
+    vq_live_put_dead(j, task, outcome, &question, failure);
     vq_answers_end(&reader);
     count->shown++;
 }
 
-/* Tasks that this process saw fail, and that stand as failed. */
-static void put_seen(struct vq_json *j, struct vq_run *run,
+/* The stage of a failed call if its task is still failed, else NULL. */
+static const struct vq_stage_grid *stage_of(const struct vq_run *run,
+                                            const struct vq_live_failure *f)
+{
+    const struct vq_stage_grid *asking = run->stages.asking;
+    if (f->outcome == VQ_OUTCOME_NONE) {
+        return NULL;
+    }
+    if (f->stage == asking->no) {
+        bool is_dead = f->task < vq_grid_tasks(&asking->plan.grid) &&
+                       vq_coord_outcome(run->coord, f->task) == f->outcome;
+        return is_dead ? asking : NULL;
+    }
+    for (uint32_t i = run->stages.past_count; i > 0; i--) {
+        const struct vq_past_stage *past = &run->stages.past[i - 1];
+        if (past->asking->no == f->stage) {
+            bool is_dead = f->task < vq_grid_tasks(&past->asking->plan.grid) &&
+                           past->outcomes[f->task] == (uint8_t)f->outcome;
+            return is_dead ? past->asking : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Tasks whose failed call is known: of the present stage first. */
+static void put_seen(struct vq_json *j, struct vq_run *run, bool present,
                      struct dead_count counts[VQ_LIVE_CLASSES])
 {
     uint32_t count;
     const struct vq_live_failure *f = vq_live_failures(run->control.live, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (f[i].outcome == VQ_OUTCOME_NONE || f[i].stage != run->stages.asking->no ||
-            f[i].task >= vq_grid_tasks(&run->stages.asking->plan.grid) ||
-            vq_coord_outcome(run->coord, f[i].task) != f[i].outcome) {
+        const struct vq_stage_grid *asking = stage_of(run, &f[i]);
+        if (asking == NULL || (asking == run->stages.asking) != present) {
             continue;
         }
         struct dead_count *of = &counts[class_of(f[i].outcome)];
         if (of->shown < VQ_LIVE_EXAMPLES) {
-            put_example(j, run, f[i].task, &f[i], of);
+            put_example(j, run, asking, f[i].task, f[i].outcome, &f[i], of);
         }
     }
 }
 
-/* Of classes of which it saw none (they failed before a restart, or without a call): the first
- * tasks. */
+/* Of classes of which no failed call is known (they failed without a call): the first tasks. */
 static void put_others(struct vq_json *j, struct vq_run *run,
                        struct dead_count counts[VQ_LIVE_CLASSES])
 {
@@ -205,12 +245,78 @@ static void put_others(struct vq_json *j, struct vq_run *run,
             continue;
         }
         struct dead_count *of = &counts[class_of(outcome)];
-        put_example(j, run, task, NULL, of);
+        put_example(j, run, run->stages.asking, task, outcome, NULL, of);
         if (of->shown == VQ_LIVE_EXAMPLES || of->shown == of->tasks) {
             wants[class_of(outcome)] = false;
             wanted--;
         }
     }
+}
+
+/* ---- stages that are over ---- */
+
+uint32_t *vq_looks_count_dead(const struct vq_stage_grid *asking, const uint8_t *outcomes)
+{
+    const struct vq_grid *grid = &asking->plan.grid;
+    uint32_t *counts = NULL;
+    for (uint64_t task = 0; task < vq_grid_tasks(grid); task++) {
+        enum vq_outcome outcome = (enum vq_outcome)outcomes[task];
+        if (!vq_outcome_is_failed(outcome)) {
+            continue;
+        }
+        if (counts == NULL &&
+            (counts = vq_alloc((size_t)grid->judges * VQ_LIVE_CLASSES, sizeof(*counts))) == NULL) {
+            return NULL; /* the page shows less */
+        }
+        counts[vq_grid_cell(grid, task).judge * VQ_LIVE_CLASSES + class_of(outcome)]++;
+    }
+    return counts;
+}
+
+static void put_past_class(struct vq_json *j, const struct vq_past_stage *past, uint32_t class)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < past->asking->plan.grid.judges; i++) {
+        sum += past->dead[i * VQ_LIVE_CLASSES + class];
+    }
+    if (sum == 0) {
+        return;
+    }
+    vq_json_object(j);
+    vq_json_put_str(j, "class", vq_outcome_name((enum vq_outcome)(class + VQ_OUTCOME_ERROR)));
+    vq_json_put_u64(j, "count", sum);
+    vq_json_put_array(j, "judges");
+    for (uint32_t i = 0; i < past->asking->plan.grid.judges; i++) {
+        uint32_t count = past->dead[i * VQ_LIVE_CLASSES + class];
+        if (count > 0) {
+            vq_json_object(j);
+            vq_json_put_str(j, "name", past->asking->cast->judges[i].name);
+            vq_json_put_u64(j, "count", count);
+            vq_json_object_end(j);
+        }
+    }
+    vq_json_array_end(j);
+    vq_json_object_end(j);
+}
+
+static void put_past(struct vq_json *j, const struct vq_run *run)
+{
+    vq_json_put_array(j, "earlier");
+    for (uint32_t i = 0; i < run->stages.past_count; i++) {
+        const struct vq_past_stage *past = &run->stages.past[i];
+        if (past->dead == NULL || past->asking == run->stages.asking) {
+            continue;
+        }
+        vq_json_object(j);
+        vq_json_put_str(j, "stage", past->asking->name);
+        vq_json_put_array(j, "classes");
+        for (uint32_t class = 0; class < VQ_LIVE_CLASSES; class ++) {
+            put_past_class(j, past, class);
+        }
+        vq_json_array_end(j);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
 }
 
 void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,
@@ -229,9 +335,11 @@ void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,
     if (run->coord != NULL) {
         put_classes(j, run, counts);
         vq_json_put_array(j, "examples");
-        put_seen(j, run, counts);
+        put_seen(j, run, true, counts);
         put_others(j, run, counts);
+        put_seen(j, run, false, counts);
         vq_json_array_end(j);
+        put_past(j, run);
     }
     vq_json_object_end(j);
     vq_buf_putc(response->body, '\n');

@@ -93,6 +93,7 @@
 
 struct vq_run;
 struct vq_pool_locks;
+struct vq_call_row;
 
 /* The loop has no fixed tick. After each turn it sleeps until something happens, or until the
  * earliest of what the parts ask for: `X_turn` is called in every turn and does what an event has
@@ -169,6 +170,7 @@ enum vq_column {
 struct vq_past_stage { /* what accounting needs of a stage that is over */
     struct vq_stage_grid *asking;
     uint8_t *outcomes;
+    uint32_t *dead; /* failed tasks [judge][class]; NULL: none (looks.c) */
 };
 
 /* The walk through the method's stages. */
@@ -440,6 +442,10 @@ void vq_control_write_status(struct vq_run *run);
 /* looks.c */
 /* Calls that are durable now: now and then one is kept, and those that made a task fail. */
 void vq_looks_see(struct vq_run *run, const struct vq_result *results, size_t count);
+/* A call of an earlier process: one that made a task fail is kept as well. */
+void vq_looks_recall(struct vq_run *run, const struct vq_call_row *row);
+/* The failed tasks of a stage that is over [judge][class]; the caller frees it. NULL: none. */
+uint32_t *vq_looks_count_dead(const struct vq_stage_grid *asking, const uint8_t *outcomes);
 void vq_looks_on_sample(void *ctx, const struct vq_httpd_request *request,
                         struct vq_httpd_response *response);
 void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,

@@ -296,7 +296,9 @@ static enum vq_status keep_past(struct vq_run_stages *stages)
     VQ_TRY(vq_grow((void **)&stages->past, &stages->past_cap, stages->past_count + 1,
                    sizeof(*stages->past), VQ_STAGES_MAX));
     stages->past[stages->past_count++] =
-        (struct vq_past_stage){.asking = stages->asking, .outcomes = stages->outcomes};
+        (struct vq_past_stage){.asking = stages->asking,
+                               .outcomes = stages->outcomes,
+                               .dead = vq_looks_count_dead(stages->asking, stages->outcomes)};
     stages->asking = NULL;
     stages->outcomes = NULL;
     return VQ_OK;
@@ -405,6 +407,7 @@ void vq_stages_close(struct vq_run_stages *stages)
     for (uint32_t i = 0; i < stages->past_count; i++) {
         vq_stage_grid_destroy(&stages->past[i].asking);
         vq_free(stages->past[i].outcomes);
+        vq_free(stages->past[i].dead);
     }
     vq_free(stages->past);
     vq_free(stages->outcomes);

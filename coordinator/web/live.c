@@ -14,7 +14,6 @@ struct vq_live {
     uint64_t last;                          /* number of the newest; 0: none */
     int64_t kept_ns;                        /* when it was kept */
     struct vq_live_failure failures[VQ_LIVE_CLASSES * VQ_LIVE_FAILURES]; /* by class */
-    uint32_t next[VQ_LIVE_CLASSES]; /* the place that is taken next */
 };
 
 struct vq_live *vq_live_create(void)
@@ -169,21 +168,37 @@ static void copy(char *to, size_t bytes, struct vq_span text)
     to[cut.bytes] = '\0';
 }
 
-void vq_live_failed(struct vq_live *live, const struct vq_result *r, int64_t now_unix_ms)
+/* The place of the task if it has one, else the oldest place of the class. NULL: that is newer. */
+static struct vq_live_failure *place_of(struct vq_live *live, const struct vq_result *r,
+                                        int64_t unix_ms)
 {
-    if (!vq_outcome_is_failed((enum vq_outcome)r->outcome)) {
+    uint32_t class = (uint32_t)r->outcome - VQ_OUTCOME_ERROR;
+    struct vq_live_failure *places = &live->failures[class * VQ_LIVE_FAILURES], *to = places;
+    for (uint32_t i = 0; i < VQ_LIVE_FAILURES; i++) {
+        struct vq_live_failure *f = &places[i];
+        if (f->outcome != VQ_OUTCOME_NONE && f->stage == r->stage && f->task == r->task) {
+            to = f;
+            break;
+        }
+        to = f->unix_ms < to->unix_ms ? f : to;
+    }
+    return to->unix_ms <= unix_ms ? to : NULL;
+}
+
+void vq_live_failed(struct vq_live *live, const struct vq_result *r, int64_t unix_ms)
+{
+    struct vq_live_failure *f =
+        vq_outcome_is_failed((enum vq_outcome)r->outcome) ? place_of(live, r, unix_ms) : NULL;
+    if (f == NULL) {
         return;
     }
-    uint32_t class = (uint32_t)r->outcome - VQ_OUTCOME_ERROR;
-    struct vq_live_failure *f = &live->failures[class * VQ_LIVE_FAILURES + live->next[class]];
-    live->next[class] = (live->next[class] + 1) % VQ_LIVE_FAILURES;
     f->stage = r->stage;
     f->task = r->task;
     f->outcome = (enum vq_outcome)r->outcome;
     f->end = (enum vq_call_end)r->end;
     f->http_status = r->http_status;
     f->tries = r->tries;
-    f->unix_ms = now_unix_ms;
+    f->unix_ms = unix_ms;
     copy(f->pool, sizeof(f->pool), r->pool);
     copy(f->error, sizeof(f->error), r->error);
     copy(f->answer, sizeof(f->answer), r->answer);

@@ -53,13 +53,12 @@ void vq_live_answer(struct vq_live *live, const struct vq_live_question *questio
  * `after`, oldest first. */
 void vq_live_answers_json(const struct vq_live *live, uint64_t after, struct vq_buf *out);
 
-/* Keeps a result that made its task fail. */
-void vq_live_failed(struct vq_live *live, const struct vq_result *result, int64_t now_unix_ms);
+/* Keeps a result that made its task fail, in any order: the newest ones stay. */
+void vq_live_failed(struct vq_live *live, const struct vq_result *result, int64_t unix_ms);
 /* The VQ_LIVE_CLASSES * VQ_LIVE_FAILURES places. */
 const struct vq_live_failure *vq_live_failures(const struct vq_live *live, uint32_t *ret_count);
 
-/* A dead letter: its question, and the call that made it fail (NULL: this process has not seen
- * it). */
+/* A dead letter: its question, and the call that made it fail (NULL: none is known). */
 void vq_live_put_dead(struct vq_json *j, uint64_t task, enum vq_outcome outcome,
                       const struct vq_live_question *question,
                       const struct vq_live_failure *failure);

@@ -19,7 +19,7 @@ def program():
 
 
 class Browser:
-    def __init__(self, where):
+    def __init__(self, where, nice=0):
         self.profile = tempfile.mkdtemp(prefix="vq-browser-", dir=where)
         to_child, self.out = os.pipe()
         self.inn, from_child = os.pipe()
@@ -31,6 +31,7 @@ class Browser:
         def place():
             os.dup2(ends[0], 3)
             os.dup2(ends[1], 4)
+            os.nice(nice)
 
         self.process = subprocess.Popen(
             [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -43,10 +44,16 @@ class Browser:
         self.last = 0
         self.session = None
         self.events = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.window()
+
+    def window(self):
+        """Opens a window of its own, which a person would see; set `session` to it to work with it."""
+        self.session = None
+        target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "Security"):
             self.call(f"{domain}.enable")
+        return self.session
 
     def read(self, seconds):
         deadline = time.monotonic() + seconds

@@ -8,12 +8,12 @@ import signal
 import socket
 import time
 
+import attacking
 import vqtest
 from test_ctl import Ctl
 from vqtest import DONE, STOPPED, USAGE
 
 TOKEN = "a-token-of-the-test-0123456789"
-DRIPPING = 1000
 
 
 class Surface(Ctl):
@@ -114,6 +114,9 @@ class Surface(Ctl):
         (self.dir / "runs/r/endpoint.json").unlink()
         child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
         self.wait_for("those that failed before the restart", lambda: len(read("dead-letters").get("examples", [])) == 3)
+        for example in read("dead-letters")["examples"]:
+            self.assertEqual((example["class"], example["http_status"], example["end"]), ("error", 400, "bad_request"))
+            self.assertTrue(example["error"], "the error of a call of the process before")
         child.send_signal(signal.SIGINT)
         child.wait()
 
@@ -194,37 +197,39 @@ class Surface(Ctl):
         taken.close()
 
     def test_clients_that_mean_harm(self):
-        """Connections that drip, bodies without end: a person with the token is answered, and the run goes on."""
+        """A thousand connections that drip, bodies without end: a person with the token is answered, and the run goes on."""
         self.slow()
         child = self.begin_at(f"127.0.0.1:{self.port}")
-        drips = []
-        for i in range(DRIPPING):
-            drip = socket.socket()
-            self.addCleanup(drip.close)
-            drip.setblocking(False)
-            drip.connect_ex(("127.0.0.1", self.port))
-            drips.append(drip)
-            if i % 50 == 0:
-                for at in drips[-50:]:
-                    try:
-                        at.send(b"GET /api/v1/status HTTP/1.1\r\nHost: 127")
-                    except OSError:
-                        pass
-                self.assertEqual(self.ask("/api/v1/status", token=TOKEN)[0], 200)
-        endless = socket.create_connection(("127.0.0.1", self.port), timeout=20)
-        self.addCleanup(endless.close)
-        endless.sendall(f"POST /api/v1/ctl HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
-        sent = 0
-        try:
-            while sent < 64 << 20:
-                endless.sendall(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
-                sent += 0x10000
-        except OSError:
-            pass
-        self.assertLess(sent, 64 << 20, "a body without end is cut off")
-        self.assertEqual(self.ask("/api/v1/status", token=TOKEN)[0], 200)
+        attack = attacking.Attack(self.port)
+        self.addCleanup(attack.stop)
+        for _ in range(10):
+            self.assertEqual(self.ask("/api/v1/status", token=TOKEN)[0], 200)
+        self.assertEqual(self.ask("/", token=TOKEN)[0], 200)
         before = len(self.server.answers())
         self.wait_for("more answers", lambda: child.poll() is not None or len(self.server.answers()) > before)
+        self.wait_exit(child, DONE)
+        did = attack.stop()
+        self.assertGreater(did["opened"], 1000)
+        self.assertGreater(did["closed"], 100)
+        self.assertEqual(self.log_of("ctl"), [])
+
+    def test_a_body_without_end_is_cut_off(self):
+        """Also with the token."""
+        self.slow()
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        for words in ("", f"Authorization: Bearer {TOKEN}\r\n"):
+            endless = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+            self.addCleanup(endless.close)
+            endless.sendall(f"POST /api/v1/ctl HTTP/1.1\r\nHost: 127.0.0.1\r\n{words}Transfer-Encoding: chunked\r\n\r\n".encode())
+            sent = 0
+            try:
+                while sent < 64 << 20:
+                    endless.sendall(b"10000\r\n" + b"x" * 0x10000 + b"\r\n")
+                    sent += 0x10000
+            except OSError:
+                pass
+            self.assertLess(sent, 64 << 20)
+        self.assertEqual(self.ask("/api/v1/status", token=TOKEN)[0], 200)
         self.wait_exit(child, DONE)
         self.assertEqual(self.log_of("ctl"), [])
 

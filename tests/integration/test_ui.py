@@ -23,6 +23,17 @@ TOKEN = "a-token-of-the-test-0123456789"
 NOBODY = 65534
 
 
+def own_address():
+    """An address of this machine beyond the loopback, or None; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))
+        except OSError:
+            return None
+        address = probe.getsockname()[0]
+        return None if address.startswith("127.") else address
+
+
 class Ui(Ctl):
     def setUp(self):
         super().setUp()
@@ -128,6 +139,7 @@ class Server(Ui):
         self.assertEqual(ticket[2], report)
         self.assertIn("sandbox", self.headers["Content-Security-Policy"])
         self.check("/healthz", self.ask("/healthz", token=None), 200)
+        self.check("/readyz", self.ask("/readyz", token=None), 200)
         ctl = "/api/v1/runs/{name}/ctl"
         self.check(ctl, self.ask("/api/v1/runs/r/ctl", "POST", "resume"), 200, "POST")
         self.wait_for("the run to go on", lambda: self.json("/api/v1/runs/r/status")["state"] != "held")
@@ -163,6 +175,41 @@ class Server(Ui):
         self.assertEqual(self.json("/api/v1/runs/r/status")["state"], "stopped")
         self.assertFalse(self.run_of("r")["active"])
         self.assertEqual(self.ask("/api/v1/runs/r/results")[0], 404)
+
+    def test_not_ready_without_the_folder(self):
+        self.finished()
+        self.serve(*self.free())
+        (self.dir / "runs").rename(self.dir / "moved")
+        self.assertIn("cannot be read", self.check("/readyz", self.ask("/readyz"), 503))
+        (self.dir / "moved").rename(self.dir / "runs")
+        self.check("/readyz", self.ask("/readyz"), 200)
+
+    def test_a_run_that_listens_beyond_the_loopback(self):
+        """The relay goes to an address of this machine that a file of this user names, and nowhere else."""
+        address = own_address()
+        if address is None:
+            self.skipTest("this machine has no address beyond the loopback")
+        self.slow()
+        child = self.start("run", "config.yaml", "--name", "r", "--http", f"{address}:0")
+        endpoint = self.dir / "runs/r/endpoint.json"
+        self.wait_for("the endpoint", lambda: endpoint.exists() or child.poll() is not None)
+        self.assertIn(f"http://{address}:", endpoint.read_text())
+        self.serve(*self.free())
+        self.assertEqual(self.json("/api/v1/runs/r/status")["run"], "r")
+        self.assertEqual(self.ask("/api/v1/runs/r/ctl", "POST", "pause")[0], 200)
+        endpoint.chmod(0o666)
+        self.assertEqual(self.ask("/api/v1/runs/r/status")[0], 502, "another user can write the file")
+        endpoint.chmod(0o600)
+        self.assertEqual(self.json("/api/v1/runs/r/status")["state"], "held")
+        text = endpoint.read_text()
+        for other in ("http://192.0.2.77:80", "http://evil.example:80", f"http://{address}", f"http://{address}:80@192.0.2.77:80"):
+            endpoint.write_text(re.sub("http://[^\"]*", other, text))
+            status, _, said = self.ask("/api/v1/runs/r/status")
+            self.assertEqual(status, 502, other)
+            self.assertIn("not of this machine", said)
+        endpoint.write_text(text)
+        self.ask("/api/v1/runs/r/ctl", "POST", "resume")
+        self.wait_exit(child, DONE)
 
     def test_names_lead_nowhere_else(self):
         self.finished()

@@ -62,20 +62,32 @@ const MEANINGS = { error: "the provider refused the request", too_long: "the pro
 function letter(dead) {
   return el("article", { class: "answer" },
     el("h3", null, where(dead), ` \u00b7 order ${dead.order}`),
-    dead.error === undefined ? el("p", { class: "soft" }, "This process has not seen the failed call. vibeq dead prints the error.") :
+    dead.error === undefined ? el("p", { class: "soft" }, "No failed call of this task is known.") :
       el("p", { class: "bad" }, dead.end, dead.http_status ? ` (HTTP ${dead.http_status})` : null, dead.error ? [": ", name(dead.error)] : null),
     dead.error === undefined ? null : el("p", { class: "soft" }, `${clock(dead.unix_ms)}, try ${dead.tries}, pool `, name(dead.pool)),
     part("What came back", dead.answer),
     question(dead));
 }
 
+const classRows = (classes, more) => classes.map((one) => [one.class, MEANINGS[one.class] || "", count(one.count),
+  one.judges.map((judge, i) => [i ? ", " : "", name(judge.name), ` ${count(judge.count)}`]), ...more(one)]);
+
+/* Later stages were built on these: only a resume asks them again. */
+function earlier(dead, run) {
+  const rows = (dead.earlier || []).flatMap((stage) => classRows(stage.classes, () => []).map((row) => [name(stage.stage), ...row]));
+  return rows.length === 0 ? [] : [el("p", null, "Tasks of earlier stages have failed for good. ", el("code", null, `vibeq resume ${run} --retry-failed`),
+    " asks them again after the run."), table(["stage", "class", "what happened", "tasks", "judges"], rows, "")];
+}
+
 export function letters(dead, run, act) {
-  const total = dead.classes.reduce((sum, one) => sum + one.count, 0);
-  return [
+  const classes = dead.classes || [], total = classes.reduce((sum, one) => sum + one.count, 0);
+  const present = total === 0 ? [] : [
     el("p", null, `${count(total)} ${total === 1 ? "task of this stage has" : "tasks of this stage have"} failed for good. `,
       el("code", null, `vibeq dead ${run}`), " lists all. ", button("Retry all", () => act("requeue"))),
-    table(["class", "what happened", "tasks", "judges", ""], dead.classes.map((one) => [one.class, MEANINGS[one.class] || "", count(one.count),
-      one.judges.map((judge, i) => [i ? ", " : "", name(judge.name), ` ${count(judge.count)}`]), button("Retry", () => act("requeue", "--class", one.class))]), ""),
-    dead.examples.map((example) => el("details", null, el("summary", null, `${example.class}: `, where(example)), letter(example))),
-  ];
+    table(["class", "what happened", "tasks", "judges", ""],
+      classRows(classes, (one) => [button("Retry", () => act("requeue", "--class", one.class))]), "")];
+  const others = earlier(dead, run);
+  if (present.length + others.length === 0) return [];
+  return [present, others,
+    (dead.examples || []).map((example) => el("details", null, el("summary", null, `${example.class}: `, where(example)), letter(example)))];
 }

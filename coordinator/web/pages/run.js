@@ -172,8 +172,9 @@ async function showLetters(status) {
   const failed = status.tasks ? status.tasks.failed : 0;
   const key = `${status.stage} ${failed}`;
   if (key === lettersKey) return;
-  byId("dead").hidden = failed === 0;
-  if (failed > 0) put("letters", answers.letters(await api.deadLetters(), status.run, act));
+  const shown = answers.letters(await api.deadLetters(), status.run, act);
+  byId("dead").hidden = shown.length === 0;
+  put("letters", shown);
   lettersKey = key;
 }
 

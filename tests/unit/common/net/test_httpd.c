@@ -531,3 +531,33 @@ TEST_WITH(test_the_server_ends_after_a_promise, setup, teardown)
     vq_httpd_destroy(&f->httpd);
     (void)close(fd);
 }
+
+/* The answer comes although no body was sent: it is not waited for. */
+TEST_WITH(test_long_bodies_without_the_token_are_not_read, setup, teardown)
+{
+    struct fixture *f = *state;
+    expect(f, "POST /control", "Content-Length: 65537\r\n", "HTTP/1.1 401", "a token is needed");
+    expect(f, "POST /control", "Transfer-Encoding: chunked\r\n", "HTTP/1.1 401",
+           "a token is needed");
+    assert_int_equal(f->handled, 0);
+}
+
+/* Many requests without the token use up their share; one with it is answered afterwards. */
+TEST_WITH(test_strangers_have_a_share, setup, teardown)
+{
+    struct fixture *f = *state;
+    struct vq_httpd_options options = {.token = f->token,
+                                       .routes = routes,
+                                       .routes_count = VQ_COUNT(routes),
+                                       .strangers_percent = 50,
+                                       .ctx = f};
+    vq_httpd_destroy(&f->httpd);
+    assert_ok(vq_httpd_create(f->loop, &options, &f->httpd, NULL));
+    for (int i = 0; i < 300; i++) {
+        expect(f, "GET /page/long", "Accept-Encoding: gzip\r\n", "HTTP/1.1 200", "");
+    }
+    for (int i = 0; i < 10; i++) {
+        expect(f, "GET /large", "", "HTTP/1.1 200", "");
+    }
+    expect(f, "GET /status", AUTH, "HTTP/1.1 200", "path=/status");
+}

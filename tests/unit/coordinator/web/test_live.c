@@ -116,9 +116,11 @@ TEST(the_last_failures_of_each_class_are_kept)
     uint32_t count, errors = 0, lost = 0;
     struct vq_result r = {.outcome = VQ_OUTCOME_ERROR, .error = vq_span_str("no such model")};
     for (uint64_t i = 0; i < 2 * VQ_LIVE_FAILURES; i++) {
-        r.task = i;
-        vq_live_failed(live, &r, 5);
+        r.task = i * 3 % (2 * VQ_LIVE_FAILURES); /* not in their order, as the ledger has them */
+        vq_live_failed(live, &r, 5 + (int64_t)r.task);
     }
+    r.task = 2 * VQ_LIVE_FAILURES - 1; /* once more: it has one place */
+    vq_live_failed(live, &r, 100);
     r.outcome = VQ_OUTCOME_WORKER_LOST;
     vq_live_failed(live, &r, 5);
     r.outcome = VQ_OUTCOME_FIRST; /* is none */
