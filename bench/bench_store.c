@@ -8,6 +8,7 @@
 #include "common/base/rng.h"
 #include "common/judge/template.h"
 #include "coordinator/store/calls/commit.h"
+#include "coordinator/store/calls/ledger.h"
 #include "coordinator/store/calls/lookup.h"
 
 #include <ftw.h>
@@ -207,6 +208,33 @@ static void measure_lookups(struct bench *b)
                  2 * VIBES, (double)shards * 2 * VIBES / s);
 }
 
+struct total {
+    uint64_t rows, tokens;
+};
+
+static enum vq_status add_row(void *ctx, const struct vq_call_row *row)
+{
+    struct total *total = ctx;
+    total->rows++;
+    total->tokens += row->tokens_in + row->tokens_out;
+    return VQ_OK;
+}
+
+/* What each start of a run reads for its counters (coordinator/run/metrics_run.c). */
+static void measure_ledger(struct bench *b)
+{
+    struct total total = {0, 0};
+    struct vq_view *view = NULL;
+    must(vq_view_begin(b->calls, &view, &b->err), &b->err);
+    int64_t from = vq_clock_mono_ns();
+    must(vq_ledger_scan(view, &b->run, add_row, &total, &b->err), &b->err);
+    double s = (double)(vq_clock_mono_ns() - from) / 1e9;
+    vq_view_end(&view);
+    (void)printf("ledger  %llu calls of a run, %llu tokens: %.3f s, %.0f calls/s\n",
+                 (unsigned long long)total.rows, (unsigned long long)total.tokens, s,
+                 (double)total.rows / s);
+}
+
 int main(int argc, char **argv)
 {
     static struct bench b = {.run = {.b = {1}}};
@@ -218,6 +246,7 @@ int main(int argc, char **argv)
         measure_bare(b.dir, 2048, 300, 30);
     }
     measure_lookups(&b);
+    measure_ledger(&b);
     vq_calls_close(&b.calls);
     vq_template_destroy(&b.template);
     vq_free(b.samples);

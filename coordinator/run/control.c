@@ -11,6 +11,7 @@
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define STATUS_BYTES_MAX  (16u << 20)
 #define STRANGERS_PERCENT 1 /* of the loop's time, for clients without the token */

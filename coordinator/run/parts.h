@@ -63,6 +63,7 @@
 #include "coordinator/web/status.h"
 #include "coordinator/web/troubles.h"
 #include "methods/grid/answers.h"
+#include "methods/grid/work.h"
 #include "proto/wire.h"
 
 #include <sys/stat.h>
@@ -184,7 +185,9 @@ struct vq_run_stages {
     struct vq_stage_reader answers; /* open while actions may send texts made of stored answers */
     struct vq_status_totals before; /* of the stages that are over */
     uint32_t notes_said;            /* of the method */
-    bool is_over;                   /* the core has finished its stage */
+    struct vq_expected_stage *expected; /* what may follow, in order, from the start */
+    uint32_t expected_count;
+    bool is_over; /* the core has finished its stage */
     enum vq_column column;
     uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
     bool recalled;     /* a core has got the calls of earlier processes */

@@ -224,12 +224,26 @@ static const struct vq_stage_grid *past_stage(const void *of, uint32_t no)
     return NULL;
 }
 
+static enum vq_status open_expected(struct vq_run *run, struct vq_error *err)
+{
+    if (run->work->expected == NULL) {
+        return VQ_OK;
+    }
+    run->stages.expected = vq_alloc(VQ_EXPECTED_MAX, sizeof(*run->stages.expected));
+    if (run->stages.expected == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    run->stages.expected_count = run->work->expected(run->work->ctx, run->stages.expected);
+    return VQ_OK;
+}
+
 enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
 {
     run->stages.answered = (struct vq_answered){
         .stage = past_stage, .of = run, .calls = run->calls, .run = &run->owner.uid};
     run->source.generation = run->begun.now.generation;
     run->stages.script = run->work->script;
+    VQ_TRY(open_expected(run, err));
     bool more;
     VQ_TRY(next_asking(run, &more, err));
     say_notes(run);
@@ -410,5 +424,6 @@ void vq_stages_close(struct vq_run_stages *stages)
         vq_free(stages->past[i].dead);
     }
     vq_free(stages->past);
+    vq_free(stages->expected);
     vq_free(stages->outcomes);
 }

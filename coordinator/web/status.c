@@ -200,6 +200,11 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
         vq_json_str(j, f->stages_before[i]);
     }
     vq_json_array_end(j);
+    vq_json_put_array(j, "stages_after");
+    for (uint32_t i = 0; i < f->stages_after_count; i++) {
+        vq_json_str(j, f->stages_after[i]);
+    }
+    vq_json_array_end(j);
     vq_json_put_str(j, "stage", f->stage);
     vq_json_put_u64(j, "stage_no", f->stage_no);
     vq_json_put_str(j, "stage_state", vq_status_stage_name(s.stage));

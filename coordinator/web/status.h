@@ -50,6 +50,8 @@ struct vq_status_facts {
     struct vq_status_seen seen;
     const char *stages_before[VQ_STATUS_STAGES]; /* the last ones that are over */
     uint32_t stages_before_count;
+    const char *stages_after[VQ_STATUS_STAGES]; /* the next ones, as the method expects them */
+    uint32_t stages_after_count;
     const char *stage; /* its name */
     uint32_t stage_no;
     uint32_t judges;

@@ -2,8 +2,11 @@
  * say. */
 #include "methods/files/job_work.h"
 
+#include "common/base/alloc.h"
 #include "methods/files/method_type.h"
 #include "methods/files/results.h"
+
+#include <stdio.h>
 
 static enum vq_status write_results(void *ctx, const struct vq_run_answers *answers,
                                     bool *ret_missing, struct vq_error *err)
@@ -27,6 +30,29 @@ static int64_t record_of(const void *ctx, const struct vq_stage_grid *stage, uin
     return vq_job_record(work->job, stage, sample);
 }
 
+/* As `vibeq plan` sees them before the first answer. */
+static uint32_t expected_of(const void *ctx, struct vq_expected_stage *ret_stages)
+{
+    const struct vq_job_work *work = ctx;
+    const struct vq_method_type *type = work->method.type;
+    struct vq_forecast_stage *stages = vq_alloc(VQ_FORECAST_STAGES_MAX, sizeof(*stages));
+    struct vq_forecast_seen seen = {.iteration = 1};
+    uint32_t count = 0;
+    uint32_t all = stages == NULL || type->stages == NULL
+                       ? 0
+                       : type->stages(work->job, work->method.state, &seen, stages);
+    for (uint32_t i = 0; i < all && count < VQ_EXPECTED_MAX; i++) {
+        if (stages[i].cells.expected + stages[i].unread.expected > 0 &&
+            work->job->cast[stages[i].role].count > 0) {
+            (void)snprintf(ret_stages[count].name, sizeof(ret_stages[count].name), "%s",
+                           stages[i].name);
+            count++;
+        }
+    }
+    vq_free(stages);
+    return count;
+}
+
 static bool is_first_implied(const struct vq_job *job)
 {
     return job->method->is_first_implied != NULL && job->method->is_first_implied(job);
@@ -42,6 +68,7 @@ enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work, st
                                       .is_first_implied = is_first_implied(job),
                                       .write = write_results,
                                       .record = record_of,
+                                      .expected = expected_of,
                                       .ctx = work};
     return VQ_OK;
 }

@@ -16,6 +16,12 @@ struct vq_run_answers {
     uint32_t generation; /* of --retry-failed */
 };
 
+/* The name of a stage that may follow. */
+#define VQ_EXPECTED_MAX 512u
+struct vq_expected_stage {
+    char name[64];
+};
+
 /* All borrowed. */
 struct vq_run_work {
     struct vq_grid_source source;
@@ -29,6 +35,9 @@ struct vq_run_work {
                             struct vq_error *err);
     /* The record of the data that a sample is about; -1: none. NULL: it is known of no sample. */
     int64_t (*record)(const void *ctx, const struct vq_stage_grid *stage, uint32_t sample);
+    /* The stages that the script will probably name, in order; room for VQ_EXPECTED_MAX. NULL: it
+     * is known of none. */
+    uint32_t (*expected)(const void *ctx, struct vq_expected_stage *ret_stages);
     void *ctx;
 };
 

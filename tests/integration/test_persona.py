@@ -136,6 +136,10 @@ class Persona(Case):
             for width in (390, 1200):
                 page.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
                 self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+            page.open((self.dir / "runs/r/results/report.html").as_uri())
+            self.assertEqual(count(".turn"), 0)
+            page.run("dispatchEvent(new Event('beforeprint'))")
+            self.assertEqual((count(".turn"), count("details:not([open])")), (6 * 12, 0), "paper has all dialogues")
         finally:
             page.close()
 

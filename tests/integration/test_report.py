@@ -390,6 +390,10 @@ class Report(Case):
         self.assertTrue(name.endswith(".svg"))
         self.assertTrue(any(text.text and "Marked <i>up</i>" in text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")))
         self.assertEqual({e.tag.split("}")[1] for e in picture.iter()} - {"svg", "g", "rect", "line", "path", "text"}, set())
+        for part in ("judges", "groups"):
+            name, data = self.saved(self.save_button(part, "SVG"))
+            texts = [text.text for text in ElementTree.fromstring(data).iter("{http://www.w3.org/2000/svg}text")]
+            self.assertTrue(any(re.fullmatch(r"[+\u2212-][0-9.]+", text or "") for text in texts), texts)
         self.quiet(url)
         name, data = self.saved(self.save_button("vibes", "PNG"))  # the browser draws it from a data: address
         width, _, colors = pixels(data)
@@ -410,7 +414,7 @@ class Report(Case):
         shown = self.browser.run("document.body.innerText")
         results = self.results("hostile")
         for words in ("Marked <i>up</i>", "</bdi><script>1</script>", f"{results['vibes'][0]['separability']['test']:+.2f}", f"{results['mm']['accuracy_test']:.2f}",
-                      "runs no script"):
+                      "runs no script", "95 % intervals", "[{:+.2f}, {:+.2f}]".format(*results["vibes"][0]["separability"]["ci95"])):
             self.assertIn(words, shown)
         self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390)
         self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)

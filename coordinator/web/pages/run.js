@@ -73,11 +73,12 @@ function cards(status) {
   ];
 }
 
-/* Where the run is. Which stages follow depends on the answers. */
+/* Where the run is. Which stages follow depends on the answers: those that are expected are shown. */
 function stages(status) {
   const share = (100 * settled(status.tasks)) / Math.max(1, status.tasks_total);
   return [status.stages_before.map((stage) => el("li", { class: "over" }, name(stage))),
-    el("li", { class: "now", "aria-current": "step" }, name(status.stage), status.state === "finished" ? "" : ` ${share.toFixed(0)} %`)];
+    el("li", { class: "now", "aria-current": "step" }, name(status.stage), status.state === "finished" ? "" : ` ${share.toFixed(0)} %`),
+    (status.stages_after || []).map((stage) => el("li", { class: "next", title: "expected" }, name(stage)))];
 }
 
 function alertOf(status) {

@@ -46,3 +46,17 @@ export function estimates(panels, rows) {
         ci ? label(left + k * wide + 128, y + 21, interval(ci, 2, true), "start", 9) : null]))];
     }));
 }
+
+const CELL = 44, LINE = 22, NAMES = 250, HEAT = 0.55;
+
+/* A table of values in [-1, 1] as one picture to save, as `heat` shows it. rows: {name, values}. */
+export function matrix(heads, rows) {
+  const text = (x, y, words, anchor) => svg("text", { x, y, "font-size": 11, "text-anchor": anchor }, words);
+  const short = (words, most) => (words.length > most ? words.slice(0, most - 1) + "\u2026" : words);
+  return svg("svg", { class: "matrix", viewBox: `0 0 ${NAMES + heads.length * CELL + 8} ${(rows.length + 1) * LINE + 8}` },
+    heads.map((head, k) => text(NAMES + (k + 0.5) * CELL, 16, short(shortened(head), 7), "middle")),
+    rows.map((row, i) => [text(8, (i + 1) * LINE + 16, short(shortened(row.name), 40), "start"), row.values.map((value, k) => (typeof value !== "number" ? null : [
+      svg("rect", { class: value < 0 ? "neg" : "pos", x: NAMES + k * CELL + 1, y: (i + 1) * LINE + 1, width: CELL - 2, height: LINE - 2, rx: 3,
+        opacity: rounded(HEAT * Math.min(Math.abs(value), 1)) }),
+      text(NAMES + (k + 0.5) * CELL, (i + 1) * LINE + 16, signed(value, 2), "middle")]))]));
+}

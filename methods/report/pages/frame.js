@@ -52,7 +52,8 @@ function themeButton() {
 function unfoldOnPaper() {
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll("details:not([open]):not(.lazy)"));
+    for (const one of document.querySelectorAll("details.lazy")) one.fill();
+    opened = Array.from(document.querySelectorAll("details:not([open])"));
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => {

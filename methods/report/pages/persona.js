@@ -290,7 +290,11 @@ function talkPart(talk) {
   const node = el("details", { class: "row lazy" }, el("summary", null, name(talk.persona === undefined ? "Baseline" : personas[talk.persona]), " by ", name(subjects[talk.model]),
     ", " + talk.kind + ", " + talk.order + " order", isNumber(talk.fall) ? [" ", el("span", { class: "mark" }, "ratings " + signed(-talk.fall, 2) + " from half to half")] : null,
     talk.ended === null ? null : [" ", el("b", { class: "wrong" }, "ended after " + talk.turns_count + " of " + results.rounds + " rounds: ", name(talk.ended))]));
-  node.addEventListener("toggle", () => node.append(el("div", null, talkBody(talk))), { once: true });
+  node.fill = () => { /* once; paper asks for it before it opens the fold (frame.js) */
+    node.fill = () => {};
+    node.append(el("div", null, talkBody(talk)));
+  };
+  node.addEventListener("toggle", () => node.fill());
   return node;
 }
 

@@ -2,7 +2,7 @@
 import { el, listed, name } from "./dom.js";
 import { fixed, interval, na, percent, plural, signed, significant } from "./format.js";
 import { count, isNumber } from "./numbers.js";
-import { bar, estimates, scale } from "./chart.js";
+import { bar, estimates, matrix, scale } from "./chart.js";
 import { card, fold, model, section, sub } from "./frame.js";
 import { copyButton, latexTable, latexText, pictureButtons } from "./save.js";
 import { heat, table } from "./table.js";
@@ -198,7 +198,8 @@ const TURNS = "here the sign is the opposite of that over all rows, and both are
 
 function partsTable(data, first, parts, file) {
   const kept = data.results.vibes.filter((vibe) => vibe.kept);
-  return [table({ class: "plain parts", file,
+  const picture = () => matrix(kept.map((vibe) => vibe.name), parts.map((part) => ({ name: part.name || "(empty)", values: part.separability })));
+  return [table({ class: "plain parts", file, more: pictureButtons(picture, stem(data) + "-" + file),
     columns: [{ head: first }, { head: "rows" }, { head: "MM", csv: ["mm", "mm_low", "mm_high"] }, ...kept.map((vibe) => ({ head: name(vibe.name), csv: [vibe.name] }))],
     rows: parts.map((part) => [{ show: part.name === "" ? name("(empty)") : name(part.name), csv: [part.name] }, { show: count(part.rows), csv: [part.rows] },
       { show: [percent(part.mm_accuracy), part.mm_ci95 ? [" ", range(part.mm_ci95, 2, false)] : null], csv: [part.mm_accuracy, ...(part.mm_ci95 || [null, null])] },
@@ -232,13 +233,15 @@ export function groups(data) {
 }
 
 export function overlap(data) {
-  const matrix = data.overlap, { vibes, settings } = data.results;
-  if (!matrix) return null;
+  const scores = data.overlap, { vibes, settings } = data.results;
+  if (!scores) return null;
   return section("overlap", "Overlap", sub((settings.overlap === "pearson" ? "Pearson correlation" : "Cosine (uncentred correlation)") +
     " of the row scores of two vibes on train: near 1 they say the same, near \u22121 the opposite; the gate drops both. n/a: a column is constant. Dropped vibes are grey." +
-    (settings.overlap === "off" ? " The overlap gate is off." : "") + (matrix.length < vibes.length ? " The first " + matrix.length + " of " + vibes.length + " vibes." : "")),
-  table({ class: "plain map", file: "overlap", columns: [{ head: "vibe" }, ...matrix.map((_, k) => ({ head: String(k + 1), csv: [vibes[k].name] }))],
-    rows: matrix.map((row, i) => [{ class: vibes[i].kept ? null : "nil", show: [i + 1 + " ", name(vibes[i].name)], csv: [vibes[i].name] },
+    (settings.overlap === "off" ? " The overlap gate is off." : "") + (scores.length < vibes.length ? " The first " + scores.length + " of " + vibes.length + " vibes." : "")),
+  table({ class: "plain map", file: "overlap",
+    more: pictureButtons(() => matrix(scores.map((_, k) => String(k + 1)), scores.map((values, i) => ({ name: i + 1 + " " + vibes[i].name, values }))), stem(data) + "-overlap"),
+    columns: [{ head: "vibe" }, ...scores.map((_, k) => ({ head: String(k + 1), csv: [vibes[k].name] }))],
+    rows: scores.map((row, i) => [{ class: vibes[i].kept ? null : "nil", show: [i + 1 + " ", name(vibes[i].name)], csv: [vibes[i].name] },
       ...row.map((r, k) => ({ class: heat(r), show: el("span", null, i === k ? "" : signed(r, 2)), csv: [r] }))]) }));
 }
 
