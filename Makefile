@@ -5,7 +5,8 @@
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
 #   make check   before each commit: style, dependencies, unit tests, 300 simulated seeds; under two minutes on a built tree
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
-#   make install PREFIX=/usr/local             make uninstall, make clean
+#   make install PREFIX=$HOME/.local [COMPONENT=vibeq|worker|offline|docs] [DESTDIR=DIR]   without COMPONENT: all of them
+#   make uninstall                             make clean
 #   make chaos   real programs, really killed: a short round of each kind
 #   make chaos-long [ROUNDS=1000] [DIALOGUES=100] [PAIRS=300] [SEED=1] [CHAOS="KIND..."] [TABLE=FILE.md]
 #                PAIRS rounds of two crash points each, three stampedes of 500 workers, DIALOGUES rounds of each kind with dialogues, and
@@ -113,11 +114,12 @@ conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)
 
 install: build
-	cmake --install $(BUILD) --prefix $(PREFIX)
+	cmake --install $(BUILD) --prefix $(PREFIX) $(if $(COMPONENT),--component $(COMPONENT))
 
 uninstall:
-	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }
-	tr '\n' '\0' < $(BUILD)/install_manifest.txt | xargs -0 rm -f
+	@ls $(BUILD)/install_manifest*.txt >/dev/null 2>&1 || { echo "nothing was installed from $(BUILD)"; exit 1; }
+	sed -s '$$a\' $(BUILD)/install_manifest*.txt | sed 's|^|$(DESTDIR)|' | tr '\n' '\0' | xargs -0 rm -f
+	rm -f $(BUILD)/install_manifest*.txt
 
 coverage:
 	tools/coverage $(if $(SEEDS),--seeds $(SEEDS))

@@ -12,22 +12,29 @@ BUILD = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent))
 EXPECTED = {"bin/vibeq", "bin/vibeq-worker", "bin/vibeq-offline", "share/man/man1/vibeq.1", "share/man/man1/vibeq-worker.1",
             "share/man/man1/vibeq-offline.1", "share/bash-completion/completions/vibeq", "share/zsh/site-functions/_vibeq",
             "share/vibeq/examples/read_results.py", "share/vibeq/examples/read_results.R", "share/doc/vibeq/README.md",
-            "share/doc/vibeq/LICENSE"}
+            "share/doc/vibeq/LICENSE", "share/doc/vibeq/CHANGELOG.md"}
 EXPECTED |= {f"share/vibeq/examples/{path.name}" for path in (vqtest.ROOT / "examples").iterdir() if path.suffix in (".csv", ".yaml", ".txt")}
 EXPECTED |= {f"share/vibeq/prompts/{path.relative_to(vqtest.ROOT / 'prompts')}" for path in (vqtest.ROOT / "prompts").rglob("*")
              if path.suffix in (".txt", ".yaml")}
+EXPECTED |= {f"share/doc/vibeq/{path.relative_to(vqtest.ROOT)}" for path in (vqtest.ROOT / "docs").rglob("*")
+             if path.suffix in (".md", ".png") or path.name == "openapi.json"}
 
 
 class Install(Case):
     def setUp(self):
         super().setUp()
-        manifest = BUILD / "install_manifest.txt"  # `make uninstall` goes by it: ours must not stay
-        before = manifest.read_bytes() if manifest.exists() else None
-        self.addCleanup(lambda: manifest.write_bytes(before) if before is not None else manifest.unlink(missing_ok=True))
+        before = {path: path.read_bytes() for path in BUILD.glob("install_manifest*.txt")}  # `make uninstall` goes by these
+        self.addCleanup(self.restore, before)
 
-    def install(self, prefix, destdir=None):
+    def restore(self, manifests):
+        for path in set(BUILD.glob("install_manifest*.txt")) - set(manifests):
+            path.unlink()
+        for path, text in manifests.items():
+            path.write_bytes(text)
+
+    def install(self, prefix, *words, destdir=None):
         env = dict(os.environ, **({"DESTDIR": str(destdir)} if destdir else {}))
-        run = subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], capture_output=True, text=True, env=env)
+        run = subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix, *words], capture_output=True, text=True, env=env)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
     def files(self, folder):
@@ -40,8 +47,23 @@ class Install(Case):
             self.assertTrue(os.access(self.dir / "usr/bin" / program, os.X_OK))
 
     def test_under_destdir(self):
-        self.install("/opt/vibeq", self.dir / "root")
+        self.install("/opt/vibeq", destdir=self.dir / "root")
         self.assertEqual(self.files(self.dir / "root/opt/vibeq"), EXPECTED)
+
+    def test_components_share_no_file_and_are_the_whole(self):
+        whole = []
+        for component in ("vibeq", "worker", "offline", "docs"):
+            self.install(self.dir / component, "--component", component)
+            whole += self.files(self.dir / component)
+        self.assertEqual(sorted(whole), sorted(EXPECTED))
+        self.assertEqual(self.files(self.dir / "worker"), {"bin/vibeq-worker", "share/man/man1/vibeq-worker.1"})
+
+    def test_completion_of_bash_names_the_verbs(self):
+        self.install(self.dir / "usr", "--component", "vibeq")
+        script = 'source "$1"; COMP_WORDS=(vibeq stat); COMP_CWORD=1; _vibeq; echo "${COMPREPLY[*]}"'
+        run = subprocess.run(["bash", "-c", script, "bash", self.dir / "usr/share/bash-completion/completions/vibeq"],
+                             capture_output=True, text=True)
+        self.assertIn("status", run.stdout.split(), run.stderr)
 
     def make(self, *words):
         run = subprocess.run(["make", "-s", "-C", vqtest.ROOT, f"BUILD={BUILD}", *words], capture_output=True, text=True)
