@@ -16,6 +16,7 @@
 #   make conformance                           limits held against a server that counts them
 #   make simulation [SEEDS=N] [START=N]        the whole cluster in one thread, N seeds from START on
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
+#   make deploy-test [PARTS="units bookworm ..."]   packages and units, as far as this machine can show them
 #   make coverage, make format                 what the tests reach; the sources as CI wants them
 
 PREFIX ?= /usr/local
@@ -25,7 +26,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # minutes, of eighteen that they last.
 WAITING ?= 3
 
-.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds check bench audit chaos chaos-long night conformance install uninstall clean format
+.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds check bench audit chaos chaos-long night conformance deploy-test install uninstall clean format
 
 all: build
 
@@ -112,6 +113,9 @@ night: build
 
 conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)
+
+deploy-test: build
+	@tests/deploy/run $(PARTS)
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX) $(if $(COMPONENT),--component $(COMPONENT))
