@@ -16,7 +16,7 @@
 #   make conformance                           limits held against a server that counts them
 #   make simulation [SEEDS=N] [START=N]        the whole cluster in one thread, N seeds from START on
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
-#   make deploy-test [PARTS="units bookworm ..."]   packages and units, as far as this machine can show them
+#   make deploy-test [PARTS="units bookworm ..."]   packages, units and fleets, as far as this machine can show them
 #   make coverage, make format                 what the tests reach; the sources as CI wants them
 
 PREFIX ?= /usr/local
@@ -115,7 +115,7 @@ conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)
 
 deploy-test: build
-	@tests/deploy/run $(PARTS)
+	@VQ_BIN_DIR=$(abspath $(BUILD))/bin tests/deploy/run $(PARTS)
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX) $(if $(COMPONENT),--component $(COMPONENT))

@@ -9,7 +9,8 @@ import vqtest
 from vqtest import BIN, Case, planted
 
 BUILD = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent))
-EXPECTED = {"bin/vibeq", "bin/vibeq-worker", "bin/vibeq-offline", "share/man/man1/vibeq.1", "share/man/man1/vibeq-worker.1",
+EXPECTED = {"bin/vibeq-fleet", "share/man/man1/vibeq-fleet.1", "share/vibeq/slurm/workers.sbatch", "share/vibeq/slurm/run.sbatch",
+            "bin/vibeq", "bin/vibeq-worker", "bin/vibeq-offline", "share/man/man1/vibeq.1", "share/man/man1/vibeq-worker.1",
             "share/man/man1/vibeq-offline.1", "share/bash-completion/completions/vibeq", "share/zsh/site-functions/_vibeq",
             "share/vibeq/examples/read_results.py", "share/vibeq/examples/read_results.R", "share/doc/vibeq/README.md",
             "share/doc/vibeq/LICENSE", "share/doc/vibeq/CHANGELOG.md"}
