@@ -64,10 +64,12 @@ class Page(Ctl):
             self.assertNotIn(self.endpoint()["token"], address, "the token is in a header")
 
     def test_a_run_is_watched_and_steered(self):
-        self.slow(judge={"concurrency": 4, "price_input_usd": 1, "price_output_usd": 2}, budget="{usd: 5}")
+        self.slow(judge={"concurrency": 4, "price_input_usd": 1, "price_output_usd": 2}, budget="{usd: 5}", judging="{retest: 0.2}")
         child = self.begin(10)
         self.open(self.url(), width=1300, height=1100)
         self.shown("#state", "running")
+        self.shown("#stages .next", "retest")
+        self.assertRegex(self.text("#depth .u-legend"), r"waiting\s*\d", "the newest values are in the legend")
         self.shown("#cards", "of 480")
         self.assertNotIn("#", self.browser.run("location.href"), "the token leaves the address")
         first = self.settled_shown()

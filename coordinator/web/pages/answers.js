@@ -1,7 +1,7 @@
 /* What was asked and answered: the last answers as they come, and the tasks that failed, with examples. Texts of others are text nodes. */
 import { byId, el, button, name, textOf, visible } from "/pages/dom.js";
 import { count } from "/pages/numbers.js";
-import { clock, duration } from "/pages/words.js";
+import { clock, rate } from "/pages/words.js";
 import { table } from "/pages/tables.js";
 
 const SHOWN_MAX = 20;
@@ -41,7 +41,7 @@ function article(answer) {
     question(answer),
     part(answer.repair ? "Answer after a repair" : "Answer", answer.answer),
     answer.error ? el("p", { class: "bad" }, name(answer.error)) : null,
-    el("p", { class: "soft" }, clock(answer.unix_ms), ", after ", duration(answer.latency_ms / 1000), ", pool ", name(answer.pool)));
+    el("p", { class: "soft" }, clock(answer.unix_ms), `, after ${rate(answer.latency_ms / 1000)} s, pool `, name(answer.pool)));
 }
 
 /* Adds answers above those that are shown. */

@@ -60,14 +60,15 @@ const CHARTS = {
 
 function options(chart, width, data) {
   const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-  const shown = (key, i) => (i === null ? "" : chart.words((chart.parts ? chart.parts(data(), i) : { [key]: data()[key][i] })[key] ?? 0));
+  const at = (i) => i ?? data().x.length - 1; /* the newest, while no other is pointed at */
+  const shown = (key, i) => (at(i) < 0 ? "" : chart.words((chart.parts ? chart.parts(data(), at(i)) : { [key]: data()[key][at(i)] })[key] ?? 0));
   return {
     width, height: HEIGHT,
     legend: { live: true },
     cursor: { points: { show: false } },
     scales: { y: { range: (u, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [{ ...axis, size: 28, values: (u, ticks) => ticks.map((s) => timeOfDay(s, (u.scales.x.max - u.scales.x.min) < 600)) }, { ...axis, size: 62, values: (u, ticks) => ticks.map(chart.words) }],
-    series: [{ label: "time", value: (u, s) => (s === null ? "" : timeOfDay(s, true)) },
+    axes: [{ ...axis, size: 28, space: 72, values: (u, ticks) => ticks.map((s) => timeOfDay(s, (u.scales.x.max - u.scales.x.min) < 600)) }, { ...axis, size: 62, values: (u, ticks) => ticks.map(chart.words) }],
+    series: [{ label: "time", value: (u, s) => (s ?? data().x.at(-1)) === undefined ? "" : timeOfDay(s ?? data().x.at(-1), true) },
       ...chart.series.map(([key, label, tone]) => ({
         label, stroke: colour(tone), width: 1.5, fill: chart.parts ? colour(tone) : colour(tone) + "22", points: { show: false },
         value: (u, value, series, i) => shown(key, i),
@@ -88,7 +89,10 @@ export class Charts {
     for (const [id, chart] of Object.entries(CHARTS)) {
       const data = [columns.x, ...chart.series.map(([key]) => columns[key])];
       const place = document.getElementById(id);
-      if (this.drawn.has(id)) this.drawn.get(id).setData(data);
+      if (this.drawn.has(id)) {
+        this.drawn.get(id).setData(data);
+        this.drawn.get(id).setLegend();
+      }
       else this.drawn.set(id, new window.uPlot(options(chart, place.clientWidth, () => this.columns), data, place));
     }
   }
