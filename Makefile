@@ -41,7 +41,8 @@ build: configure
 
 configure:
 	@command -v cmake >/dev/null 2>&1 && command -v ninja >/dev/null 2>&1 || deploy/install-deps
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 \
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) \
+	    $(if $(WERROR),-DVQ_WERROR=$(WERROR)) >$(BUILD).log 2>&1 \
 	    || { cat $(BUILD).log; echo "Some packages may be missing: run deploy/install-deps"; rm -f $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 

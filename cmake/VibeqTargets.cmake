@@ -23,6 +23,7 @@ endif()
 if(VQ_SANITIZE)
     target_compile_options(vq_flags INTERFACE -fsanitize=${VQ_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=all)
+    target_compile_definitions(vq_flags INTERFACE VQ_SANITIZED)
     target_link_options(vq_flags INTERFACE -fsanitize=${VQ_SANITIZE})
 endif()
 if(VQ_FUZZ)

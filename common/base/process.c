@@ -23,7 +23,7 @@ void vq_process_begin(void)
     struct rlimit none = {0, 0};
     fill_descriptors();
     (void)setrlimit(RLIMIT_CORE, &none); /* best effort: a container may forbid it */
-#ifndef __SANITIZE_ADDRESS__             /* the leak checker attaches to its own process */
+#ifndef VQ_SANITIZED                     /* the leak checker attaches to its own process */
     (void)prctl(PR_SET_DUMPABLE, 0);
 #endif
 }

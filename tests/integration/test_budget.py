@@ -1,3 +1,4 @@
+# labels: split
 """A budget is a hard cap: what calls cost is counted from the server's own log, with the configuration's prices, whatever was killed
 when; and what stopped for want of money goes on with more, to the same bytes."""
 import json

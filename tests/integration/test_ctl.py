@@ -1,4 +1,4 @@
-# labels: slow
+# labels: slow split
 """What a person tells a run that goes on, and what a run says of itself: pause and resume by the server's log, commands refused, a run
 that makes no progress. Real processes."""
 import json

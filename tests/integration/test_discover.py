@@ -1,3 +1,4 @@
+# labels: split
 """The whole method with real processes: planted truth is found and noise is not, the properties that every run has, what each setting
 does, templates of one's own, sloppy answers, and workers from elsewhere. The real data sets are in test_discover_data.py, kills in
 test_discover_kills.py."""

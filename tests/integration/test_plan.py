@@ -1,4 +1,4 @@
-# labels: slow
+# labels: slow split
 """What `vibeq plan` says against what the run then does, by its accounting and by the endpoint: calls exact where no answer decides them,
 else inside the interval; tokens and dollars within 5 percent once a first part is stored. On planted data, and on the real data sets
 where they are (VQ_SHARED names their folder; missing, those tests skip, or fail with VQ_REQUIRE_SHARED=1)."""
@@ -79,8 +79,6 @@ class PlanCase(Case):
         self.inside(account["calls"]["tokens_in"], plan["tokens_in"], "tokens in")
         self.inside(account["calls"]["tokens_out"], plan["tokens_out"], "tokens out")
 
-
-class Planted(PlanCase):
     def prepare(self, rows, tie=0.3, **more):
         planted(self.dir, rows, AXES, preference=more.pop("preference", True))
         add_rates(self.dir, tie=tie)
@@ -97,6 +95,12 @@ class Planted(PlanCase):
         self.assertEqual((after["calls"]["most"], after["usd"]["most"], after["assumed"]), (0, 0, []))
         return plan
 
+    def files(self):
+        return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((self.dir / "runs").rglob("*"))
+                if p.is_file() and not p.name.endswith("-lock")}
+
+
+class Calls(PlanCase):
     def test_without_lazy_swap_calls_are_exact(self):
         self.prepare(150)
         plan = self.both("--set", "judging.lazy_swap=false", exact=True)
@@ -123,6 +127,8 @@ class Planted(PlanCase):
         self.assertLess(plan["calls"]["least"], plan["calls"]["expected"])
         self.assertLess(plan["calls"]["expected"], plan["calls"]["most"])
 
+
+class Settings(PlanCase):
     def test_labels_and_vibes(self):
         self.prepare(120, tie=0.2, preference=False)
         text = (self.dir / "config.yaml").read_text() + "preference: judge\n"
@@ -193,6 +199,8 @@ class Planted(PlanCase):
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
         self.inside(self.accounting("r")["repairs"], plan["repairs"], "repairs")
 
+
+class Store(PlanCase):
     def test_a_store_knows_what_a_configuration_does_not(self):
         """Without any answer output is anything up to max_tokens, and the plan says what it assumes."""
         self.prepare(40)
@@ -237,10 +245,6 @@ class Planted(PlanCase):
         self.assertIn(f"At most {plan['calls']['most']} calls", run)
         self.assertEqual(server.requests(), [])
 
-    def files(self):
-        return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((self.dir / "runs").rglob("*"))
-                if p.is_file() and not p.name.endswith("-lock")}
-
     def test_a_run_that_goes_on_meanwhile(self):
         self.prepare(60)
         server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "30")
@@ -252,7 +256,9 @@ class Planted(PlanCase):
         child.terminate()
         child.wait(30)
 
-    # ---- limits, budget, deadline ----
+
+class Limits(PlanCase):
+    """Limits, budget, deadline."""
 
     def test_the_limit_that_binds(self):
         self.prepare(30)

@@ -1,3 +1,4 @@
+# labels: split
 """One judge served by several pools: real processes against a server that enforces limits and misbehaves on demand. The server's own
 log is the judge of what was sent where and when."""
 import json

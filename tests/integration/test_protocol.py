@@ -1,3 +1,4 @@
+# labels: split
 """The rules of leases, calls, commits and locks where they show from outside, with real processes. Rules about what two cores say to
 each other are shown by the simulation and by the unit tests of both cores; docs/develop/decisions-tested.md says which test shows which."""
 import collections

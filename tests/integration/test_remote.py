@@ -1,3 +1,4 @@
+# labels: split
 """Workers from elsewhere that die: with a spool nothing is lost, without one what is lost is counted, call by call, as the endpoint's own
 log shows it."""
 import collections

@@ -1,3 +1,4 @@
+# labels: split
 """The main job end to end with real processes: results that depend on nothing but data, configuration, seed and answers."""
 import json
 import re

@@ -1,4 +1,4 @@
-# labels: slow
+# labels: slow split
 """The sick endpoint, C1 to C12: real processes against servers that refuse, hang, lie, drown, redirect and break. What the servers saw is the
 judge of what was asked, when, how often, and of what never left the worker."""
 import collections

@@ -1,3 +1,4 @@
+# labels: split
 """Verbs around a run, and what is asked beside its scores: the retest, comparing found vibes with a reference list, vibes as YAML."""
 import csv
 import io

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef VQ_SANITIZED
 #define HEAP_REAL(name)  __interceptor_##name
 #define HEAP_KNOWS_LEAKS 0 /* its own strdup does not come by here; it finds leaks itself */
 #else
