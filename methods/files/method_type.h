@@ -57,6 +57,8 @@ struct vq_method_type {
      * and after it. NULL: all questions are known from the start. */
     uint32_t (*stages)(const struct vq_job *job, const void *state,
                        const struct vq_forecast_seen *seen, struct vq_forecast_stage *ret_stages);
+    /* Optional: whether the stage after `stage` is the same whatever its answers are. */
+    bool (*is_next_known)(const struct vq_job *job, const struct vq_stage *stage);
     /* Optional: what the tests of the results can show; untouched: nothing is tested. */
     enum vq_status (*power)(const struct vq_job *job, struct vq_power *ret_power);
     /* Optional: the data's size, as a part of a line ("10 rows"), and as members of the plan's JSON

@@ -56,6 +56,7 @@ struct vq_forecast_stage {
     struct vq_range swaps;  /* and second ones, which lazy swap may save */
     struct vq_range unread; /* asked only for what could not be read in joint answers */
     double answers;         /* BYTES: of subjects, that stand in each prompt, on average */
+    bool discovered;        /* its size depends on discovered vibes */
 };
 
 /* ---- limits, prices, figures ---- */

@@ -306,5 +306,8 @@ uint32_t vq_vibecheck_forecast(const struct vq_vibecheck_facts *facts,
         add_repeats(&l);
     }
     add_retest(&l, cells);
+    for (uint32_t i = 0; i < l.count; i++) {
+        l.stages[i].discovered = facts->config->method == VQ_METHOD_DISCOVER;
+    }
     return l.count;
 }

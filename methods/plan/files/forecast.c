@@ -260,15 +260,14 @@ static enum vq_status known_lines(struct walk *w, const struct vq_stage *stage,
 /* Whether the method can be led on without the answers that are open. */
 static bool leads_on(const struct walk *w, const struct vq_stage *stage)
 {
-    const struct vq_config *c = w->job->config;
+    const struct vq_method_type *method = w->job->method;
     if (stage->kind == VQ_STAGE_PREFER || vq_stage_rates(stage->kind)) {
         return true;
     }
     if (stage->kind == VQ_STAGE_TEXT) {
         return stage->role == VQ_ROLE_JUDGE;
     }
-    return stage->kind == VQ_STAGE_RANK && strcmp(stage->name, "rank") == 0 &&
-           c->method == VQ_METHOD_VIBES && c->vibecheck.compare_presets && !c->judging.early_stop;
+    return method->is_next_known != NULL && method->is_next_known(w->job, stage);
 }
 
 static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, bool *ret_on)
@@ -486,7 +485,7 @@ static enum vq_status walk_unknown(struct walk *w)
         if (c->judging.early_stop && ranks) {
             w->learning->assumed |= VQ_ASSUMED_EARLY_STOP;
         }
-        if (c->method == VQ_METHOD_DISCOVER && !vq_range_is_exact(s->cells)) {
+        if (s->discovered && !vq_range_is_exact(s->cells)) {
             w->learning->assumed |= VQ_ASSUMED_DISCOVERY;
         }
         VQ_TRY(unknown_stage(w, s));

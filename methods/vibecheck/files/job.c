@@ -283,6 +283,14 @@ static bool is_first_implied(const struct vq_job *job)
     return job->config->method != VQ_METHOD_DISCOVER;
 }
 
+/* After given vibes the presets are ranked, unless answers may stop the ranking early. */
+static bool is_next_known(const struct vq_job *job, const struct vq_stage *stage)
+{
+    const struct vq_config *c = job->config;
+    return stage->kind == VQ_STAGE_RANK && strcmp(stage->name, "rank") == 0 &&
+           c->method == VQ_METHOD_VIBES && c->vibecheck.compare_presets && !c->judging.early_stop;
+}
+
 static const char *const tables[] = {"vibes", "scores", "rows", NULL};
 
 const struct vq_method_type vq_vibecheck_method = {.load = load,
@@ -295,6 +303,7 @@ const struct vq_method_type vq_vibecheck_method = {.load = load,
                                                    .results = vq_vibecheck_results,
                                                    .tables = tables,
                                                    .stages = stages,
+                                                   .is_next_known = is_next_known,
                                                    .power = power,
                                                    .show_size = vq_vibecheck_show_size,
                                                    .show_size_json = vq_vibecheck_show_size_json,
