@@ -23,6 +23,7 @@
 #include "worker/core/limits.h"
 #include "worker/shell/caller.h"
 #include "worker/shell/keyring.h"
+#include "worker/shell/probe.h"
 #include "worker/shell/spool_home.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@
 struct agent {
     const struct vq_worker_options *options;
     struct vq_loop *loop;
-    struct vq_timer *timer;
+    struct vq_timer *timer, *drain_timer;
     struct vq_signal *signals[3];
     struct vq_dealer *dealer;
     struct vq_decoder *decoder;
@@ -58,6 +59,8 @@ struct agent {
     int64_t signal_ns;
     int64_t timer_ns;
     int exit_code;
+    /* as the probe found it; all zero: the certificate names one, or any will do */
+    struct vq_id run;
     char server_key[VQ_CURVE_KEY_CHARS + 1]; /* of the run's coordinators */
     char name[VQ_WORKER_NAME_BYTES_MAX + 1];
     char host[VQ_WORKER_NAME_BYTES_MAX + 1];
@@ -352,6 +355,12 @@ static void on_turn(void *ctx)
                    left_ns <= 0 ? 0 : (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
 }
 
+static void on_drained_enough(void *ctx)
+{
+    vq_log(VQ_LOG_WARN, "worker.drain", "what=%s", "the time of --drain-s is over: stopping now");
+    step(ctx, (struct vq_work_event){.type = VQ_WORK_STOP});
+}
+
 static void on_signal(void *ctx, int signum)
 {
     struct agent *a = ctx;
@@ -366,6 +375,9 @@ static void on_signal(void *ctx, int signum)
     a->signal_ns = now_ns;
     vq_log(VQ_LOG_INFO, "worker.signal", "signal=%d what=%s", signum,
            a->draining ? "stopping now" : "draining");
+    if (!a->draining && a->options->drain_s > 0) {
+        vq_timer_start(a->drain_timer, (uint64_t)a->options->drain_s * 1000, 0);
+    }
     step(a, (struct vq_work_event){.type = a->draining ? VQ_WORK_STOP : VQ_WORK_DRAIN});
     a->draining = true;
 }
@@ -436,6 +448,7 @@ static void spool_take(struct agent *a, const struct vq_spool_held *held)
 static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, uint32_t calls,
                                   struct vq_error *err)
 {
+    static const struct vq_id any;
     struct vq_work_options options = {.name = a->name,
                                       .host = a->host,
                                       .software = "vibeq " VIBEQ_VERSION,
@@ -446,17 +459,19 @@ static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, u
     vq_random_bytes(&options.worker, sizeof(options.worker));
     vq_random_bytes(&options.seed, sizeof(options.seed));
     struct vq_span uid = vq_span_str(cert->run_uid);
+    bool has_run = uid.bytes > 0 || !vq_id_eq(&a->run, &any);
+    options.run = a->run;
     if (uid.bytes > 0 && vq_unhex(uid, options.run.b, VQ_ID_BYTES) != VQ_OK) {
         return vq_fail(err, VQ_INVALID, "%s: the run's uid is not %d hex digits", a->options->join,
                        VQ_ID_BYTES * 2);
     }
-    if (a->options->spool != NULL && uid.bytes == 0) {
+    if (a->options->spool != NULL && !has_run) {
         return vq_fail(err, VQ_INVALID,
                        "%s names no run, and a spool belongs to one: leave out --spool",
                        a->options->join);
     }
-    options.has_spool = a->options->spool != NULL ||
-                        (!a->options->no_spool && a->options->local < 0 && uid.bytes > 0);
+    options.has_spool =
+        a->options->spool != NULL || (!a->options->no_spool && a->options->local < 0 && has_run);
     struct vq_spool_held *held = NULL;
     if (options.has_spool) {
         VQ_TRY(spool_open(a, &options, &held, err));
@@ -488,6 +503,7 @@ static enum vq_status loop_create(struct agent *a, struct vq_error *err)
     static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
     VQ_TRY(vq_loop_create(&a->loop, err));
     VQ_TRY(vq_timer_create(a->loop, on_timer, a, &a->timer));
+    VQ_TRY(vq_timer_create(a->loop, on_drained_enough, a, &a->drain_timer));
     for (size_t i = 0; i < VQ_COUNT(signums); i++) {
         VQ_TRY(vq_signal_create(a->loop, signums[i], on_signal, a, &a->signals[i]));
     }
@@ -499,7 +515,6 @@ static enum vq_status loop_create(struct agent *a, struct vq_error *err)
 static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_error *err)
 {
     uint32_t calls = 0;
-    VQ_TRY(log_open(a->options->log, err));
     VQ_TRY(concurrency(a->options, &calls, err));
     VQ_TRY(vq_keyring_create(a->options, &a->keys));
     VQ_TRY(vq_keyring_load(a->keys, err));
@@ -509,6 +524,7 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
                        a->options->join);
     }
     memcpy(a->server_key, cert->server_key, sizeof(a->server_key));
+    name_it(a);
     VQ_TRY(loop_create(a, err));
     struct vq_caller_options caller = {.loop = a->loop,
                                        .keys = a->keys,
@@ -524,7 +540,6 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
                                        .on_message = on_frame,
                                        .ctx = a};
     VQ_TRY(vq_dealer_create(a->loop, &dealer, &a->dealer, err));
-    name_it(a);
     VQ_TRY(core_create(a, cert, calls, err));
     vq_log(VQ_LOG_INFO, "worker.start",
            "name=%s version=%s coordinator=%s run=%s calls_max=%u spool=%s", a->name, VIBEQ_VERSION,
@@ -554,7 +569,26 @@ static void stop(struct agent *a)
         vq_signal_destroy(&a->signals[i]);
     }
     vq_timer_destroy(&a->timer);
+    vq_timer_destroy(&a->drain_timer);
     vq_loop_destroy(&a->loop);
+}
+
+/* A certificate for any run: the run is asked for first, since a spool belongs to one. -1:
+ * known, or not needed; else the exit code. What is wrong with the certificate is left to
+ * start(). */
+static int find_run(const struct vq_worker_options *options, struct vq_id *ret_run)
+{
+    struct vq_cert cert = {0};
+    int code = -1;
+    if (!options->no_spool && options->spool == NULL && options->local < 0 &&
+        vq_cert_read(options->join, &cert, NULL) == VQ_OK && cert.run_uid[0] == '\0' &&
+        cert.endpoint[0] != '\0' && cert.server_key[0] != '\0') {
+        struct agent named = {.options = options};
+        name_it(&named);
+        code = vq_probe_run(options, &cert, named.name, named.host, ret_run);
+    }
+    vq_cert_destroy(&cert);
+    return code;
 }
 
 int vq_agent_run(const struct vq_worker_options *options)
@@ -565,7 +599,14 @@ int vq_agent_run(const struct vq_worker_options *options)
     vq_buf_init(&a.later, 8 * (size_t)VQ_FRAME_BYTES_MAX);
     struct vq_cert cert = {0};
     struct vq_error err = {""};
-    enum vq_status status = start(&a, &cert, &err);
+    enum vq_status status = log_open(options->log, &err);
+    if (status == VQ_OK) {
+        int code = find_run(options, &a.run);
+        if (code != -1) {
+            return code;
+        }
+        status = start(&a, &cert, &err);
+    }
     if (status == VQ_OK) {
         step(&a, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
         vq_loop_again(a.loop); /* the hook that sets the timer runs before the first sleep too */

@@ -3,6 +3,7 @@
 #include "worker/core/work.h"
 #include "worker/shell/agent.h"
 #include "worker/shell/check.h"
+#include "worker/shell/fleet.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +51,9 @@ int main(int argc, char **argv)
     if (options.parent_death && !follow_parent()) {
         (void)fprintf(stderr, "vibeq-worker: the process that started this one has ended\n");
         return VQ_WORK_EXIT_STOPPED;
+    }
+    if (options.stay) {
+        return vq_fleet_run(&options, argc, argv);
     }
     return options.check != NULL ? check(&options) : vq_agent_run(&options);
 }

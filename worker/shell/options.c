@@ -13,8 +13,13 @@ static const char help[] =
     "Joins a vibeq run, makes judge calls and returns the answers. You can start and stop it at "
     "any time.\n"
     "\n"
-    "  --join FILE          the run's join file (runs/ID/join.cert): address and keys; readable by "
-    "its owner only\n"
+    "  --join FILE          the certificate (runs/ID/join.cert): address and keys; a private file\n"
+    "  --stay               wait for the next run when a run is over, until a signal comes. In "
+    "this "
+    "case --join\n"
+    "                       is repeatable and may be a folder of certificates, which is watched: "
+    "one process\n"
+    "                       for each certificate\n"
     "  --spool DIR          store sent calls and their answers in DIR until they are committed; "
     "survives a kill\n"
     "                       (default: $XDG_STATE_HOME or ~/.local/state, vibeq/spool/RUN/K)\n"
@@ -30,6 +35,8 @@ static const char help[] =
     "  --local K            this is local worker K of a coordinator on this machine\n"
     "  --orphan SECONDS     stop if the coordinator is silent for this time (default: the run's "
     "setting)\n"
+    "  --drain-s SECONDS    after SIGTERM, stop at once when this time is over (default: no "
+    "limit)\n"
     "  --parent-death       stop when the process that started this one ends\n"
     "  --log FILE           write the log to FILE instead of standard error\n"
     "  --check FILE         make one call per judge, print the results, and stop; `vibeq check` "
@@ -99,6 +106,17 @@ static enum vq_status add_allowed(struct vq_worker_options *options, const char 
     return VQ_OK;
 }
 
+static enum vq_status add_join(struct vq_worker_options *options, const char *path,
+                               struct vq_error *err)
+{
+    if (options->joins_count == VQ_WORKER_JOINS_MAX) {
+        return vq_fail(err, VQ_INVALID, "more than %d --join options", VQ_WORKER_JOINS_MAX);
+    }
+    options->joins[options->joins_count++] = path;
+    options->join = options->joins[0];
+    return VQ_OK;
+}
+
 enum {
     OPT_JOIN = 256,
     OPT_SPOOL,
@@ -112,32 +130,42 @@ enum {
     OPT_PARENT,
     OPT_LOG,
     OPT_ORPHAN,
+    OPT_STAY,
+    OPT_DRAIN_S,
     OPT_VERSION,
     OPT_HELP
 };
 
-static const struct option table[] = {{"join", required_argument, NULL, OPT_JOIN},
-                                      {"spool", required_argument, NULL, OPT_SPOOL},
-                                      {"no-spool", no_argument, NULL, OPT_NO_SPOOL},
-                                      {"local", required_argument, NULL, OPT_LOCAL},
-                                      {"check", required_argument, NULL, OPT_CHECK},
-                                      {"key", required_argument, NULL, OPT_KEY},
-                                      {"allow-env", required_argument, NULL, OPT_ALLOW_ENV},
-                                      {"concurrency", required_argument, NULL, OPT_CONCURRENCY},
-                                      {"name", required_argument, NULL, OPT_NAME},
-                                      {"parent-death", no_argument, NULL, OPT_PARENT},
-                                      {"log", required_argument, NULL, OPT_LOG},
-                                      {"orphan", required_argument, NULL, OPT_ORPHAN},
-                                      {"version", no_argument, NULL, OPT_VERSION},
-                                      {"help", no_argument, NULL, OPT_HELP},
-                                      {NULL, 0, NULL, 0}};
+/* The name of an option with its dashes in front of it. */
+#define LONG(name)  (&("--" name)[2])
+#define DASHED(opt) ((opt)->name - 2)
+
+static const struct option table[] = {
+    {LONG("join"), required_argument, NULL, OPT_JOIN},
+    {LONG("spool"), required_argument, NULL, OPT_SPOOL},
+    {LONG("no-spool"), no_argument, NULL, OPT_NO_SPOOL},
+    {LONG("local"), required_argument, NULL, OPT_LOCAL},
+    {LONG("check"), required_argument, NULL, OPT_CHECK},
+    {LONG("key"), required_argument, NULL, OPT_KEY},
+    {LONG("allow-env"), required_argument, NULL, OPT_ALLOW_ENV},
+    {LONG("concurrency"), required_argument, NULL, OPT_CONCURRENCY},
+    {LONG("name"), required_argument, NULL, OPT_NAME},
+    {LONG("parent-death"), no_argument, NULL, OPT_PARENT},
+    {LONG("log"), required_argument, NULL, OPT_LOG},
+    {LONG("orphan"), required_argument, NULL, OPT_ORPHAN},
+    {LONG("stay"), no_argument, NULL, OPT_STAY},
+    {LONG("drain-s"), required_argument, NULL, OPT_DRAIN_S},
+    {LONG("version"), no_argument, NULL, OPT_VERSION},
+    {LONG("help"), no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0}};
 
 static enum vq_status take(struct vq_worker_options *options, int opt, const char *arg,
                            struct vq_error *err)
 {
     uint64_t value = 0;
     switch (opt) {
-    case OPT_JOIN: options->join = arg; break;
+    case OPT_JOIN: return add_join(options, arg, err);
+    case OPT_STAY: options->stay = true; break;
     case OPT_SPOOL: options->spool = arg; break;
     case OPT_NO_SPOOL: options->no_spool = true; break;
     case OPT_CHECK: options->check = arg; break;
@@ -162,6 +190,10 @@ static enum vq_status take(struct vq_worker_options *options, int opt, const cha
     case OPT_ORPHAN:
         VQ_TRY(number("--orphan", arg, 1, 7 * 24 * 3600, &value, err));
         options->orphan_s = (uint32_t)value;
+        break;
+    case OPT_DRAIN_S:
+        VQ_TRY(number("--drain-s", arg, 1, 7 * 24 * 3600, &value, err));
+        options->drain_s = (uint32_t)value;
         break;
     case OPT_VERSION: options->version = true; break;
     case OPT_HELP: options->help = true; break;
@@ -190,10 +222,46 @@ enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_op
         if (options.spool != NULL && options.no_spool) {
             return vq_fail(err, VQ_INVALID, "--spool and --no-spool exclude each other");
         }
+        if (options.joins_count > 1 && !options.stay) {
+            return vq_fail(err, VQ_INVALID, "several --join options need --stay");
+        }
+        if (options.stay && (options.spool != NULL || options.local >= 0)) {
+            return vq_fail(err, VQ_INVALID,
+                           "--stay and %s exclude each other: each run has a spool of its own, "
+                           "below $XDG_STATE_HOME or ~/.local/state",
+                           options.spool != NULL ? "--spool" : "--local");
+        }
         if (options.join == NULL && options.check == NULL) {
             return vq_fail(err, VQ_INVALID, "--join FILE is missing; see vibeq-worker --help");
         }
     }
     *ret_options = options;
+    return VQ_OK;
+}
+
+enum vq_status vq_worker_options_of_child(int argc, char **argv, const char *join,
+                                          const char *ret_argv[VQ_WORKER_CHILD_ARGS_MAX],
+                                          struct vq_error *err)
+{
+    size_t count = 0;
+    int opt, index = 0;
+    optind = 0;
+    opterr = 0;
+    ret_argv[count++] = "vibeq-worker";
+    while ((opt = getopt_long(argc, argv, "", table, &index)) != -1) {
+        if (opt == OPT_JOIN || opt == OPT_STAY || opt == OPT_PARENT) {
+            continue;
+        }
+        if (count + 5 > VQ_WORKER_CHILD_ARGS_MAX) {
+            return vq_fail(err, VQ_LIMIT, "more than %d arguments", VQ_WORKER_CHILD_ARGS_MAX);
+        }
+        ret_argv[count++] = DASHED(&table[index]);
+        if (table[index].has_arg == required_argument) {
+            ret_argv[count++] = optarg;
+        }
+    }
+    ret_argv[count++] = DASHED(&table[0]);
+    ret_argv[count++] = join;
+    ret_argv[count] = NULL;
     return VQ_OK;
 }

@@ -7,6 +7,8 @@
 #define VQ_WORKER_KEYS_MAX       256
 #define VQ_WORKER_NAME_BYTES_MAX 200
 #define VQ_WORKER_ALLOWED_MAX    64
+#define VQ_WORKER_JOINS_MAX      64
+#define VQ_WORKER_CHILD_ARGS_MAX (2 * (VQ_WORKER_KEYS_MAX + VQ_WORKER_ALLOWED_MAX) + 32)
 
 struct vq_worker_key_option {                /* --key NAME=REFERENCE */
     char name[VQ_WORKER_NAME_BYTES_MAX + 1]; /* of a pool, or of a judge: all its pools */
@@ -14,7 +16,11 @@ struct vq_worker_key_option {                /* --key NAME=REFERENCE */
 };
 
 struct vq_worker_options {
-    const char *join;  /* the join file */
+    const char *join;                       /* the join file; the first of `joins` */
+    const char *joins[VQ_WORKER_JOINS_MAX]; /* --join: files, and folders of them */
+    uint32_t joins_count;
+    bool stay;         /* --stay: outlives runs (fleet.h) */
+    uint32_t drain_s;  /* 0: a drain takes as long as its calls */
     const char *check; /* NULL, or the file of one call a judge, instead of a run (check.h) */
     const char *spool; /* NULL: not named */
     bool no_spool;    /* none at all; else a worker of another machine has one in its user's home */
@@ -35,6 +41,11 @@ struct vq_worker_options {
  * --version nothing else is checked. */
 enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_options *ret_options,
                                       struct vq_error *err) VQ_WARN_UNUSED;
+/* The arguments of the process that a fleet starts for the certificate `join`: those of the fleet
+ * but the ones that are the fleet's own. NULL-terminated; borrowed from argv. */
+enum vq_status vq_worker_options_of_child(int argc, char **argv, const char *join,
+                                          const char *ret_argv[VQ_WORKER_CHILD_ARGS_MAX],
+                                          struct vq_error *err) VQ_WARN_UNUSED;
 const char *vq_worker_options_help(void);
 
 #endif
