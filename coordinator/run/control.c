@@ -296,6 +296,7 @@ enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
     if (run->control.recent == NULL || run->control.troubles == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
+    vq_incidents_load(run);
     VQ_TRY(vq_history_file_open(run->dir, &run->control.history, err));
     run->control.http.strangers_percent = STRANGERS_PERCENT;
     enum vq_status status = vq_http_server_open(run->loop, http, routes, VQ_COUNT(routes), run,
@@ -321,6 +322,7 @@ void vq_control_close(struct vq_run *run)
     vq_live_destroy(&run->control.live);
     vq_recent_destroy(&run->control.recent);
     vq_troubles_destroy(&run->control.troubles);
+    vq_buf_free(&run->control.incidents);
     vq_ctl_once_free(&run->control.ctl_once);
 }
 
@@ -362,5 +364,6 @@ void vq_control_write_status(struct vq_run *run)
         vq_log(VQ_LOG_WARN, "status.unwritten", "why=%s", err.text);
     }
     vq_buf_free(&out);
+    vq_incidents_write(run);
     vq_metrics_write(run, &f);
 }

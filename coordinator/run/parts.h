@@ -14,6 +14,7 @@
  *   history_file.c  samples over time, in the run's folder (its own header)
  *   http_server.c  the HTTP server by its options (its own header)
  *   control.c   endpoint.json, the page, status and history, /metrics, ctl, status.json
+ *   incidents_file.c  incidents.json
  *   looks.c     the last answers and the dead letters, with their texts
  *   ctl.c       the commands to an active run (its own header: `vibeq ctl` uses the table too)
  *   ctl_once.c  each command in time and once (its own header)
@@ -273,7 +274,8 @@ struct vq_run_control {
     struct vq_live *live;
     struct vq_recent *recent;
     struct vq_troubles *troubles;
-    char note[1024]; /* what the status says of the run */
+    struct vq_buf incidents; /* incidents.json as it was read or written last */
+    char note[1024];         /* what the status says of the run */
     char uid_hex[VQ_HEX_BYTES(VQ_ID_BYTES)];
     bool idle[VQ_POOLS_MAX]; /* pools that the status leaves out */
     bool held;               /* paused by hand */
@@ -441,6 +443,10 @@ void vq_children_close(struct vq_run *run);
 enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_control_close(struct vq_run *run);
 void vq_control_write_status(struct vq_run *run);
+
+/* incidents_file.c */
+void vq_incidents_load(struct vq_run *run);  /* of the processes before; into control.troubles */
+void vq_incidents_write(struct vq_run *run); /* if they have changed */
 
 /* looks.c */
 /* Calls that are durable now: now and then one is kept, and those that made a task fail. */

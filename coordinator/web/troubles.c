@@ -104,6 +104,25 @@ void vq_troubles_moment(struct vq_troubles *t, const struct vq_trouble *trouble,
     copy(e->text, sizeof(e->text), trouble->text);
 }
 
+void vq_troubles_restore(struct vq_troubles *t, const struct vq_trouble *trouble,
+                         int64_t since_unix_ms, int64_t over_unix_ms, uint64_t count)
+{
+    struct entry *e = add(t, trouble, since_unix_ms);
+    e->over_unix_ms = over_unix_ms;
+    e->count = count;
+}
+
+bool vq_trouble_kind_of(const char *word, enum vq_trouble_kind *ret_kind)
+{
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        if (strcmp(words[i], word) == 0) {
+            *ret_kind = (enum vq_trouble_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 void vq_troubles_json(const struct vq_troubles *t, struct vq_buf *out)
 {
     struct vq_json json;

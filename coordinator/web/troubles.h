@@ -38,6 +38,12 @@ void vq_troubles_end(struct vq_troubles *t, enum vq_trouble_kind kind, const cha
                      int64_t unix_ms);
 void vq_troubles_moment(struct vq_troubles *t, const struct vq_trouble *trouble, int64_t unix_ms);
 
+/* One of an earlier process, which is over; the oldest first. */
+void vq_troubles_restore(struct vq_troubles *t, const struct vq_trouble *trouble,
+                         int64_t since_unix_ms, int64_t over_unix_ms, uint64_t count);
+/* By its word in the JSON. False: there is no such kind. */
+bool vq_trouble_kind_of(const char *word, enum vq_trouble_kind *ret_kind);
+
 /* {"format", "forgotten", "incidents": [...]}, the newest first. */
 void vq_troubles_json(const struct vq_troubles *t, struct vq_buf *out);
 

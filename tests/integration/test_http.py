@@ -167,6 +167,13 @@ class Surface(Ctl):
             self.assertEqual(self.ask("/readyz")[0], 503)
         finally:
             os.kill(redis, signal.SIGCONT)
+        self.wait_for("readiness", lambda: child.poll() is not None or self.ask("/readyz")[0] == 200)
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+        child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
+        kept = json.loads(self.ask("/api/v1/incidents", token=TOKEN)[1])["incidents"]
+        self.assertIn("idle", {one["kind"] for one in kept}, "incidents of the process before")
+        self.assertTrue(all(one["over_unix_ms"] for one in kept))
         self.wait_exit(child, DONE)
 
     def test_what_is_refused_leaves_no_folder(self):

@@ -88,3 +88,25 @@ TEST(the_last_ones_are_kept)
     json_decref(json);
     vq_troubles_destroy(&t);
 }
+
+/* Those of an earlier process are kept, in their order, and do not go on. */
+TEST(they_are_restored)
+{
+    struct vq_troubles *t = vq_troubles_create();
+    enum vq_trouble_kind kind;
+    vq_troubles_restore(t, &parked, 10, 20, 1);
+    vq_troubles_restore(t, &ended, 30, 40, 7);
+    vq_troubles_begin(t, &parked, 50);
+    json_t *json = json_of(t);
+    assert_int_equal(count(json), 3);
+    assert_int_equal(of(json, 0, "since_unix_ms"), 50);
+    assert_int_equal(of(json, 1, "count"), 7);
+    assert_int_equal(of(json, 1, "over_unix_ms"), 40);
+    assert_int_equal(of(json, 2, "since_unix_ms"), 10);
+    assert_int_equal(of(json, 2, "over_unix_ms"), 20);
+    json_decref(json);
+    vq_troubles_destroy(&t);
+    assert_true(vq_trouble_kind_of("worker", &kind));
+    assert_int_equal(kind, VQ_TROUBLE_WORKER);
+    assert_false(vq_trouble_kind_of("", &kind));
+}
