@@ -45,6 +45,9 @@ enum vq_status vq_ui_run_result(const char *runs_dir, const char *name, const ch
 /* The last values of its metrics. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
 enum vq_status vq_ui_run_metrics(const char *runs_dir, const char *name, struct vq_buf *out,
                                  struct vq_error *err) VQ_WARN_UNUSED;
+/* Its last incidents as JSON. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
+enum vq_status vq_ui_run_incidents(const char *runs_dir, const char *name, struct vq_buf *out,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
 /* Whether it is active. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
 enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,
                                    struct vq_error *err) VQ_WARN_UNUSED;

@@ -217,15 +217,17 @@ static void give_status(const struct ui *ui, const char *name, struct vq_httpd_r
     }
 }
 
-/* Of an active run too: they are at most 5 s old. */
-static void give_metrics(const struct ui *ui, const char *name, struct vq_httpd_response *response)
+static void give_file(const struct ui *ui, const char *name, const char *type,
+                      enum vq_status (*read)(const char *, const char *, struct vq_buf *,
+                                             struct vq_error *),
+                      struct vq_httpd_response *response)
 {
     struct vq_error err = {0};
     struct vq_buf text;
     vq_buf_init(&text, VQ_UI_RESULTS_BYTES_MAX);
-    enum vq_status status = vq_ui_run_metrics(ui->runs_dir, name, &text, &err);
+    enum vq_status status = read(ui->runs_dir, name, &text, &err);
     if (status == VQ_OK) {
-        response->content_type = VQ_METRICS_CONTENT_TYPE;
+        response->content_type = type;
         vq_buf_append(response->body, text.at, text.bytes);
     } else {
         refuse(response, status, &err);
@@ -250,7 +252,8 @@ static void on_run(void *ctx, const struct vq_httpd_request *request,
     } else if (strcmp(path.rest, "report") == 0) {
         give_result(ui, path.name, VQ_UI_REPORT_FILE, response);
     } else if (strcmp(path.rest, "metrics") == 0) {
-        give_metrics(ui, path.name, response);
+        /* of an active run too: they are at most 5 s old */
+        give_file(ui, path.name, VQ_METRICS_CONTENT_TYPE, vq_ui_run_metrics, response);
     } else {
         enum vq_status status = vq_ui_run_is_active(ui->runs_dir, path.name, &active, &err);
         if (status != VQ_OK) {
@@ -261,6 +264,8 @@ static void on_run(void *ctx, const struct vq_httpd_request *request,
             give_status(ui, path.name, response);
         } else if (strcmp(path.rest, "history") == 0) {
             give_history(ui, path.name, request, response);
+        } else if (strcmp(path.rest, "incidents") == 0) {
+            give_file(ui, path.name, "application/json", vq_ui_run_incidents, response);
         } else {
             response->status = 404;
             vq_buf_printf(response->body, "%s is not active, so it has no such path\n", path.name);

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 
-#define INCIDENTS_FILE      "incidents.json"
 #define INCIDENTS_BYTES_MAX (1u << 20)
 #define DEPTH_MAX           4u
 #define VALUES_MAX          4096u
@@ -42,7 +41,7 @@ void vq_incidents_load(struct vq_run *run)
     struct vq_error err = {0};
     json_t *root = NULL;
     vq_buf_init(text, INCIDENTS_BYTES_MAX);
-    enum vq_status status = vq_run_dir_read(run->dir, INCIDENTS_FILE, text, &err);
+    enum vq_status status = vq_run_dir_read(run->dir, VQ_INCIDENTS_FILE, text, &err);
     if (status == VQ_OK && vq_json_exceeds(vq_buf_span(text), DEPTH_MAX, VALUES_MAX)) {
         status = VQ_CORRUPT;
     }
@@ -72,7 +71,7 @@ void vq_incidents_write(struct vq_run *run)
     bool changed = out.status == VQ_OK && !vq_span_eq(vq_buf_span(&out), vq_buf_span(kept));
     enum vq_status status =
         !changed ? VQ_OK
-                 : vq_run_dir_write(run->dir, INCIDENTS_FILE, vq_buf_span(&out), false, &err);
+                 : vq_run_dir_write(run->dir, VQ_INCIDENTS_FILE, vq_buf_span(&out), false, &err);
     if (status != VQ_OK) {
         vq_log(VQ_LOG_WARN, "incidents.unwritten", "why=%s", err.text);
     }

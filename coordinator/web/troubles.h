@@ -5,7 +5,8 @@
 
 #include "common/base/buf.h"
 
-#define VQ_TROUBLES_MAX          100u /* the last ones; earlier ones are forgotten */
+#define VQ_INCIDENTS_FILE        "incidents.json" /* in the folder of the run */
+#define VQ_TROUBLES_MAX          100u             /* the last ones; earlier ones are forgotten */
 #define VQ_TROUBLE_SUBJECT_BYTES 128u
 #define VQ_TROUBLE_TEXT_BYTES    600u
 #define VQ_TROUBLE_ADVICE_BYTES  300u

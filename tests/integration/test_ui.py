@@ -124,6 +124,7 @@ class Server(Ui):
             got = json.loads(self.check("/api/v1/runs/{name}/status", self.ask(f"/api/v1/runs/{name}/status"), 200))
             self.assertEqual((got["run"], got["state"]), (name, state))
             self.check("/api/v1/runs/{name}/history", self.ask(f"/api/v1/runs/{name}/history"), 200)
+            self.check("/api/v1/runs/{name}/incidents", self.ask(f"/api/v1/runs/{name}/incidents"), 200)
             self.check("/api/v1/runs/{name}/history", self.ask(f"/api/v1/runs/{name}/history?after=soon"), 400)
             self.assertEqual(self.json(f"/api/v1/runs/{name}/history?after={int(time.time() * 1000) + 60000}")["unix_ms"], [])
         self.assertTrue(self.json("/api/v1/runs/done/history")["unix_ms"], "the samples of a finished run are read from its file")
@@ -147,7 +148,7 @@ class Server(Ui):
         self.check(ctl, self.ask("/api/v1/runs/r/ctl", "POST", "park\nnowhere"), 409, "POST")
         self.check(ctl, self.ask("/api/v1/runs/done/ctl", "POST", "pause"), 409, "POST")
         self.check(ctl, self.ask("/api/v1/runs/none/ctl", "POST", "pause"), 404, "POST")
-        for path in ("", "/status", "/history", "/results", "/report", "/metrics"):
+        for path in ("", "/status", "/history", "/incidents", "/results", "/report", "/metrics"):
             self.check("/api/v1/runs/{name}" + path, self.ask("/api/v1/runs/none" + path), 404)
             self.check("/api/v1/runs/{name}" + path, self.ask("/api/v1/runs/r" + path, token=None), 401)
         self.assertEqual(self.ask("/api/v1/runs", token=None)[0], 401)

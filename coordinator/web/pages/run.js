@@ -93,9 +93,18 @@ const isServed = (status) => !api.isAmongRuns || !isOver(status);
 /* What came of a run that is over, as the list of runs has it. */
 async function showOutcome() {
   const run = await api.entry();
+  if (incidents === null) {
+    incidents = await api.incidents().catch(() => null); /* a run of an older version has none */
+    showIncidents(last);
+  }
   put("outcome", el("div", { class: "banner" }, run.headline ? el("p", null, name(run.headline)) : null,
     run.report_path ? el("p", null, el("a", { href: run.report_path }, "Report")) : null,
     run.headline || run.report_path ? null : el("p", null, "The run has no results. ", el("code", null, `vibeq resume ${run.name}`), " continues it.")));
+}
+
+function showIncidents(status) {
+  byId("troubles").hidden = incidents === null || incidents.incidents.length === 0;
+  if (incidents !== null) put("incidents", tables.incidents(incidents, status.run));
 }
 
 function show(status) {
@@ -117,8 +126,7 @@ function show(status) {
   put("workers", tables.workers(status, rates, act));
   poolNames(status);
   put("stages", stages(status));
-  byId("troubles").hidden = incidents === null || incidents.incidents.length === 0;
-  if (incidents !== null) put("incidents", tables.incidents(incidents, status.run));
+  showIncidents(status);
   put("judges", tables.judges(status));
   put("failures", tables.failures(status));
 }
