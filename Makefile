@@ -16,7 +16,7 @@
 #   make conformance                           limits held against a server that counts them
 #   make simulation [SEEDS=N] [START=N]        the whole cluster in one thread, N seeds from START on
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
-#   make deploy-test [PARTS="units bookworm ..."]   packages, units and fleets, as far as this machine can show them
+#   make deploy-test [PARTS="units bookworm ..."]   packages, units, images and fleets, as far as this machine can show them
 #   make coverage, make format                 what the tests reach; the sources as CI wants them
 
 PREFIX ?= /usr/local

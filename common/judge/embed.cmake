@@ -1,4 +1,4 @@
-cmake_minimum_required(VERSION 3.20)
+cmake_minimum_required(VERSION 3.18)
 # Turns prompts/* into one C file: cmake -DPROMPTS=dir -DTEMPLATES=name,... -DCRITERIA=name,... -DOUT=file -P embed.cmake.
 # Texts become byte arrays; the preset and reference axes, lists of name, low and high, become arrays of struct vq_axis; criteria become
 # an array of struct vq_criterion. What it cannot read ends the build.

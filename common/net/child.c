@@ -14,16 +14,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define FALLBACK_FDS 65536
+/* The call itself, as glibc has a function for it only from 2.34 on. Headers older than Linux 5.11
+ * lack these two; they are the same on every architecture. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define CLOSE_ON_EXEC (1U << 2)
 
 struct vq_child {
     uv_signal_t sigchld;
@@ -116,7 +122,7 @@ static int copy_fd(int fd)
 
 static void close_others(void)
 {
-    if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) == 0) {
+    if (syscall(SYS_close_range, 3U, ~0U, CLOSE_ON_EXEC) == 0) {
         return;
     }
     for (int fd = 3; fd < FALLBACK_FDS; fd++) { /* kernels before 5.11 */
