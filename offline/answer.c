@@ -226,12 +226,7 @@ static const char *spoil_content(struct draft *draft, enum vq_fault fault)
         replace_content(draft, "<think>The last line could be\nModel: ");
         vq_buf_puts(&draft->content, first);
         return "unparseable";
-    case VQ_FAULT_OTHER_MODEL: draft->answer.model = "offline-other-2026-01-01"; return "ok";
     case VQ_FAULT_NO_USAGE: draft->answer.with_usage = false; return "ok";
-    case VQ_FAULT_NO_CHOICES:
-        draft->answer.with_choices = false;
-        draft->verdict = NULL;
-        return "no_choices";
     default: return "ok";
     }
 }
@@ -346,7 +341,6 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
         .cache_read_tokens = request->cached_tokens,
         .cache_written_tokens = request->cache_written_tokens,
         .with_usage = true,
-        .with_choices = true,
         .with_logprobs = request->wants_logprobs};
     bool is_unrated = vq_wanted_is_rating(request->wanted) && draft->verdict == NULL;
     reply->outcome = spoil_content(draft, fault);

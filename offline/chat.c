@@ -264,9 +264,7 @@ void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer)
     vq_json_put_str(&json, "model", answer->model);
     vq_json_put_str(&json, "system_fingerprint", answer->fingerprint);
     vq_json_put_array(&json, "choices");
-    if (answer->with_choices) {
-        write_choice(&json, answer);
-    }
+    write_choice(&json, answer);
     vq_json_array_end(&json);
     if (answer->with_usage) {
         write_usage(&json, answer);

@@ -70,7 +70,6 @@ struct vq_chat_answer {
     uint64_t cache_written_tokens;
     uint64_t completion_tokens;
     bool with_usage;
-    bool with_choices;
     bool with_logprobs;
 };
 

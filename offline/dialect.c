@@ -310,16 +310,14 @@ static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *a
     vq_json_put_str(json, "type", "message");
     vq_json_put_str(json, "role", "assistant");
     vq_json_put_str(json, "model", answer->model);
-    if (answer->with_choices) {
-        vq_json_put_array(json, "content");
-        if (!answer->content_is_null) {
-            vq_json_object(json);
-            vq_json_put_str(json, "type", "text");
-            vq_json_put_span(json, "text", answer->content);
-            vq_json_object_end(json);
-        }
-        vq_json_array_end(json);
+    vq_json_put_array(json, "content");
+    if (!answer->content_is_null) {
+        vq_json_object(json);
+        vq_json_put_str(json, "type", "text");
+        vq_json_put_span(json, "text", answer->content);
+        vq_json_object_end(json);
     }
+    vq_json_array_end(json);
     vq_json_put_str(json, "stop_reason",
                     finish_of(answer->finish_reason, "end_turn", "max_tokens", "refusal"));
     if (answer->with_usage) {
@@ -361,11 +359,9 @@ static void write_candidate(struct vq_json *json, const struct vq_chat_answer *a
 static void write_gemini(struct vq_json *json, const struct vq_chat_answer *answer)
 {
     vq_json_object(json);
-    if (answer->with_choices) {
-        vq_json_put_array(json, "candidates");
-        write_candidate(json, answer);
-        vq_json_array_end(json);
-    }
+    vq_json_put_array(json, "candidates");
+    write_candidate(json, answer);
+    vq_json_array_end(json);
     if (answer->with_usage) {
         vq_json_put_object(json, "usageMetadata");
         vq_json_put_u64(json, "promptTokenCount", answer->prompt_tokens);

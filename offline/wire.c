@@ -41,9 +41,6 @@ static void write_head(const struct vq_offline_reply *reply, enum length length,
     if (reply->fault == VQ_FAULT_BAD_CHUNK) {
         vq_buf_puts(out, "Transfer-Encoding: chunked\r\n");
     }
-    if (reply->fault == VQ_FAULT_BAD_ENCODING) {
-        vq_buf_puts(out, "Content-Encoding: gzip\r\n");
-    }
     unsigned long long bytes = body_bytes;
     switch (length) {
     case LENGTH_NONE: break;
@@ -150,7 +147,6 @@ enum vq_status vq_wire_plan(const struct vq_offline_reply *reply, struct vq_wire
     case VQ_FAULT_CLOSE: break;
     case VQ_FAULT_RESET:
     case VQ_FAULT_LOST_ANSWER: wire->end = VQ_WIRE_RESET; break;
-    case VQ_FAULT_CUT_HEADERS: plan_plain(reply, wire, LENGTH_RIGHT, 50, 0); break;
     case VQ_FAULT_CUT_BODY: plan_plain(reply, wire, LENGTH_RIGHT, 100, 50); break;
     case VQ_FAULT_RESET_MID_BODY:
         plan_plain(reply, wire, LENGTH_RIGHT, 100, 50);
@@ -160,7 +156,6 @@ enum vq_status vq_wire_plan(const struct vq_offline_reply *reply, struct vq_wire
     case VQ_FAULT_LONG_LENGTH: plan_plain(reply, wire, LENGTH_LONG, 100, 100); break;
     case VQ_FAULT_GARBAGE: plan_garbage(reply, wire); break;
     case VQ_FAULT_BAD_CHUNK: plan_bad_chunk(reply, wire); break;
-    case VQ_FAULT_BAD_ENCODING: plan_plain(reply, wire, LENGTH_RIGHT, 100, 100); break;
     case VQ_FAULT_DRIP:
         plan_plain(reply, wire, LENGTH_RIGHT, 100, 100);
         wire->is_whole = true;

@@ -1,13 +1,13 @@
 /* Advances: dollars that workers on other machines may have spent and that the ledger does not
- * know. This process counts them in its purse; the next one, should this one crash, knows only what
- * was durable.
+ * contain. This process counts them in its purse. If it crashes, the next process knows only the
+ * list of advances that was written last.
  *
- * Invariant: what was listed last covers, worker by worker, all that those of other machines may go
- * by, before the GRANT that lets them goes out. Of workers that have gone it covers what was left,
- * until that is settled; of workers of an earlier process, all of it, until it is back or another
- * process has its spool.
- * Not its job: files (the shell), workers of this machine (their spools are read before anything is
- * granted). */
+ * Invariant: before a GRANT goes to a worker on another machine, the written list covers everything
+ * that this worker may spend by it. For a lost worker the list covers the rest of its slices until
+ * its calls are settled. For a worker of an earlier process it covers the whole advance until the
+ * worker is back or another process has its spool.
+ * Not its job: files (the shell), and workers on this machine (their spools are read before the
+ * first GRANT). */
 #include "common/base/alloc.h"
 #include "coordinator/pools/authority_parts.h"
 
