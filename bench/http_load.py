@@ -40,7 +40,7 @@ class Run:
         vqtest.planted(bench.dir, samples, AXES)
         server = bench.offline("--oracle", bench.dir / "truth.jsonl", "--log", "/dev/null")
         judge = {"concurrency": 128, **({"requests_per_minute": rpm} if rpm else {})}
-        bench.config(AXES, judges=1, url=server.url, judge=judge, workers=1)
+        bench.config(AXES, judges=1, url=server.url, judge=judge, workers=1, data_near_duplicate=0)
         self.child = bench.start("run", "config.yaml", "--name", "r", "--quiet")
         endpoint = bench.dir / "runs/r/endpoint.json"
         bench.wait_for("the endpoint", lambda: endpoint.exists() or self.child.poll() is not None)
@@ -149,10 +149,12 @@ def measure(options):
     others = None
     pair_s = 2 * options.seconds + 2 * SETTLE_S + (PAGES_S if options.what == "pages" else 0)
     calls = (options.calls_per_s or CALLS_PER_S_MAX) * (START_S + options.pairs * pair_s)
+    began = time.monotonic()
     try:
         run = Run(bench, int(calls / CALLS_A_SAMPLE) + 1, 60 * options.calls_per_s)
         others = (Attackers if options.what == "attacks" else Pages)(run, options)
         speeds, costs, more, waited = [], [], [], []
+        print(f"after {time.monotonic() - began:.0f} s the run is under way")
         print("pair   calls/s   CPU per call, us   under load: calls/s   CPU per call, us   calls/s ratio   CPU ratio   more CPU, of a core")
         for pair in range(options.pairs):
             speed, cost = run.window(options.seconds)
