@@ -38,8 +38,6 @@ struct vq_job {
     uint32_t generation; /* of --retry-failed */
     bool needs_offline;  /* a model of the built-in server */
     const char *judge_kind;
-    struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
-    uint32_t axes_count;
     /* For verbs that show a prompt: a stage whose questions do not depend on answers. NULL: there
      * is none */
     struct vq_stage_grid *given;

@@ -135,10 +135,10 @@ static enum vq_status known_bytes(const struct vq_known_stage *known, uint32_t j
 }
 
 /* Verdicts asked for in one call of a stage of this name: several in a joint one. */
-static double items_of(const struct walk *w, enum vq_stage_kind kind, enum vq_role role,
-                       uint32_t axes)
+static double items_of(const struct walk *w, enum vq_stage_kind kind, enum vq_role role)
 {
     uint32_t a_call = w->job->config->judging.vibes_per_call;
+    uint32_t axes = w->job->given == NULL ? 0 : w->job->given->plan.grid.vibes;
     bool joint = kind == VQ_STAGE_TEXT && role == VQ_ROLE_JUDGE;
     return !joint ? 1 : axes < a_call ? axes : a_call;
 }
@@ -182,7 +182,7 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     } else {
         bytes = vq_range_of(0);
     }
-    fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role, w->job->axes_count));
+    fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role));
     bool fewer = w->open[0] != '\0' && w->open_kind == VQ_STAGE_PREFER &&
                  w->job->config->data.ties == VQ_TIES_DROP_ALL;
     if (fewer) { /* rows that are judged ties will not be asked about */

@@ -39,23 +39,23 @@ static enum vq_status load_dataset(struct vq_job *job, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status load_axes(struct vq_job *job)
+static enum vq_status load_axes(const struct vq_job *job, struct vq_vibecheck_job *own)
 {
     size_t n = job->config->vibes_count;
     const struct vq_axis *preset = NULL;
     if (job->config->method != VQ_METHOD_VIBES) {
         preset = vq_preset_axes(&n);
     }
-    job->axes = vq_alloc(n, sizeof(*job->axes));
-    if (job->axes == NULL) {
+    own->axes = vq_alloc(n, sizeof(*own->axes));
+    if (own->axes == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct vq_conf_axis *own = preset == NULL ? &job->config->vibes[i] : NULL;
-        job->axes[i] =
-            preset != NULL ? preset[i] : (struct vq_axis){own->name, own->low, own->high};
+        const struct vq_conf_axis *given = preset == NULL ? &job->config->vibes[i] : NULL;
+        own->axes[i] =
+            preset != NULL ? preset[i] : (struct vq_axis){given->name, given->low, given->high};
     }
-    job->axes_count = (uint32_t)n;
+    own->axes_count = (uint32_t)n;
     return VQ_OK;
 }
 
@@ -73,9 +73,9 @@ struct vq_label_frame vq_vibecheck_label_frame(const struct vq_job *job, const s
 static enum vq_status load_human(struct vq_job *job, const struct vq_run_dir *run,
                                  struct vq_error *err)
 {
-    struct vq_label_frame frame = vq_vibecheck_label_frame(job, job->axes, job->axes_count);
-    frame.other_vibes = job->config->method == VQ_METHOD_DISCOVER;
     struct vq_vibecheck_job *own = job->own;
+    struct vq_label_frame frame = vq_vibecheck_label_frame(job, own->axes, own->axes_count);
+    frame.other_vibes = job->config->method == VQ_METHOD_DISCOVER;
     return vq_human_load(&own->human, job->config, &frame, run, err);
 }
 
@@ -127,6 +127,7 @@ static enum vq_status fill_rows(struct vq_job *job)
 
 static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
 {
+    const struct vq_vibecheck_job *own = vq_vibecheck_job_of(job);
     uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
     if (rows == NULL) {
         return VQ_NOMEM;
@@ -139,8 +140,8 @@ static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
                              .role = VQ_ROLE_JUDGE,
                              .rows = rows,
                              .rows_count = job->samples_count,
-                             .axes = job->axes,
-                             .axes_count = job->axes_count};
+                             .axes = own->axes,
+                             .axes_count = own->axes_count};
     struct vq_grid_source source = vq_job_source(job);
     enum vq_status status = vq_stage_grid_create(&source, &stage, &job->given, err);
     vq_free(rows);
@@ -155,7 +156,7 @@ static enum vq_status load(struct vq_job *job, const struct vq_run_dir *run, str
     }
     VQ_TRY(vq_job_load_tables(job, run, err));
     VQ_TRY(load_dataset(job, err));
-    VQ_TRY(load_axes(job));
+    VQ_TRY(load_axes(job, job->own));
     return load_human(job, run, err);
 }
 
@@ -175,6 +176,7 @@ static void unload(struct vq_job *job)
 {
     struct vq_vibecheck_job *own = job->own;
     vq_human_free(&own->human);
+    vq_free(own->axes);
     vq_free(own->rows);
     vq_free(own->train);
     vq_free(own->topics);
@@ -238,7 +240,7 @@ static uint32_t stages(const struct vq_job *job, const void *state,
     struct vq_vibecheck_facts facts = {.config = job->config,
                                        .train = job->dataset->train_count,
                                        .test = job->samples_count - job->dataset->train_count,
-                                       .axes = job->axes_count,
+                                       .axes = vq_vibecheck_job_of(job)->axes_count,
                                        .labels = job->config->preference == VQ_PREFERENCE_JUDGE &&
                                                  !input.has_preferences,
                                        .embedder = input.embedder,
@@ -253,8 +255,9 @@ static enum vq_status power(const struct vq_job *job, struct vq_power *ret_power
     if (vq_config_ranks(job->config)) { /* it is of two models */
         return VQ_OK;
     }
-    uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER ? c->num_eval_vibes * c->iterations
-                                                               : job->axes_count;
+    uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER
+                         ? c->num_eval_vibes * c->iterations
+                         : vq_vibecheck_job_of(job)->axes_count;
     vibes = c->num_final_vibes > 0 && c->num_final_vibes < vibes ? c->num_final_vibes : vibes;
     bool split = job->samples_count > job->dataset->train_count;
     uint32_t *groups = vq_alloc(job->samples_count, sizeof(*groups));

@@ -10,6 +10,8 @@
 /* What the method adds to a job. */
 struct vq_vibecheck_job {
     struct vq_human_job human;
+    struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
+    uint32_t axes_count;
     struct vq_row *rows; /* a sample each: facts for the numbers */
     uint32_t *train;     /* samples that train, in seeded random order */
     uint32_t *topics;    /* a number for each sample's value of data.group; NULL: no such column */
