@@ -9,6 +9,7 @@ import socket
 import time
 
 import attacking
+import openapi
 import vqtest
 from test_ctl import Ctl
 from vqtest import DONE, STOPPED, USAGE
@@ -119,6 +120,38 @@ class Surface(Ctl):
             self.assertTrue(example["error"], "the error of a call of the process before")
         child.send_signal(signal.SIGINT)
         child.wait()
+
+    def test_dead_letters_of_an_earlier_stage(self):
+        (self.dir / "faults.jsonl").write_text(json.dumps({"fault": "bad_request", "p": 0.2, "to": 300}) + "\n")
+        self.slow("--faults", self.dir / "faults.jsonl", judging="{tries_max: 1, retest: 1, brake: 0}", judge={"concurrency": 8})
+
+        def dead_letters():
+            text = self.ask("/api/v1/dead-letters", token=TOKEN)[1]
+            self.assertEqual(openapi.answer_faults(openapi.load(), "/api/v1/dead-letters", "GET", 200, "application/json", text), [])
+            return json.loads(text)
+
+        def at_retest():
+            status = json.loads(self.ask("/api/v1/status", token=TOKEN)[1])
+            self.assertEqual(status.get("stages_after", []), ["retest"] if status.get("stage") == "rank" and "tasks" in status else [])
+            return status.get("stage") == "retest" and "tasks" in status
+
+        child = self.begin_at(f"127.0.0.1:{self.port}")
+        self.wait_for("the retest", at_retest)
+        self.ctl("pause")
+        before = dead_letters()
+        stage, = before["earlier"]
+        self.assertEqual((stage["stage"], [one["class"] for one in stage["classes"]]), ("rank", ["error"]))
+        self.assertGreater(stage["classes"][0]["count"], 10)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        (self.dir / "runs/r/endpoint.json").unlink()
+        child = self.begin_at(f"127.0.0.1:{self.port}", verb=("resume", "r"))
+        self.wait_for("the retest", at_retest)
+        after = dead_letters()
+        self.assertEqual(after["earlier"], before["earlier"])
+        self.assertEqual({(one["stage"], one["http_status"]) for one in after["examples"]}, {("rank", 400)})
+        self.assertTrue(all(one["error"] for one in after["examples"]))
+        self.kill_all(child)
 
     def test_beyond_the_loopback_nothing_without_the_token(self):
         self.slow()
