@@ -3,7 +3,7 @@
  * Invariant: a change of the list is a new file under the folder's lock, so that two processes lose
  * no entry and a reader sees the old list or the new one. A key is on the list only after its
  * certificate was written, and coordinator.cert is written last: without it the folder was never
- * made. Not its job: watching the list (door.c). */
+ * made. Not its job: watching the list (gate.c). */
 #include "coordinator/run/cert_folder.h"
 
 #include "common/base/alloc.h"
