@@ -58,7 +58,7 @@ static void say_hello(struct probe *p)
 {
     p->hello.stamp_ns = vq_clock_mono_ns();
     struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = p->hello};
-    uint32_t wait_ms = p->hellos > 4 ? HELLO_MS_MAX : HELLO_MS << p->hellos;
+    uint32_t wait_ms = p->hellos > 4 ? HELLO_MS_MAX : (uint32_t)HELLO_MS << p->hellos;
     p->hellos++;
     send_msg(p, &msg);
     vq_timer_start(p->timer, wait_ms - wait_ms / 4 + vq_rng_below(&p->rng, wait_ms / 2 + 1), 0);
