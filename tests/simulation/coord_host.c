@@ -681,7 +681,8 @@ static void frame(struct sim *s, const struct sim_event *event)
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    bool read = session != 0 && dropped(s) == before && !s->is_stale;
+    bool expelled = s->workers[event->a].expelled; /* its session is deaf */
+    bool read = session != 0 && dropped(s) == before && !s->is_stale && !expelled;
     if (msg.type != VQ_MSG_HELLO && read) {
         struct sim_worker *w = &s->workers[event->a];
         w->back_ns = s->now_ns - w->spoke_ns >= s->term_ns ? s->now_ns : w->back_ns;
