@@ -176,9 +176,9 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
     return status;
 }
 
-static enum vq_status run_told(const struct vq_run_words *w, struct vq_job *job,
-                               const struct vq_forecast *forecast, enum vq_run_end *ret_end,
-                               struct vq_error *err)
+static enum vq_status check_and_run(const struct vq_run_words *w, struct vq_job *job,
+                                    const struct vq_forecast *forecast, enum vq_run_end *ret_end,
+                                    struct vq_error *err)
 {
     char *runs_dir = NULL;
     VQ_TRY(check_before(w, job, forecast, err));
@@ -207,7 +207,7 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
         status = vq_cli_dry_check(w, job, &err);
         fprintf(stderr, "%s", status == VQ_OK ? "Dry run: nothing was sent.\n" : "");
     } else {
-        status = run_told(w, job, forecast, &end, &err);
+        status = check_and_run(w, job, forecast, &end, &err);
     }
     vq_forecast_destroy(&forecast);
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_carry_out_fail(w, status, &err);

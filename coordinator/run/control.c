@@ -92,7 +92,6 @@ static bool is_blocked(struct vq_run *run)
     return all || run->control.held || run->redis.phase != VQ_PHASE_UP;
 }
 
-/* What a status shows now; its texts are those of the run. */
 /* How many of the expected stages have begun: up to the last one of this name. */
 static uint32_t begun_until(const struct vq_run_stages *stages, const char *name)
 {
@@ -117,6 +116,7 @@ static void fill_after(const struct vq_run *run, struct vq_status_facts *f)
     }
 }
 
+/* What a status shows now; its texts are those of the run. */
 static struct vq_status_facts facts(struct vq_run *run)
 {
     vq_hex(run->owner.uid.b, VQ_ID_BYTES, run->control.uid_hex);

@@ -89,6 +89,12 @@ void vq_looks_see(struct vq_run *run, const struct vq_result *results, size_t co
     }
 }
 
+enum vq_status vq_looks_open(struct vq_run *run, struct vq_error *err)
+{
+    run->control.live = vq_live_create();
+    return run->control.live != NULL ? VQ_OK : vq_fail(err, VQ_NOMEM, "out of memory");
+}
+
 void vq_looks_recall(struct vq_run *run, const struct vq_call_row *row)
 {
     if (row->final && vq_outcome_is_failed((enum vq_outcome)row->outcome)) {

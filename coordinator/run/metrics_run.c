@@ -133,10 +133,6 @@ static void write_counters(struct vq_run *run, const struct vq_counters *now)
 enum vq_status vq_metrics_open(struct vq_run *run, struct vq_error *err)
 {
     struct vq_view *view = NULL;
-    run->control.live = vq_live_create();
-    if (run->control.live == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
     vq_call_tally_init(&run->metrics.calls, run->source.pools->uses.count);
     read_counters(run);
     run->metrics.turn_since_ns = vq_run_now();

@@ -6,6 +6,8 @@
  *   stages.c    from stage to stage of the method
  *   dispatch.c  frames in, the core's actions out
  *   listen.c    where workers connect to (its own header)
+ *   gate.c      which workers are let in, and at which address
+ *   cert_folder.c  certificates and the list of allowed keys (its own header: `vibeq cert` uses it)
  *   commit.c    the commit point: store, then Redis, then the core
  *   redis.c     the private server, the connection, and rebuilding what it holds
  *   children.c  local workers and the built-in server
@@ -370,7 +372,7 @@ void vq_run_moment(struct vq_run *run, enum vq_trouble_kind kind, const char *su
 /* begin.c */
 enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* dispatch.c */
+/* gate.c */
 typedef void (*vq_gate_frame_fn)(void *ctx, uint64_t peer, struct vq_span frame);
 /* The socket, at its address; local.cert and join.cert of the run are written. */
 enum vq_status vq_gate_open(struct vq_run *run, vq_gate_frame_fn on_frame,
@@ -380,6 +382,7 @@ void vq_gate_close(struct vq_run_gate *gate); /* before the loop is destroyed */
 bool vq_gate_lets_in(struct vq_run *run, uint64_t peer, bool is_hello);
 void vq_gate_forget(struct vq_run_gate *gate, uint64_t peer); /* its session is closed */
 
+/* dispatch.c */
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_dispatch_close(struct vq_run_links *links);
 /* Logs which peers were refused and how many frames were dropped. */
@@ -449,6 +452,7 @@ void vq_incidents_load(struct vq_run *run);  /* of the processes before; into co
 void vq_incidents_write(struct vq_run *run); /* if they have changed */
 
 /* looks.c */
+enum vq_status vq_looks_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 /* Calls that are durable now: now and then one is kept, and those that made a task fail. */
 void vq_looks_see(struct vq_run *run, const struct vq_result *results, size_t count);
 /* A call of an earlier process: one that made a task fail is kept as well. */

@@ -211,6 +211,7 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     run->owner.uid = *vq_run_dir_uid(run->dir);
     VQ_TRY(vq_dispatch_open(run, err)); /* first: an address that is refused leaves no call store */
     VQ_TRY(vq_run_begin_store(run, err));
+    VQ_TRY(vq_looks_open(run, err)); /* before the scan of the ledger shows what failed earlier */
     VQ_TRY(vq_metrics_open(run, err));
     VQ_TRY(vq_children_open(run, err));
     if (run->work->needs_offline) {
