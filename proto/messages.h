@@ -13,7 +13,7 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 7
+#define VQ_PROTOCOL_VERSION 8
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -132,6 +132,7 @@ struct vq_pool_report {
     uint64_t answered; /* ended with an answer */
     uint64_t refused;  /* refused for their rate */
     uint64_t slowed;   /* of these: for growing too fast */
+    uint64_t timed;    /* of the refused: the provider said when to ask again */
     uint64_t failed;   /* provider, network, lost: what another pool may not suffer from */
     uint64_t input_tokens, cached_tokens, output_tokens; /* settled; cached ones are input too */
     struct vq_rates unit;                                /* the most that one request reserved */

@@ -95,8 +95,9 @@ static bool rates_can_be(const struct vq_rates *rates, double most)
 
 static bool counts_can_be(const struct vq_pool_report *r)
 {
-    const uint64_t counts[] = {r->requests, r->answered,     r->refused,       r->slowed,
-                               r->failed,   r->input_tokens, r->cached_tokens, r->output_tokens};
+    const uint64_t counts[] = {r->requests,     r->answered,      r->refused,
+                               r->slowed,       r->timed,         r->failed,
+                               r->input_tokens, r->cached_tokens, r->output_tokens};
     for (size_t i = 0; i < VQ_COUNT(counts); i++) {
         if (counts[i] > VQ_CLAIM_COUNT_MAX) {
             return false;

@@ -37,6 +37,7 @@ void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns)
         struct vq_auth_bucket *old = &p->used.buckets[p->used.bucket];
         p->used.sum.requests -= old->requests;
         p->used.sum.refused -= old->refused;
+        p->used.sum.timed -= old->timed;
         p->used.sum.answered -= old->answered;
         p->used.sum.input -= old->input;
         p->used.sum.output -= old->output;
@@ -52,6 +53,7 @@ static void add(struct vq_auth_bucket *to, const struct vq_auth_bucket *used)
 {
     to->requests += used->requests;
     to->refused += used->refused;
+    to->timed += used->timed;
     to->answered += used->answered;
     to->input += used->input;
     to->output += used->output;
@@ -62,10 +64,10 @@ void vq_auth_used_forgive(struct vq_auth_pool *p)
     for (uint32_t i = 0; i < VQ_AUTH_BUCKETS; i++) {
         p->used.buckets[i].requests -=
             p->used.buckets[i].refused; /* what was accepted stays known */
-        p->used.buckets[i].refused = 0;
+        p->used.buckets[i].refused = p->used.buckets[i].timed = 0;
     }
     p->used.sum.requests -= p->used.sum.refused;
-    p->used.sum.refused = 0;
+    p->used.sum.refused = p->used.sum.timed = 0;
     p->doubt.since_ns = 0;
     p->doubt.full = 0;
     p->doubt.open = p->doubt.full_twice = p->doubt.crowded = false;
@@ -119,6 +121,16 @@ bool vq_auth_unusual(const struct vq_auth_pool *p, double refused, double answer
     double share = p->used.sum.refused / fmax(p->used.sum.refused + p->used.sum.answered, 1);
     double usual = share * (refused + answered);
     return vq_auth_unexplained(p, refused, answered) && refused > usual + SIGMAS * sqrt(usual);
+}
+
+/* A slot that is free again has no time that a provider could state; a rate has. */
+bool vq_auth_blames_rate(const struct vq_auth_pool *p)
+{
+    bool known = false;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        known = known || isfinite(p->force.limit.rates.of[r]);
+    }
+    return known && !p->trial.rates_cleared && p->used.sum.timed > p->used.sum.refused / 2;
 }
 
 bool vq_auth_noisy(const struct vq_auth_pool *p)

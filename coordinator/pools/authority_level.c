@@ -169,7 +169,7 @@ bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
     if (find->level <= 1) {
         return false; /* it cannot be lower: a trial finds out whether it is to blame at all */
     }
-    if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) &&
+    if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) && !vq_auth_blames_rate(p) &&
         vq_auth_unexplained(p, p->find.round.refused, p->find.round.answered)) {
         double ended = p->find.round.refused + p->find.round.answered;
         vq_auth_level_cut(p, p->find.round.answered / fmax(ended, 1), now_ns);

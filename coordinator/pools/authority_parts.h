@@ -40,7 +40,7 @@ struct vq_auth_seat {
     uint32_t member; /* its place in the pool's list of members */
     uint32_t in_flight, waiting, cap, pause_ms;
     uint32_t left; /* calls of a process that has ended, at their provider yet */
-    uint64_t requests, answered, refused, slowed, failed;
+    uint64_t requests, answered, refused, slowed, timed, failed;
     uint64_t input_tokens, cached_tokens, output_tokens;
     struct vq_rates said, unit;
     int64_t park_unix_s;
@@ -84,7 +84,8 @@ struct vq_auth_worker {
 
 struct vq_auth_bucket {
     double requests, refused, input, output, answered;
-    double peak; /* the most calls in flight; of a sum: not kept */
+    double timed; /* of the refused: the provider said when to ask again */
+    double peak;  /* the most calls in flight; of a sum: not kept */
 };
 
 struct vq_auth_level { /* a concurrency that finds itself */
@@ -384,6 +385,8 @@ double vq_auth_accepted_of(const struct vq_auth_used *used, enum vq_rate r, doub
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered);
 /* ... and more than are refused over the last window. */
 bool vq_auth_unusual(const struct vq_auth_pool *p, double refused, double answered);
+/* Most refusals of this window state a wait, and a rate is known that no trial has cleared. */
+bool vq_auth_blames_rate(const struct vq_auth_pool *p);
 bool vq_auth_noisy(const struct vq_auth_pool *p);
 /* The last window was below the ceiling: what was refused in it is noise. */
 void vq_auth_noise_below(struct vq_auth_pool *p, int64_t now_ns);

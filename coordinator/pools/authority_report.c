@@ -68,6 +68,7 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
         seat->answered = report->answered;
         seat->refused = report->refused;
         seat->slowed = report->slowed;
+        seat->timed = report->timed;
         seat->failed = report->failed;
         seat->input_tokens = report->input_tokens;
         seat->cached_tokens = report->cached_tokens;
@@ -94,6 +95,7 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
     uint64_t failed = rise(&seat->failed, report->failed);
     struct vq_auth_bucket used = {.requests = (double)requests,
                                   .refused = (double)refused,
+                                  .timed = (double)rise(&seat->timed, report->timed),
                                   .answered = (double)answered,
                                   .input = (double)rise(&seat->input_tokens, report->input_tokens),
                                   .output =

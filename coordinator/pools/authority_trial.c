@@ -250,12 +250,13 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
-/* The rate is suspected first where what was accepted is near a limit that is known, or a window
- * was full. */
+/* The rate is suspected first where refusals state a wait, what was accepted is near a limit that
+ * is known, or a window was full. */
 static bool rate_explains(const struct vq_auth_pool *p, int64_t now_ns)
 {
     double requests = vq_auth_accepted(&p->used);
-    if (p->learn.ceiling > 0 && sent_of(&p->doubt, requests) >= EXPLAINED * p->learn.ceiling) {
+    if (vq_auth_blames_rate(p) ||
+        (p->learn.ceiling > 0 && sent_of(&p->doubt, requests) >= EXPLAINED * p->learn.ceiling)) {
         return true;
     }
     if (p->doubt.full > 0 && now_ns - p->doubt.full_ns < FULL_WINDOWS * p->window_ns) {

@@ -169,6 +169,7 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
                                 .answered = pool->answered,
                                 .refused = pool->refused,
                                 .slowed = pool->slowed,
+                                .timed = pool->timed,
                                 .failed = pool->failed,
                                 .input_tokens = pool->input_tokens,
                                 .cached_tokens = pool->cached_tokens,

@@ -33,10 +33,11 @@
 /* A pool pauses after a refusal of capacity: for the Retry-After of the refusal, up to
  * RETRY_AFTER_MS_MAX; without one for PAUSE_MS, doubled with each further refusal up to
  * REFUSED_MS_MAX: a longer pause would miss the start of a new window of a minute. Where a rate
- * already slows the pool down, up to PACED_MS_MAX. After other failures it pauses for up to
- * PAUSE_MS_MAX. */
+ * already slows the pool down, up to one of PACED_PARTS of the window of its limits, or
+ * PACED_MS_MAX if that is less. After other failures it pauses for up to PAUSE_MS_MAX. */
 #define VQ_WORK_PAUSE_MS           1000u
 #define VQ_WORK_REFUSED_MS_MAX     16000u
+#define VQ_WORK_PACED_PARTS        6
 #define VQ_WORK_PACED_MS_MAX       10000u
 #define VQ_WORK_PAUSE_MS_MAX       60000u
 #define VQ_WORK_RETRY_AFTER_MS_MAX 60000u

@@ -117,15 +117,20 @@ int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint3
     return (int64_t)(ms - ms / 2 + vq_rng_below(rng, ms / 2 + 1));
 }
 
-struct vq_pause_bounds vq_refusal_bounds(const struct vq_rates *rates)
+struct vq_pause_bounds vq_refusal_bounds(const struct vq_rates *rates, int64_t window_ms)
 {
     bool paced = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         paced = paced || unit_of(rates->of[r]) > 0;
     }
-    return (struct vq_pause_bounds){VQ_WORK_PAUSE_MS,
-                                    paced ? VQ_WORK_PACED_MS_MAX : VQ_WORK_REFUSED_MS_MAX,
-                                    VQ_WORK_BACKOFF_MS, VQ_WORK_BACKOFF_MS_MAX};
+    int64_t most_ms = VQ_WORK_REFUSED_MS_MAX;
+    if (paced) {
+        most_ms = (window_ms > 0 ? window_ms : VQ_WORK_WINDOW_MS) / VQ_WORK_PACED_PARTS;
+        most_ms = most_ms < VQ_WORK_PAUSE_MS ? VQ_WORK_PAUSE_MS : most_ms;
+        most_ms = most_ms > VQ_WORK_PACED_MS_MAX ? VQ_WORK_PACED_MS_MAX : most_ms;
+    }
+    return (struct vq_pause_bounds){VQ_WORK_PAUSE_MS, (uint32_t)most_ms, VQ_WORK_BACKOFF_MS,
+                                    VQ_WORK_BACKOFF_MS_MAX};
 }
 
 struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *rng, bool noisy,

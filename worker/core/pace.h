@@ -65,8 +65,8 @@ struct vq_pause_bounds {
     uint32_t pause_ms, pause_ms_max;     /* of a pool */
     uint32_t backoff_ms, backoff_ms_max; /* of a call */
 };
-/* Of a pool with these rates. */
-struct vq_pause_bounds vq_refusal_bounds(const struct vq_rates *rates);
+/* Of a pool with these rates, and limits over this window (0: a minute). */
+struct vq_pause_bounds vq_refusal_bounds(const struct vq_rates *rates, int64_t window_ms);
 /* `asked_ms`: the wait that the provider stated; 0 or less: none. */
 struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *rng, bool noisy,
                                   int64_t started_ns, int64_t asked_ms, int64_t now_ns,

@@ -384,7 +384,8 @@ int64_t vq_work_pool_refused(struct vq_work *w, uint32_t index, int64_t started_
     if (pool == NULL) {
         return w->now_ns;
     }
-    const struct vq_pause_bounds bounds = vq_refusal_bounds(&pool->slice.rates);
+    const struct vq_pause_bounds bounds =
+        vq_refusal_bounds(&pool->slice.rates, window_ns(w, index) / VQ_WORK_MS(1));
     int64_t most = w->options.retry_after_ms_max;
     int64_t asked = retry_after_ms > most && !parks ? most : retry_after_ms;
     struct vq_refusal_wait wait = vq_refusal(&pool->refusals, &w->rng, pool->noisy && !parks,
@@ -547,6 +548,7 @@ static void count_end(struct vq_work_credit *credit, struct vq_work_pool *pool,
     } else if (reply->end == VQ_END_RATE) {
         pool->refused++;
         pool->slowed += reply->slowed ? 1 : 0;
+        pool->timed += reply->retry_after_ms > 0 ? 1 : 0;
     } else if (reply->end == VQ_END_PROVIDER || (reply->end == VQ_END_NETWORK && !reply->late) ||
                reply->end == VQ_END_LOST) {
         pool->failed++;

@@ -201,7 +201,7 @@ struct vq_work_pool { /* a pool as this worker may use it */
     int64_t unit_ns;                   /* when this window began */
     /* counts, over the process */
     uint32_t in_flight;
-    uint64_t requests, answered, refused, slowed, failed;
+    uint64_t requests, answered, refused, slowed, timed, failed;
     uint64_t input_tokens, cached_tokens, output_tokens;
     bool told; /* the last CREDIT said that it could use more */
 };

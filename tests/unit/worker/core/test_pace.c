@@ -260,10 +260,13 @@ TEST(test_pauses_are_short_again_after_a_while)
     assert_in_range(wait.pool_ms, 500, 1000);
 }
 
-TEST(test_a_rate_shortens_the_longest_pause)
+TEST(test_a_rate_and_a_short_window_shorten_the_longest_pause)
 {
     struct vq_rates rates = {{{INFINITY, INFINITY, INFINITY, INFINITY}}};
-    assert_int_equal(vq_refusal_bounds(&rates).pause_ms_max, VQ_WORK_REFUSED_MS_MAX);
+    assert_int_equal(vq_refusal_bounds(&rates, 12000).pause_ms_max, VQ_WORK_REFUSED_MS_MAX);
     rates.tokens = 90000;
-    assert_int_equal(vq_refusal_bounds(&rates).pause_ms_max, VQ_WORK_PACED_MS_MAX);
+    assert_int_equal(vq_refusal_bounds(&rates, 0).pause_ms_max, VQ_WORK_PACED_MS_MAX);
+    assert_int_equal(vq_refusal_bounds(&rates, 86400000).pause_ms_max, VQ_WORK_PACED_MS_MAX);
+    assert_int_equal(vq_refusal_bounds(&rates, 12000).pause_ms_max, 2000);
+    assert_int_equal(vq_refusal_bounds(&rates, 1000).pause_ms_max, VQ_WORK_PAUSE_MS);
 }

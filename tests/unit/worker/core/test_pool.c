@@ -396,6 +396,7 @@ TEST_WITH(test_a_refusal_pauses_and_is_said, NULL, teardown)
     assert_in_range(report->pause_ms, 2000, 2200);
     assert_int_equal(report->refused, 1);
     assert_int_equal(report->slowed, 1);
+    assert_int_equal(report->timed, 1);
     assert_true(report->said.requests == 500 && report->said.output_tokens == 8000);
     assert_true(report->said.tokens == 0);
     assert_int_equal(report->cap, 12);
