@@ -15,7 +15,8 @@ int vq_cli_exit_of(enum vq_run_end end)
     case VQ_RUN_DONE: return VQ_EXIT_DONE;
     case VQ_RUN_MISSING: return VQ_EXIT_MISSING;
     case VQ_RUN_STOPPED: return VQ_EXIT_STOPPED;
-    case VQ_RUN_FAILED: return VQ_EXIT_INTERNAL;
+    case VQ_RUN_FAILED:
+    case VQ_RUN_AGAIN: return VQ_EXIT_INTERNAL;
     }
     return VQ_EXIT_INTERNAL;
 }
@@ -34,6 +35,17 @@ static void show_page(const struct vq_run_words *w, const char *runs_dir, const 
     }
 }
 
+static enum vq_status carry_out_once(const struct vq_run_options *options, bool json,
+                                     struct vq_job *job, struct vq_run_dir *run,
+                                     enum vq_run_end *ret_end, struct vq_error *err)
+{
+    struct vq_job_work work = {.json = json};
+    VQ_TRY(vq_job_work_open(job, &work, err));
+    enum vq_status status = vq_run_carry_out(options, &work.work, run, ret_end, err);
+    vq_job_work_close(&work);
+    return status;
+}
+
 enum vq_status vq_carry_out(const struct vq_run_words *w, struct vq_job *job,
                             struct vq_run_dir *run, const char *runs_dir, bool resumed,
                             enum vq_run_end *ret_end, struct vq_error *err)
@@ -50,22 +62,22 @@ enum vq_status vq_carry_out(const struct vq_run_words *w, struct vq_job *job,
                                      .set = w->set.items,
                                      .set_count = w->set.count,
                                      .quiet = w->quiet};
-    struct vq_job_work work = {.json = w->json};
     struct vq_ui_beside *beside = NULL;
     enum vq_status status = vq_or_resume_forget_end(run, err);
     if (status == VQ_OK) {
-        status = vq_job_work_open(job, &work, err);
-    }
-    if (status == VQ_OK) {
         show_page(w, runs_dir, vq_run_dir_name(run), &beside);
-        status = vq_run_carry_out(&options, &work.work, run, ret_end, err);
+        status = carry_out_once(&options, w->json, job, run, ret_end, err);
+    }
+    while (status == VQ_OK && *ret_end == VQ_RUN_AGAIN) {
+        options.resumed = true;
+        options.retry_failed = false;
+        status = carry_out_once(&options, w->json, job, run, ret_end, err);
     }
     if (status == VQ_OK && vq_or_resume_keep_end(run, *ret_end, err) != VQ_OK) {
         fprintf(stderr, "vibeq: --or-resume will not find that the run is finished: %s\n",
                 err->text);
     }
     vq_ui_beside_stop(&beside);
-    vq_job_work_close(&work);
     return status;
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define END_FILE      "ended"
 #define END_BYTES_MAX 64
 
 struct check {
@@ -102,7 +101,7 @@ static const char *const words[] = {[VQ_RUN_DONE] = "done\n", [VQ_RUN_MISSING] =
 enum vq_status vq_or_resume_forget_end(const struct vq_run_dir *run, struct vq_error *err)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
-    VQ_TRY(vq_run_dir_join(run, END_FILE, path));
+    VQ_TRY(vq_run_dir_join(run, VQ_RUN_END_FILE, path));
     return unlink(path) == 0 || errno == ENOENT
                ? VQ_OK
                : vq_fail(err, VQ_IO, "%s cannot be removed: %s", path, strerror(errno));
@@ -112,7 +111,7 @@ enum vq_status vq_or_resume_keep_end(const struct vq_run_dir *run, enum vq_run_e
                                      struct vq_error *err)
 {
     return end == VQ_RUN_DONE || end == VQ_RUN_MISSING
-               ? vq_run_dir_write(run, END_FILE, vq_span_str(words[end]), true, err)
+               ? vq_run_dir_write(run, VQ_RUN_END_FILE, vq_span_str(words[end]), true, err)
                : VQ_OK;
 }
 
@@ -121,7 +120,7 @@ bool vq_or_resume_has_ended(const struct vq_run_dir *run, enum vq_run_end *ret_e
     struct vq_buf text;
     bool found = false;
     vq_buf_init(&text, END_BYTES_MAX);
-    if (vq_run_dir_read(run, END_FILE, &text, NULL) == VQ_OK) {
+    if (vq_run_dir_read(run, VQ_RUN_END_FILE, &text, NULL) == VQ_OK) {
         for (size_t i = 0; i < VQ_COUNT(words) && !found; i++) {
             found = vq_span_eq(vq_buf_span(&text), vq_span_str(words[i]));
             *ret_end = found ? (enum vq_run_end)i : *ret_end;

@@ -96,6 +96,21 @@ static int not_running(const struct vq_ctl_command *command, const char *run)
     return VQ_EXIT_STOPPED;
 }
 
+/* Some commands need no coordinator. Returns the exit code. */
+static int on_stopped(const char *runs_dir, const char *run, const struct vq_ctl_asked *asked)
+{
+    struct vq_error err = {0};
+    struct vq_buf said;
+    vq_buf_init(&said, VQ_ERROR_BYTES_MAX);
+    enum vq_status status =
+        asked->command->carry_out_stopped(runs_dir, run, asked->values, &said, &err);
+    if (status == VQ_OK) {
+        printf("%s: %s\n", run, said.status == VQ_OK ? said.at : "done");
+    }
+    vq_buf_free(&said);
+    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
+}
+
 /* The command was sent, and no reply says what became of it. Returns the exit code. */
 static int unknown(const char *run, const char *why)
 {
@@ -130,7 +145,7 @@ static int print_answer(const char *run, int http, const struct vq_buf *answer)
     return code;
 }
 
-static int send_command(const char *runs_dir, const char *run, const struct vq_ctl_command *command,
+static int send_command(const char *runs_dir, const char *run, const struct vq_ctl_asked *asked,
                         struct vq_span body)
 {
     struct vq_run_info info;
@@ -141,8 +156,11 @@ static int send_command(const char *runs_dir, const char *run, const struct vq_c
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }
+    if (!info.running && asked->command->carry_out_stopped != NULL) {
+        return on_stopped(runs_dir, run, asked);
+    }
     if (!info.running) {
-        return not_running(command, run);
+        return not_running(asked->command, run);
     }
     status = vq_run_endpoint_read(runs_dir, run, &endpoint, &err);
     if (status == VQ_NOT_FOUND) {
@@ -192,7 +210,7 @@ int vq_verb_ctl(int argc, char **argv)
     if (status == VQ_OK) {
         status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     }
-    int code = status == VQ_OK ? send_command(runs_dir, argv[0], asked.command, vq_buf_span(&body))
+    int code = status == VQ_OK ? send_command(runs_dir, argv[0], &asked, vq_buf_span(&body))
                                : vq_cli_fail(status, &err);
     vq_buf_free(&body);
     vq_free(runs_dir);

@@ -218,9 +218,10 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
 enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
                                      uint32_t *ret_told, uint32_t *ret_stay) VQ_WARN_UNUSED;
 
-/* The key of `peer` was revoked: its session takes no further message, gets no lease, and gets
- * BYE. Its leases end with their terms. Without a session nothing happens. */
-enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, int64_t now_ns) VQ_WARN_UNUSED;
+/* `peer` is not let in any more: its session takes no further message, gets no lease, and gets
+ * BYE with the reason `why`. Its leases end with their terms. Without a session nothing happens. */
+enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, const char *why,
+                              int64_t now_ns) VQ_WARN_UNUSED;
 int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
 
 /* ---- actions ---- */

@@ -52,13 +52,13 @@ enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64
     return VQ_OK;
 }
 
-enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, int64_t now_ns)
+enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, const char *why, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
     struct vq_coord_session *s = vq_coord_session_find(&c->sessions, peer);
     if (s == NULL || s->deaf) {
         return VQ_OK;
     }
-    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s on %s: its key was revoked", s->name, s->host);
-    return vq_coord_refuse(c, s, "the key of this worker was revoked");
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s on %s is sent away: %s", s->name, s->host, why);
+    return vq_coord_refuse(c, s, why);
 }

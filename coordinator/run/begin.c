@@ -17,6 +17,7 @@ struct begin {
     bool done;
     bool said;
     size_t lifted; /* failures that are asked again */
+    struct vq_distrust distrusted;
     enum vq_status status;
     struct vq_error err;
 };
@@ -26,7 +27,8 @@ static void work(void *ctx)
     struct begin *b = ctx;
     struct vq_run *run = b->run;
     bool all = run->options->retry_failed && run->options->failures == 0;
-    if (run->options->retry_failed && !all) {
+    b->status = vq_distrust_apply(run, &b->distrusted, &b->err);
+    if (b->status == VQ_OK && run->options->retry_failed && !all) {
         b->status = vq_failures_lift(run->calls, &run->owner.uid, run->options->failures,
                                      run->started_unix_ms, &b->lifted, &b->err);
     }
@@ -82,6 +84,14 @@ static enum vq_status begin_run(struct vq_run *run, struct vq_error *err)
     if (status == VQ_OK && run->options->retry_failed && run->options->failures != 0) {
         vq_run_message(run, "%zu failed tasks are asked again.", b.lifted);
     }
+    if (status == VQ_OK && b.distrusted.answers + b.distrusted.failures > 0) {
+        vq_run_message(run,
+                       "%llu answers and %llu failures of distrusted workers are thrown away; "
+                       "their questions are asked again.",
+                       (unsigned long long)b.distrusted.answers,
+                       (unsigned long long)b.distrusted.failures);
+    }
+    vq_distrust_free(&b.distrusted);
     return status;
 }
 

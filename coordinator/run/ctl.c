@@ -8,6 +8,7 @@
 #include "common/text/json.h"
 #include "common/text/log.h"
 #include "coordinator/run/ctl_pools.h"
+#include "coordinator/run/distrust.h"
 #include "coordinator/run/parts.h"
 
 #include <stdio.h>
@@ -17,8 +18,8 @@
 
 static enum vq_status going(const struct vq_run *run, struct vq_error *err)
 {
-    if (run->coord == NULL || run->fatal != VQ_OK || run->stop.finished || run->stop.stopped ||
-        run->stop.interrupts > 0) {
+    if (run->coord == NULL || run->distrust.again || run->fatal != VQ_OK || run->stop.finished ||
+        run->stop.stopped || run->stop.interrupts > 0) {
         return vq_fail(err, VQ_DENIED, "the run is ending");
     }
     return VQ_OK;
@@ -248,6 +249,14 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .help = "Sends a worker away: it gets no more work, ends its calls and returns the rest",
      .carry_out = do_drain,
      .otherwise = "resume RUN --workers N"},
+    {.name = "distrust",
+     .args = {{.name = "WORKER",
+               .help = "The name of its certificate, or its name in `vibeq status`"}},
+     .help = "Refuses a worker, throws away what it delivered, and asks that again",
+     .check = vq_distrust_check,
+     .carry_out = vq_distrust_do,
+     .carry_out_stopped = vq_distrust_do_stopped,
+     .otherwise = "resume RUN"},
     {.name = NULL},
 };
 

@@ -34,6 +34,10 @@ struct vq_ctl_command {
      * it cannot be done now; err says why. Other statuses end the run. */
     enum vq_status (*carry_out)(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                 struct vq_error *err);
+    /* Carries it out on a run that is not active. NULL: it cannot be. */
+    enum vq_status (*carry_out_stopped)(const char *runs_dir, const char *run,
+                                        const char *const *values, struct vq_buf *said,
+                                        struct vq_error *err);
     /* the words after "vibeq" that come nearest when the run does not run; RUN means its
      * name */
     const char *otherwise;

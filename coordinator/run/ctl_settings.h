@@ -24,8 +24,8 @@ struct vq_ctl_settings {
     size_t count, cap;
 };
 
-/* Adds a command that was carried out. A command that sets nothing (requeue, drain) is left out.
- * VQ_NOMEM, VQ_LIMIT: the list is unchanged, except that it lacks the commands that the new one
+/* Adds a command that was carried out. A command that sets nothing (requeue, drain, distrust) is
+ * left out. VQ_NOMEM, VQ_LIMIT: the list is unchanged, except that it lacks the commands that the new one
  * would have replaced. */
 enum vq_status vq_ctl_settings_add(struct vq_ctl_settings *settings,
                                    const struct vq_ctl_asked *asked,

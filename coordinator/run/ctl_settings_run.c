@@ -25,7 +25,7 @@ void vq_ctl_settings_keep(struct vq_run *run, const struct vq_ctl_asked *asked, 
     struct vq_error err = {0};
     const char *command = asked->command->name;
     if (run->work->write == NULL || strcmp(command, "requeue") == 0 ||
-        strcmp(command, "drain") == 0) {
+        strcmp(command, "drain") == 0 || strcmp(command, "distrust") == 0) {
         return;
     }
     enum vq_status status = vq_ctl_settings_add(&run->control.settings, asked, vq_clock_unix_ms());

@@ -60,7 +60,16 @@ static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
         return;
     }
     if (!vq_gate_lets_in(run, peer, msg.type == VQ_MSG_HELLO)) {
-        say_bye(run, peer, VQ_BYE_PROTOCOL, "the key of this worker was revoked");
+        say_bye(run, peer, VQ_BYE_PROTOCOL, VQ_GATE_REVOKED);
+        return;
+    }
+    char name[VQ_GATE_NAME_BYTES_MAX];
+    if (msg.type == VQ_MSG_HELLO) {
+        msg.u.hello.name = vq_gate_name(run, msg.u.hello.name, name);
+    }
+    if (msg.type == VQ_MSG_HELLO && !vq_gate_is_local(run) &&
+        vq_distrust_refuses(run, msg.u.hello.name)) {
+        say_bye(run, peer, VQ_BYE_PROTOCOL, VQ_DISTRUST_WHY);
         return;
     }
     VQ_CRASH_POINT_OF(got, vq_msg_name(msg.type));

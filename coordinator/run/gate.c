@@ -75,6 +75,8 @@ static enum vq_status local_cert(struct vq_run *run, const struct vq_cert *own,
         status = write_for_run(run, "local.cert", &cert, err);
     }
     if (status == VQ_OK) {
+        (void)snprintf(run->gate.local_key, sizeof(run->gate.local_key), "%s",
+                       cert.keys.public_key);
         status = vq_router_allow(run->links.router, cert.keys.public_key);
     }
     vq_cert_destroy(&cert);
@@ -163,7 +165,8 @@ static void expel(struct vq_run *run, const char *key)
     struct vq_run_gate *gate = &run->gate;
     for (size_t i = 0; i < gate->peers_count; i++) {
         if (strcmp(gate->peers[i].key, key) == 0 && run->coord != NULL && run->fatal == VQ_OK) {
-            enum vq_status status = vq_coord_expel(run->coord, gate->peers[i].peer, vq_run_now());
+            enum vq_status status =
+                vq_coord_expel(run->coord, gate->peers[i].peer, VQ_GATE_REVOKED, vq_run_now());
             if (status != VQ_OK) {
                 vq_run_fatal(run, status, "the coordinator's core gave up: %s",
                              vq_status_text(status));
@@ -265,6 +268,49 @@ bool vq_gate_lets_in(struct vq_run *run, uint64_t peer, bool is_hello)
         remember(&run->gate, peer, key);
     }
     return true;
+}
+
+/* ---- names ---- */
+
+static const char *cert_of(const struct vq_run_gate *gate, const char *key)
+{
+    for (size_t i = 0; i < gate->allowed.count; i++) {
+        if (strcmp(gate->allowed.items[i].key, key) == 0) {
+            return gate->allowed.items[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* A worker can give itself any name, and its certificate is what it cannot choose. A name with the
+ * mark of a certificate is thus made here alone. */
+struct vq_span vq_gate_name(const struct vq_run *run, struct vq_span name,
+                            char text[VQ_GATE_NAME_BYTES_MAX])
+{
+    const char *key = vq_router_sender_key(run->links.router);
+    const char *cert = cert_of(&run->gate, key);
+    size_t bytes =
+        name.bytes < VQ_GATE_NAME_BYTES_MAX / 2 ? name.bytes : VQ_GATE_NAME_BYTES_MAX / 2;
+    if (cert == NULL && strcmp(key, run->gate.local_key) == 0) {
+        return name;
+    }
+    if (cert == NULL || strcmp(cert, VQ_JOIN_GROUP) == 0) {
+        for (size_t i = 0; i < bytes; i++) {
+            text[i] = name.at[i] == VQ_WORKER_OF_CERT ? '_' : name.at[i];
+        }
+        return vq_span(text, bytes);
+    }
+    if (vq_span_eq(name, vq_span_str(cert))) {
+        return name;
+    }
+    int n = snprintf(text, VQ_GATE_NAME_BYTES_MAX, "%s%c%.*s", cert, VQ_WORKER_OF_CERT, (int)bytes,
+                     name.at == NULL ? "" : name.at);
+    return vq_span(text, n > 0 && n < VQ_GATE_NAME_BYTES_MAX ? (size_t)n : 0);
+}
+
+bool vq_gate_is_local(const struct vq_run *run)
+{
+    return strcmp(vq_router_sender_key(run->links.router), run->gate.local_key) == 0;
 }
 
 void vq_gate_forget(struct vq_run_gate *gate, uint64_t peer)

@@ -7,6 +7,7 @@
  *   dispatch.c  frames in, the core's actions out
  *   listen.c    where workers connect to (its own header)
  *   gate.c      which workers are let in, and at which address
+ *   distrust.c  workers that the run distrusts (its own header: for the table of commands)
  *   cert_folder.c  certificates and the list of allowed keys (its own header: `vibeq cert` uses it)
  *   commit.c    the commit point: store, then Redis, then the core
  *   redis.c     the private server, the connection, and rebuilding what it holds
@@ -50,6 +51,7 @@
 #include "coordinator/run/cert_folder.h"
 #include "coordinator/run/ctl_once.h"
 #include "coordinator/run/ctl_settings.h"
+#include "coordinator/run/distrust.h"
 #include "coordinator/run/history_file.h"
 #include "coordinator/run/http_server.h"
 #include "coordinator/run/machine.h"
@@ -57,6 +59,7 @@
 #include "coordinator/run/programs.h"
 #include "coordinator/run/run.h"
 #include "coordinator/store/calls/commit.h"
+#include "coordinator/store/calls/distrust.h"
 #include "coordinator/store/calls/lookup.h"
 #include "coordinator/store/rundir/spool_import.h"
 #include "coordinator/store/state/redis_server.h"
@@ -196,6 +199,18 @@ struct vq_run_stages {
     bool recalled;     /* a core has got the calls of earlier processes */
 };
 
+/* distrust.c */
+/* Reads who is distrusted, before the store is opened. */
+enum vq_status vq_distrust_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_distrust_close(struct vq_run *run);
+/* In the thread pool, before the epoch is raised: throws away what is still there of them. */
+enum vq_status vq_distrust_apply(struct vq_run *run, struct vq_distrust *ret_found,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+bool vq_distrust_refuses(const struct vq_run *run, struct vq_span name);
+/* The run ends in order to start again, once nothing is out. */
+void vq_distrust_turn(struct vq_run *run);
+int64_t vq_distrust_wake_ns(const struct vq_run *run);
+
 /* dispatch.c */
 struct vq_door { /* what was logged of one of the router's counts */
     uint64_t reported;
@@ -226,9 +241,13 @@ struct vq_gate_peer { /* of a session, until that is closed; the oldest first */
     char key[VQ_CURVE_KEY_CHARS + 1];
 };
 
+#define VQ_GATE_REVOKED        "the key of this worker was revoked"
+#define VQ_GATE_NAME_BYTES_MAX 512
+
 struct vq_run_gate {
     struct vq_allowed_list allowed;
-    struct stat seen; /* the file of the list, when it was read */
+    char local_key[VQ_CURVE_KEY_CHARS + 1]; /* of the local workers */
+    struct stat seen;                       /* the file of the list, when it was read */
     struct vq_timer *timer;
     struct vq_gate_peer *peers;
     size_t peers_count, peers_cap;
@@ -321,6 +340,14 @@ struct vq_run_stop {
     char text[VQ_ERROR_BYTES_MAX];
 };
 
+/* distrust.c */
+struct vq_run_distrust {
+    struct vq_buf names;    /* of workers, a line each, as in the file */
+    bool again;             /* the run starts again in this process */
+    bool is_clean, is_over; /* again: nothing was out; the loop has ended for it */
+    int64_t until_ns;       /* again: at the latest */
+};
+
 /* One run. A part belongs to the file that its comment names; a function that needs one part alone
  * takes that part. */
 struct vq_run {
@@ -338,6 +365,7 @@ struct vq_run {
     struct vq_run_stages stages;
     struct vq_run_links links;
     struct vq_run_gate gate;
+    struct vq_run_distrust distrust;
     struct vq_committer commit;
     struct vq_run_redis redis;
     struct vq_run_children children;
@@ -380,6 +408,12 @@ enum vq_status vq_gate_open(struct vq_run *run, vq_gate_frame_fn on_frame,
 void vq_gate_close(struct vq_run_gate *gate); /* before the loop is destroyed */
 /* Inside of on_frame. False: the key of its sender is not allowed any more. */
 bool vq_gate_lets_in(struct vq_run *run, uint64_t peer, bool is_hello);
+/* Inside of on_frame: the name of a worker, with that of its certificate before its own; it may
+ * point into `text`. */
+struct vq_span vq_gate_name(const struct vq_run *run, struct vq_span name,
+                            char text[VQ_GATE_NAME_BYTES_MAX]);
+bool vq_gate_is_local(
+    const struct vq_run *run); /* likewise: whether its sender is a local worker */
 void vq_gate_forget(struct vq_run_gate *gate, uint64_t peer); /* its session is closed */
 
 /* dispatch.c */

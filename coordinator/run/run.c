@@ -147,6 +147,7 @@ static int64_t next_wake_ns(const struct vq_run *run)
                              vq_run_redis_wake_ns(run),
                              vq_committer_wake_ns(&run->commit),
                              vq_children_wake_ns(run),
+                             vq_distrust_wake_ns(run),
                              vq_watch_wake_ns(run)};
     int64_t wake_ns = INT64_MAX;
     for (size_t i = 0; i < VQ_COUNT(wakes); i++) {
@@ -179,9 +180,10 @@ static void on_turn(void *ctx)
     vq_children_turn(run);
     vq_alarms_turn(run);
     vq_dispatch_pump(run);
+    vq_distrust_turn(run);
     vq_stages_turn(run);
     set_wake(run);
-    if ((run->stop.finished || run->stop.stopped) && !run->stop.done) {
+    if ((run->stop.finished || run->stop.stopped || run->distrust.is_over) && !run->stop.done) {
         vq_loop_stop(run->loop);
     }
 }
@@ -209,7 +211,9 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(open_loop(run, err));
     VQ_TRY(vq_alarms_open(run, err));
     run->owner.uid = *vq_run_dir_uid(run->dir);
-    VQ_TRY(vq_dispatch_open(run, err)); /* first: an address that is refused leaves no call store */
+    VQ_TRY(vq_distrust_open(run, err));
+    VQ_TRY(vq_dispatch_open(
+        run, err)); /* before the store: an address that is refused leaves no call store */
     VQ_TRY(vq_run_begin_store(run, err));
     VQ_TRY(vq_looks_open(run, err)); /* before the scan of the ledger shows what failed earlier */
     VQ_TRY(vq_metrics_open(run, err));
@@ -346,7 +350,8 @@ static void end_clean(struct vq_run *run)
 {
     struct vq_error err = {0};
     bool clean = run->fatal == VQ_OK &&
-                 (run->stop.finished || (run->stop.stopped && run->stop.clean)) &&
+                 (run->stop.finished || (run->stop.stopped && run->stop.clean) ||
+                  (run->distrust.is_over && run->distrust.is_clean)) &&
                  vq_children_gone(run);
     if (clean && vq_calls_end_run(run->calls, &run->owner.uid, run->owner.epoch, vq_clock_unix_ms(),
                                   &err) != VQ_OK) {
@@ -372,7 +377,9 @@ static enum vq_run_end end(struct vq_run *run)
     if (status != VQ_OK) {
         vq_run_message(run, "accounting.json is not up to date: %s", err.text);
     }
-    if (run->fatal == VQ_OK && run->stop.finished) {
+    if (run->fatal == VQ_OK && run->distrust.is_over && run->stop.interrupts == 0) {
+        how = VQ_RUN_AGAIN;
+    } else if (run->fatal == VQ_OK && run->stop.finished) {
         how = finished_end(run);
     } else {
         how = stopped_end(run);
@@ -381,7 +388,9 @@ static enum vq_run_end end(struct vq_run *run)
     vq_advances_end(run);
     vq_control_write_status(run);
     vq_alarms_end(run);
-    linger(run);
+    if (how != VQ_RUN_AGAIN) { /* else workers elsewhere wait for it */
+        linger(run);
+    }
     return how;
 }
 
@@ -412,6 +421,7 @@ static void close_all(struct vq_run *run)
     vq_stages_close(&run->stages);
     vq_ctl_settings_free(&run->control.settings);
     vq_buf_free(&run->links.spec_body);
+    vq_distrust_close(run);
     vq_calls_close(&run->calls);
 }
 

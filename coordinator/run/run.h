@@ -11,6 +11,7 @@ enum vq_run_end {
     VQ_RUN_MISSING, /* done, some answers are missing */
     VQ_RUN_STOPPED, /* resumable; the reason was printed */
     VQ_RUN_FAILED,  /* an error of ours or of this machine; resumable too */
+    VQ_RUN_AGAIN,   /* it shall be resumed in this process, with a new script of its work */
 };
 
 /* The HTTP server for status and control (docs/use/http.md). {0}: a free port of the loopback, with
@@ -21,6 +22,8 @@ struct vq_run_http {
     const char *const *hosts; /* names that a Host header may have besides localhost */
     uint32_t hosts_count;
 };
+
+#define VQ_RUN_END_FILE "ended" /* in the run's folder: `vibeq run --or-resume` does not start it */
 
 /* Borrowed. */
 struct vq_run_options {

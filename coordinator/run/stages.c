@@ -391,7 +391,8 @@ static enum vq_status step(struct vq_run *run, struct vq_error *err)
 
 void vq_stages_turn(struct vq_run *run)
 {
-    if (run->stop.finished || run->stop.stopped || run->fatal != VQ_OK || !is_quiet(run)) {
+    if (run->stop.finished || run->stop.stopped || run->distrust.again || run->fatal != VQ_OK ||
+        !is_quiet(run)) {
         return;
     }
     if (run->stages.column == VQ_COLUMN_UNREAD) {

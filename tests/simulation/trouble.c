@@ -354,7 +354,8 @@ static void expel(struct sim *s, uint32_t worker)
     }
     sim_say(s, "the key of worker %u is revoked", worker);
     w->expelled = true;
-    sim_coord_told(s, vq_coord_expel(s->coord.core, w->peer, s->now_ns), "expel");
+    sim_coord_told(s, vq_coord_expel(s->coord.core, w->peer, "its key was revoked", s->now_ns),
+                   "expel");
 }
 
 void sim_trouble(struct sim *s)

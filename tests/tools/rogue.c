@@ -1,10 +1,10 @@
 /* A worker that is let in and keeps no rule: `vq-rogue JOIN_CERT SHARD_TASKS
- * [stranger|cost|spent|park|list]`. It speaks without a session, for other sessions, of tasks that
- * it does not hold, again and again, of other stages and epochs, in frames that are no messages, a
- * hundred thousand times with its heart, and at last of a task that does not exist. Its answers
- * carry the word "canary". With "stranger" it has a key pair that is not approved. With "cost",
- * "spent", "park" or "list" it says one thing that cannot be, and nothing else. Prints what it sent
- * and what came back, as one line of JSON. For tests/integration/test_hostile.py, which looks at
+ * [stranger|forge|cost|spent|park|list]`. It speaks without a session, for other sessions, of
+ * tasks that it does not hold, again and again, of other stages and epochs, in frames that are no
+ * messages, a hundred thousand times with its heart, and at last of a task that does not exist. Its
+ * answers carry the word "canary". With "stranger" it has a key pair that is not approved. With
+ * "forge" it only forges results. With "cost", "spent", "park" or "list" it says one thing that
+ * cannot be, and nothing else. Prints what it sent and what came back, as one line of JSON. For tests/integration/test_hostile.py, which looks at
  * the run beside it. */
 #include "common/base/clock.h"
 #include "common/base/hash.h"
@@ -177,7 +177,9 @@ static void lie(struct rogue *r)
                                       .reports_count = 1}};
     struct vq_result result = forged(r, 7);
     result.cost_nano = UINT64_MAX / 4;
-    if (strcmp(r->lie, "cost") == 0) {
+    if (strcmp(r->lie, "forge") == 0) {
+        forge(r);
+    } else if (strcmp(r->lie, "cost") == 0) {
         say(r, r->session, &result);
     } else if (strcmp(r->lie, "list") == 0) {
         list(r);
@@ -214,7 +216,7 @@ static void on_tick(void *ctx)
             r->attacked = true;
             lie(r);
         }
-        if (r->byes > 0 || ++r->quiet > LIE_TICKS) {
+        if (r->byes > 0 || r->acks >= FORGED || ++r->quiet > LIE_TICKS) {
             report(r);
         }
         return;
@@ -289,8 +291,9 @@ int main(int argc, char **argv)
     struct vq_cert cert = {0};
     struct vq_error err = {""};
     if (argc < 3) {
-        (void)fprintf(stderr,
-                      "usage: vq-rogue JOIN_CERT SHARD_TASKS [stranger|cost|spent|park|list]\n");
+        (void)fprintf(
+            stderr,
+            "usage: vq-rogue JOIN_CERT SHARD_TASKS [stranger|forge|cost|spent|park|list]\n");
         return 2;
     }
     r.shard_tasks = strtoull(argv[2], NULL, 10);

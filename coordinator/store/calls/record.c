@@ -109,6 +109,11 @@ struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq
     return ledger_key(run, VQ_RECORD_CALL, call->b, sizeof(call->b));
 }
 
+struct vq_ledger_key vq_ledger_key_distrusted(const struct vq_id *run, const struct vq_id *call)
+{
+    return ledger_key(run, VQ_RECORD_DISTRUSTED, call->b, sizeof(call->b));
+}
+
 struct vq_ledger_key vq_ledger_key_failure(const struct vq_id *run, const struct vq_hash *request)
 {
     return ledger_key(run, VQ_RECORD_FAILURE, request->b, sizeof(request->b));
@@ -128,6 +133,7 @@ enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_k
     size_t rest = key.bytes - VQ_ID_BYTES - 1;
     char kind = key.at[VQ_ID_BYTES];
     if (!(kind == VQ_RECORD_CALL && rest == VQ_ID_BYTES) &&
+        !(kind == VQ_RECORD_DISTRUSTED && rest == VQ_ID_BYTES) &&
         !(kind == VQ_RECORD_FAILURE && rest == VQ_HASH_BYTES) &&
         !(kind == VQ_RECORD_META && rest == 0)) {
         return VQ_CORRUPT;
@@ -161,6 +167,7 @@ static uint8_t version_of(enum vq_record_kind kind)
     case VQ_RECORD_CALL: return VQ_RECORD_CALL_VERSION;
     case VQ_RECORD_META: return VQ_RECORD_META_VERSION;
     case VQ_RECORD_FAILURE: return VQ_RECORD_FAILURE_VERSION;
+    case VQ_RECORD_DISTRUSTED:
     case VQ_RECORD_ANSWER: break;
     }
     return VQ_RECORD_VERSION;

@@ -24,6 +24,8 @@
 enum vq_record_kind {
     VQ_RECORD_ANSWER = 'A',
     VQ_RECORD_CALL = 'C',
+    /* Of a key: an answer that was thrown away. Its value is an ANSWER. */
+    VQ_RECORD_DISTRUSTED = 'D',
     VQ_RECORD_FAILURE = 'F',
     VQ_RECORD_META = 'M',
 };
@@ -35,6 +37,7 @@ struct vq_ledger_key {
     size_t bytes;
 };
 struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq_id *call);
+struct vq_ledger_key vq_ledger_key_distrusted(const struct vq_id *run, const struct vq_id *call);
 struct vq_ledger_key vq_ledger_key_failure(const struct vq_id *run, const struct vq_hash *request);
 struct vq_ledger_key vq_ledger_key_meta(const struct vq_id *run);
 /* Whether a value, of whatever kind and version, is the one that was written under this key. */

@@ -143,6 +143,9 @@ static enum vq_status check_row(void *ctx, struct vq_span key, struct vq_span va
     } else if (status == VQ_OK && kind == VQ_RECORD_FAILURE) {
         struct vq_failure_row row;
         status = vq_record_read_failure(key, value, &row);
+    } else if (status == VQ_OK && kind == VQ_RECORD_DISTRUSTED) {
+        struct vq_answer answer;
+        status = vq_record_read_answer(key, value, &answer);
     } else if (status == VQ_OK) {
         struct vq_run_meta meta;
         status = vq_record_read_meta(key, value, &meta);

@@ -103,7 +103,7 @@ TEST_WITH(the_list_is_bounded, rig_setup_tried, rig_teardown)
 
 static uint32_t expel(struct rig *r, uint64_t peer)
 {
-    assert_int_equal(vq_coord_expel(r->c, peer, r->now_ns), VQ_OK);
+    assert_int_equal(vq_coord_expel(r->c, peer, "its key was revoked", r->now_ns), VQ_OK);
     rig_pull(r);
     return rig_count(r, peer, VQ_MSG_BYE);
 }
