@@ -25,8 +25,8 @@ struct vq_ctl_settings {
 };
 
 /* Adds a command that was carried out. A command that sets nothing (requeue, drain, distrust) is
- * left out. VQ_NOMEM, VQ_LIMIT: the list is unchanged, except that it lacks the commands that the new one
- * would have replaced. */
+ * left out. VQ_NOMEM, VQ_LIMIT: the list is unchanged, except that it lacks the commands that the
+ * new one would have replaced. */
 enum vq_status vq_ctl_settings_add(struct vq_ctl_settings *settings,
                                    const struct vq_ctl_asked *asked,
                                    int64_t unix_ms) VQ_WARN_UNUSED;

@@ -4,8 +4,8 @@
  * messages, a hundred thousand times with its heart, and at last of a task that does not exist. Its
  * answers carry the word "canary". With "stranger" it has a key pair that is not approved. With
  * "forge" it only forges results. With "cost", "spent", "park" or "list" it says one thing that
- * cannot be, and nothing else. Prints what it sent and what came back, as one line of JSON. For tests/integration/test_hostile.py, which looks at
- * the run beside it. */
+ * cannot be, and nothing else. Prints what it sent and what came back, as one line of JSON. For
+ * tests/integration/test_hostile.py and test_distrust.py, which look at the run beside it. */
 #include "common/base/clock.h"
 #include "common/base/hash.h"
 #include "common/net/cert.h"
