@@ -109,7 +109,7 @@ enum vq_status vq_open_run_ask(struct vq_open_run *kept, const struct vq_script 
                                const char *folder, bool quiet, enum vq_run_end *ret_end,
                                struct vq_error *err)
 {
-    VQ_TRY(vq_job_add_other_roles(kept->job, err));
+    VQ_TRY(vq_job_add_discovery(kept->job, err));
     vq_calls_close(&kept->calls);
     struct vq_run_options options = {.runs_dir = kept->runs_dir,
                                      .folder = folder,

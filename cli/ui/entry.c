@@ -59,7 +59,8 @@ static const char *state_written(const json_t *status)
     return "starting";
 }
 
-const char *vq_ui_state(const struct vq_ui_facts *f)
+/* "finished", "stopped", "unreadable", or the state that the active run wrote. */
+static const char *state_of(const struct vq_ui_facts *f)
 {
     if (!f->is_readable) {
         return "unreadable";
@@ -209,7 +210,7 @@ void vq_ui_entry(const struct vq_ui_facts *f, struct vq_json *j)
 {
     vq_json_object(j);
     vq_json_put_str(j, "name", f->name);
-    vq_json_put_str(j, "state", vq_ui_state(f));
+    vq_json_put_str(j, "state", state_of(f));
     vq_json_put_bool(j, "active", f->is_active);
     vq_json_put_str(j, "owner", f->owner);
     put_time(j, "started_unix_ms", f->status, "started_unix_ms");
@@ -226,7 +227,7 @@ void vq_ui_entry(const struct vq_ui_facts *f, struct vq_json *j)
 enum vq_status vq_ui_status_over(const struct vq_ui_facts *f, struct vq_buf *out)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)f->status); /* the members are shared */
-    json_t *state = json_string(vq_ui_state(f));
+    json_t *state = json_string(state_of(f));
     if (copy == NULL || json_object_set_new(copy, "state", state) != 0) {
         json_decref(copy);
         return VQ_NOMEM;

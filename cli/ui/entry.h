@@ -30,9 +30,6 @@ struct vq_ui_facts {
  * caller owns *ret_status (json_decref). */
 enum vq_status vq_ui_status_load(struct vq_span text, struct json_t **ret_status) VQ_WARN_UNUSED;
 
-/* "finished", "stopped", "unreadable", or the state that the active run wrote. */
-const char *vq_ui_state(const struct vq_ui_facts *facts);
-
 void vq_ui_entry(const struct vq_ui_facts *facts, struct vq_json *json);
 
 /* The status of a run that is over, as its own server would give it: it wrote another state if it

@@ -104,8 +104,8 @@ static const struct row *find(const struct rows *rows, const char *name)
 
 /* ---- tickets ---- */
 
-void vq_ui_ticket(const struct vq_ui_runs *runs, const char *name,
-                  char ret_ticket[VQ_UI_TICKET_BYTES])
+static void write_ticket(const struct vq_ui_runs *runs, const char *name,
+                         char ret_ticket[VQ_UI_TICKET_BYTES])
 {
     struct vq_hasher hasher;
     struct vq_hash hash;
@@ -119,7 +119,7 @@ void vq_ui_ticket(const struct vq_ui_runs *runs, const char *name,
 bool vq_ui_ticket_is_of(const struct vq_ui_runs *runs, const char *name, const char *ticket)
 {
     char good[VQ_UI_TICKET_BYTES];
-    vq_ui_ticket(runs, name, good);
+    write_ticket(runs, name, good);
     size_t n = strlen(ticket);
     unsigned differs = n != strlen(good);
     for (size_t i = 0; good[i] != '\0'; i++) { /* takes as long whatever the first wrong one is */
@@ -259,7 +259,7 @@ static enum vq_status read_run(const struct vq_ui_runs *runs, int fd, struct row
     status = facts.has_results ? headline(fd, find(&runs->rows, row->name), row) : VQ_OK;
     facts.headline = row->headline;
     if (vq_ui_file_stat_in(fd, "results", VQ_UI_REPORT_FILE, &report)) {
-        vq_ui_ticket(runs, row->name, ticket);
+        write_ticket(runs, row->name, ticket);
         (void)snprintf(path, sizeof(path), "/reports/%s/%s", row->name, ticket);
         facts.report_path = path;
     }

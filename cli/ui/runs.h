@@ -28,8 +28,6 @@ bool vq_ui_runs_json_of(const struct vq_ui_runs *runs, const char *name, struct 
 
 /* A browser that opens a report sends no token, so its address has a ticket, which this process
  * alone can make, and which is good for the report of one run. */
-void vq_ui_ticket(const struct vq_ui_runs *runs, const char *name,
-                  char ret_ticket[VQ_UI_TICKET_BYTES]);
 bool vq_ui_ticket_is_of(const struct vq_ui_runs *runs, const char *name, const char *ticket);
 
 /* status.json of a run that is over, with its state put right. VQ_NOT_FOUND, VQ_DENIED,

@@ -106,6 +106,24 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
     }
 }
 
+/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be
+ * freed. */
+static void call_drop(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_shard *shard = call->shard;
+    if (call->state == CALL_COMMITTED) {
+        vq_unlink(&call->order);
+        c->calls.recent_count--;
+    } else {
+        call_release(c, call);
+    }
+    vq_index_remove(&c->calls.by_id, &call->by_id);
+    vq_free(call);
+    if (shard != NULL) {
+        vq_coord_shard_stir(c, shard);
+    }
+}
+
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held)
 {
@@ -171,7 +189,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
         return VQ_OK;
     }
     if (call != NULL && call->task != task) { /* it was listed under another task */
-        vq_coord_call_drop(c, call);
+        call_drop(c, call);
         call = NULL;
     }
     if (call == NULL) {
@@ -213,28 +231,9 @@ bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
     vq_list_push(&c->calls.recent, &call->order);
     c->calls.recent_count++;
     if (c->calls.recent_count > VQ_COORD_RECENT_CALLS) {
-        vq_coord_call_drop(
-            c, VQ_CONTAINER_OF(vq_list_first(&c->calls.recent), struct vq_coord_call, order));
+        call_drop(c, VQ_CONTAINER_OF(vq_list_first(&c->calls.recent), struct vq_coord_call, order));
     }
     return true;
-}
-
-/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be
- * freed. */
-void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
-{
-    struct vq_coord_shard *shard = call->shard;
-    if (call->state == CALL_COMMITTED) {
-        vq_unlink(&call->order);
-        c->calls.recent_count--;
-    } else {
-        call_release(c, call);
-    }
-    vq_index_remove(&c->calls.by_id, &call->by_id);
-    vq_free(call);
-    if (shard != NULL) {
-        vq_coord_shard_stir(c, shard);
-    }
 }
 
 /* ---- never returned ---- */
@@ -245,7 +244,7 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
 {
     *ret_done = true;
     if (is_hold(call)) {
-        vq_coord_call_drop(c, call);
+        call_drop(c, call);
         return VQ_OK;
     }
     /* it may have been answered, and paid for: it is taken for as dear as any */
@@ -299,7 +298,7 @@ void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s)
         struct vq_coord_call *call = VQ_CONTAINER_OF(link, struct vq_coord_call, mine);
         link = link->next;
         if (!is_hold(call)) {
-            vq_coord_call_drop(c, call);
+            call_drop(c, call);
         }
     }
 }

@@ -675,7 +675,6 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
                                      const struct vq_result *result, bool *ret_new) VQ_WARN_UNUSED;
 /* One result of it is committed. false: another one still gathers. */
 bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call);
-void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call);
 /* Of `s`, whose process has ended: what it listed and never returned is unknown (rule 10). */
 enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
 /* Before the end: the same of all calls that no spool keeps for the next start. */

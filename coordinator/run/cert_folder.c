@@ -45,7 +45,7 @@ static struct vq_allowed *find(const struct vq_allowed_list *list, const char *n
     return NULL;
 }
 
-enum vq_status vq_cert_name_check(const char *name, struct vq_error *err)
+static enum vq_status name_check(const char *name, struct vq_error *err)
 {
     static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     size_t bytes = strlen(name);
@@ -94,7 +94,7 @@ static enum vq_status parse_line(struct vq_allowed_list *list, struct vq_span li
     bool is_entry = name.bytes > 0 && name.bytes < sizeof(text) && vq_curve_key_is(key);
     if (is_entry) {
         (void)snprintf(text, sizeof(text), "%.*s", (int)name.bytes, name.at);
-        is_entry = vq_cert_name_check(text, NULL) == VQ_OK;
+        is_entry = name_check(text, NULL) == VQ_OK;
     }
     if (!is_entry) {
         return vq_fail(err, VQ_INVALID, "line %u is not NAME KEY", no);
@@ -240,7 +240,7 @@ static enum vq_status names_are_free(const char *folder, const struct vq_allowed
                                      const char *const *names, size_t count, struct vq_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        VQ_TRY(vq_cert_name_check(names[i], err));
+        VQ_TRY(name_check(names[i], err));
         if (find(list, names[i]) != NULL) {
             return vq_fail(err, VQ_EXISTS,
                            "%s has a worker %s already; revoke it first, or take another name",
@@ -330,7 +330,7 @@ enum vq_status vq_cert_folder_revoke(const char *folder, const char *name, struc
     char path[VQ_CERT_PATH_BYTES_MAX];
     struct vq_allowed_list list;
     int fd;
-    VQ_TRY(vq_cert_name_check(name, err));
+    VQ_TRY(name_check(name, err));
     VQ_TRY(vq_cert_path(folder, name, path, err));
     VQ_TRY(lock(folder, &fd, err));
     enum vq_status status = vq_allowed_read(folder, &list, err);

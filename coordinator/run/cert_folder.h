@@ -35,8 +35,6 @@ enum vq_status vq_allowed_parse(struct vq_span text, struct vq_allowed_list *ret
 enum vq_status vq_allowed_read(const char *folder, struct vq_allowed_list *ret_list,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Letters, digits, '-', '_' and '.', and not the coordinator's own. VQ_INVALID. */
-enum vq_status vq_cert_name_check(const char *name, struct vq_error *err) VQ_WARN_UNUSED;
 /* FOLDER/NAME.cert. VQ_LIMIT. */
 enum vq_status vq_cert_path(const char *folder, const char *name,
                             char ret_path[VQ_CERT_PATH_BYTES_MAX],

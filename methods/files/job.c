@@ -322,9 +322,9 @@ static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_jo
     return VQ_OK;
 }
 
-enum vq_status vq_job_add_other_roles(struct vq_job *job, struct vq_error *err)
+enum vq_status vq_job_add_discovery(struct vq_job *job, struct vq_error *err)
 {
-    VQ_TRY(vq_role_models_rest(job->config, &job->pools.uses, job->cast, err));
+    VQ_TRY(vq_role_models_discovery(job->config, &job->pools.uses, job->cast, err));
     find_offline(job);
     return VQ_OK;
 }
@@ -353,7 +353,7 @@ enum vq_status vq_job_create_bare(struct vq_config *take_config, struct vq_job *
         status = load_cast(job, err);
     }
     if (status == VQ_OK) {
-        status = vq_job_add_other_roles(job, err);
+        status = vq_job_add_discovery(job, err);
     }
     if (status != VQ_OK) {
         vq_job_destroy(&job);

@@ -52,8 +52,8 @@ enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_
 enum vq_status vq_job_create_bare(struct vq_config *take_config, struct vq_job **ret_job,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 void vq_job_destroy(struct vq_job **job);
-/* Casts also the roles that the job's method never asks: for scripts that do. */
-enum vq_status vq_job_add_other_roles(struct vq_job *job, struct vq_error *err) VQ_WARN_UNUSED;
+/* Casts the roles of discovery too: for methods that ask them, and for scripts beside a run. */
+enum vq_status vq_job_add_discovery(struct vq_job *job, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Puts copies of data and templates into a new run's folder, and run.yaml with every default. */
 enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,

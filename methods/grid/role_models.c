@@ -178,18 +178,16 @@ enum vq_status vq_role_models_all(const struct vq_config *config, const struct v
                            own ? config->preference_judges_count : config->judges_count, cuts,
                            &ret_cast[VQ_ROLE_PREFERENCE_JUDGE], err);
     }
-    bool asks_proposer = config->method == VQ_METHOD_DISCOVER || config->vibecheck.question_types;
-    if (status == VQ_OK && asks_proposer) {
-        status = cast_discovery(config, uses, ret_cast, err);
-    }
     if (status != VQ_OK) {
         vq_role_models_free(ret_cast);
     }
     return status;
 }
 
-enum vq_status vq_role_models_rest(const struct vq_config *config, const struct vq_conf_uses *uses,
-                                   struct vq_role_models cast[VQ_ROLE__COUNT], struct vq_error *err)
+enum vq_status vq_role_models_discovery(const struct vq_config *config,
+                                        const struct vq_conf_uses *uses,
+                                        struct vq_role_models cast[VQ_ROLE__COUNT],
+                                        struct vq_error *err)
 {
     return cast[VQ_ROLE_PROPOSER].count > 0 ? VQ_OK : cast_discovery(config, uses, cast, err);
 }

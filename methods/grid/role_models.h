@@ -16,16 +16,18 @@ struct vq_role_models {
     uint32_t count;
 };
 
-/* The models of every role in which `config` may ask; `uses`: its pools. Roles that it never asks
- * are empty. Identities of the built-in server read its oracle and fault files: VQ_NOT_FOUND, VQ_IO
- * with a sentence. VQ_NOMEM. */
+/* The models of every role but those of discovery; `uses`: the pools of `config`. Roles that it
+ * never asks are empty. Identities of the built-in server read its oracle and fault files:
+ * VQ_NOT_FOUND, VQ_IO with a sentence. VQ_NOMEM. */
 enum vq_status vq_role_models_all(const struct vq_config *config, const struct vq_conf_uses *uses,
                                   struct vq_role_models ret_cast[VQ_ROLE__COUNT],
                                   struct vq_error *err) VQ_WARN_UNUSED;
-/* The roles of discovery, where the run's own method has no use for them: for scripts beside it. */
-enum vq_status vq_role_models_rest(const struct vq_config *config, const struct vq_conf_uses *uses,
-                                   struct vq_role_models cast[VQ_ROLE__COUNT],
-                                   struct vq_error *err) VQ_WARN_UNUSED;
+/* The roles of discovery, if they are not there yet: for methods that discover, and for scripts
+ * beside a run. */
+enum vq_status vq_role_models_discovery(const struct vq_config *config,
+                                        const struct vq_conf_uses *uses,
+                                        struct vq_role_models cast[VQ_ROLE__COUNT],
+                                        struct vq_error *err) VQ_WARN_UNUSED;
 void vq_role_models_free(struct vq_role_models cast[VQ_ROLE__COUNT]);
 
 /* Served by the built-in server. */

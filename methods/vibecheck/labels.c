@@ -24,8 +24,9 @@ static void rng_of(const struct vq_label_frame *f, uint64_t stream, struct vq_rn
     vq_rng_seed(ret, f->seed * UINT64_C(1000003) + stream);
 }
 
-/* By record and name, not by number: a vibe keeps its draw whatever others were found. */
-bool vq_label_flipped(const struct vq_label_frame *f, uint32_t sample, uint32_t axis)
+/* Which model's output the sheet shows first: true, B's. By record and name, not by number: a vibe
+ * keeps its draw whatever others were found. */
+static bool is_flipped(const struct vq_label_frame *f, uint32_t sample, uint32_t axis)
 {
     const struct vq_data_row *row = &f->dataset->samples[sample];
     struct vq_rng rng;
@@ -45,7 +46,7 @@ static void put_line(const struct vq_label_frame *f, uint32_t sample, uint32_t a
                      struct vq_csv *csv)
 {
     const struct vq_data_row *row = &f->dataset->samples[sample];
-    bool flipped = vq_label_flipped(f, sample, axis);
+    bool flipped = is_flipped(f, sample, axis);
     char item[32];
     (void)snprintf(item, sizeof(item), "%u.%u", row->file, row->record);
     vq_csv_str(csv, item);
@@ -245,7 +246,7 @@ static enum vq_status label_of(const struct reading *r, uint32_t row, uint32_t s
     bool first = vq_span_eq(cell, vq_span_str("1")) || vq_span_eq(cell, vq_span_str("1.0"));
     bool second = vq_span_eq(cell, vq_span_str("2")) || vq_span_eq(cell, vq_span_str("2.0"));
     if (sheet && (first || second)) {
-        *ret_label = first == vq_label_flipped(r->f, sample, axis) ? -1 : 1;
+        *ret_label = first == is_flipped(r->f, sample, axis) ? -1 : 1;
         return VQ_OK;
     }
     if (!vq_human_label_read(VQ_RATING_PAIRWISE, sheet ? NULL : r->f->models, cell, &value) ||

@@ -21,9 +21,6 @@ struct vq_label_counts_read {
     uint32_t others;        /* lines whose label was left out: its vibe is none of the frame's */
 };
 
-/* Which model's output the sheet shows first: true, B's. */
-bool vq_label_flipped(const struct vq_label_frame *frame, uint32_t sample, uint32_t axis);
-
 /* Writes a sheet (CSV): `rows` rows drawn at random of those with `wanted` (NULL: all), each of
  * them for every axis in `axes`, in random order. Columns: item, prompt, output_1, output_2, vibe,
  * low, high, label. Failures stick in out->status. VQ_NOMEM. */

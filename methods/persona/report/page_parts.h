@@ -33,7 +33,6 @@ enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t pla
                                      size_t (*place_of)(const struct vq_persona_page *p,
                                                         size_t thing),
                                      struct vq_persona_index *ret_index) VQ_WARN_UNUSED;
-void vq_persona_index_free(struct vq_persona_index *index);
 /* One rating as an object, with what its judge wrote. */
 void vq_persona_page_rating(const struct vq_persona_page *p, size_t thing, uint32_t judge,
                             bool with_reasoning, struct vq_json *j);

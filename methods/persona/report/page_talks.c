@@ -37,6 +37,13 @@ static size_t turn_of(const struct vq_persona_page *p, size_t thing)
            t->point;
 }
 
+static void index_free(struct vq_persona_index *index)
+{
+    vq_free(index->from);
+    vq_free(index->things);
+    *index = (struct vq_persona_index){.from = NULL};
+}
+
 enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t places,
                                      size_t (*place_of)(const struct vq_persona_page *p,
                                                         size_t thing),
@@ -46,7 +53,7 @@ enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t pla
     struct vq_persona_index x = {.from = vq_alloc(places + 1, sizeof(*x.from)),
                                  .things = vq_alloc(things + 1, sizeof(*x.things))};
     if (x.from == NULL || x.things == NULL) {
-        vq_persona_index_free(&x);
+        index_free(&x);
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < things; i++) {
@@ -67,13 +74,6 @@ enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t pla
     }
     *ret_index = x;
     return VQ_OK;
-}
-
-void vq_persona_index_free(struct vq_persona_index *index)
-{
-    vq_free(index->from);
-    vq_free(index->things);
-    *index = (struct vq_persona_index){.from = NULL};
 }
 
 static double mean_between(const struct vq_persona_page *p, const struct vq_persona_index *x,
@@ -281,6 +281,6 @@ void vq_persona_page_talks(const struct vq_persona_page *p, struct vq_json *j)
         j->out->status = VQ_NOMEM;
     }
     vq_free(x.talks);
-    vq_persona_index_free(&x.turns);
-    vq_persona_index_free(&x.probed);
+    index_free(&x.turns);
+    index_free(&x.probed);
 }

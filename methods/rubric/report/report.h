@@ -39,9 +39,6 @@ void vq_rubric_report_items_csv(const struct vq_rubric_report *r, uint32_t from,
 void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_terminal *terminal,
                             struct vq_buf *out);
 
-/* "4", "yes", the chosen model's name, "tie" for a pairwise 0.5. */
-void vq_rubric_value_text(const struct vq_rubric_report *r, uint32_t criterion, double value,
-                          struct vq_buf *out);
 /* report.html. A script finds items in it; without one all of them are there. */
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out);
 

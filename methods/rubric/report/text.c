@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-void vq_rubric_value_text(const struct vq_rubric_report *r, uint32_t criterion, double value,
-                          struct vq_buf *out)
+static void value_text(const struct vq_rubric_report *r, uint32_t criterion, double value,
+                       struct vq_buf *out)
 {
     enum vq_rating_kind kind = vq_rubric_input(r->rubric)->criteria[criterion].kind;
     if (isnan(value)) {
@@ -44,7 +44,7 @@ static void rating_row(struct vq_csv *csv, const struct vq_rubric_report *r,
     vq_csv_i64(csv, p->repeat + 1);
     vq_csv_str(csv, pairwise ? r->config->models[p->order] : "");
     vq_buf_clear(text);
-    vq_rubric_value_text(r, p->criterion, reading->value, text);
+    value_text(r, p->criterion, reading->value, text);
     vq_csv_span(csv, vq_buf_span(text));
     vq_csv_str(csv, vq_rubric_status_name(reading->status));
     if (r->reasoning != NULL && r->reasoning(r->reasoning_ctx, p, &reasoning)) {

@@ -163,6 +163,9 @@ static enum vq_status load(struct vq_job *job, const struct vq_run_dir *run, str
 static enum vq_status prepare(struct vq_job *job, struct vq_error *err)
 {
     VQ_TRY(fill_rows(job));
+    if (job->config->method == VQ_METHOD_DISCOVER || job->config->vibecheck.question_types) {
+        VQ_TRY(vq_job_add_discovery(job, err));
+    }
     return ask_given(job, err);
 }
 

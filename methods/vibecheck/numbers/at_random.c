@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-bool vq_order_asked(uint8_t outcome)
+static bool is_asked(uint8_t outcome)
 {
     return outcome != VQ_OUTCOME_NOT_NEEDED;
 }
@@ -29,10 +29,10 @@ static double of_judge(const struct vq_vibecheck_work *w, const struct vq_split 
         struct vq_cell cell = {s->sample[row], judge, vibe, 0};
         const uint8_t *both = w->in->outcomes + vq_grid_task(&w->in->grid, cell);
         for (int order = 0; order < 2; order++) {
-            calls += vq_order_asked(both[order]) ? 1 : 0;
+            calls += is_asked(both[order]) ? 1 : 0;
             votes += vq_order_has_vote(both[order]) ? 1 : 0;
         }
-        cells += vq_order_asked(both[0]) || vq_order_asked(both[1]) ? 1 : 0;
+        cells += is_asked(both[0]) || is_asked(both[1]) ? 1 : 0;
         int8_t score = vq_scores_at(w->out->scores, s->sample[row], vibe, judge);
         sum += score == VQ_SCORE_MISSING ? 0 : score;
     }

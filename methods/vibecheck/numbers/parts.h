@@ -45,7 +45,6 @@ bool vq_gate_agreed(const struct vq_conf_gates *gates, uint32_t judges,
                     const struct vq_agreement_pair *agreement);
 
 /* The two orders of a cell. A call that was asked and has no vote has failed. */
-bool vq_order_asked(uint8_t outcome);
 bool vq_order_has_vote(uint8_t outcome);
 
 /* Separability as it would be if no call had failed, for failures at random; both splits of every

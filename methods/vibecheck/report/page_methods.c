@@ -1,18 +1,48 @@
 /* The methods: every setting that changes a number, as plain text for a paper's appendix. */
 #include "methods/vibecheck/report/page_parts.h"
+#include "methods/vibecheck/report/ranking.h"
 
 #include <math.h>
 
 #define PARAGRAPH_BYTES_MAX (1u << 16)
 
-static void put_count(const struct vq_vibes_paragraph *m, uint64_t n)
+struct paragraph {
+    const struct vq_vibes_page *page;
+    struct vq_buf *out;
+};
+
+/* Of a run over more than two models. */
+static void on_models(const struct paragraph *m)
+{
+    if (m->page->r->result->ranking == NULL) {
+        return;
+    }
+    struct vq_buf design;
+    vq_buf_init(&design, 1u << 12);
+    vq_ranking_design(m->page->r->config, &design);
+    vq_buf_printf(m->out, "%u models were compared in pairs: ", m->page->r->config->models_count);
+    vq_buf_append(m->out, design.at, design.bytes);
+    vq_buf_free(&design);
+    vq_buf_puts(
+        m->out,
+        ". A row is a comparison of two of them. Strengths are those of Davidson's model with "
+        "ties (Bradley-Terry where there is none), centred on 0; their intervals are of the "
+        "jackknife over prompts, and ranks of a Holm test of all pairs. Separability is half the "
+        "distance between the highest and the lowest mean score of a model; its p flips the signs "
+        "of whole prompts. Model matching is a multinomial regression that names the model of an "
+        "output from its mean scores against the other outputs of its record. Its coefficients and "
+        "their jackknife intervals are in results.json; no second fit holds length fixed, and a "
+        "degenerate fit has no intervals.");
+}
+
+static void put_count(const struct paragraph *m, uint64_t n)
 {
     char text[VQ_FMT_BYTES];
     vq_buf_puts(m->out, vq_fmt_count(n, text));
 }
 
 /* Who labelled the rows, where the data do not. */
-static void preferences(const struct vq_vibes_paragraph *m)
+static void preferences(const struct paragraph *m)
 {
     const struct vq_config *c = m->page->r->config;
     const struct vq_vibecheck_method_result *method = m->page->story->method;
@@ -30,7 +60,7 @@ static void preferences(const struct vq_vibes_paragraph *m)
     vq_buf_puts(m->out, ". ");
 }
 
-static void data(const struct vq_vibes_paragraph *m)
+static void data(const struct paragraph *m)
 {
     const struct vq_dataset *d = m->page->r->dataset;
     const struct vq_config *c = m->page->r->config;
@@ -68,7 +98,7 @@ static void data(const struct vq_vibes_paragraph *m)
     vq_buf_puts(m->out, ".");
 }
 
-static void hash(const struct vq_vibes_paragraph *m, const char *what, const struct vq_hash *value)
+static void hash(const struct paragraph *m, const char *what, const struct vq_hash *value)
 {
     if (value == NULL) {
         return;
@@ -78,7 +108,7 @@ static void hash(const struct vq_vibes_paragraph *m, const char *what, const str
     vq_buf_printf(m->out, " %s: %.16s.", what, hex);
 }
 
-static void judging(const struct vq_vibes_paragraph *m)
+static void judging(const struct paragraph *m)
 {
     static const char *const rules[] = {
         "strict: a judge's score is +1 or \xe2\x88\x92"
@@ -128,7 +158,7 @@ static void judging(const struct vq_vibes_paragraph *m)
     hash(m, "Repair prompt", m->page->r->repair_template);
 }
 
-static void gates(const struct vq_vibes_paragraph *m)
+static void gates(const struct paragraph *m)
 {
     static const char *const preference[] = {"", " or a preference alignment beyond the same",
                                              " and a preference alignment beyond the same"};
@@ -156,7 +186,7 @@ static void gates(const struct vq_vibes_paragraph *m)
         "test over the kept ones.");
 }
 
-static void regression(const struct vq_vibes_paragraph *m)
+static void regression(const struct paragraph *m)
 {
     static const char *const estimators[] = {
         "L2-regularised logistic regression", "elastic-net logistic regression",
@@ -199,13 +229,13 @@ static const char *player(const struct vq_conf_judge *own, const char *stand_in)
     return own != NULL && own->model != NULL ? own->model : stand_in;
 }
 
-static void role(const struct vq_vibes_paragraph *m, const char *what, const char *model)
+static void role(const struct paragraph *m, const char *what, const char *model)
 {
     vq_buf_printf(m->out, "%s ", what);
     vq_buf_puts(m->out, model);
 }
 
-static void roles(const struct vq_vibes_paragraph *m)
+static void roles(const struct paragraph *m)
 {
     const struct vq_config *c = m->page->r->config;
     const char *proposer = player(c->proposer, player(&c->judges[0], ""));
@@ -216,7 +246,7 @@ static void roles(const struct vq_vibes_paragraph *m)
 }
 
 /* What of the way from one iteration to the next, and to the final vibes, can be set. */
-static void iteration_rules(const struct vq_vibes_paragraph *m)
+static void iteration_rules(const struct paragraph *m)
 {
     static const char *const orders[] = {"a lasso path", "|separability|",
                                          "the p of the sign flips"};
@@ -234,7 +264,7 @@ static void iteration_rules(const struct vq_vibes_paragraph *m)
     vq_buf_printf(m->out, ". The final vibes are the first by %s.", orders[v->final_order]);
 }
 
-static void discovery(const struct vq_vibes_paragraph *m)
+static void discovery(const struct paragraph *m)
 {
     const struct vq_config *c = m->page->r->config;
     const struct vq_conf_vibecheck *v = &c->vibecheck;
@@ -274,18 +304,14 @@ void vq_vibes_page_methods(const struct vq_vibes_page *p, struct vq_json *j)
 {
     static const struct {
         const char *head;
-        void (*text)(const struct vq_vibes_paragraph *m);
-    } parts[] = {{"Data", data},
-                 {"Vibes", discovery},
-                 {"Judging", judging},
-                 {"Gates", gates},
-                 {"Models", vq_vibes_page_models},
-                 {"Regression", regression}};
+        void (*text)(const struct paragraph *m);
+    } parts[] = {{"Data", data},   {"Vibes", discovery},  {"Judging", judging},
+                 {"Gates", gates}, {"Models", on_models}, {"Regression", regression}};
     vq_json_key(j, "methods");
     vq_json_array(j);
     for (size_t i = 0; i < VQ_COUNT(parts); i++) {
         struct vq_buf text;
-        const struct vq_vibes_paragraph m = {p, &text};
+        const struct paragraph m = {p, &text};
         vq_buf_init(&text, PARAGRAPH_BYTES_MAX);
         parts[i].text(&m);
         if (text.bytes > 0) {

@@ -18,23 +18,14 @@ void vq_vibes_page_table(const struct vq_vibes_page *p, struct vq_page *page);
 
 /* Each of these writes keys into an open object, where there is something to write; failures stick
  * in j->out->status. */
-void vq_vibes_page_vibes(const struct vq_vibes_page *p, struct vq_json *j);   /* "question_types" */
 void vq_vibes_page_story(const struct vq_vibes_page *p, struct vq_json *j);   /* "story" */
 void vq_vibes_page_methods(const struct vq_vibes_page *p, struct vq_json *j); /* "methods" */
 /* Of two models only. */
-void vq_vibes_page_headline(const struct vq_vibes_page *p, struct vq_json *j); /* "preferred" */
-void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j);  /* "presets" */
+void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j); /* "presets" */
 void vq_vibes_page_groups(const struct vq_vibes_page *p, struct vq_json *j);  /* by_judge, groups */
 void vq_vibes_page_overlap(const struct vq_vibes_page *p, struct vq_json *j); /* "overlap" */
 /* "rows", "examples", "answers". */
 void vq_vibes_page_data(const struct vq_vibes_page *p, struct vq_json *j);
-
-/* A paragraph of the methods. */
-struct vq_vibes_paragraph {
-    const struct vq_vibes_page *page;
-    struct vq_buf *out;
-};
-void vq_vibes_page_models(const struct vq_vibes_paragraph *m); /* page_ranking.c */
 
 static inline void vq_vibes_page_failed(struct vq_json *j, enum vq_status status)
 {

@@ -295,7 +295,7 @@ TEST(the_rest_of_the_cast_comes_on_demand)
     assert_false(job->needs_offline);
     assert_int_equal(job->cast[VQ_ROLE_REDUCER].count, 0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(vq_job_add_other_roles(job, &err), VQ_OK);
+        assert_int_equal(vq_job_add_discovery(job, &err), VQ_OK);
         assert_string_equal(job->cast[VQ_ROLE_REDUCER].judges[0].model, "m");
         assert_true(job->needs_offline); /* the built-in embedder */
     }
