@@ -67,6 +67,8 @@ static void line(struct vq_json *j, const struct vq_forecast *f, const struct vq
     vq_json_put_str(j, "name", l->judge);
     vq_json_put_str(j, "model", l->called);
     sums(j, &s, seconds);
+    real(j, "cached_share", l->cached_share);
+    real(j, "cache_written_share", l->written_share);
     vq_json_put_str(j, "limited_by", vq_forecast_bound_word(l->bound));
     vq_json_object_end(j);
 }
@@ -123,7 +125,10 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         limit(j, "concurrency", l->concurrency);
         price(j, "price_input_usd", l->price_input_usd);
         price(j, "price_cached_usd", l->price_cached_usd);
+        price(j, "price_cache_write_usd", l->price_input_usd < 0 ? -1 : l->price_written_usd);
         price(j, "price_output_usd", l->price_output_usd);
+        vq_json_put_str(j, "service_tier", l->service_tier);
+        price(j, "service_tier_price", l->service_tier == NULL ? -1 : l->tier_price);
         range(j, "calls", f->pools[k].calls);
         range(j, "tokens", f->pools[k].tokens);
         range(j, "seconds", f->pools[k].seconds);

@@ -96,6 +96,35 @@ static void lines(const struct vq_forecast *f, const struct vq_terminal *t, stru
     vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
 }
 
+/* The service tier of a pool, and what a call costs there. */
+static void tier(const struct vq_forecast_limits *l, struct vq_buf *out)
+{
+    if (l->service_tier != NULL) {
+        vq_buf_printf(out, "  %-*s tier %s at %.6g of the price%s\n", (int)NAME_COLUMNS, "",
+                      l->service_tier, l->tier_price,
+                      l->tier_price_assumed ? " (assumed: service_tier_price)" : "");
+    }
+}
+
+/* The measured use of prompt caches, over everything that is asked. */
+static void caches(const struct vq_forecast *f, struct vq_buf *out)
+{
+    double in = 0, cached = 0, written = 0;
+    for (uint32_t i = 0; i < f->lines_count; i++) {
+        const struct vq_forecast_line *l = &f->lines[i];
+        in += l->tokens_in.expected;
+        cached += l->tokens_in.expected * l->cached_share;
+        written += l->tokens_in.expected * l->written_share;
+    }
+    if (cached + written > 0) {
+        vq_buf_printf(out, "Cache   %.0f %% of the input is read from a cache", 100 * cached / in);
+        if (written > 0) {
+            vq_buf_printf(out, ", %.0f %% written to one", 100 * written / in);
+        }
+        vq_buf_puts(out, ", as in earlier calls\n");
+    }
+}
+
 static void limits(const struct vq_forecast *f, struct vq_buf *out)
 {
     vq_buf_puts(out, "\nPools, by time and what limits it:\n");
@@ -116,6 +145,7 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
         vq_buf_printf(out, " %12s  %s: %.15g%s\n", duration(p->seconds.expected, time),
                       vq_forecast_bound_word(p->bound), value,
                       vq_forecast_bound_assumed(l, p->bound) ? " (assumed: not set)" : "");
+        tier(l, out);
     }
 }
 
@@ -135,6 +165,7 @@ static void sums(const struct vq_plan_shown *plan, struct vq_buf *out)
                   brief(s->tokens_in.least, b), brief(s->tokens_in.most, c));
     vq_buf_printf(out, ", %s out (%s to %s)\n", brief(s->tokens_out.expected, a),
                   brief(s->tokens_out.least, b), brief(s->tokens_out.most, c));
+    caches(f, out);
     if (s->priced || s->usd.expected > 0) {
         vq_buf_printf(out, "Price   %s (%s to %s)%s\n", vq_fmt_dollars(s->usd.expected, a),
                       vq_fmt_dollars(s->usd.least, b), vq_fmt_dollars(s->usd.most, c),

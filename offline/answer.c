@@ -327,6 +327,9 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
     enum vq_fault fault = context->fault;
     fault = fault == VQ_FAULT_NONE ? fault_of_failure(draft->failure) : fault;
     fault = writes_itself(request->wanted) ? fault_of_part(fault) : fault;
+    struct vq_chat_request ordinary = {.dialect = request->dialect};
+    (void)snprintf(reply->tier, sizeof(reply->tier), "%s",
+                   vq_chat_tier(context->fault == VQ_FAULT_OTHER_TIER ? &ordinary : request));
     char id[64];
     char hash[17];
     vq_hex(context->hash->b, 8, hash);
@@ -336,6 +339,7 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
         .model = request->model,
         .fingerprint = answerer->oracle != NULL ? "offline-oracle" : "offline-lexical",
         .finish_reason = "stop",
+        .tier = reply->tier,
         .created_s = context->created_s,
         .prompt_tokens = request->prompt_tokens,
         .cache_read_tokens = request->cached_tokens,

@@ -176,6 +176,8 @@ static enum vq_status read_root(const json_t *root, struct vq_chat_request *requ
     }
     request->seed = json_integer_value(json_object_get(root, "seed"));
     request->wants_logprobs = json_is_true(json_object_get(root, "logprobs"));
+    const char *tier = json_string_value(json_object_get(root, "service_tier"));
+    (void)snprintf(request->tier, sizeof(request->tier), "%s", tier == NULL ? "" : tier);
     read_format(root, request);
     vq_dialect_read_fronts(root, request);
     return read_messages(json_object_get(root, "messages"), request, err);
@@ -208,6 +210,13 @@ enum vq_status vq_chat_parse(struct vq_span body, const struct vq_route *route,
     }
     *ret_request = request;
     return VQ_OK;
+}
+
+const char *vq_chat_tier(const struct vq_chat_request *request)
+{
+    bool special = strcmp(request->tier, "flex") == 0 || strcmp(request->tier, "priority") == 0;
+    bool openai = request->dialect == VQ_DIALECT_OPENAI || request->dialect == VQ_DIALECT_AZURE;
+    return special ? request->tier : openai ? "default" : "standard";
 }
 
 void vq_chat_request_free(struct vq_chat_request *request)
@@ -263,6 +272,7 @@ void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer)
     vq_json_put_u64(&json, "created", (uint64_t)answer->created_s);
     vq_json_put_str(&json, "model", answer->model);
     vq_json_put_str(&json, "system_fingerprint", answer->fingerprint);
+    vq_json_put_str(&json, "service_tier", answer->tier);
     vq_json_put_array(&json, "choices");
     write_choice(&json, answer);
     vq_json_array_end(&json);

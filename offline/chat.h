@@ -8,6 +8,7 @@
 
 #define VQ_CHAT_MESSAGES_MAX 4096
 #define VQ_CHAT_MODEL_BYTES  128
+#define VQ_CHAT_TIER_BYTES   32
 
 /* The fronts that a provider caches by itself: at least MIN tokens, in steps of STEP, up to MAX. */
 #define VQ_CHAT_FRONT_TOKENS_MIN 1024u
@@ -46,6 +47,7 @@ struct vq_chat_request {
     uint64_t cache_written_tokens; /* likewise; only where that has a price */
     uint64_t tokens_max;           /* 0 = no limit */
     int64_t seed;                  /* 0 when none is given */
+    char tier[VQ_CHAT_TIER_BYTES]; /* the service tier that it asks for; empty: none */
 };
 
 /* VQ_INVALID with a sentence for the client. On VQ_OK end it with vq_chat_request_free. */
@@ -64,6 +66,7 @@ struct vq_chat_answer {
     bool content_is_null;
     const char *refusal; /* NULL: none */
     const char *finish_reason;
+    const char *tier; /* that served */
     int64_t created_s;
     uint64_t prompt_tokens;
     uint64_t cache_read_tokens; /* of prompt_tokens */
@@ -72,6 +75,10 @@ struct vq_chat_answer {
     bool with_usage;
     bool with_logprobs;
 };
+
+/* The tier that serves a request: the one that it asks for, if that is flex or priority, else the
+ * ordinary one of its dialect. */
+const char *vq_chat_tier(const struct vq_chat_request *request);
 
 /* In OpenAI's shape; the others are in dialect.h. */
 void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer);

@@ -159,6 +159,7 @@ static bool translate(const struct vq_route *route, const json_t *tree, json_t *
         return anthropic_messages(tree, messages) && copy_member(chat, "model", tree, "model") &&
                copy_member(chat, "max_tokens", tree, "max_tokens") &&
                copy_member(chat, "stream", tree, "stream") &&
+               copy_member(chat, "service_tier", tree, "service_tier") &&
                copy_schema(chat,
                            json_object_get(
                                json_object_get(json_object_get(tree, "output_config"), "format"),
@@ -169,6 +170,7 @@ static bool translate(const struct vq_route *route, const json_t *tree, json_t *
            json_object_set_new(chat, "model", json_string(route->model)) == 0 &&
            copy_member(chat, "max_tokens", config, "maxOutputTokens") &&
            copy_member(chat, "seed", config, "seed") &&
+           copy_member(chat, "service_tier", tree, "serviceTier") &&
            copy_member(chat, "logprobs", config, "responseLogprobs") &&
            copy_schema(chat, json_object_get(config, "responseSchema"));
 }
@@ -328,6 +330,7 @@ static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *a
         vq_json_put_u64(json, "cache_creation_input_tokens", answer->cache_written_tokens);
         vq_json_put_u64(json, "cache_read_input_tokens", answer->cache_read_tokens);
         vq_json_put_u64(json, "output_tokens", answer->completion_tokens);
+        vq_json_put_str(json, "service_tier", answer->tier);
         vq_json_object_end(json);
     }
     vq_json_object_end(json);
@@ -370,6 +373,7 @@ static void write_gemini(struct vq_json *json, const struct vq_chat_answer *answ
         }
         vq_json_put_u64(json, "candidatesTokenCount", answer->completion_tokens);
         vq_json_put_u64(json, "totalTokenCount", answer->prompt_tokens + answer->completion_tokens);
+        vq_json_put_str(json, "serviceTier", answer->tier);
         vq_json_object_end(json);
     }
     vq_json_put_str(json, "modelVersion", answer->model);

@@ -33,8 +33,9 @@ struct vq_offline_reply {
 
     int64_t delay_ns; /* from receiving to answering */
     bool paid;
-    const char *outcome; /* "ok", "refused", "truncated", "error" ...; static text */
-    const char *verdict; /* static text or NULL */
+    const char *outcome;           /* "ok", "refused", "truncated", "error" ...; static text */
+    const char *verdict;           /* static text or NULL */
+    char tier[VQ_CHAT_TIER_BYTES]; /* that served; empty: none */
     uint64_t prompt_tokens;
     uint64_t completion_tokens;
 

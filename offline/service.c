@@ -273,6 +273,8 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_json_put_str(line, "model", p->model);
     vq_json_put_str(line, "path", p->call->path);
     vq_json_put_str(line, "kind", kind_of(p));
+    bool tiered = p->is_parsed && p->chat.tier[0] != '\0';
+    vq_json_put_str(line, "service_tier", tiered ? p->chat.tier : NULL);
     vq_json_put_str(line, "hash", hash);
     vq_json_put_u64(line, "try", p->nth_try);
     vq_json_put_u64(line, "bytes", p->call->body.bytes);
@@ -311,6 +313,7 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline
     vq_json_put_str(line, "fault",
                     reply->fault == VQ_FAULT_NONE ? NULL : vq_fault_info(reply->fault)->name);
     vq_json_put_str(line, "verdict", reply->verdict);
+    vq_json_put_str(line, "service_tier", reply->tier[0] == '\0' ? NULL : reply->tier);
     vq_json_put_bool(line, "paid", reply->paid);
     vq_json_put_u64(line, "prompt_tokens", reply->prompt_tokens);
     vq_json_put_u64(line, "completion_tokens", reply->completion_tokens);
@@ -441,6 +444,7 @@ static enum vq_status meet_fault(struct vq_service *service, struct passage *p,
                                    .pool = p->pool->name,
                                    .key_hex = p->key,
                                    .body = p->call->body,
+                                   .flex = p->is_parsed && strcmp(p->chat.tier, "flex") == 0,
                                    .hash = &p->hash,
                                    .nth_try = p->nth_try,
                                    .since_start_ms = since_start_ms};

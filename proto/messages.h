@@ -13,7 +13,9 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 8
+#define VQ_PROTOCOL_VERSION 9
+/* The oldest version of a stored RESULT that can be read; fields that it lacks are zero. */
+#define VQ_RESULT_VERSION_MIN 7
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -249,6 +251,9 @@ struct vq_result {
     struct vq_span fingerprint;    /* the provider's system fingerprint */
     struct vq_span label_logprobs; /* "A=-0.1 B=-2.4" */
     struct vq_span error;          /* for people; never request bytes, never a key */
+    uint64_t tokens_written;       /* of tokens_in: written to a cache */
+    /* the service tier as reported; of end RATE: the tier that had no capacity; empty: none */
+    struct vq_span tier;
 };
 
 /* worker -> coordinator; repeated until ACKed */
@@ -394,6 +399,10 @@ struct vq_spec_pool {
     double input_usd, cached_usd, written_usd, output_usd; /* per million tokens */
     uint32_t window_ms; /* over which the provider looks at its limits */
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
+    struct vq_span service_tier; /* that requests name; empty: none */
+    double tier_price;           /* of the tier, times the prices above */
+    /* refusals for lack of capacity, after which a call goes to the ordinary tier */
+    uint32_t tier_tries;
 };
 
 struct vq_spec {

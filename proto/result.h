@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-#define VQ_RESULT_TEXTS 7
+#define VQ_RESULT_TEXTS 8
 
 /* *ret_texts point into `result`. */
 static inline void vq_result_texts(struct vq_result *result,
                                    struct vq_span *ret_texts[VQ_RESULT_TEXTS])
 {
     struct vq_span *const texts[VQ_RESULT_TEXTS] = {
-        &result->pool,        &result->answer, &result->finish_reason, &result->model,
-        &result->fingerprint, &result->error,  &result->label_logprobs};
+        &result->pool,        &result->answer, &result->finish_reason,  &result->model,
+        &result->fingerprint, &result->error,  &result->label_logprobs, &result->tier};
     memcpy(ret_texts, texts, sizeof(texts));
 }
 
@@ -22,7 +22,7 @@ static inline size_t vq_result_texts_bytes(const struct vq_result *result)
 {
     return result->pool.bytes + result->answer.bytes + result->finish_reason.bytes +
            result->model.bytes + result->fingerprint.bytes + result->error.bytes +
-           result->label_logprobs.bytes;
+           result->label_logprobs.bytes + result->tier.bytes;
 }
 
 /* Copies all texts to `at` and points `result` to the copies. `at` has room for

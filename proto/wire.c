@@ -37,6 +37,7 @@ struct reader {
     const char *message;
     struct step path[VQ_FRAME_DEPTH_MAX + 1];
     size_t depth;
+    uint32_t lacks; /* the last fields of the frame that its version does not have */
 };
 
 static void arena_free(struct vq_decoder *decoder)
@@ -295,8 +296,9 @@ static enum vq_status read_value(struct reader *r, const struct vq_wire_field *f
 static enum vq_status read_fields(struct reader *r, const struct vq_wire_record *record,
                                   const msgpack_object *values, uint32_t count, void *at)
 {
-    if (count != record->fields_count) {
-        return refuse(r, "%u fields wanted, %u came", record->fields_count, count);
+    uint32_t wanted = record->fields_count - (r->depth == 0 ? r->lacks : 0);
+    if (count != wanted) {
+        return refuse(r, "%u fields wanted, %u came", wanted, count);
     }
     for (uint32_t i = 0; i < count; i++) {
         r->path[r->depth++] = (struct step){record->fields[i].name, -1};
@@ -318,9 +320,9 @@ static enum vq_status read_record(struct reader *r, const struct vq_wire_record 
     return read_fields(r, record, o->via.array.ptr, o->via.array.size, at);
 }
 
-/* Checks the frame as a whole and parses it: *ret_frame is an array of a right version with at
- * least a type. */
-static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame,
+/* Checks the frame as a whole and parses it: *ret_frame is an array of a right version, from
+ * `oldest` on, with at least a type. */
+static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame, uint64_t oldest,
                             msgpack_object *ret_frame, struct vq_error *err)
 {
     arena_reset(decoder);
@@ -329,7 +331,7 @@ static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame,
     if (!vq_wire_peek_version(frame, &version)) {
         return vq_fail(err, VQ_INVALID, "the frame is no array that begins with a version");
     }
-    if (version != VQ_PROTOCOL_VERSION) {
+    if (version < oldest || version > VQ_PROTOCOL_VERSION) {
         return vq_fail(err, VQ_VERSION,
                        "the peer speaks protocol version %llu, this program version %d: "
                        "use the same release on both sides",
@@ -350,9 +352,10 @@ static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame,
 }
 
 static enum vq_status read_frame(struct vq_decoder *decoder, const struct vq_wire_message *message,
-                                 const msgpack_object *frame, void *at, struct vq_error *err)
+                                 const msgpack_object *frame, uint32_t lacks, void *at,
+                                 struct vq_error *err)
 {
-    struct reader r = {.decoder = decoder, .err = err, .message = message->name};
+    struct reader r = {.decoder = decoder, .err = err, .message = message->name, .lacks = lacks};
     enum vq_status status =
         read_fields(&r, message->record, frame->via.array.ptr + 2, frame->via.array.size - 2, at);
     return status == VQ_NOMEM ? vq_fail(err, status, "%s: no memory", message->name) : status;
@@ -369,7 +372,7 @@ enum vq_status vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
                              struct vq_error *err)
 {
     msgpack_object object;
-    VQ_TRY(parse(decoder, frame, &object, err));
+    VQ_TRY(parse(decoder, frame, VQ_PROTOCOL_VERSION, &object, err));
     const msgpack_object *type = &object.via.array.ptr[1];
     const struct vq_wire_message *message = NULL;
     if (type->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
@@ -383,29 +386,37 @@ enum vq_status vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
                        direction == VQ_TO_COORDINATOR ? "the coordinator" : "a worker");
     }
     struct vq_msg msg = {.type = (enum vq_msg_type)message->type};
-    VQ_TRY(read_frame(decoder, message, &object, &msg.u, err));
+    VQ_TRY(read_frame(decoder, message, &object, 0, &msg.u, err));
     *ret_msg = msg;
     return VQ_OK;
 }
 
+/* The fields that came with version 9: tokens_written, tier. */
+#define RESULT_FIELDS_OF_9 2u
+
+/* `later`: how many of the last fields came after version `oldest`. */
 static enum vq_status decode_standalone(struct vq_decoder *decoder, struct vq_span bytes,
-                                        const char *name, void *at, struct vq_error *err)
+                                        const char *name, uint64_t oldest, uint32_t later, void *at,
+                                        struct vq_error *err)
 {
     const struct vq_wire_message *message = vq_wire_standalone(name);
     msgpack_object object;
-    VQ_TRY(parse(decoder, bytes, &object, err));
+    VQ_TRY(parse(decoder, bytes, oldest, &object, err));
+    uint64_t version = object.via.array.ptr[0].via.u64; /* parse saw it */
     const msgpack_object *type = &object.via.array.ptr[1];
     if (type->type != MSGPACK_OBJECT_POSITIVE_INTEGER || type->via.u64 != message->type) {
         return vq_fail(err, VQ_INVALID, "these bytes are no %s", name);
     }
-    return read_frame(decoder, message, &object, at, err);
+    return read_frame(decoder, message, &object, version < VQ_PROTOCOL_VERSION ? later : 0, at,
+                      err);
 }
 
 enum vq_status vq_result_decode(struct vq_decoder *decoder, struct vq_span bytes,
                                 struct vq_result *ret_result, struct vq_error *err)
 {
     struct vq_result result = {.task = 0};
-    VQ_TRY(decode_standalone(decoder, bytes, "RESULT", &result, err));
+    VQ_TRY(decode_standalone(decoder, bytes, "RESULT", VQ_RESULT_VERSION_MIN, RESULT_FIELDS_OF_9,
+                             &result, err));
     *ret_result = result;
     return VQ_OK;
 }
@@ -414,7 +425,7 @@ enum vq_status vq_spec_decode(struct vq_decoder *decoder, struct vq_span bytes,
                               struct vq_spec *ret_spec, struct vq_error *err)
 {
     struct vq_spec spec = {.axes_count = 0};
-    VQ_TRY(decode_standalone(decoder, bytes, "SPEC_BODY", &spec, err));
+    VQ_TRY(decode_standalone(decoder, bytes, "SPEC_BODY", VQ_PROTOCOL_VERSION, 0, &spec, err));
     *ret_spec = spec;
     return VQ_OK;
 }

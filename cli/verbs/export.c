@@ -119,11 +119,11 @@ struct calls {
 };
 
 static const char *const call_columns[] = {
-    "call",  "stage",         "judge",          "record",        "vibe",
-    "order", "repeat",        "kind",           "end",           "verdict",
-    "used",  "http_status",   "started_ms",     "latency_ms",    "worker",
-    "pool",  "cost_usd",      "tokens_in",      "tokens_cached", "tokens_out",
-    "model", "finish_reason", "label_logprobs", "error",         "answer"};
+    "call",           "stage",          "judge",      "record",  "vibe",     "order",
+    "repeat",         "kind",           "end",        "verdict", "used",     "http_status",
+    "started_ms",     "latency_ms",     "worker",     "pool",    "cost_usd", "tokens_in",
+    "tokens_cached",  "tokens_written", "tokens_out", "tier",    "model",    "finish_reason",
+    "label_logprobs", "error",          "answer"};
 
 /* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these
  * settings do not reach is empty. */
@@ -184,7 +184,9 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
     line_usd(l, "cost_usd", row->cost_nano);
     line_count(l, "tokens_in", (int64_t)row->tokens_in);
     line_count(l, "tokens_cached", (int64_t)row->tokens_cached);
+    line_count(l, "tokens_written", (int64_t)row->tokens_written);
     line_count(l, "tokens_out", (int64_t)row->tokens_out);
+    line_text(l, "tier", row->tier);
     line_text(l, "model", row->model);
     if (has) {
         line_text(l, "finish_reason", answer.finish_reason);

@@ -178,6 +178,9 @@ struct vq_conf_limits {                        /* of a pool, and what it costs *
     double price_cached_usd;                   /* negative: as other input */
     double price_cache_write_usd; /* negative: as other input; of anthropic 1.25 times it */
     double price_output_usd;
+    char *service_tier;          /* as requests name it; NULL: none is named */
+    double service_tier_price;   /* times the other prices; negative: by the tier */
+    uint32_t service_tier_tries; /* refusals for want of capacity, then the ordinary tier */
 };
 
 struct vq_conf_pool_model {

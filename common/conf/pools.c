@@ -6,6 +6,7 @@
 #include "common/conf/pools.h"
 
 #include "common/base/alloc.h"
+#include "common/conf/tiers.h"
 
 #include <string.h>
 
@@ -23,6 +24,17 @@ static bool is_offline(const struct vq_conf_judge *judge)
 
 /* ---- the list ---- */
 
+/* Flex answers after minutes: timeouts that have their default values are those of flex. */
+static void lengthen(struct vq_conf_use *use)
+{
+    const struct vq_conf_judge *usual = vq_conf_built_in_embedder();
+    if (use->first_byte_timeout_ms == usual->first_byte_timeout_ms &&
+        use->total_timeout_ms == usual->total_timeout_ms) {
+        use->first_byte_timeout_ms = VQ_TIER_FLEX_TIMEOUT_MS;
+        use->total_timeout_ms = VQ_TIER_FLEX_TIMEOUT_MS;
+    }
+}
+
 static enum vq_status add(struct vq_conf_uses *uses, const struct vq_conf_use *use,
                           const char *account, const char *model, struct vq_error *err)
 {
@@ -39,6 +51,9 @@ static enum vq_status add(struct vq_conf_uses *uses, const struct vq_conf_use *u
     struct vq_conf_use *to = &uses->uses[uses->count++];
     *to = *use;
     to->name = name.at;
+    if (vq_tier_is_flex(use->limits.service_tier)) {
+        lengthen(to);
+    }
     return VQ_OK;
 }
 
@@ -75,6 +90,7 @@ static bool serves_own(const struct vq_conf_use *use, const struct vq_conf_judge
     return use->account == NULL && same(use->base_url, judge->base_url) &&
            same(use->sent, judge->model) && same(use->dialect, judge->dialect) &&
            same(use->api_version, judge->api_version) &&
+           same(use->limits.service_tier, judge->limits.service_tier) &&
            same(use->keys_count == 0 ? NULL : use->keys[0], judge->key);
 }
 

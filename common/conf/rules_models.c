@@ -162,6 +162,7 @@ static enum vq_status check_pool_model(const struct vq_rules *r, const struct vq
                                    "\"%.80s\" is already in this pool", m->model);
         }
     }
+    VQ_TRY(vq_rules_tier(r, &m->limits, pool->dialect, place));
     return check_prices(r, &m->limits, place);
 }
 
@@ -336,6 +337,10 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
                                "the dialect %s needs the address of its endpoint", j->dialect);
     }
     if (j->base_url == NULL && !built_in) {
+        if (j->limits.service_tier != NULL) {
+            return vq_rules_broken(r, path_of(place, "service_tier", path),
+                                   "pools answer for this model; set the tier under pools");
+        }
         VQ_TRY(check_pooled(r, j, place));
     }
     struct endpoint e = {.dialect = j->dialect,
@@ -351,6 +356,7 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
     if (j->key != NULL) {
         VQ_TRY(check_key(r, path_of(place, "key", path), j->key));
     }
+    VQ_TRY(vq_rules_tier(r, &j->limits, j->dialect, place));
     return check_prices(r, &j->limits, place);
 }
 

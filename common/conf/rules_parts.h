@@ -34,6 +34,10 @@ enum vq_status vq_rules_models(const struct vq_rules *r) VQ_WARN_UNUSED;
 /* rules_rating.c: method: judge, and the criteria of either method that has them. */
 enum vq_status vq_rules_rating(const struct vq_rules *r) VQ_WARN_UNUSED;
 
+/* rules_tiers.c: the service tier of a pool. */
+enum vq_status vq_rules_tier(const struct vq_rules *r, const struct vq_conf_limits *l,
+                             const char *dialect, const char *place) VQ_WARN_UNUSED;
+
 /* rules_persona.c: method: persona. */
 enum vq_status vq_rules_persona(const struct vq_rules *r) VQ_WARN_UNUSED;
 

@@ -67,7 +67,8 @@ bool vq_authority_result_can_be(const struct vq_authority *a, const struct vq_re
                        (double)r->provider_nano / PER_USD);
         return false;
     }
-    const uint64_t tokens[] = {r->tokens_in, r->tokens_cached, r->tokens_out, r->tokens_reserved};
+    const uint64_t tokens[] = {r->tokens_in, r->tokens_cached, r->tokens_written, r->tokens_out,
+                               r->tokens_reserved};
     for (size_t i = 0; i < VQ_COUNT(tokens); i++) {
         if (tokens[i] > VQ_CLAIM_TOKENS_MAX) {
             (void)snprintf(ret_text, bytes, "a call of %llu tokens", (unsigned long long)tokens[i]);

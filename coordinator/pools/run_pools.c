@@ -3,6 +3,7 @@
 #include "coordinator/pools/run_pools.h"
 
 #include "common/base/alloc.h"
+#include "common/conf/tiers.h"
 
 #include <math.h>
 
@@ -75,8 +76,7 @@ static double price(double usd)
     return usd < 0 ? 0 : usd;
 }
 
-/* Of input that is written to a cache. Providers but Anthropic take nothing for it. */
-static double written_price(const struct vq_conf_use *use)
+double vq_run_pool_written_usd(const struct vq_conf_use *use)
 {
     const struct vq_conf_limits *l = &use->limits;
     double factor = strcmp(use->dialect, "anthropic") == 0 ? CACHE_WRITE_FACTOR : 1;
@@ -117,12 +117,15 @@ enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *o
             .priced = built_in || l->price_input_usd >= 0,
             .input_usd = price(l->price_input_usd),
             .cached_usd = price(l->price_cached_usd < 0 ? l->price_input_usd : l->price_cached_usd),
-            .written_usd = written_price(u),
+            .written_usd = vq_run_pool_written_usd(u),
             .output_usd = price(l->price_output_usd),
             .window_ms = l->window_s * 1000,
             .connect_timeout_ms = u->connect_timeout_ms,
             .first_byte_timeout_ms = u->first_byte_timeout_ms,
-            .total_timeout_ms = u->total_timeout_ms};
+            .total_timeout_ms = u->total_timeout_ms,
+            .service_tier = vq_span_str(l->service_tier == NULL ? "" : l->service_tier),
+            .tier_price = vq_tier_price(l),
+            .tier_tries = l->service_tier_tries};
         for (uint32_t k = 0; k < u->keys_count; k++) {
             *key++ = vq_span_str(u->keys[k]);
         }
@@ -136,6 +139,7 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
 {
     const struct vq_conf_limits *l = &use->limits;
     double input_usd = fmax(price(l->price_input_usd), price(l->price_cached_usd));
+    double tier = fmax(vq_tier_price(l), 1);
     uint32_t calls = (uint32_t)floor(l->limit.concurrency * l->share);
     *ret_pool = (struct vq_authority_pool){
         .name = use->name,
@@ -147,7 +151,7 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
         .day_requests = (uint64_t)((double)l->requests_per_day * l->share),
         .day_tokens = (uint64_t)((double)l->tokens_per_day * l->share),
         .priced = true, /* one without a price costs nothing, by its worker's reckoning too */
-        .input_nano = input_usd * NANO_A_TOKEN,
-        .output_nano = price(l->price_output_usd) * NANO_A_TOKEN,
+        .input_nano = input_usd * tier * NANO_A_TOKEN,
+        .output_nano = price(l->price_output_usd) * tier * NANO_A_TOKEN,
         .window_ms = l->window_s * 1000};
 }

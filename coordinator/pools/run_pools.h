@@ -29,4 +29,8 @@ enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *o
  * left to the caller. */
 void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool *ret_pool);
 
+/* Dollars per million tokens of input that is written to a cache, 0 without prices. Providers but
+ * Anthropic take no more than for other input. */
+double vq_run_pool_written_usd(const struct vq_conf_use *use);
+
 #endif

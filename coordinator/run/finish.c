@@ -8,9 +8,19 @@
 #include "common/text/json.h"
 #include "coordinator/store/calls/ledger.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define ACCOUNT_BYTES_MAX (64u << 20)
+
+/* Of the input: what was read from a prompt cache, what was written to one, and the hit rate. */
+static void caches(struct vq_json *j, const struct vq_account_sums *s)
+{
+    vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
+    vq_json_put_u64(j, "tokens_written", s->tokens_written);
+    vq_json_put_real(j, "cache_hit_rate",
+                     s->tokens_in > 0 ? (double)s->tokens_cached / (double)s->tokens_in : NAN, 6);
+}
 
 static void sums(struct vq_json *j, const struct vq_account_sums *s)
 {
@@ -28,7 +38,7 @@ static void sums(struct vq_json *j, const struct vq_account_sums *s)
     vq_json_put_u64(j, "unknown", s->unknown);
     vq_json_put_u64(j, "paid_unused", s->paid_unused);
     vq_json_put_u64(j, "tokens_in", s->tokens_in);
-    vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
+    caches(j, s);
     vq_json_put_u64(j, "tokens_out", s->tokens_out);
     vq_json_put_u64(j, "latency_ms", s->latency_ms);
 }
@@ -116,6 +126,13 @@ static void bill_json(const struct vq_bill *b, struct vq_json *j)
         vq_json_put_real(j, "own_usd", b->own_usd, 9);
         vq_json_object_end(j);
     }
+    vq_json_put_u64(j, "no_capacity", b->no_capacity);
+    vq_json_key(j, "service_tiers");
+    vq_json_object(j);
+    for (uint32_t i = 0; i < b->tiers_count; i++) {
+        vq_json_put_u64(j, b->tiers[i].name, b->tiers[i].answers);
+    }
+    vq_json_object_end(j);
     vq_json_key(j, "returned_models");
     vq_json_object(j);
     for (uint32_t i = 0; i < b->models_count; i++) {
@@ -138,7 +155,7 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
         vq_json_put_u64(j, "refused", s->failed[VQ_END_RATE]);
         vq_json_put_u64(j, "unknown", s->unknown);
         vq_json_put_u64(j, "tokens_in", s->tokens_in);
-        vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
+        caches(j, s);
         vq_json_put_u64(j, "tokens_out", s->tokens_out);
         vq_json_put_real(j, "cost_usd", s->cost_usd, 9);
         bill_json(&a->pools[i].bill, j);

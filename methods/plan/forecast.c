@@ -287,9 +287,13 @@ static double call_usd(const struct vq_forecast_line *l, const struct vq_forecas
     }
     double cached =
         limits->price_cached_usd >= 0 ? limits->price_cached_usd : limits->price_input_usd;
-    double input = limits->price_input_usd + (cached - limits->price_input_usd) * l->cached_share;
+    double input = limits->price_input_usd + (cached - limits->price_input_usd) * l->cached_share +
+                   (limits->price_written_usd - limits->price_input_usd) * l->written_share;
     double usd = pick(l->tokens_in, which) * input;
-    return (usd + pick(l->tokens_out, which) * limits->price_output_usd) / 1e6 / calls;
+    usd += pick(l->tokens_out, which) * limits->price_output_usd;
+    double tier = limits->service_tier == NULL ? 1 : limits->tier_price;
+    tier = which == MOST ? fmax(tier, 1) : which == LEAST ? fmin(tier, 1) : tier;
+    return usd * tier / 1e6 / calls;
 }
 
 static void figure_money(const struct vq_forecast *f, struct vq_forecast_line *l, uint32_t row,

@@ -73,6 +73,10 @@ struct vq_forecast_limits {
     double price_input_usd;  /* a million tokens; negative: not known */
     double price_cached_usd; /* of input that the provider has cached; negative: as other input */
     double price_output_usd;
+    double price_written_usd; /* of input that is written to a cache, if input has a price */
+    const char *service_tier; /* NULL: none; else calls cost `tier_price` times these prices ... */
+    double tier_price;        /* ... or the ordinary price, where the tier has no capacity */
+    bool tier_price_assumed;
 };
 #define VQ_FORECAST_POOLS_MAX 256u
 
@@ -111,7 +115,7 @@ struct vq_forecast_line {
     struct vq_range saved; /* by lazy swap: planned = calls + from_store + saved */
     double from_store;
     struct vq_range in_each, out_each, repair_in_each, repair_out_each; /* tokens a call */
-    double cached_share;                                                /* of input tokens */
+    double cached_share, written_share; /* of input tokens: read from a cache, written to one */
     struct vq_range latency_s;
     /* of dialogues: the turns of the longest one, which are sent in sequence; else 0 */
     uint32_t turns;

@@ -81,6 +81,10 @@ static void compare_part(struct vq_verifying *v, const char *file, const json_t 
     for (size_t i = 0; i < VQ_COUNT(counts); i++) {
         compare(v, file, said, counts[i].key, counts[i].value);
     }
+    if (json_object_get(said, "tokens_written") !=
+        NULL) { /* a file of an earlier release has none */
+        compare(v, file, said, "tokens_written", p->sums.tokens_written);
+    }
     const json_t *failed = json_object_get(said, "failed");
     for (int end = 0; end < VQ_END__COUNT; end++) {
         if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN) {

@@ -332,6 +332,9 @@ static bool looks_at(const struct vq_fault_rule *rule, const struct vq_fault_que
         (rule->until_ms > 0 && query->since_start_ms >= rule->until_ms)) {
         return false;
     }
+    if ((rule->fault == VQ_FAULT_NO_FLEX || rule->fault == VQ_FAULT_CAPACITY) && !query->flex) {
+        return false;
+    }
     size_t bytes = strlen(rule->contains);
     return bytes == 0 || memmem(query->body.at, query->body.bytes, rule->contains, bytes) != NULL;
 }

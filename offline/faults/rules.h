@@ -90,6 +90,7 @@ struct vq_fault_query {
     const char *pool;    /* "" for the one of all other calls */
     const char *key_hex; /* "" when no key was sent */
     struct vq_span body;
+    bool flex;                  /* it asks for the tier flex */
     const struct vq_hash *hash; /* of the body */
     uint64_t nth_try;           /* 1 for the first time that this body comes */
     int64_t since_start_ms;

@@ -47,6 +47,32 @@ class PrefixCache(Case):
         cached = sum(r["cached_tokens"] for r in requests)
         return (2 * (fresh + written / 4) + 0.2 * cached + 8 * sum(a["completion_tokens"] for a in answers)) / 1e6
 
+    def check_accounting(self, run, requests):
+        """Reads and writes, and the hit rate, over all and by pool."""
+        account = json.loads((self.dir / "runs" / run / "accounting.json").read_text())
+        pools = list(account["pools"].values())
+        for part, of in ((account["calls"], "tokens_in"), *((pool, "tokens_in") for pool in pools)):
+            self.assertAlmostEqual(part["cache_hit_rate"], part["tokens_cached"] / part[of], places=5)
+        written = sum(r["cache_written_tokens"] for r in requests)
+        self.assertEqual(account["calls"]["tokens_written"], written)
+        self.assertEqual(sum(pool["tokens_written"] for pool in pools), written)
+
+    def test_a_plan_prices_what_was_measured(self):
+        """The same rows under one more vibe: its calls are priced with the shares of the calls before."""
+        calls, requests, _ = self.run_with("anthropic", "auto")
+        path = self.dir / "anthropic-auto.yaml"
+        path.write_text(path.read_text().replace("judges:", "  - {name: V9, low: low on V9, high: high on V9}\njudges:", 1))
+        plan = json.loads(self.vibeq("plan", "anthropic-auto.yaml", "--json").stdout)
+        judge = plan["stages"][0]["judges"][0]
+        written = sum(r["cache_written_tokens"] for r in requests) / calls["tokens_in"]
+        self.assertAlmostEqual(judge["cached_share"], calls["tokens_cached"] / calls["tokens_in"], places=2)
+        self.assertAlmostEqual(judge["cache_written_share"], written, places=2)
+        self.assertGreater(written, 0.05)
+        fresh, cached = 1 - judge["cached_share"] - judge["cache_written_share"], judge["cached_share"]
+        usd = judge["tokens_in"]["expected"] * (2 * fresh + 0.2 * cached + 2.5 * judge["cache_written_share"]) + judge["tokens_out"]["expected"] * 8
+        self.assertAlmostEqual(judge["usd"]["expected"], usd / 1e6, delta=0.01 * usd / 1e6)
+        self.assertIn(f"{100 * written:.0f} % written to one, as in earlier calls", self.vibeq("plan", "anthropic-auto.yaml").stdout)
+
     def test_led_calls_read_the_cache(self):
         results = {}
         for dialect in ENDS:
@@ -58,6 +84,7 @@ class PrefixCache(Case):
                 self.assertEqual(calls["tokens_cached"], sum(r["cached_tokens"] for r in requests))
                 self.assertAlmostEqual(self.money(f"{dialect}-{how}"), self.cost(requests, answers), places=6)
                 share[how] = calls["tokens_cached"] / calls["tokens_in"]
+                self.check_accounting(f"{dialect}-{how}", requests)
                 self.assertEqual({r["pool"] for r in requests if r["prompt_tokens"] < 1024}, set(), "a prompt that is too short")
                 results[dialect, how] = (self.dir / "runs" / f"{dialect}-{how}" / "results" / "scores.csv").read_bytes()
                 self.assertEqual(results[dialect, how], results[dialect, "off"])

@@ -24,6 +24,14 @@ static void put_id(struct vq_work *w, struct vq_id *ret_id)
     }
 }
 
+/* The tier that the ask names there: after enough refusals, none. */
+static const char *tier_of(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool)
+{
+    const struct vq_work_endpoint *at = &w->spec->pools[pool];
+    bool named = w->spec->kind != VQ_STAGE_EMBED && ask->no_capacity < at->tier_tries;
+    return named ? at->service_tier : "";
+}
+
 static void fill_call(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                       const struct vq_work_need *need, struct vq_work_call *call)
 {
@@ -38,6 +46,7 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                                   .judge = lease->judge,
                                   .pool = pool,
                                   .params_refused = w->pools[pool].params_refused,
+                                  .tier = tier_of(w, ask, pool),
                                   .pool_name = vq_span_str(w->spec->pools[pool].name),
                                   .tokens_reserved = need->tokens,
                                   .cost_nano = need->nano,
@@ -80,6 +89,8 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
     flight->started_ns = w->now_ns;
     flight->need = *need;
     flight->price = w->spec->pools[pool].price;
+    flight->tier_price = w->spec->pools[pool].tier_price;
+    (void)snprintf(flight->tier, sizeof(flight->tier), "%s", flight->call.tier);
     flight->pool = pool;
     (void)snprintf(flight->pool_name, sizeof(flight->pool_name), "%s", w->spec->pools[pool].name);
     if (!vq_work_ok(w,
@@ -240,6 +251,8 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
     w->calls.count--;
     w->calls.ended++;
     vq_work_heard_cut(w, flight, reply);
+    reply->no_capacity = reply->no_capacity && flight->tier[0] != '\0';
+    reply->end = reply->no_capacity ? VQ_END_RATE : reply->end;
     const struct vq_work_call *call = &flight->call;
     struct vq_result result = vq_work_call_sent(call);
     result.end = (uint8_t)reply->end;
@@ -249,6 +262,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
     result.started_unix_ms = reply->started_unix_ms;
     result.tokens_in = bounded(reply->tokens_in);
     result.tokens_cached = bounded(reply->tokens_cached);
+    result.tokens_written = bounded(reply->tokens_cache_written);
     result.tokens_out = bounded(reply->tokens_out);
     result.tokens_reserved = flight->need.tokens;
     result.provider_nano = reply->provider_nano;
@@ -261,6 +275,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
     result.fingerprint = reply->fingerprint;
     result.label_logprobs = reply->label_logprobs;
     result.error = reply->error;
+    result.tier = reply->no_capacity ? vq_span_str(flight->tier) : reply->tier;
     vq_work_pool_learn(w, flight->pool, reply->params_refused, reply->error);
     struct vq_work_charge charge;
     vq_work_pool_settle(w, flight, reply, &result, &charge);
@@ -276,6 +291,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
                                 .closed = (uint8_t)reply->pool,
                                 .retry_after_ms = reply->retry_after_ms,
                                 .parks = reply->parks,
+                                .no_capacity = reply->no_capacity,
                                 .late = reply->late};
     vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
                                                                         : VQ_WORK_ITEM_READ,
@@ -419,6 +435,26 @@ static void again_for_free(struct vq_work *w, struct vq_work_ask *ask, int64_t u
     }
 }
 
+/* A service tier has no room for the call. It is no limit of the pool: the call alone waits, and no
+ * try is used up. After enough refusals another pool is asked, where there is one, else the
+ * ordinary tier. Until when it waits. */
+static int64_t no_capacity(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                           int64_t retry_after_ms)
+{
+    if (ask == NULL || pool == UINT32_MAX) {
+        return w->now_ns;
+    }
+    if (++ask->no_capacity >= w->spec->pools[pool].tier_tries) {
+        ask->failed_pool = pool + 1;
+        return w->now_ns;
+    }
+    int64_t most = w->options.retry_after_ms_max;
+    int64_t asked = retry_after_ms > most ? most : retry_after_ms;
+    int64_t wait_ms =
+        vq_backoff_ms(&w->rng, ask->no_capacity, w->options.backoff_ms, w->options.backoff_ms_max);
+    return w->now_ns + VQ_WORK_MS(asked > wait_ms ? asked : wait_ms);
+}
+
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
 {
     struct vq_result *result = &read->result->result;
@@ -437,7 +473,9 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     }
     int64_t until_ns = w->now_ns;
     vq_work_pool_heard(w, pool, read->flight->started_ns, (enum vq_call_end)result->end);
-    if (result->end == VQ_END_RATE) {
+    if (read->no_capacity) {
+        until_ns = no_capacity(w, ask, pool, read->retry_after_ms);
+    } else if (result->end == VQ_END_RATE) {
         until_ns = vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms,
                                         read->parks);
     } else if (result->end == VQ_END_CLOSED && read->closed != VQ_POOL_OPEN) {

@@ -136,12 +136,14 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     double out_most = fmax(most, w->judges[judge].answers[ask->kind].longest);
     const struct vq_price *price = &w->spec->pools[pool].price;
     bool written = marks(w, ask) && price->written > price->input;
+    double tier = fmax(w->spec->pools[pool].tier_price, 1); /* it may serve in the ordinary one */
+    double nano = (double)vq_price_of(
+        price,
+        &(struct vq_usage){.input = in_most, .written = written ? in_most : 0, .output = out_most});
     return (struct vq_work_need){
         .rates = {.requests = 1, .input_tokens = in, .output_tokens = out, .tokens = in + out},
         .tokens = (uint64_t)(in_most + out_most),
-        .nano = vq_price_of(price, &(struct vq_usage){.input = in_most,
-                                                      .written = written ? in_most : 0,
-                                                      .output = out_most}),
+        .nano = (uint64_t)ceil(nano * tier),
         .in_most = in_most,
         .out_most = out_most,
         .bytes = bytes,

@@ -23,6 +23,7 @@
 #define VQ_WORK_NOTES_MAX      64u
 #define VQ_WORK_TEXT_BYTES_MAX 512u
 
+#define VQ_WORK_TIER_BYTES      32u    /* of a service tier's name */
 #define VQ_WORK_CONCURRENCY_MAX 16384u /* calls in flight, of the process */
 #define VQ_WORK_TRIES_DEFAULT   5u     /* where the SPEC gives 0 */
 

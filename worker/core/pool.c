@@ -545,7 +545,7 @@ static void count_end(struct vq_work_credit *credit, struct vq_work_pool *pool,
         pool->latency_ms += pool->answered == 0 ? off : off / LATENCY_WEIGHT;
         pool->answered++;
         pool->park_unix_s = 0;
-    } else if (reply->end == VQ_END_RATE) {
+    } else if (reply->end == VQ_END_RATE && !reply->no_capacity) {
         pool->refused++;
         pool->slowed += reply->slowed ? 1 : 0;
         pool->timed += reply->retry_after_ms > 0 ? 1 : 0;
@@ -589,7 +589,7 @@ static void settle_paces(const struct vq_work *w, struct vq_work_pool *pool,
                          const struct vq_work_flight *flight, const struct vq_work_reply *reply)
 {
     double in = counted_input(reply), out = (double)bounded(reply->tokens_out);
-    bool known = reply->tokens_in > 0 || reply->tokens_out > 0;
+    bool known = reply->tokens_in > 0 || reply->tokens_out > 0 || reply->no_capacity;
     double lost = known ? outdated(w, flight, out) : 0;
     const struct vq_rates used = {
         .requests = 1, .input_tokens = in, .output_tokens = out, .tokens = in + out};
@@ -678,6 +678,13 @@ static void learn(struct vq_work *w, const struct vq_work_flight *flight,
     }
 }
 
+/* A call that another tier served than the one that it named costs the ordinary price. */
+static double tier_factor(const struct vq_work_flight *flight, const struct vq_work_reply *reply)
+{
+    bool other = reply->tier.bytes > 0 && !vq_span_eq(reply->tier, vq_span_str(flight->tier));
+    return flight->tier[0] == '\0' || other ? 1 : flight->tier_price;
+}
+
 /* By the usage that was reported. Where none was, and also of that side of an answer where it says
  * 0, what was reserved is charged. */
 static uint64_t cost_of(const struct vq_work_flight *flight, const struct vq_work_reply *reply,
@@ -693,7 +700,7 @@ static uint64_t cost_of(const struct vq_work_flight *flight, const struct vq_wor
                              .written = (double)bounded(reply->tokens_cache_written),
                              .written_long = (double)bounded(reply->tokens_cache_written_long),
                              .output = out == 0 && answered ? flight->need.out_most : out};
-    return vq_price_of(&flight->price, &usage);
+    return (uint64_t)ceil((double)vq_price_of(&flight->price, &usage) * tier_factor(flight, reply));
 }
 
 void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,

@@ -86,6 +86,9 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
         .connect_timeout_ms = from->connect_timeout_ms,
         .first_byte_timeout_ms = from->first_byte_timeout_ms,
         .total_timeout_ms = from->total_timeout_ms,
+        .service_tier = keep(spec, from->service_tier, status),
+        .tier_price = from->tier_price,
+        .tier_tries = from->tier_tries,
     };
     bool anthropic = strcmp(to->dialect, "anthropic") == 0;
     if (from->priced) {

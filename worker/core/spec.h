@@ -30,6 +30,9 @@ struct vq_work_endpoint {
     struct vq_price price; /* zero: not known */
     uint32_t window_ms;
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
+    const char *service_tier; /* that requests name; "": none */
+    double tier_price;        /* times `price` */
+    uint32_t tier_tries;      /* refusals of a call by the tier; then the ordinary tier */
 };
 
 struct vq_work_spec {

@@ -56,6 +56,7 @@ struct vq_work_ask {
     uint32_t kind_tries;  /* of this kind: what tries_max bounds */
     uint32_t swapped;     /* index + 1 of the lazy ask that waits for this one; 0: none */
     uint32_t failed_pool; /* the last one that failed, + 1; 0: none. Another one goes before it */
+    uint32_t no_capacity; /* refusals by a service tier */
     uint32_t queue;       /* READY: the pool in whose queue it is, + 1; 0: its judge's */
     int64_t queued_ns;    /* since when */
     uint8_t order, kind, state;
@@ -140,9 +141,11 @@ struct vq_work_flight { /* a call in flight */
     struct vq_index_node by_id;
     struct vq_work_call call; /* its pointers are good only while its action is taken */
     int64_t started_ns;
-    struct vq_work_need need; /* reserved */
-    struct vq_price price;
-    uint32_t pool; /* in the SPEC in force; UINT32_MAX: it is in it no more */
+    struct vq_work_need need;      /* reserved */
+    struct vq_price price;         /* of the ordinary tier */
+    double tier_price;             /* times it, if the call's tier is the one that served */
+    char tier[VQ_WORK_TIER_BYTES]; /* that the request named; empty: none */
+    uint32_t pool;                 /* in the SPEC in force; UINT32_MAX: it is in it no more */
     char pool_name[VQ_WIRE_NAME_BYTES_MAX + 1];
 };
 
@@ -248,7 +251,7 @@ struct vq_work_read {
     struct vq_work_flight *flight; /* owned */
     uint8_t closed;                /* enum vq_pool_state */
     int64_t retry_after_ms;
-    bool parks, late;
+    bool parks, late, no_capacity;
 };
 
 /* tasks given back; owned by its item, or by `returned` until there is a session */

@@ -71,6 +71,8 @@ struct vq_work_reply {
     uint32_t cap;            /* the concurrency limit that a refusal names; 0: none */
     uint64_t organisation;   /* hash of the organisation in the response; 0: none */
     uint32_t params_refused; /* enum vq_param: end is CLOSED, and it may be asked again without */
+    /* end is RATE or PROVIDER: there is no capacity in the tier that the call named, if it did */
+    bool no_capacity;
     bool refusal;
     uint32_t http_status; /* 0: none */
     uint32_t latency_ms;
@@ -80,7 +82,7 @@ struct vq_work_reply {
     uint64_t provider_nano;    /* the price that the provider reports; 0: none */
     uint64_t prompt_chars;     /* of the prompt that was sent */
     uint64_t tokens_uncounted; /* of tokens_in: the provider's rate limits do not count them */
-    struct vq_span answer, finish_reason, model, fingerprint, label_logprobs,
+    struct vq_span answer, finish_reason, model, fingerprint, label_logprobs, tier,
         error; /* borrowed for the step; cut at their bounds */
 };
 
@@ -146,6 +148,7 @@ struct vq_work_call {
     uint32_t judge;
     uint32_t pool;           /* which is asked */
     uint32_t params_refused; /* enum vq_param: not to be sent */
+    const char *tier;        /* the service tier that the request names; "": none */
     struct vq_span pool_name;
     uint64_t tokens_reserved, cost_nano; /* its reservation: an upper estimate */
     uint32_t vibe;

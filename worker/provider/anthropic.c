@@ -10,6 +10,7 @@
 #include "worker/provider/dialects.h"
 #include "worker/provider/read.h"
 #include "worker/provider/schema.h"
+#include "worker/provider/tier.h"
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
@@ -131,6 +132,7 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
         vq_json_object_end(&json);
         vq_json_object_end(&json);
     }
+    vq_tier_put(&json, "service_tier", prompt);
     vq_json_object_end(&json);
     return body->status;
 }
@@ -155,6 +157,8 @@ static void take_error(const json_t *object, struct vq_reply *reply)
 static void take_usage(const json_t *root, struct vq_reply *reply)
 {
     vq_usage_take(root, reply);
+    vq_tier_take(vq_body_get_string(vq_body_get(root, "usage"), "service_tier"),
+                 reply->service_tier);
     reply->tokens_uncounted = reply->tokens_cached;
 }
 

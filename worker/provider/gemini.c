@@ -16,6 +16,7 @@
 #include "worker/provider/scan.h"
 #include "worker/provider/schema.h"
 #include "worker/provider/text.h"
+#include "worker/provider/tier.h"
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
@@ -129,6 +130,7 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
         vq_json_put_u64(&json, "logprobs", VQ_LOGPROBS_TOP);
     }
     vq_json_object_end(&json);
+    vq_tier_put(&json, "serviceTier", prompt);
     vq_json_object_end(&json);
     return body->status;
 }
@@ -230,6 +232,8 @@ static enum vq_status read_candidate(const struct vq_reading *reading, const jso
                                      struct vq_reply *reply)
 {
     vq_read_scalar(root, "modelVersion", reply->model, sizeof(reply->model));
+    vq_tier_take(vq_body_get_string(vq_body_get(root, "usageMetadata"), "serviceTier"),
+                 reply->service_tier);
     vq_usage_take(root, reply);
     if (vq_read_has_error(root)) {
         vq_read_error(reading, root, reply);

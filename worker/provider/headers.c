@@ -8,6 +8,7 @@
 
 #include "worker/provider/scan.h"
 #include "worker/provider/text.h"
+#include "worker/provider/tier.h"
 
 static struct vq_span trim(struct vq_span s)
 {
@@ -140,6 +141,8 @@ void vq_reply_headers_add(struct vq_reply_headers *headers, struct vq_span name,
     } else if (vq_scan_is(name, "x-litellm-response-cost")) {
         double cost = vq_scan_real(value);
         headers->cost_usd = cost > 0 && cost < VQ_REPLY_COST_USD_MAX ? cost : 0;
+    } else if (vq_scan_is(name, "x-gemini-service-tier")) {
+        vq_tier_take(value, headers->service_tier);
     } else if (begins(name, "x-ratelimit-", &rest)) {
         add_ratelimit(headers, rest, value);
     } else if (begins(name, "anthropic-ratelimit-", &rest)) {

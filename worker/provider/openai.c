@@ -11,6 +11,7 @@
 #include "worker/provider/dialects.h"
 #include "worker/provider/logprobs.h"
 #include "worker/provider/schema.h"
+#include "worker/provider/tier.h"
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
@@ -104,6 +105,7 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
         vq_json_put_bool(&json, "logprobs", true);
         vq_json_put_u64(&json, "top_logprobs", VQ_LOGPROBS_TOP);
     }
+    vq_tier_put(&json, "service_tier", prompt);
     vq_json_object_end(&json);
     return body->status;
 }
@@ -230,6 +232,7 @@ static enum vq_status read_success(const struct vq_reading *reading, const json_
     vq_read_scalar(root, "model", reply->model, sizeof(reply->model));
     vq_read_scalar(root, "system_fingerprint", reply->system_fingerprint,
                    sizeof(reply->system_fingerprint));
+    vq_tier_take(vq_body_get_string(root, "service_tier"), reply->service_tier);
     vq_usage_take(root, reply);
     struct vq_span object = vq_body_get_string(root, "object");
     if (vq_read_has_error(root) || vq_span_eq(object, vq_span_str("error"))) {

@@ -152,9 +152,9 @@ static void hide_in_line(char *line, struct vq_span key)
 
 static void hide_everywhere(struct vq_reply *reply, struct vq_span key)
 {
-    char *const lines[] = {reply->finish_reason, reply->model,      reply->system_fingerprint,
-                           reply->request_id,    reply->error_type, reply->error_code,
-                           reply->error_message};
+    char *const lines[] = {reply->finish_reason, reply->model,       reply->system_fingerprint,
+                           reply->request_id,    reply->error_type,  reply->error_code,
+                           reply->error_message, reply->service_tier};
     for (size_t i = 0; i < VQ_COUNT(lines); i++) {
         hide_in_line(lines[i], key);
     }

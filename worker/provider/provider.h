@@ -47,9 +47,10 @@ struct vq_reply_headers {
     struct vq_ratelimit tokens; /* of both kinds together */
     struct vq_ratelimit input_tokens;
     struct vq_ratelimit output_tokens;
-    uint64_t organisation;                    /* hash of the one that was billed; 0: not named */
-    double cost_usd;                          /* as a gateway charges it; 0: not said */
-    char request_id[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's, for people; empty: none */
+    uint64_t organisation;                      /* hash of the one that was billed; 0: not named */
+    double cost_usd;                            /* as a gateway charges it; 0: not said */
+    char request_id[VQ_REPLY_NAME_BYTES_MAX];   /* the provider's, for people; empty: none */
+    char service_tier[VQ_REPLY_NAME_BYTES_MAX]; /* as in a reply */
 };
 void vq_reply_headers_init(struct vq_reply_headers *headers);
 /* One header, without the colon; names in any case; what is not known or not readable is
@@ -75,6 +76,8 @@ struct vq_reply {
     char finish_reason[VQ_REPLY_NAME_BYTES_MAX];
     char model[VQ_REPLY_NAME_BYTES_MAX]; /* as returned */
     char system_fingerprint[VQ_REPLY_NAME_BYTES_MAX];
+    /* as reported, in small letters and without a front SERVICE_TIER_ */
+    char service_tier[VQ_REPLY_NAME_BYTES_MAX];
     int64_t tokens_in;
     int64_t tokens_cached;             /* of tokens_in: read from a cache */
     int64_t tokens_uncounted;          /* of tokens_in: no rate limit counts them */
@@ -160,6 +163,7 @@ struct vq_prompt {
     enum vq_prompt_front front;
     /* common/judge/image.h; sent before `user`, in the same message. Empty: none */
     struct vq_span image;
+    const char *service_tier; /* that is asked for; NULL or empty: none is named */
 };
 
 /* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit,

@@ -146,7 +146,7 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
         reply->params_refused = vq_params_refused(reading->dialect, reply->error_param,
                                                   reply->error_code, reply->error_message);
     }
-    if (vq_reply_end(reply) == VQ_END_RATE) {
+    if (vq_reply_end(reply) == VQ_END_RATE && reply->class != VQ_REPLY_CAPACITY) {
         reply->cap = vq_scan_cap(reply->error_message);
     }
     wait_by_row(rule, now_of(reading->response), reply);
@@ -199,6 +199,7 @@ static void take_headers(const struct vq_response *response, struct vq_reply *re
     reply->organisation = headers->organisation;
     reply->cost_usd = headers->cost_usd;
     memcpy(reply->request_id, headers->request_id, sizeof(reply->request_id));
+    memcpy(reply->service_tier, headers->service_tier, sizeof(reply->service_tier));
 }
 
 enum vq_status vq_read_response(const struct vq_reading *reading, struct vq_reply *reply)

@@ -29,11 +29,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HEADERS_MAX       8
-#define SPARE_BYTES       (16u << 20)  /* to read a response of the longest kind */
-#define KEEP_BYTES        (256u << 10) /* a larger body buffer is given back after its call */
-#define ERROR_BYTES_MAX   1024
-#define CALL_ID_HEX_BYTES VQ_HEX_BYTES(VQ_ID_BYTES)
+#define HEADERS_MAX        8
+#define STATUS_UNAVAILABLE 503
+#define SPARE_BYTES        (16u << 20)  /* to read a response of the longest kind */
+#define KEEP_BYTES         (256u << 10) /* a larger body buffer is given back after its call */
+#define ERROR_BYTES_MAX    1024
+#define CALL_ID_HEX_BYTES  VQ_HEX_BYTES(VQ_ID_BYTES)
 
 struct key {
     const struct vq_secret *secret;
@@ -531,6 +532,13 @@ static void say_where(struct slot *slot, const struct vq_reply *got)
     }
 }
 
+/* Gemini says so with the status of a server that is overloaded. */
+static bool says_no_capacity(const struct vq_reply *got)
+{
+    return got->class == VQ_REPLY_CAPACITY ||
+           (got->class == VQ_REPLY_PROVIDER && got->status == STATUS_UNAVAILABLE);
+}
+
 static void say_reply(struct slot *slot, const struct vq_http_response *response)
 {
     struct vq_caller *caller = slot->caller;
@@ -561,6 +569,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .retry_after_ms = got->retry_after_ms,
         .parks = got->parks,
         .slowed = got->class == VQ_REPLY_SLOW_DOWN,
+        .no_capacity = says_no_capacity(got),
         .park_unix_s = got->park_until_unix_s > 0 ? got->park_until_unix_s : 0,
         .said = vq_reply_said(got),
         .cap = got->cap,
@@ -582,6 +591,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .model = vq_span_str(got->model),
         .fingerprint = vq_span_str(got->system_fingerprint),
         .label_logprobs = vq_span_str(got->label_logprobs),
+        .tier = vq_span_str(got->service_tier),
         .error = vq_span_str(slot->error)};
     if (end != VQ_END_ANSWER) {
         reply.answer = vq_span(NULL, 0);

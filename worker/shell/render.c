@@ -126,7 +126,7 @@ static uint64_t chars_of(const struct vq_prompt *prompt)
 enum vq_status vq_render_call(struct vq_render *room, const struct vq_render_for *to,
                               const struct vq_work_call *call, struct vq_rendered *out)
 {
-    struct vq_prompt prompt = {.shared_bytes = 0};
+    struct vq_prompt prompt = {.service_tier = call->tier};
     struct vq_judge judge = vq_render_judge(call->asker->judge, to->at, to->refused);
     if (vq_stage_talks(call->stage_kind)) {
         VQ_TRY(render_talk(room, call, &prompt));

@@ -243,6 +243,7 @@ static void add(struct vq_account_sums *sums, const struct vq_call_row *row, boo
     }
     vq_sum_to(&sums->tokens_in, row->tokens_in);
     vq_sum_to(&sums->tokens_cached, row->tokens_cached);
+    vq_sum_to(&sums->tokens_written, row->tokens_written);
     vq_sum_to(&sums->tokens_out, row->tokens_out);
     sums->cost_usd += cost_usd;
 }
@@ -256,7 +257,9 @@ static void add_bill(struct vq_bill *bill, const struct vq_call_row *row)
                                 .prompt_chars = row->prompt_chars,
                                 .cost_nano = row->cost_nano,
                                 .provider_nano = row->provider_nano,
-                                .model = row->model};
+                                .model = row->model,
+                                .tier = row->tier,
+                                .no_capacity = row->end == VQ_END_RATE && row->tier.bytes > 0};
     vq_bill_add(bill, &call);
 }
 
@@ -433,6 +436,7 @@ void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sum
     to->paid_unused += s->paid_unused;
     vq_sum_to(&to->tokens_in, s->tokens_in);
     vq_sum_to(&to->tokens_cached, s->tokens_cached);
+    vq_sum_to(&to->tokens_written, s->tokens_written);
     vq_sum_to(&to->tokens_out, s->tokens_out);
     vq_sum_to(&to->latency_ms, s->latency_ms);
     to->cost_usd += s->cost_usd;

@@ -37,7 +37,8 @@ struct vq_call_row {
     uint64_t tokens_in, tokens_cached, tokens_out;
     uint64_t tokens_reserved; /* when it was sent */
     uint64_t cost_nano; /* nano-dollars, by the pool's prices; 0 where there was no pool yet */
-    uint64_t provider_nano, prompt_chars; /* as in vq_result */
+    uint64_t provider_nano, prompt_chars, tokens_written; /* as in vq_result */
+    struct vq_span tier;                                  /* likewise */
     bool unreported;
     struct vq_span pool; /* its name; empty: recorded before there were pools, or only heard of */
     struct vq_span label_logprobs; /* as in vq_result */
@@ -64,7 +65,7 @@ struct vq_account_sums {
         [VQ_END__COUNT]; /* calls by how they ended; [VQ_END_ANSWER] and [VQ_END_UNKNOWN] stay 0 */
     uint64_t unknown;
     uint64_t paid_unused;
-    uint64_t tokens_in, tokens_cached, tokens_out;
+    uint64_t tokens_in, tokens_cached, tokens_written, tokens_out;
     uint64_t latency_ms; /* sum over answered calls */
     double cost_usd; /* of pools with a price; where there was no pool yet, of judges with one */
 };

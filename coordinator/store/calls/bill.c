@@ -40,6 +40,23 @@ static void add_model(struct vq_bill *bill, struct vq_span name)
     m->answers = 1;
 }
 
+/* More tiers than there is room for are not counted: no provider has them. */
+static void add_tier(struct vq_bill *bill, struct vq_span name)
+{
+    uint32_t i = 0;
+    while (i < bill->tiers_count && !vq_span_eq(name, vq_span_str(bill->tiers[i].name))) {
+        i++;
+    }
+    if (name.bytes == 0 || name.bytes >= VQ_BILL_TIER_BYTES || i == VQ_BILL_TIERS_MAX) {
+        return;
+    }
+    if (i == bill->tiers_count) {
+        bill->tiers_count++;
+        memcpy(bill->tiers[i].name, name.at, name.bytes);
+    }
+    bill->tiers[i].answers++;
+}
+
 static void add_length(struct vq_bill *bill, uint64_t tokens, uint64_t chars)
 {
     if (tokens == 0 || tokens < bill->most_tokens) {
@@ -63,9 +80,11 @@ void vq_bill_add(struct vq_bill *bill, const struct vq_bill_call *call)
         bill->provider_usd += (double)call->provider_nano / NANO_A_DOLLAR;
         bill->own_usd += (double)call->cost_nano / NANO_A_DOLLAR;
     }
+    bill->no_capacity += call->no_capacity ? 1 : 0;
     if (!call->answered) {
         return;
     }
+    add_tier(bill, call->tier);
     bill->answers++;
     bill->unreported += call->unreported ? 1 : 0;
     if (vq_context_is_cut(call->prompt_chars, call->tokens_in)) {

@@ -8,16 +8,25 @@
 
 #define VQ_BILL_MODELS_MAX 8u  /* counted apart; answers of more are counted together */
 #define VQ_BILL_NAME_BYTES 129 /* of a model, as returned */
+#define VQ_BILL_TIERS_MAX  8u  /* likewise */
+#define VQ_BILL_TIER_BYTES 32  /* of a service tier */
 
 struct vq_bill_call {
     bool answered;   /* an answer came, also one that was not taken because the prompt was cut */
     bool unreported; /* as in vq_result */
     uint64_t tokens_in, prompt_chars, cost_nano, provider_nano;
     struct vq_span model;
+    struct vq_span tier; /* as in vq_result */
+    bool no_capacity;    /* its tier refused it */
 };
 
 struct vq_bill_model {
     char name[VQ_BILL_NAME_BYTES];
+    uint64_t answers;
+};
+
+struct vq_bill_tier {
+    char name[VQ_BILL_TIER_BYTES]; /* as reported */
     uint64_t answers;
 };
 
@@ -33,6 +42,9 @@ struct vq_bill { /* zeroed: no call */
     struct vq_bill_model models[VQ_BILL_MODELS_MAX];
     uint32_t models_count;
     uint64_t models_other;
+    struct vq_bill_tier tiers[VQ_BILL_TIERS_MAX];
+    uint32_t tiers_count;
+    uint64_t no_capacity; /* calls that a service tier refused */
 };
 
 enum vq_bill_note {

@@ -457,6 +457,8 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .unreported = r->unreported,
                               .pool = r->pool,
                               .label_logprobs = r->label_logprobs,
+                              .tokens_written = r->tokens_written,
+                              .tier = r->tier,
                               .worker = worker,
                               .model = r->model,
                               .error = r->error};

@@ -275,6 +275,8 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
     put_text(out, row->label_logprobs, VQ_RECORD_NAME_BYTES);
     put_number(out, row->provider_nano, 8);
     put_number(out, row->prompt_chars, 8);
+    put_number(out, row->tokens_written, 8);
+    put_text(out, row->tier, VQ_RECORD_NAME_BYTES);
     end(out, key);
 }
 
@@ -434,6 +436,10 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
     if (value.at[0] >= 4) {
         row.provider_nano = take_number(&r, 8);
         row.prompt_chars = take_number(&r, 8);
+    }
+    if (value.at[0] >= 5) {
+        row.tokens_written = take_number(&r, 8);
+        row.tier = take_text(&r);
     }
     VQ_TRY(close_value(&r));
     if (row.kind > VQ_CALL_REPAIR || row.end >= VQ_END__COUNT || flags > CALL_FLAGS) {

@@ -13,7 +13,7 @@
 /* Of ledger rows of calls. 1: before there were stages, read as stage 0. 2: before there were
  * pools, read as none and no cost. 3: without the provider's own cost and the prompt's length, read
  * as 0. */
-#define VQ_RECORD_CALL_VERSION    4
+#define VQ_RECORD_CALL_VERSION    5
 #define VQ_RECORD_META_VERSION    2 /* of meta rows. 1: did not say when a run ended, read as 0 */
 #define VQ_RECORD_FAILURE_VERSION 2 /* 1: before they could be lifted */
 #define VQ_RECORD_HEAD_BYTES      8

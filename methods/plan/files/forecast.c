@@ -70,7 +70,8 @@ static enum vq_status new_line(struct walk *w, const char *stage, struct vq_lear
                                    .called = cast->judges[of.model].model,
                                    .pools =
                                        vq_forecast_serving(w->job, of.role, of.model, &pools_count),
-                                   .cached_share = vq_learn_cached(w->learning, of)};
+                                   .cached_share = vq_learn_cached(w->learning, of),
+                                   .written_share = vq_learn_written(w->learning, of)};
     l->pools_count = pools_count;
     (void)snprintf(l->stage, sizeof(l->stage), "%s", stage);
     *ret_line = l;

@@ -60,6 +60,9 @@ static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
     to->latency_ms += row->latency_ms;
     to->call_out += out;
     to->call_out_sq += out * out;
+    to->call_in += (double)row->tokens_in;
+    to->call_cached += (double)row->tokens_cached;
+    to->call_written += (double)row->tokens_written;
     to->votes += vq_outcome_is_vote((enum vq_outcome)row->outcome);
     to->settling += vq_outcome_settles((enum vq_outcome)row->outcome);
 }
@@ -294,8 +297,22 @@ struct vq_range vq_learn_repaired(struct vq_learning *l, struct vq_learn_of of)
     return (struct vq_range){0, VQ_ASSUMED_REPAIR_SHARE, VQ_ASSUMED_REPAIR_SHARE_MOST};
 }
 
+/* A share of the input of all calls of that model and kind in the ledger. */
+static double share_of_calls(const struct vq_learned *own, double part)
+{
+    return own->calls >= ENOUGH && own->call_in > 0 ? fmin(1, part / own->call_in) : 0;
+}
+
 double vq_learn_cached(const struct vq_learning *l, struct vq_learn_of of)
 {
     struct vq_learned k = nearest(l, of, count_answers, false);
-    return k.tokens_in > 0 ? fmin(1, k.tokens_cached / k.tokens_in) : 0;
+    const struct vq_learned *own = &l->by[of.role][of.model][of.kind];
+    return k.tokens_in > 0 ? fmin(1, k.tokens_cached / k.tokens_in)
+                           : share_of_calls(own, own->call_cached);
+}
+
+double vq_learn_written(const struct vq_learning *l, struct vq_learn_of of)
+{
+    const struct vq_learned *own = &l->by[of.role][of.model][of.kind];
+    return fmin(share_of_calls(own, own->call_written), 1 - vq_learn_cached(l, of));
 }

@@ -2,6 +2,7 @@
  * for a model and one may answer for several, each with its share taken off. What a day's quota has
  * lost already is not looked at. Not its job: what follows from it (methods/plan/forecast.c). */
 #include "common/base/alloc.h"
+#include "common/conf/tiers.h"
 #include "common/net/http.h"
 #include "methods/plan/files/forecast.h"
 #include "methods/plan/files/parts.h"
@@ -16,7 +17,11 @@ static struct vq_forecast_limits limits_of(const struct vq_conf_use *use)
                                        .concurrency = l->limit.concurrency * l->share,
                                        .price_input_usd = l->price_input_usd,
                                        .price_cached_usd = l->price_cached_usd,
-                                       .price_output_usd = l->price_output_usd};
+                                       .price_output_usd = l->price_output_usd,
+                                       .price_written_usd = vq_run_pool_written_usd(use),
+                                       .service_tier = l->service_tier,
+                                       .tier_price = vq_tier_price(l),
+                                       .tier_price_assumed = l->service_tier_price < 0};
 }
 
 enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forecast *f)

@@ -16,7 +16,7 @@ struct vq_learned {
     double looked, unreadable; /* answers looked at; that were repaired */
     double own_repair;         /* of these, by a call that repaired no other one of them */
     double answers, bytes, tokens_in, tokens_cached, out, out_sq; /* of rendered ones */
-    double calls, latency_ms, call_out, call_out_sq;
+    double calls, latency_ms, call_out, call_out_sq, call_in, call_cached, call_written;
     double votes, settling, asks, repairs;
 };
 
@@ -44,6 +44,7 @@ struct vq_range vq_learn_latency_s(struct vq_learning *learning, struct vq_learn
 double vq_learn_settled(struct vq_learning *learning, struct vq_learn_of of);
 struct vq_range vq_learn_repaired(struct vq_learning *learning, struct vq_learn_of of);
 double vq_learn_cached(const struct vq_learning *learning, struct vq_learn_of of);
+double vq_learn_written(const struct vq_learning *learning, struct vq_learn_of of);
 
 /* ---- limits.c: the one place that knows what calls are limited by ---- */
 

@@ -1,6 +1,6 @@
 /* The frame of every report: head with light and dark, contents, folds that paper shows, and the way to what an address names. */
 import { byId, el, name, button } from "./dom.js";
-import { na, plural } from "./format.js";
+import { na, percent, plural } from "./format.js";
 import { count, dollars } from "./numbers.js";
 
 export const pageData = () => JSON.parse(byId("data").textContent);
@@ -26,7 +26,7 @@ export function callCards(calls, lost, cuts) {
     lost !== null && cuts && calls.too_long ? ", " + count(calls.too_long) + " too long and asked again with both outputs cut evenly" : "",
     failed, lost ? [", ", el("b", { class: "wrong" }, plural(lost, "question", "questions") + " failed for good")] : null),
   card("Cost", typeof calls.cost_usd === "number" ? dollars(calls.cost_usd) : na("no prices set"), plural(calls.tokens_in, "token", "tokens") + " in",
-    calls.tokens_cached ? " (" + count(calls.tokens_cached) + " from a cache)" : "", ", " + count(calls.tokens_out) + " out")];
+    calls.tokens_cached ? " (" + count(calls.tokens_cached) + " from a cache, " + percent(calls.tokens_cached / calls.tokens_in) + ")" : "", ", " + count(calls.tokens_out) + " out")];
 }
 
 /* ---- light and dark ---- */

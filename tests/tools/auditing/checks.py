@@ -624,7 +624,7 @@ class Audit(Talks):
                 "unknown": sum(r["end"] == "unknown" for r in rows), "foreign": sum(r["foreign"] for r in rows),
                 "paid_unused": sum(r["end"] == "answer" and not r["used"] for r in rows),
                 "repairs": sum(r["repair"] and sent(r) for r in rows), **more}
-        want.update({k: sum(r[k] for r in rows) for k in ("tokens_in", "tokens_cached", "tokens_out")})
+        want.update({k: sum(r[k] for r in rows) for k in ("tokens_in", "tokens_cached", "tokens_written", "tokens_out")})
         want["latency_ms"] = sum(r["latency_ms"] for r in rows if r["end"] == "answer")
         for end in RETRIED:
             want[f"failed.{end}"] = sum(r["end"] == end for r in rows)

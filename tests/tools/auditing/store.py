@@ -81,7 +81,7 @@ def read_answer(key, value):
 
 
 def read_call(key, value):
-    r, version = open_value(key, value, b"C", 4)
+    r, version = open_value(key, value, b"C", 5)
     row = {"call": key[17:].hex(), "repair": r.number(1) == 1}
     end, row["outcome"], flags = r.number(1), r.number(1), r.number(1)
     if end >= len(ENDS) or flags > 31 or row["outcome"] not in OUTCOMES:
@@ -102,6 +102,9 @@ def read_call(key, value):
     row.update(unreported=bool(flags & 16), provider_nano=0, prompt_chars=0)
     if version >= 4:
         row.update(provider_nano=r.number(8), prompt_chars=r.number(8))
+    row.update(tokens_written=0, tier="")
+    if version >= 5:
+        row.update(tokens_written=r.number(8), tier=r.text().decode(errors="replace"))
     r.end()
     return row
 

@@ -42,18 +42,22 @@ static const struct shape {
     const char *key;
 } shapes[DIALECTS] = {
     {"openai", "/v1/chat/completions",
-     "{\"model\":\"offline-a\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":"
+     "{\"model\":\"offline-a\",\"service_tier\":\"flex\",\"max_tokens\":9,\"messages\":[{\"role\":"
+     "\"user\",\"content\":"
      "\"" TEXT "\"}]}",
      "Bearer sk-canary"},
     {"azure", "/openai/deployments/offline-a/chat/completions",
-     "{\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":\"" TEXT "\"}]}", "sk-canary"},
+     "{\"service_tier\":\"flex\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":"
+     "\"" TEXT "\"}]}",
+     "sk-canary"},
     {"anthropic", "/v1/messages",
-     "{\"model\":\"offline-a\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":"
+     "{\"model\":\"offline-a\",\"service_tier\":\"flex\",\"max_tokens\":9,\"messages\":[{\"role\":"
+     "\"user\",\"content\":"
      "\"" TEXT "\"}]}",
      "sk-canary"},
     {"gemini", "/v1beta/models/offline-a:generateContent",
      "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"" TEXT
-     "\"}]}],\"generationConfig\":{\"maxOutputTokens\":9}}",
+     "\"}]}],\"serviceTier\":\"flex\",\"generationConfig\":{\"maxOutputTokens\":9}}",
      "sk-canary"},
 };
 

@@ -65,13 +65,13 @@ TEST_WITH(test_golden_frames, setup, teardown)
 {
     struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {.session = 5}};
     assert_int_equal(vq_msg_encode(&drain, &frame), VQ_OK);
-    assert_frame_is("93080d05");
+    assert_frame_is("93090d05");
     vq_buf_clear(&frame);
     struct vq_msg bye = {
         .type = VQ_MSG_BYE,
         .u.bye = {.session = 300, .code = VQ_BYE_STOPPED, .text = vq_span_str("hi")}};
     assert_int_equal(vq_msg_encode(&bye, &frame), VQ_OK);
-    assert_frame_is("95080ecd012c05a26869");
+    assert_frame_is("95090ecd012c05a26869");
     vq_buf_clear(&frame);
     struct vq_held_lease lease = {.stage = 3, .shard = 7, .fence = {.epoch = 2, .n = 9}};
     struct vq_held_call call = {.call = {.b = {1, 2, 3}}, .stage = 4, .task = 256};
@@ -83,7 +83,7 @@ TEST_WITH(test_golden_frames, setup, teardown)
                                      .calls = &call,
                                      .calls_count = 1}};
     assert_int_equal(vq_msg_encode(&held, &frame), VQ_OK);
-    assert_frame_is("96080c01ff"
+    assert_frame_is("96090c01ff"
                     "9193030792"
                     "0209"
                     "9193c4100102030000000000000000000000000004cd0100");
@@ -98,7 +98,7 @@ TEST_WITH(test_golden_frames, setup, teardown)
                                          .tasks = tasks,
                                          .tasks_count = 2}};
     assert_int_equal(vq_msg_encode(&cancel, &frame), VQ_OK);
-    assert_frame_is("98080b0105029203040292"
+    assert_frame_is("98090b0105029203040292"
                     "01ce00011170");
 }
 
@@ -124,10 +124,10 @@ TEST_WITH(test_table_belongs_to_its_version, setup, teardown)
         }
     }
     vq_hasher_final(&hasher, &hash);
-    assert_int_equal(VQ_PROTOCOL_VERSION, 8);
+    assert_int_equal(VQ_PROTOCOL_VERSION, 9);
     char hex[VQ_HEX_BYTES(8)];
     vq_hex(hash.b, 8, hex);
-    assert_string_equal(hex, "4c400c60add037af");
+    assert_string_equal(hex, "2ab416431a5b3c23");
 }
 
 /* ---- round trips ---- */
@@ -191,6 +191,31 @@ TEST_WITH(test_random_results_and_specs_come_back, setup, teardown)
     const char no_type[] = {'\x92', VQ_PROTOCOL_VERSION, '\xc0'};
     assert_int_equal(vq_result_decode(decoder, vq_span(no_type, 3), &result, &err), VQ_INVALID);
     assert_contains(err.text, "these bytes are no RESULT"); /* whose type is no number */
+}
+
+/* A spool of the version before: its results lack the last two fields. */
+TEST_WITH(test_a_result_of_an_earlier_version, setup, teardown)
+{
+    struct vq_result result = {.tokens_in = 7, .prompt_chars = 9, .error = vq_span_str("e")};
+    struct vq_result back = {.tokens_written = 1};
+    struct vq_error err = {""};
+    assert_int_equal(vq_result_encode(&result, &frame), VQ_OK);
+    assert_int_equal((uint8_t)frame.at[0], 0xdc); /* an array, its length in the next two bytes */
+    assert_int_equal(frame.at[3], VQ_PROTOCOL_VERSION);
+    frame.at[3] = VQ_RESULT_VERSION_MIN;
+    assert_int_equal(vq_result_decode(decoder, vq_buf_span(&frame), &back, &err), VQ_INVALID);
+    assert_contains(err.text, "fields wanted");
+    frame.at[2] = (char)(frame.at[2] - 2);
+    struct vq_span old = vq_span(frame.at, frame.bytes - 2); /* a 0 and an empty text */
+    assert_int_equal(vq_result_decode(decoder, old, &back, NULL), VQ_OK);
+    assert_true(back.tokens_in == 7 && back.prompt_chars == 9 &&
+                vq_span_eq(back.error, result.error));
+    assert_true(back.tokens_written == 0 && back.tier.bytes == 0);
+    const char versions[] = {VQ_RESULT_VERSION_MIN - 1, VQ_PROTOCOL_VERSION + 1};
+    for (size_t i = 0; i < VQ_COUNT(versions); i++) {
+        frame.at[3] = versions[i];
+        assert_int_equal(vq_result_decode(decoder, old, &back, NULL), VQ_VERSION);
+    }
 }
 
 /* A RESULTS as large as a worker may send: 500 results, and the largest answer. */
@@ -464,7 +489,7 @@ TEST_WITH(test_versions, setup, teardown)
 {
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_VERSION);
-    assert_contains(err.text, "version 8");
+    assert_contains(err.text, "version 9");
     assert_contains(err.text, "version 1");
     assert_int_equal(decode_hex("93cd01000d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 256");
@@ -482,19 +507,19 @@ TEST_WITH(test_versions, setup, teardown)
 TEST_WITH(test_types_and_field_counts, setup, teardown)
 {
     struct vq_error err = {""};
-    assert_int_equal(decode_hex("93080d05", VQ_TO_WORKER, &err), VQ_OK);
-    assert_int_equal(decode_hex("93080005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("93081405", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9308c005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9108", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("930840c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
-    assert_int_equal(decode_hex("92080d", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93090d05", VQ_TO_WORKER, &err), VQ_OK);
+    assert_int_equal(decode_hex("93090005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93091405", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9309c005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9109", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930940c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
+    assert_int_equal(decode_hex("92090d", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 0 came");
-    assert_int_equal(decode_hex("94080d0506", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("94090d0506", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 2 came");
-    assert_int_equal(decode_hex("93080d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
-    assert_int_equal(decode_hex("93080d05", VQ_TO_WORKER, NULL), VQ_OK);
-    assert_int_equal(decode_hex("93080d", VQ_TO_WORKER, NULL), VQ_INVALID);
+    assert_int_equal(decode_hex("93090d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
+    assert_int_equal(decode_hex("93090d05", VQ_TO_WORKER, NULL), VQ_OK);
+    assert_int_equal(decode_hex("93090d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
 TEST_WITH(test_error_names_the_item, setup, teardown)
@@ -502,7 +527,7 @@ TEST_WITH(test_error_names_the_item, setup, teardown)
     struct vq_error err = {""};
     /* ACK with its second call too short */
     assert_int_equal(
-        decode_hex("9408090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
+        decode_hex("9409090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
         VQ_INVALID);
     assert_contains(err.text, "ACK.calls[1]");
     assert_contains(err.text, "16 bytes wanted, 1 came");

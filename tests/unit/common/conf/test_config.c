@@ -369,6 +369,22 @@ static const struct refusal refusals[] = {
      "pools: [{name: p, base_url: 'https://h', models: [{model: m, price_cache_write_usd: 1}]}]\n",
      NULL,
      {"pools[0].models[0].price_cache_write_usd", "price_input_usd", ""}},
+    {POOLED "pools: [{name: p, base_url: 'https://h', dialect: gemini, models: [{model: m, "
+            "service_tier: scale}]}]\n",
+     NULL,
+     {"pools[0].models[0].service_tier", "flex, standard, priority", ""}},
+    {POOLED "pools: [{name: p, base_url: 'https://h', models: [{model: m, service_tier: priority, "
+            "price_input_usd: 1, price_output_usd: 1}]}]\n",
+     NULL,
+     {"pools[0].models[0].service_tier_price", "priority costs more", ""}},
+    {POOLED
+     "pools: [{name: p, base_url: 'https://h', models: [{model: m, service_tier_price: 2}]}]\n",
+     NULL,
+     {"pools[0].models[0].service_tier_price", "only with a service_tier", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, service_tier: flex}]\n"
+     "pools: [{name: p, base_url: 'https://h', models: [m]}]\n",
+     NULL,
+     {"judges[0].service_tier", "set the tier under pools", ""}},
     {POOLED "pools: [{name: p, base_url: 'https://h', models: [m], keys: [sk-abc]}]\n",
      NULL,
      {"pools[0].keys[0]", "disclosed", ""}},

@@ -42,8 +42,10 @@ struct rig {
     uint32_t pools;     /* 0: as many as judges */
     uint32_t serves[8]; /* by judge, a bit for each pool; 0: the one with its index */
     double input_usd[8], cached_usd[8], output_usd[8]; /* by pool; all 0: not priced */
-    enum vq_pool_state key_state[8];                   /* by pool */
-    uint32_t key_count[8];                             /* by pool; 0: 1 */
+    const char *tier[8];                               /* by pool; NULL: none */
+    double tier_price[8];
+    enum vq_pool_state key_state[8]; /* by pool */
+    uint32_t key_count[8];           /* by pool; 0: 1 */
     bool hold_keys;
     struct vq_slice slices[8]; /* of the last GRANT */
     uint64_t spend_most, grant_n;
@@ -309,16 +311,19 @@ static VQ_UNUSED void rig_spec_pools(const struct rig *rig, struct vq_spec_pool 
     static const char *const names[] = {"pool-0", "pool-1", "pool-2", "pool-3",
                                         "pool-4", "pool-5", "pool-6", "pool-7"};
     for (uint32_t p = 0; p < rig_pools(rig); p++) {
-        pools[p] =
-            (struct vq_spec_pool){.name = vq_span_str(names[p]),
-                                  .dialect = vq_span_str("openai"),
-                                  .base_url = vq_span_str("http://127.0.0.1:1/v1"),
-                                  .model = vq_span_str(rig->model != NULL ? rig->model : "m"),
-                                  .priced = rig->input_usd[p] + rig->output_usd[p] > 0,
-                                  .input_usd = rig->input_usd[p],
-                                  .cached_usd = rig->cached_usd[p],
-                                  .written_usd = rig->input_usd[p],
-                                  .output_usd = rig->output_usd[p]};
+        pools[p] = (struct vq_spec_pool){
+            .name = vq_span_str(names[p]),
+            .dialect = vq_span_str("openai"),
+            .base_url = vq_span_str("http://127.0.0.1:1/v1"),
+            .model = vq_span_str(rig->model != NULL ? rig->model : "m"),
+            .priced = rig->input_usd[p] + rig->output_usd[p] > 0,
+            .input_usd = rig->input_usd[p],
+            .cached_usd = rig->cached_usd[p],
+            .written_usd = rig->input_usd[p],
+            .output_usd = rig->output_usd[p],
+            .service_tier = vq_span_str(rig->tier[p] == NULL ? "" : rig->tier[p]),
+            .tier_price = rig->tier_price[p],
+            .tier_tries = 2};
     }
 }
 

@@ -24,6 +24,8 @@ static struct vq_call_row sample_row(void)
                               .recorded_unix_ms = 6,
                               .tokens_in = 1,
                               .tokens_cached = 2,
+                              .tokens_written = 40,
+                              .tier = vq_span_str("flex"),
                               .label_logprobs = {"A=-0.25 B=-1.5", 14},
                               .tokens_out = UINT64_MAX,
                               .tokens_reserved = 900,
@@ -76,13 +78,14 @@ TEST(test_a_row_without_a_pool)
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
     vq_record_call(&out, key, &row);
-    out.bytes -= 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes +
-                 16; /* cost, reserved, pool, labels, the provider's cost, the prompt */
-    for (char version = 0; version < 6; version++) {
+    /* cost, reserved, pool, labels, the provider's cost, the prompt, written to a cache, tier */
+    out.bytes -=
+        8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes + 16 + 12 + row.tier.bytes;
+    for (char version = 0; version < 7; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
         assert_int_equal(status, version == 2                   ? VQ_OK
-                                 : version == 0 || version == 5 ? VQ_VERSION
+                                 : version == 0 || version == 6 ? VQ_VERSION
                                                                 : VQ_CORRUPT);
     }
     assert_true(back.stage == row.stage && vq_span_eq(back.error, row.error));
@@ -98,11 +101,28 @@ TEST(test_a_row_without_the_providers_cost)
     struct vq_call_row row = sample_row(), back;
     row.unreported = false;
     vq_record_call(&out, key, &row);
-    out.bytes -= 16;
+    out.bytes -= 16 + 12 + row.tier.bytes;
     set_version(&out, 3);
     assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
     assert_true(back.cost_nano == row.cost_nano && vq_span_eq(back.pool, row.pool));
     assert_true(back.provider_nano == 0 && back.prompt_chars == 0 && !back.unreported);
+    vq_buf_free(&out);
+}
+
+/* A ledger row as it was written before tiers and writes to caches were kept. */
+TEST(test_a_row_without_a_tier)
+{
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
+    struct vq_call_row row = sample_row(), back;
+    vq_record_call(&out, key, &row);
+    assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
+    assert_true(back.tokens_written == 40 && vq_span_eq(back.tier, vq_span_str("flex")));
+    out.bytes -= 12 + row.tier.bytes;
+    set_version(&out, 4);
+    assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
+    assert_true(back.prompt_chars == row.prompt_chars && back.provider_nano == row.provider_nano);
+    assert_true(back.tokens_written == 0 && back.tier.bytes == 0);
     vq_buf_free(&out);
 }
 
@@ -134,13 +154,13 @@ TEST(test_a_row_without_a_stage)
     vq_record_call(&out, key, &row);
     size_t at = VQ_RECORD_HEAD_BYTES + 4; /* kind, end, outcome, flags; then the stage */
     memmove(out.at + at, out.at + at + 4, out.bytes - at - 4);
-    out.bytes -= 4 + 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes +
-                 16; /* nor were there pools */
-    for (char version = 0; version < 6; version++) {
+    out.bytes -= 4 + 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes + 16 + 12 +
+                 row.tier.bytes; /* nor were there pools */
+    for (char version = 0; version < 7; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
         assert_int_equal(status, version == 1                   ? VQ_OK
-                                 : version == 0 || version == 5 ? VQ_VERSION
+                                 : version == 0 || version == 6 ? VQ_VERSION
                                                                 : VQ_CORRUPT);
     }
     assert_int_equal(back.stage, 0);
