@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define LINES_BYTES_MAX (1u << 20)
+#define LINES_BYTES_MAX (256u << 20) /* the lines of a large batch that expires */
 
 enum vq_status vq_call_log_open(const char *path, struct vq_call_log *ret_log, struct vq_error *err)
 {

@@ -51,11 +51,45 @@ static enum vq_route_kind plain_kind(const char *path)
     return strcmp(path, "/v1/embeddings") == 0 ? VQ_ROUTE_EMBED : VQ_ROUTE_NONE;
 }
 
+/* "/v1/files", "/v1/files/..." and the like. */
+static bool is_under(const char *path, const char *front)
+{
+    size_t n = strlen(front);
+    return strncmp(path, front, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* False when the path is not one of batches and their files. */
+static bool batch_route(const char *path, struct vq_route *route)
+{
+    static const struct {
+        const char *front;
+        enum vq_dialect dialect;
+        bool needs_version;
+    } fronts[] = {{"/v1/files", VQ_DIALECT_OPENAI, false},
+                  {"/v1/batches", VQ_DIALECT_OPENAI, false},
+                  {"/openai/files", VQ_DIALECT_AZURE, true},
+                  {"/openai/batches", VQ_DIALECT_AZURE, true},
+                  {"/openai/v1/files", VQ_DIALECT_AZURE, false},
+                  {"/openai/v1/batches", VQ_DIALECT_AZURE, false}};
+    for (size_t i = 0; i < VQ_COUNT(fronts); i++) {
+        if (is_under(path, fronts[i].front)) {
+            *route = (struct vq_route){.kind = VQ_ROUTE_BATCH,
+                                       .dialect = fronts[i].dialect,
+                                       .needs_version = fronts[i].needs_version};
+            return true;
+        }
+    }
+    return false;
+}
+
 void vq_route_of(const char *path, struct vq_route *ret_route)
 {
     static const char azure[] = "/openai";
     static const char deployments[] = "/openai/deployments/";
     *ret_route = (struct vq_route){.kind = plain_kind(path)};
+    if (batch_route(path, ret_route)) {
+        return;
+    }
     if (strncmp(path, azure, sizeof(azure) - 1) == 0) {
         ret_route->dialect = VQ_DIALECT_AZURE;
         ret_route->kind = plain_kind(path + sizeof(azure) - 1);

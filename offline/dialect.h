@@ -12,7 +12,8 @@ const char *vq_dialect_name(enum vq_dialect dialect); /* "openai" ... */
 enum vq_route_kind {
     VQ_ROUTE_NONE, /* nothing that is posted to */
     VQ_ROUTE_CHAT,
-    VQ_ROUTE_EMBED
+    VQ_ROUTE_EMBED,
+    VQ_ROUTE_BATCH /* batches and their files, with any method */
 };
 
 struct vq_route {
@@ -23,8 +24,8 @@ struct vq_route {
 };
 
 /* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL;
- * /v1/messages; /v1beta/models/MODEL:generateContent and :batchEmbedContents. `path` without query,
- * percent-decoded. */
+ * /v1/messages; /v1beta/models/MODEL:generateContent and :batchEmbedContents; and those of batches.
+ * `path` without query, percent-decoded. */
 void vq_route_of(const char *path, struct vq_route *ret_route);
 /* "Authorization", "x-api-key" ...; *ret_prefix is what stands before the key ("" or "Bearer "). */
 const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix);

@@ -16,6 +16,7 @@ enum option_id {
     OPTION_FAULT,
     OPTION_LATENCY,
     OPTION_LIMITS,
+    OPTION_BATCH,
     OPTION_MODEL,
     OPTION_SUBJECT,
     OPTION_REQUIRE_KEY,
@@ -49,6 +50,8 @@ static const struct {
      "20ms, uniform:5ms:50ms or lognormal:200ms:0.5; default 0"},
     {"limits", OPTION_LIMITS, required_argument, "LIST",
      "[POOL:keys=..,models=..,]rpm=60,tpm=90000,..; may be repeated"},
+    {"batch", OPTION_BATCH, required_argument, "[MODEL:]LIST",
+     "how batches go: duration=2s,errored=0.1,..; may be repeated"},
     {"model", OPTION_MODEL, required_argument, "NAME",
      "an additional model name, answers like offline-a; may be repeated"},
     {"subject", OPTION_SUBJECT, required_argument, "NAME[,..]",
@@ -194,6 +197,7 @@ static enum vq_status set_option(struct vq_options *options, int id, char *value
     case OPTION_FAULT: return vq_fault_rules_add(&service->rules, value, err);
     case OPTION_LATENCY: return add_latency(service, value, err);
     case OPTION_LIMITS: return set_limits(service, value, err);
+    case OPTION_BATCH: return vq_offline_batch_rules_add(&service->batches, value, err);
     case OPTION_MODEL: return add_model(service, value, err);
     case OPTION_SUBJECT: return add_subject(service, value, err);
     case OPTION_REQUIRE_KEY: return add_keys(service, value, err);

@@ -8,7 +8,7 @@
 #include "offline/faults/rules.h"
 
 #define VQ_REPLY_HEADERS_MAX 20
-#define VQ_REPLY_BYTES_MAX   (64u << 20)
+#define VQ_REPLY_BYTES_MAX   (512u << 20) /* the results of a batch */
 
 struct vq_offline_reply_header {
     char name[64];
@@ -21,6 +21,7 @@ struct vq_offline_reply {
     const char *error_quota;    /* the quota that a 429 of Gemini names; NULL: none */
     uint64_t error_quota_value; /* 0: none */
     uint64_t n;                 /* number of the request in the log; 0: not a call, not logged */
+    bool is_of_batches;         /* the call manages files or batches, and asks no model */
     unsigned status;
     const char *content_type; /* static text */
     struct vq_buf body;       /* owned */

@@ -251,6 +251,18 @@ static enum MHD_Result send_reply(struct exchange *x)
     return queue_reply(x);
 }
 
+static const char *look_up_header(const void *peer, const char *name)
+{
+    const struct exchange *x = peer;
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+static const char *look_up_query(const void *peer, const char *name)
+{
+    const struct exchange *x = peer;
+    return MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 static enum MHD_Result answer_request(struct exchange *x, const char *method, const char *path)
 {
     struct vq_server *server = x->server;
@@ -268,7 +280,10 @@ static enum MHD_Result answer_request(struct exchange *x, const char *method, co
         .client_id =
             MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "X-Client-Request-Id"),
         .body = vq_buf_span(&x->body),
-        .too_large = x->too_large};
+        .too_large = x->too_large,
+        .header = look_up_header,
+        .query = look_up_query,
+        .peer = x};
     enum vq_status status =
         vq_service_take(server->service, &call, x->taken_ns, &x->reply, server->err);
     if (status != VQ_OK) {
@@ -290,8 +305,11 @@ static enum MHD_Result answer_request(struct exchange *x, const char *method, co
     return MHD_YES;
 }
 
-static struct exchange *open_exchange(struct vq_server *server, struct MHD_Connection *connection)
+static struct exchange *open_exchange(struct vq_server *server, struct MHD_Connection *connection,
+                                      const char *path)
 {
+    struct vq_route route;
+    vq_route_of(path, &route);
     struct exchange *x = vq_alloc(1, sizeof(*x));
     if (x == NULL) {
         fail(server, VQ_NOMEM);
@@ -300,7 +318,8 @@ static struct exchange *open_exchange(struct vq_server *server, struct MHD_Conne
     x->server = server;
     x->connection = connection;
     x->deadline.owner = x;
-    vq_buf_init(&x->body, VQ_SERVER_BODY_BYTES_MAX);
+    vq_buf_init(&x->body, route.kind == VQ_ROUTE_BATCH ? VQ_CALL_BATCH_BODY_BYTES_MAX
+                                                       : VQ_CALL_BODY_BYTES_MAX);
     x->next = server->live;
     if (x->next != NULL) {
         x->next->previous = x;
@@ -318,7 +337,7 @@ static enum MHD_Result take_request(void *cls, struct MHD_Connection *connection
     (void)version;
     struct exchange *x = *request;
     if (x == NULL) {
-        x = open_exchange(cls, connection);
+        x = open_exchange(cls, connection, path);
         *request = x;
         return x == NULL ? MHD_NO : MHD_YES;
     }
@@ -509,9 +528,12 @@ static int sleep_ms(const struct vq_server *server)
     if (MHD_get_timeout(server->daemon, &library_ms) == MHD_YES) {
         ms = library_ms < 60000 ? (int64_t)library_ms : 60000;
     }
+    int64_t now_ns = vq_clock_mono_ns();
     int64_t next_ns = vq_deadlines_next_ns(&server->deadlines);
+    int64_t turn_ns = vq_service_next_ns(server->service, now_ns);
+    next_ns = turn_ns < next_ns ? turn_ns : next_ns;
     if (next_ns != INT64_MAX) {
-        int64_t left_ns = next_ns - vq_clock_mono_ns();
+        int64_t left_ns = next_ns - now_ns;
         int64_t left_ms = left_ns <= 0 ? 0 : (left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS;
         left_ms = left_ms < 60000 ? left_ms : 60000;
         ms = ms < 0 || left_ms < ms ? left_ms : ms;
@@ -564,6 +586,7 @@ enum vq_status vq_server_run(struct vq_server *server, struct vq_error *err)
         }
         go_on = handle_events(server, events, n);
         run_due(server);
+        VQ_TRY(vq_service_turn(server->service, vq_clock_mono_ns(), err));
         server->has_woken = false;
         if (MHD_run(server->daemon) != MHD_YES) {
             return vq_fail(err, VQ_IO, "the HTTP server failed: %s", strerror(errno));

@@ -4,8 +4,6 @@
 
 #include "offline/service.h"
 
-#define VQ_SERVER_BODY_BYTES_MAX (32u << 20) /* of a request; longer ones are answered 413 */
-
 struct vq_server;
 
 /* Listens on a loopback address ("127.0.0.1", any 127.x.y.z, "::1"); port 0 takes a free one. The

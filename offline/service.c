@@ -2,7 +2,7 @@
  * that were asked for, the model, the rate limit, and the answer. Invariants: a call has exactly
  * one "request" and at most one "answer" line, the latter in the file before its first byte leaves;
  * a key is seen only as its fingerprint. */
-#include "offline/service.h"
+#include "offline/service_inside.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -15,72 +15,9 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* A table by hash, in which what comes later pushes out what was there. Not its job: which fronts
- * of a prompt may be cached (chat.c, dialect.c). */
-
-#define VQ_FRONTS_KEPT 65536u
-
-struct vq_fronts {
-    struct vq_open_run_front {
-        uint64_t hash; /* 0: none */
-        int64_t ready_ns;
-    } kept[VQ_FRONTS_KEPT];
-};
-
-static uint64_t hash_of(uint64_t front, uint64_t account)
-{
-    uint64_t hash = (front ^ account) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash == 0 ? 1 : hash;
-}
-
-/* How many tokens of the prompt are in the cache now. */
-static uint64_t fronts_find(const struct vq_fronts *fronts, const struct vq_chat_request *request,
-                            uint64_t account, int64_t now_ns)
-{
-    for (size_t i = request->fronts_n; i > 0; i--) { /* the longest first */
-        uint64_t hash = hash_of(request->fronts[i - 1].hash, account);
-        const struct vq_open_run_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
-        if (kept->hash == hash && kept->ready_ns <= now_ns) {
-            return request->fronts[i - 1].tokens;
-        }
-    }
-    return 0;
-}
-
-/* Its fronts will be, from ready_ns on. */
-static void fronts_keep(struct vq_fronts *fronts, const struct vq_chat_request *request,
-                        uint64_t account, int64_t ready_ns)
-{
-    for (size_t i = 0; i < request->fronts_n; i++) {
-        uint64_t hash = hash_of(request->fronts[i].hash, account);
-        struct vq_open_run_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
-        bool sooner = kept->hash == hash && kept->ready_ns < ready_ns;
-        *kept = (struct vq_open_run_front){hash, sooner ? kept->ready_ns : ready_ns};
-    }
-}
-
-#define KEYS_CACHED        64u
 #define MODEL_OWNER        "vibeq-offline"
 #define OUTPUT_ASSUMED     4096u /* tokens that a call without max_tokens may be answered with */
 #define ORGANISATION_BYTES (VQ_POOL_LABEL_BYTES + 4)
-
-struct cached_key {
-    struct vq_hash header; /* of the key, which is not kept */
-    bool used;
-    char print[VQ_FINGERPRINT_HEX];
-};
-
-struct vq_service {
-    struct vq_service_config config;
-    struct vq_answerer answerer;
-    struct vq_oracle *oracle;
-    struct vq_tries tries;
-    struct vq_call_log log;
-    struct cached_key keys[KEYS_CACHED];
-    struct vq_fronts fronts;
-    int64_t start_ns;
-    uint64_t calls;
-};
 
 /* One call on its way through the steps below. */
 struct passage {
@@ -102,8 +39,8 @@ struct passage {
     bool counts_failed;            /* a fault made it fail, and it counts as a request */
 };
 
-/* NULL if the model plays no persona. */
-static const struct vq_subject *find_subject(const struct vq_service *service, const char *model)
+const struct vq_subject *vq_service_find_subject(const struct vq_service *service,
+                                                 const char *model)
 {
     for (size_t i = 0; i < service->config.subjects_n; i++) {
         if (strcmp(service->config.subjects[i].name, model) == 0) {
@@ -118,7 +55,7 @@ static void add_default_subject(struct vq_service *service)
     struct vq_subject subject;
     struct vq_service_config *config = &service->config;
     vq_subject_default(&subject);
-    if (find_subject(service, subject.name) == NULL &&
+    if (vq_service_find_subject(service, subject.name) == NULL &&
         config->subjects_n < VQ_SERVICE_SUBJECTS_MAX) {
         config->subjects[config->subjects_n++] = subject;
     }
@@ -138,6 +75,7 @@ enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t 
     service->start_ns = now_ns;
     add_default_subject(service);
     service->log.fd = -1;
+    vq_batching_start(service);
     enum vq_status status = vq_lexical_create(service->config.seed, &service->answerer.lexical);
     if (status == VQ_OK && service->config.faults_path != NULL) {
         status = vq_fault_rules_load(&service->config.rules, service->config.faults_path, err);
@@ -165,6 +103,7 @@ void vq_service_destroy(struct vq_service **service)
     }
     struct vq_service *s = *service;
     vq_call_log_close(&s->log);
+    vq_offline_batches_free(&s->batches);
     vq_tries_free(&s->tries);
     vq_pools_free(&s->config.pools);
     vq_oracle_destroy(&s->oracle);
@@ -174,10 +113,10 @@ void vq_service_destroy(struct vq_service **service)
     *service = NULL;
 }
 
-/* The fingerprint of the key behind `prefix` into `print`; "" without a key. Fingerprints are slow
- * to make (they go through guarded memory), so they are remembered by a hash of the header. */
-static enum vq_status print_key(struct vq_service *service, const struct vq_route *route,
-                                const char *header, char *print)
+/* Fingerprints are slow to make (they go through guarded memory), so they are remembered by a hash
+ * of the header. */
+enum vq_status vq_service_print_key(struct vq_service *service, const struct vq_route *route,
+                                    const char *header, char *print)
 {
     const char *prefix = "";
     (void)vq_route_key_header(route, &prefix);
@@ -188,7 +127,7 @@ static enum vq_status print_key(struct vq_service *service, const struct vq_rout
     }
     struct vq_hash hash;
     vq_hash_of("offline-header", vq_span_str(header + skip), &hash);
-    struct cached_key *slot = &service->keys[vq_hash_u64(&hash) % KEYS_CACHED];
+    struct vq_cached_key *slot = &service->keys[vq_hash_u64(&hash) % VQ_SERVICE_KEYS_CACHED];
     if (!slot->used || !vq_hash_eq(&slot->header, &hash)) {
         struct vq_secret *secret = NULL;
         enum vq_status status = vq_secret_from_bytes(vq_span_str(header + skip), &secret);
@@ -206,7 +145,7 @@ static enum vq_status print_key(struct vq_service *service, const struct vq_rout
     return VQ_OK;
 }
 
-static bool may_enter(const struct vq_service *service, const char *print)
+bool vq_service_may_enter(const struct vq_service *service, const char *print)
 {
     if (!service->config.require_key) {
         return true;
@@ -219,14 +158,14 @@ static bool may_enter(const struct vq_service *service, const char *print)
     return service->config.keys_n == 0 && print[0] != '\0';
 }
 
-static enum vq_status find_model(const struct vq_service *service, const char *model,
-                                 enum vq_judge_kind *ret_kind)
+enum vq_status vq_service_find_model(const struct vq_service *service, const char *model,
+                                     enum vq_judge_kind *ret_kind)
 {
     if (vq_lexical_find(model, ret_kind) == VQ_OK) {
         return VQ_OK;
     }
     *ret_kind = VQ_JUDGE_KIND_A;
-    if (find_subject(service, model) != NULL) {
+    if (vq_service_find_subject(service, model) != NULL) {
         return VQ_OK;
     }
     for (size_t i = 0; i < service->config.models_n; i++) {
@@ -307,6 +246,9 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline
     if (reply->n == 0) {
         return VQ_OK;
     }
+    if (reply->is_of_batches) { /* its line is there already */
+        return vq_call_log_flush(&service->log, err);
+    }
     struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n, vq_clock_unix_ms());
     vq_json_put_u64(line, "status", reply->status);
     vq_json_put_str(line, "outcome", reply->outcome);
@@ -331,7 +273,9 @@ enum vq_status vq_service_over(struct vq_service *service, struct vq_offline_rep
     if (reply->n == 0 || why == NULL) {
         return VQ_OK;
     }
-    struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n, vq_clock_unix_ms());
+    struct vq_json *line =
+        vq_call_log_begin(&service->log, reply->is_of_batches ? "batch_call_lost" : "lost",
+                          reply->n, vq_clock_unix_ms());
     vq_json_put_str(line, "why", why);
     vq_json_put_i64(line, "mono_ns", now_ns);
     vq_call_log_end(&service->log);
@@ -475,7 +419,7 @@ static void spoil(const struct vq_service *service, const struct passage *p,
 static void look_into_cache(const struct vq_service *service, struct passage *p)
 {
     struct vq_chat_request *chat = &p->chat;
-    chat->cached_tokens = fronts_find(&service->fronts, chat, account_of(p), p->now_ns);
+    chat->cached_tokens = vq_fronts_find(&service->fronts, chat, account_of(p), p->now_ns);
     bool writes = p->route.dialect == VQ_DIALECT_ANTHROPIC && chat->fronts_n > 0;
     chat->cache_written_tokens = writes && chat->cached_tokens == 0 ? chat->fronts[0].tokens : 0;
 }
@@ -486,7 +430,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
     bool spoils_text =
         p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_TEXT;
     struct vq_answer_context context = {.kind = kind,
-                                        .subject = find_subject(service, p->model),
+                                        .subject = vq_service_find_subject(service, p->model),
                                         .fault = spoils_text ? p->rule->fault : VQ_FAULT_NONE,
                                         .variant = spoils_text ? p->rule->variant : "",
                                         .nth_try = p->nth_try,
@@ -507,7 +451,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
         spoil(service, p, reply);
     }
     if (admitted) {
-        fronts_keep(&service->fronts, &p->chat, account_of(p), p->now_ns + reply->delay_ns);
+        vq_fronts_keep(&service->fronts, &p->chat, account_of(p), p->now_ns + reply->delay_ns);
     }
     return VQ_OK;
 }
@@ -521,7 +465,7 @@ static enum vq_status after_parsing(struct vq_service *service, struct passage *
         return VQ_OK;
     }
     enum vq_judge_kind kind = VQ_JUDGE_KIND_A;
-    if (find_model(service, p->model, &kind) != VQ_OK) {
+    if (vq_service_find_model(service, p->model, &kind) != VQ_OK) {
         char message[256];
         (void)snprintf(message, sizeof(message), "The model `%s` does not exist on this server.",
                        p->model);
@@ -547,12 +491,12 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     if (p->is_parsed) {
         memcpy(p->model, p->chat.model, sizeof(p->model));
         bool is_method = vq_wanted_is_part(p->chat.wanted) || vq_wanted_is_rating(p->chat.wanted);
-        if (!is_method && find_subject(service, p->model) != NULL) {
+        if (!is_method && vq_service_find_subject(service, p->model) != NULL) {
             p->chat.wanted = VQ_WANTED_CHAT;
         }
     }
     find_pool(service, p, reply);
-    if (!may_enter(service, p->key)) {
+    if (!vq_service_may_enter(service, p->key)) {
         refuse_key(reply);
         return VQ_OK;
     }
@@ -568,10 +512,10 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     return after_parsing(service, p, reply);
 }
 
-static bool knows_model(const void *context, const char *model)
+bool vq_service_knows_model(const void *service, const char *model)
 {
     enum vq_judge_kind kind;
-    return find_model(context, model, &kind) == VQ_OK;
+    return vq_service_find_model(service, model, &kind) == VQ_OK;
 }
 
 /* Faults of the wire and errors meet embeddings too; faults of an answer's text do not. */
@@ -579,13 +523,14 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
                                       struct vq_offline_reply *reply)
 {
     enum vq_status status = VQ_OK;
-    if (!may_enter(service, p->key)) {
+    if (!vq_service_may_enter(service, p->key)) {
         refuse_key(reply);
     } else if (p->call->too_large) {
         vq_offline_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
                                "request_too_large");
     } else {
-        status = vq_embed_answer(&p->route, p->call->body, knows_model, service, reply, p->model);
+        status = vq_embed_answer(&p->route, p->call->body, vq_service_knows_model, service, reply,
+                                 p->model);
     }
     find_pool(service, p, reply);
     if (status != VQ_OK || reply->status != 200) {
@@ -656,7 +601,7 @@ static enum vq_status take_post(struct vq_service *service, const struct vq_call
     reply->n = ++service->calls;
     vq_hash_of("offline-body", call->body, &p.hash);
     p.nth_try = vq_tries_count(&service->tries, &p.hash);
-    VQ_TRY(print_key(service, route, call->authorization, p.key));
+    VQ_TRY(vq_service_print_key(service, route, call->authorization, p.key));
     vq_offline_reply_header(reply,
                             route->dialect == VQ_DIALECT_ANTHROPIC ? "request-id" : "x-request-id",
                             "req-%" PRIu64, reply->n);
@@ -679,10 +624,13 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
     bool is_get = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
     struct vq_route route;
     vq_route_of(call->path, &route);
-    bool is_post_path =
-        route.kind != VQ_ROUTE_NONE && (!route.needs_version || call->api_version != NULL);
+    bool is_post_path = (route.kind == VQ_ROUTE_CHAT || route.kind == VQ_ROUTE_EMBED) &&
+                        (!route.needs_version || call->api_version != NULL);
     enum vq_status status = VQ_OK;
-    if (is_post_path && strcmp(call->method, "POST") == 0) {
+    if (route.kind == VQ_ROUTE_BATCH && (!route.needs_version || call->api_version != NULL)) {
+        status = vq_batching_take(service, call, &route, now_ns, ret_reply);
+        status = status == VQ_OK ? vq_call_log_flush(&service->log, err) : status;
+    } else if (is_post_path && strcmp(call->method, "POST") == 0) {
         status = take_post(service, call, &route, now_ns, ret_reply);
         if (status == VQ_OK && ret_reply->delay_ns > 0) {
             status = vq_call_log_flush(&service->log, err);

@@ -5,6 +5,8 @@
 
 #include "common/base/secret.h"
 #include "offline/answer.h"
+#include "offline/batch/rules.h"
+#include "offline/call.h"
 #include "offline/call_log.h"
 #include "offline/faults/latency.h"
 #include "offline/faults/pools.h"
@@ -27,6 +29,7 @@ struct vq_service_config {
     const char *faults_path;
     struct vq_fault_rules rules; /* from single options; the service takes them over */
     struct vq_pools pools;       /* likewise */
+    struct vq_offline_batch_rules_set batches;
     struct vq_model_latency latencies[VQ_SERVICE_MODELS_MAX];
     size_t latencies_n;
     const char *models[VQ_SERVICE_MODELS_MAX]; /* further names that answer as offline-a does */
@@ -46,17 +49,6 @@ enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t 
                                  struct vq_error *err) VQ_WARN_UNUSED;
 void vq_service_destroy(struct vq_service **service);
 
-struct vq_call {
-    const char *method;
-    const char *path;
-    /* the header that has the key in this path's dialect; NULL: none. Looked at, never kept */
-    const char *authorization;
-    const char *api_version; /* of the query; NULL: none */
-    const char *client_id;   /* X-Client-Request-Id; NULL: none */
-    struct vq_span body;
-    bool too_large; /* the body was longer than the server reads, and dropped */
-};
-
 /* Makes the reply, which may have to wait for delay_ns before it is sent. The log has the request's
  * line and has been flushed when there is a delay; the answer's line follows with
  * vq_service_answered. Fails only for our own reasons (no memory, no log); then the
@@ -70,6 +62,12 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
 enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline_reply *reply,
                                    int64_t taken_ns, int64_t now_ns,
                                    struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Answers the lines of batches that are due. A failure stops the server. */
+enum vq_status vq_service_turn(struct vq_service *service, int64_t now_ns,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+/* When the next turn is due; INT64_MAX. */
+int64_t vq_service_next_ns(const struct vq_service *service, int64_t now_ns);
 
 /* The request is over. `why` is NULL when all its bytes went out, else says what kept them
  * ("client", "fault", "stopped") and is logged as a line of its own. */

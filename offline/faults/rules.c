@@ -59,6 +59,7 @@ static const struct {
     {"pool", FIELD_TEXT, offsetof(struct vq_fault_rule, pool)},
     {"key", FIELD_TEXT, offsetof(struct vq_fault_rule, key)},
     {"contains", FIELD_TEXT, offsetof(struct vq_fault_rule, contains)},
+    {"batch_call", FIELD_TEXT, offsetof(struct vq_fault_rule, batch_call)},
     {"retry_after", FIELD_TEXT, offsetof(struct vq_fault_rule, retry_after)},
     {"variant", FIELD_TEXT, offsetof(struct vq_fault_rule, variant)},
     {"nth", FIELD_COUNT, offsetof(struct vq_fault_rule, nth)},
@@ -319,6 +320,11 @@ double vq_fault_draw(uint64_t seed, const char *purpose, uint64_t a, const struc
 
 static bool looks_at(const struct vq_fault_rule *rule, const struct vq_fault_query *query)
 {
+    bool is_of_batches = rule->batch_call[0] != '\0';
+    if (is_of_batches != (query->batch_call != NULL) ||
+        (is_of_batches && strstr(query->batch_call, rule->batch_call) == NULL)) {
+        return false;
+    }
     if (rule->model[0] != '\0' && strcmp(rule->model, query->model) != 0) {
         return false;
     }

@@ -44,7 +44,10 @@ struct vq_fault_rule {
     char pool[VQ_FAULT_TEXT_BYTES];     /* name, see pools.h */
     char key[VQ_FAULT_TEXT_BYTES];      /* fingerprint in hex */
     char contains[VQ_FAULT_TEXT_BYTES]; /* bytes of the body, as sent */
-    int64_t after_ms;                   /* since the start of the server */
+    /* Bytes of "METHOD PATH", of calls for files and batches; a rule without it looks at calls for
+     * answers only, and one with it never does. */
+    char batch_call[VQ_FAULT_TEXT_BYTES];
+    int64_t after_ms; /* since the start of the server */
     int64_t until_ms;
     /* Which of those it spoils. Counts begin at 1 and count the requests the rule looks at. */
     double p;
@@ -86,9 +89,10 @@ enum vq_status vq_fault_rules_add_line(struct vq_fault_rules *rules, struct vq_s
                                        struct vq_error *err) VQ_WARN_UNUSED;
 
 struct vq_fault_query {
-    const char *model;   /* "" when unknown */
-    const char *pool;    /* "" for the one of all other calls */
-    const char *key_hex; /* "" when no key was sent */
+    const char *model;      /* "" when unknown */
+    const char *pool;       /* "" for the one of all other calls */
+    const char *key_hex;    /* "" when no key was sent */
+    const char *batch_call; /* "METHOD PATH"; NULL: a call for an answer */
     struct vq_span body;
     bool flex;                  /* it asks for the tier flex */
     const struct vq_hash *hash; /* of the body */

@@ -1,0 +1,42 @@
+/* A call of a batch API on its way to its dialect. */
+#ifndef VQ_OFFLINE_BATCH_HTTP_H
+#define VQ_OFFLINE_BATCH_HTTP_H
+
+#include "offline/batch/store.h"
+#include "offline/call.h"
+
+struct vq_offline_batch_http {
+    struct vq_offline_batches *batches;
+    const struct vq_call *call;
+    enum vq_dialect dialect;
+    const char *account;
+    const char *key; /* fingerprint; "" */
+    bool (*knows_model)(const void *context, const char *model);
+    const void *context;
+    int64_t now_ns;
+    int64_t now_ms;
+    char batch[VQ_BATCH_ID_BYTES]; /* the batch that the call was about, for the log; "" */
+};
+
+/* Fill the reply, an error of the dialect included. Only our own failures are failures. */
+enum vq_status vq_offline_batch_openai_take(struct vq_offline_batch_http *http,
+                                            struct vq_offline_reply *reply) VQ_WARN_UNUSED;
+/* ---- what the dialects share ---- */
+
+bool vq_offline_batch_http_is(const struct vq_offline_batch_http *http, const char *method);
+/* "FRONT" ID "TAIL" without a slash in ID: copies it. */
+bool vq_offline_batch_path_id(const char *path, const char *front, const char *tail,
+                              char ret_id[VQ_BATCH_ID_BYTES]);
+/* The batch of this id, named in the log too; NULL: this account has none. */
+struct vq_offline_batch *vq_offline_batch_http_find(struct vq_offline_batch_http *http,
+                                                    const char *id);
+void vq_offline_batch_http_refuse(struct vq_offline_reply *reply, unsigned status, const char *code,
+                                  const char *fmt, ...) VQ_PRINTF(4, 5);
+/* The number of a field of the query, from 1 to `max`; `otherwise` if there is none. */
+size_t vq_offline_batch_http_limit(const struct vq_offline_batch_http *http, const char *name,
+                                   size_t otherwise, size_t max);
+/* "2026-11-28T04:44:16.123Z" */
+#define VQ_BATCH_DATE_BYTES 32
+void vq_offline_batch_date(int64_t unix_ms, char ret_date[VQ_BATCH_DATE_BYTES]);
+
+#endif

@@ -1,0 +1,30 @@
+/* The results of a batch in the shapes of its dialect, with what goes wrong on their way. */
+#ifndef VQ_OFFLINE_BATCH_RESULTS_H
+#define VQ_OFFLINE_BATCH_RESULTS_H
+
+#include "common/text/json.h"
+#include "offline/batch/store.h"
+
+#define VQ_BATCH_RESULTS_BYTES_MAX (512u << 20)
+
+/* Which results. */
+enum vq_offline_batch_part {
+    VQ_BATCH_PART_ALL,
+    VQ_BATCH_PART_SUCCEEDED,
+    VQ_BATCH_PART_OTHER,
+};
+
+/* As JSON lines, in the batch's order. A failure sticks in `out`. */
+void vq_offline_batch_results_lines(const struct vq_offline_batches *batches,
+                                    const struct vq_offline_batch *batch,
+                                    enum vq_offline_batch_part part, struct vq_buf *out);
+/* As the items of an open array. */
+void vq_offline_batch_results_items(const struct vq_offline_batches *batches,
+                                    const struct vq_offline_batch *batch, struct vq_json *json);
+/* Makes the files that the dialect ends a batch with, and names them in the batch. VQ_LIMIT without
+ * room, VQ_NOMEM. */
+enum vq_status vq_offline_batch_results_files(struct vq_offline_batches *batches,
+                                              struct vq_offline_batch *batch,
+                                              int64_t now_ms) VQ_WARN_UNUSED;
+
+#endif

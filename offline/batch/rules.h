@@ -1,0 +1,49 @@
+/* How the batches of a model go: how long they take, what goes wrong in them, and the provider's
+ * limits. What --batch says is read here. Pure. */
+#ifndef VQ_OFFLINE_BATCH_RULES_H
+#define VQ_OFFLINE_BATCH_RULES_H
+
+#include "common/base/status.h"
+#include "offline/faults/latency.h"
+
+#define VQ_BATCH_MODEL_BYTES 128
+#define VQ_BATCH_RULES_MAX   16
+
+struct vq_offline_batch_rules {
+    char model[VQ_BATCH_MODEL_BYTES]; /* "": every model without rules of its own */
+    struct vq_latency duration;       /* from the end of the validation to the last line */
+    int64_t validate_ms;
+    int64_t finalize_ms;
+    int64_t cancel_ms;     /* from the cancel call to the end */
+    int64_t expires_ms;    /* from the creation */
+    int64_t hide_ms;       /* for this time after the creation, no list has the batch */
+    uint64_t expire_after; /* lines that are done when the batch expires; 0: it does not */
+    double never;          /* chances of a batch: it never ends */
+    double errored;        /* chances of a line ... */
+    double expired;
+    double damaged;        /* its custom_id is changed */
+    double duplicate;      /* its result comes twice */
+    double foreign;        /* a result of an unknown custom_id comes beside it */
+    double missing;        /* its result does not come */
+    double torn;           /* its result is cut in half */
+    bool reorder;          /* lines are done, and come, in another order */
+    uint64_t tokens;       /* that batches of one account may have enqueued; 0: any number */
+    uint64_t requests_max; /* of one batch; 0: those of the dialect */
+    uint64_t bytes_max;
+};
+
+/* All zeros is a set in which every batch is done at once. */
+struct vq_offline_batch_rules_set {
+    struct vq_offline_batch_rules rows[VQ_BATCH_RULES_MAX];
+    size_t n;
+};
+
+/* "duration=2s,errored=0.1,..." for every model, "MODEL:duration=..." for one. VQ_INVALID with a
+ * sentence. */
+enum vq_status vq_offline_batch_rules_add(struct vq_offline_batch_rules_set *set, const char *text,
+                                          struct vq_error *err) VQ_WARN_UNUSED;
+/* Never NULL. */
+const struct vq_offline_batch_rules *
+vq_offline_batch_rules_find(const struct vq_offline_batch_rules_set *set, const char *model);
+
+#endif
