@@ -218,7 +218,8 @@ static enum vq_status dispatch(struct vq_service *service, struct vq_offline_bat
                                struct vq_offline_reply *reply)
 {
     const struct vq_fault_rule *rule = NULL;
-    if (!vq_service_may_enter(service, http->key)) {
+    const char *uploader = vq_offline_batch_upload_account(http->batches, http->call);
+    if (uploader == NULL && !vq_service_may_enter(service, http->key)) {
         vq_offline_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
                                "invalid_api_key");
         return VQ_OK;
@@ -232,7 +233,12 @@ static enum vq_status dispatch(struct vq_service *service, struct vq_offline_bat
         return VQ_OK;
     }
     VQ_TRY(vq_offline_batches_turn(http->batches, http->now_ns, http->now_ms));
-    VQ_TRY(vq_offline_batch_openai_take(http, reply));
+    switch (http->dialect) {
+    case VQ_DIALECT_OPENAI:
+    case VQ_DIALECT_AZURE: VQ_TRY(vq_offline_batch_openai_take(http, reply)); break;
+    case VQ_DIALECT_ANTHROPIC: VQ_TRY(vq_offline_batch_anthropic_take(http, reply)); break;
+    case VQ_DIALECT_GEMINI: VQ_TRY(vq_offline_batch_gemini_take(http, reply)); break;
+    }
     if (rule != NULL) {
         reply->fault = rule->fault;
         reply->fault_bytes = rule->bytes;

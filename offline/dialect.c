@@ -70,7 +70,12 @@ static bool batch_route(const char *path, struct vq_route *route)
                   {"/openai/files", VQ_DIALECT_AZURE, true},
                   {"/openai/batches", VQ_DIALECT_AZURE, true},
                   {"/openai/v1/files", VQ_DIALECT_AZURE, false},
-                  {"/openai/v1/batches", VQ_DIALECT_AZURE, false}};
+                  {"/openai/v1/batches", VQ_DIALECT_AZURE, false},
+                  {"/v1/messages/batches", VQ_DIALECT_ANTHROPIC, false},
+                  {"/v1beta/batches", VQ_DIALECT_GEMINI, false},
+                  {"/v1beta/files", VQ_DIALECT_GEMINI, false},
+                  {"/upload/v1beta/files", VQ_DIALECT_GEMINI, false},
+                  {"/download/v1beta/files", VQ_DIALECT_GEMINI, false}};
     for (size_t i = 0; i < VQ_COUNT(fronts); i++) {
         if (is_under(path, fronts[i].front)) {
             *route = (struct vq_route){.kind = VQ_ROUTE_BATCH,
@@ -105,6 +110,9 @@ void vq_route_of(const char *path, struct vq_route *ret_route)
     } else if (named_between(path, "/v1beta/models/", ":generateContent", ret_route)) {
         ret_route->dialect = VQ_DIALECT_GEMINI;
         ret_route->kind = VQ_ROUTE_CHAT;
+    } else if (named_between(path, "/v1beta/models/", ":batchGenerateContent", ret_route)) {
+        ret_route->dialect = VQ_DIALECT_GEMINI;
+        ret_route->kind = VQ_ROUTE_BATCH;
     } else if (named_between(path, "/v1beta/models/", ":batchEmbedContents", ret_route)) {
         ret_route->dialect = VQ_DIALECT_GEMINI;
         ret_route->kind = VQ_ROUTE_EMBED;
@@ -147,9 +155,16 @@ static bool anthropic_messages(const json_t *tree, json_t *messages)
            json_object_get(tree, "messages") == NULL;
 }
 
+/* A member under its name in JSON or in the protocol buffer: Gemini reads both. */
+static const json_t *either(const json_t *object, const char *camel, const char *snake)
+{
+    const json_t *value = json_object_get(object, camel);
+    return value == NULL ? json_object_get(object, snake) : value;
+}
+
 static bool gemini_messages(const json_t *tree, json_t *messages)
 {
-    const json_t *system = json_object_get(tree, "systemInstruction");
+    const json_t *system = either(tree, "systemInstruction", "system_instruction");
     if (system != NULL && !add_message(messages, "system", json_object_get(system, "parts"))) {
         return false;
     }
@@ -199,7 +214,7 @@ static bool translate(const struct vq_route *route, const json_t *tree, json_t *
                                json_object_get(json_object_get(tree, "output_config"), "format"),
                                "schema"));
     }
-    const json_t *config = json_object_get(tree, "generationConfig");
+    const json_t *config = either(tree, "generationConfig", "generation_config");
     return gemini_messages(tree, messages) &&
            json_object_set_new(chat, "model", json_string(route->model)) == 0 &&
            copy_member(chat, "max_tokens", config, "maxOutputTokens") &&

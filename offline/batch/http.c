@@ -1,9 +1,15 @@
 /* Small parts of HTTP that every dialect of batches needs. */
 #include "offline/batch/http.h"
 
+#include "common/text/json.h"
+#include "common/text/json_load.h"
+
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#define BODY_DEPTH_MAX 64u
 
 bool vq_offline_batch_http_is(const struct vq_offline_batch_http *http, const char *method)
 {
@@ -66,4 +72,53 @@ void vq_offline_batch_date(int64_t unix_ms, char ret_date[VQ_BATCH_DATE_BYTES])
         (void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
     }
     (void)snprintf(ret_date, VQ_BATCH_DATE_BYTES, "%s.%03dZ", day, (int)(unix_ms % 1000));
+}
+
+enum vq_status vq_offline_batch_http_object(const struct vq_offline_batch_http *http,
+                                            struct vq_offline_reply *reply,
+                                            struct json_t **ret_root)
+{
+    json_t *root = NULL;
+    enum vq_status status = vq_json_exceeds(http->call->body, BODY_DEPTH_MAX, 0)
+                                ? VQ_INVALID
+                                : vq_json_load(http->call->body, 0, &root, NULL);
+    if (status == VQ_NOMEM) {
+        return status;
+    }
+    if (status != VQ_OK || !json_is_object(root)) {
+        json_decref(root);
+        root = NULL;
+        vq_offline_batch_http_refuse(reply, 400, "invalid_value", "The body is not a JSON object.");
+    }
+    *ret_root = root;
+    return VQ_OK;
+}
+
+struct vq_offline_batch *vq_offline_batch_http_new(const struct vq_offline_batch_http *http)
+{
+    struct vq_offline_batch *batch = vq_offline_batch_new();
+    if (batch != NULL) {
+        batch->dialect = http->dialect;
+        (void)snprintf(batch->account, sizeof(batch->account), "%s", http->account);
+        (void)snprintf(batch->key, sizeof(batch->key), "%s", http->key);
+    }
+    return batch;
+}
+
+enum vq_status vq_offline_batch_http_add(struct vq_offline_batch_http *http, const char *id_prefix,
+                                         struct vq_offline_batch *take_batch,
+                                         struct vq_offline_reply *reply, bool *ret_added)
+{
+    enum vq_status status =
+        vq_offline_batches_add(http->batches, id_prefix, take_batch, http->now_ns, http->now_ms);
+    *ret_added = status == VQ_OK;
+    if (status == VQ_LIMIT) {
+        vq_offline_batch_http_refuse(reply, 429, "rate_limit_exceeded",
+                                     "This server has no room for more batches.");
+        return VQ_OK;
+    }
+    if (status == VQ_OK) {
+        memcpy(http->batch, take_batch->id, sizeof(http->batch));
+    }
+    return status;
 }

@@ -21,6 +21,14 @@ struct vq_offline_batch_http {
 /* Fill the reply, an error of the dialect included. Only our own failures are failures. */
 enum vq_status vq_offline_batch_openai_take(struct vq_offline_batch_http *http,
                                             struct vq_offline_reply *reply) VQ_WARN_UNUSED;
+enum vq_status vq_offline_batch_anthropic_take(struct vq_offline_batch_http *http,
+                                               struct vq_offline_reply *reply) VQ_WARN_UNUSED;
+enum vq_status vq_offline_batch_gemini_take(struct vq_offline_batch_http *http,
+                                            struct vq_offline_reply *reply) VQ_WARN_UNUSED;
+/* Whose upload this call goes on with, so that its pieces need no key; NULL: it does not. */
+const char *vq_offline_batch_upload_account(struct vq_offline_batches *batches,
+                                            const struct vq_call *call);
+
 /* ---- what the dialects share ---- */
 
 bool vq_offline_batch_http_is(const struct vq_offline_batch_http *http, const char *method);
@@ -32,6 +40,18 @@ struct vq_offline_batch *vq_offline_batch_http_find(struct vq_offline_batch_http
                                                     const char *id);
 void vq_offline_batch_http_refuse(struct vq_offline_reply *reply, unsigned status, const char *code,
                                   const char *fmt, ...) VQ_PRINTF(4, 5);
+/* The body of the call; NULL: it is no JSON object, and the reply says so. */
+struct json_t;
+enum vq_status vq_offline_batch_http_object(const struct vq_offline_batch_http *http,
+                                            struct vq_offline_reply *reply,
+                                            struct json_t **ret_root) VQ_WARN_UNUSED;
+/* An empty batch of the caller's account; NULL without memory. */
+struct vq_offline_batch *vq_offline_batch_http_new(const struct vq_offline_batch_http *http);
+/* As vq_offline_batches_add; if there is no room, the reply says so. */
+enum vq_status vq_offline_batch_http_add(struct vq_offline_batch_http *http, const char *id_prefix,
+                                         struct vq_offline_batch *take_batch,
+                                         struct vq_offline_reply *reply,
+                                         bool *ret_added) VQ_WARN_UNUSED;
 /* The number of a field of the query, from 1 to `max`; `otherwise` if there is none. */
 size_t vq_offline_batch_http_limit(const struct vq_offline_batch_http *http, const char *name,
                                    size_t otherwise, size_t max);

@@ -17,7 +17,6 @@
 #define METADATA_MAX   16u
 #define METADATA_KEY   64u
 #define METADATA_VALUE 512u
-#define BODY_DEPTH_MAX 16u
 
 /* ---- files ---- */
 
@@ -352,16 +351,13 @@ static void validate(const struct vq_offline_batch_http *http, struct vq_offline
 
 static enum vq_status fill(struct vq_offline_batch_http *http, const json_t *root,
                            struct vq_offline_batch *batch, struct vq_offline_reply *reply,
-                           bool *ret_refused)
+                           bool *ret_good)
 {
     const struct vq_offline_batch_file *file = read_create(http, root, batch, reply);
-    *ret_refused = file == NULL;
+    *ret_good = file != NULL;
     if (file == NULL) {
         return VQ_OK;
     }
-    batch->dialect = http->dialect;
-    (void)snprintf(batch->account, sizeof(batch->account), "%s", http->account);
-    (void)snprintf(batch->key, sizeof(batch->key), "%s", http->key);
     const json_t *metadata = json_object_get(root, "metadata");
     if (json_is_object(metadata)) {
         VQ_TRY(vq_json_dump(metadata, &batch->metadata));
@@ -378,36 +374,24 @@ static enum vq_status fill(struct vq_offline_batch_http *http, const json_t *roo
 static enum vq_status create(struct vq_offline_batch_http *http, struct vq_offline_reply *reply)
 {
     json_t *root = NULL;
-    enum vq_status status = vq_json_exceeds(http->call->body, BODY_DEPTH_MAX, 0)
-                                ? VQ_INVALID
-                                : vq_json_load(http->call->body, 0, &root, NULL);
-    if (status == VQ_NOMEM) {
-        return status;
-    }
-    if (status != VQ_OK || !json_is_object(root)) {
-        json_decref(root);
-        vq_offline_batch_http_refuse(reply, 400, "invalid_value", "The body is not a JSON object.");
+    VQ_TRY(vq_offline_batch_http_object(http, reply, &root));
+    if (root == NULL) {
         return VQ_OK;
     }
-    struct vq_offline_batch *batch = vq_offline_batch_new();
-    bool is_refused = false;
-    status = batch == NULL ? VQ_NOMEM : fill(http, root, batch, reply, &is_refused);
+    struct vq_offline_batch *batch = vq_offline_batch_http_new(http);
+    bool is_good = false;
+    enum vq_status status = batch == NULL ? VQ_NOMEM : fill(http, root, batch, reply, &is_good);
     json_decref(root);
-    if (status != VQ_OK || is_refused) {
+    if (status != VQ_OK || !is_good) {
         vq_offline_batch_free(batch);
         return status;
     }
-    status = vq_offline_batches_add(http->batches, "batch_", batch, http->now_ns, http->now_ms);
-    if (status == VQ_LIMIT) {
-        vq_offline_batch_http_refuse(reply, 429, "rate_limit_exceeded",
-                                     "This server has no room for more batches.");
-        return VQ_OK;
+    VQ_TRY(vq_offline_batch_http_add(http, "batch_", batch, reply, &is_good));
+    if (is_good) {
+        struct vq_json json;
+        vq_json_init(&json, &reply->body, 0);
+        write_batch(&json, batch, http->now_ns);
     }
-    VQ_TRY(status);
-    memcpy(http->batch, batch->id, sizeof(http->batch));
-    struct vq_json json;
-    vq_json_init(&json, &reply->body, 0);
-    write_batch(&json, batch, http->now_ns);
     return VQ_OK;
 }
 

@@ -239,6 +239,10 @@ enum vq_status vq_offline_batch_results_files(struct vq_offline_batches *batches
     if (batch->dialect == VQ_DIALECT_ANTHROPIC || (is_gemini && batch->input_file[0] == '\0')) {
         return VQ_OK;
     }
+    if (is_gemini &&
+        batch->counts[VQ_BATCH_LINE_SUCCEEDED] + batch->counts[VQ_BATCH_LINE_ERRORED] == 0) {
+        return VQ_OK; /* it expired or was cancelled */
+    }
     if (is_gemini) {
         return make_file(batches, batch, VQ_BATCH_PART_ALL, "responses", now_ms,
                          batch->output_file);

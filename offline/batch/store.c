@@ -53,6 +53,9 @@ void vq_offline_batches_free(struct vq_offline_batches *batches)
         vq_offline_batch_free(batches->list[i]);
     }
     vq_free(batches->list);
+    for (size_t i = 0; i < VQ_BATCH_UPLOADS_MAX; i++) {
+        vq_buf_free(&batches->uploads[i].bytes);
+    }
     vq_offline_batch_files_free(&batches->files);
     batches->list = NULL;
     batches->n = 0;
@@ -362,6 +365,20 @@ static enum vq_status answer_line(struct vq_offline_batches *batches,
     return status;
 }
 
+/* How many lines have to be answered by now. A batch of Gemini gives all of its results or none, so
+ * none is answered, and none paid, before it is sure to complete. */
+static uint64_t lines_due(const struct vq_offline_batch *batch, int64_t now_ns)
+{
+    const struct vq_offline_batch_course *course = &batch->course;
+    if (batch->dialect != VQ_DIALECT_GEMINI) {
+        return vq_offline_batch_course_done(course, now_ns);
+    }
+    int64_t end_ns = vq_offline_batch_course_end_ns(course);
+    bool completes = end_ns != VQ_BATCH_NEVER &&
+                     vq_offline_batch_course_phase(course, end_ns) == VQ_BATCH_COMPLETED;
+    return completes && now_ns >= vq_offline_batch_course_stop_ns(course) ? course->lines : 0;
+}
+
 /* Lines that nothing was done for. */
 static void drop_rest(struct vq_offline_batches *batches, struct vq_offline_batch *batch,
                       int64_t now_ns, int64_t now_ms)
@@ -396,7 +413,7 @@ enum vq_status vq_offline_batches_turn(struct vq_offline_batches *batches, int64
         if (batch->is_over) {
             continue;
         }
-        uint64_t done = vq_offline_batch_course_done(&batch->course, now_ns);
+        uint64_t done = lines_due(batch, now_ns);
         for (; batch->answered < done && left > 0; left--) {
             struct vq_offline_batch_line *line = &batch->lines[batch->order[batch->answered]];
             VQ_TRY(answer_line(batches, batch, line, now_ns, now_ms));
@@ -417,7 +434,7 @@ int64_t vq_offline_batches_next_ns(const struct vq_offline_batches *batches, int
         if (batch->is_over) {
             continue;
         }
-        bool is_late = batch->answered < vq_offline_batch_course_done(&batch->course, now_ns) ||
+        bool is_late = batch->answered < lines_due(batch, now_ns) ||
                        now_ns >= vq_offline_batch_course_end_ns(&batch->course);
         int64_t its_ns = is_late ? now_ns : vq_offline_batch_course_next_ns(&batch->course, now_ns);
         next_ns = its_ns < next_ns ? its_ns : next_ns;

@@ -79,6 +79,16 @@ typedef enum vq_status vq_offline_batch_answer_fn(void *context,
                                                   struct vq_span body, bool is_errored,
                                                   struct vq_offline_reply *ret_reply);
 
+/* A file of Gemini that arrives in pieces. */
+#define VQ_BATCH_UPLOADS_MAX 64u
+struct vq_offline_batch_upload {
+    char id[VQ_BATCH_ID_BYTES]; /* "": none */
+    char account[VQ_BATCH_ACCOUNT_BYTES];
+    char name[VQ_BATCH_FILE_NAME_BYTES];
+    char mime[64];
+    struct vq_buf bytes;
+};
+
 struct vq_offline_batches {
     uint64_t seed;
     struct vq_offline_batch_rules_set rules;
@@ -86,6 +96,8 @@ struct vq_offline_batches {
     struct vq_offline_batch **list; /* owned, the oldest first */
     size_t n;
     size_t cap;
+    struct vq_offline_batch_upload uploads[VQ_BATCH_UPLOADS_MAX];
+    uint64_t uploads_made;
     struct vq_call_log *log; /* borrowed */
     vq_offline_batch_answer_fn *answer;
     void *context; /* of `answer` */

@@ -272,5 +272,171 @@ class Azure(OpenAI):
         self.assertEqual(len(self.lines(batch["output_file_id"])), 3)
 
 
+class Anthropic(Batching):
+    path = "/v1/messages/batches"
+
+    def headers(self, key):
+        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+
+    def request(self, i, model="offline-a", name=None):
+        return {"custom_id": name or f"line-{i}", "params": {"max_tokens": 400, **chat(i, model)}}
+
+    def create(self, n, **more):
+        return self.good("POST", self.path, {"requests": [self.request(i) for i in range(n)], **more})
+
+    def done(self, batch):
+        return self.until(f"{self.path}/{batch['id']}", lambda b: b["processing_status"] == "ended")
+
+    def results(self, batch):
+        url = urllib.parse.urlsplit(batch["results_url"])
+        self.assertEqual(url.netloc, self.host)
+        return [json.loads(x) for x in self.good("GET", url.path).splitlines()]
+
+    def test_a_whole_batch_gets_the_answers_of_interactive_calls(self):
+        server = self.start("--batch", "duration=50ms,errored=0.2", "--seed", 5)
+        batch = self.create(20)
+        self.assertEqual((batch["type"], batch["processing_status"], batch["results_url"], batch["ended_at"]), ("message_batch", "in_progress", None, None))
+        self.assertEqual(batch["request_counts"], {"processing": 20, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0})
+        self.assertEqual(self.ask("GET", f"{self.path}/{batch['id']}/results")[0], 404)
+        batch = self.done(batch)
+        results = self.results(batch)
+        good = [line for line in results if line["result"]["type"] == "succeeded"]
+        bad = [line for line in results if line["result"]["type"] == "errored"]
+        self.assertEqual(batch["request_counts"], {"processing": 0, "succeeded": len(good), "errored": len(bad), "canceled": 0, "expired": 0})
+        self.assertTrue(len(bad) and len(good) + len(bad) == 20)
+        self.assertEqual({(line["result"]["error"]["type"], line["result"]["error"]["error"]["type"]) for line in bad}, {("error", "api_error")})
+        for line in good:
+            inside = line["result"]["message"]
+            direct = self.good("POST", "/v1/messages", self.request(int(line["custom_id"][5:]))["params"])
+            self.assertEqual((inside["content"], inside["usage"], inside["stop_reason"]), (direct["content"], direct["usage"], direct["stop_reason"]))
+        self.assertEqual(len(self.bought(server, paid=True)), len(good), "only what succeeded is paid")
+
+    def test_lists_by_pages_forward_and_back(self):
+        self.start()
+        made = [self.create(1)["id"] for _ in range(5)]
+        page = self.good("GET", self.path + "?limit=2")
+        self.assertEqual(([b["id"] for b in page["data"]], page["has_more"], page["first_id"], page["last_id"]), ([made[4], made[3]], True, made[4], made[3]))
+        page = self.good("GET", f"{self.path}?limit=3&after_id={made[3]}")
+        self.assertEqual(([b["id"] for b in page["data"]], page["has_more"]), ([made[2], made[1], made[0]], False))
+        page = self.good("GET", f"{self.path}?limit=2&before_id={made[1]}")
+        self.assertEqual(([b["id"] for b in page["data"]], page["has_more"]), ([made[3], made[2]], True))
+        self.assertEqual(self.good("GET", self.path, key="sk-other")["data"], [])
+
+    def test_cancelled_and_expired_lines(self):
+        server = self.start("--batch", "offline-a:duration=3s,never=1", "--batch", "offline-b:expire_after=3")
+        batch = self.create(30)
+        self.wait_for("a line", lambda: self.bought(server, batch=batch["id"]))
+        cancelled = self.good("POST", f"{self.path}/{batch['id']}/cancel")
+        self.assertTrue(cancelled["cancel_initiated_at"])
+        types = [line["result"]["type"] for line in self.results(self.done(batch))]
+        self.assertEqual((set(types), len(types)), ({"succeeded", "canceled"}, 30))
+        batch = self.good("POST", self.path, {"requests": [self.request(i, "offline-b") for i in range(8)]})
+        self.assertEqual([line["result"]["type"] for line in self.results(self.done(batch))], ["succeeded"] * 3 + ["expired"] * 5)
+        self.assertEqual(len(self.bought(server, paid=True, batch=batch["id"])), 3)
+
+    def test_bad_batches_and_limits(self):
+        self.start("--batch", "tokens=100,max_requests=50")
+        for requests in ([], [{"custom_id": "a"}], [self.request(1), self.request(1)], [self.request(1, name="a b")], [self.request(1, name="x" * 65)]):
+            status, body, _ = self.ask("POST", self.path, {"requests": requests})
+            self.assertEqual((status, body["type"], body["error"]["type"]), (400, "error", "invalid_request_error"), body)
+        status, body, _ = self.ask("POST", self.path, {"requests": [self.request(i) for i in range(20)]})
+        self.assertEqual((status, body["error"]["type"]), (429, "rate_limit_error"))
+        status, body, _ = self.ask("POST", self.path, {"requests": [self.request(i) for i in range(51)]})
+        self.assertEqual((status, body["error"]["type"]), (413, "request_too_large"))
+
+
+class Gemini(Batching):
+    def headers(self, key):
+        return {"x-goog-api-key": key}
+
+    def request(self, i):
+        return {"contents": [{"role": "user", "parts": [{"text": QUESTION.format(i=i)}]}]}
+
+    def create(self, config, model="offline-a", **more):
+        return self.good("POST", f"/v1beta/models/{model}:batchGenerateContent", {"batch": {"display_name": "run-7", "input_config": config, **more}})
+
+    def inline(self, n):
+        return {"requests": {"requests": [{"request": self.request(i), "metadata": {"key": f"line-{i}"}} for i in range(n)]}}
+
+    def done(self, batch, state="SUCCEEDED"):
+        batch = self.until(f"/v1beta/{batch['name']}", lambda b: b.get("done"))
+        self.assertEqual(batch["metadata"]["state"], f"BATCH_STATE_{state}", batch)
+        return batch
+
+    def upload(self, content, piece=1 << 20):
+        start = {"X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start", "X-Goog-Upload-Header-Content-Length": str(len(content)),
+                 "X-Goog-Upload-Header-Content-Type": "application/jsonl"}
+        _, _, response = self.ask("POST", "/upload/v1beta/files", {"file": {"display_name": "in"}}, headers=start)
+        url = urllib.parse.urlsplit(response.getheader("X-Goog-Upload-URL"))
+        self.assertEqual(url.netloc, self.host)
+        for at in range(0, len(content), piece):
+            last = at + piece >= len(content)
+            command = {"X-Goog-Upload-Offset": str(at), "X-Goog-Upload-Command": "upload, finalize" if last else "upload"}
+            status, body, response = self.ask("POST", f"{url.path}?{url.query}", content[at:at + piece], headers=command)
+            self.assertEqual((status, response.getheader("X-Goog-Upload-Status")), (200, "final" if last else "active"))
+        return body["file"]
+
+    def test_inline_requests_get_the_answers_of_interactive_calls(self):
+        server = self.start("--batch", "duration=50ms,validate_ms=20,errored=0.2", "--seed", 2)
+        batch = self.create(self.inline(20))
+        self.assertTrue(batch["name"].startswith("batches/"))
+        self.assertEqual((batch["metadata"]["state"], batch["metadata"]["displayName"], batch["metadata"]["model"], batch.get("done")),
+                         ("BATCH_STATE_PENDING", "run-7", "models/offline-a", None))
+        batch = self.done(batch)
+        items = batch["response"]["inlinedResponses"]["inlinedResponses"]
+        self.assertEqual(items, batch["metadata"]["output"]["inlinedResponses"]["inlinedResponses"])
+        self.assertEqual([item["metadata"]["key"] for item in items], [f"line-{i}" for i in range(20)])
+        good = [(i, item["response"]) for i, item in enumerate(items) if "response" in item]
+        self.assertTrue(0 < len(good) < 20 and all(item["error"]["code"] == 13 for item in items if "error" in item))
+        for i, inside in good:
+            direct = self.good("POST", "/v1beta/models/offline-a:generateContent", self.request(i))
+            self.assertEqual((inside["candidates"], inside["usageMetadata"]), (direct["candidates"], direct["usageMetadata"]))
+        self.assertEqual(batch["metadata"]["batchStats"]["successfulRequestCount"], str(len(good)))
+        self.assertEqual(len(self.bought(server, paid=True)), len(good))
+
+    def test_an_uploaded_file_in_pieces(self):
+        self.start()
+        content = jsonl({"key": f"k{i}", "request": self.request(i)} for i in range(50))
+        file = self.upload(content, piece=4096)
+        self.assertEqual((file["sizeBytes"], file["displayName"], file["state"]), (str(len(content)), "in", "ACTIVE"))
+        self.assertEqual(self.good("GET", f"/v1beta/{file['name']}")["uri"], file["uri"])
+        batch = self.done(self.create({"file_name": file["name"]}))
+        self.assertEqual(batch["metadata"]["output"], batch["response"])
+        out = self.good("GET", f"/download/v1beta/{batch['response']['responsesFile']}:download?alt=media")
+        self.assertEqual(out, self.good("GET", f"/v1beta/{batch['response']['responsesFile']}:download?alt=media"))
+        lines = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([line["key"] for line in lines], [f"k{i}" for i in range(50)])
+        self.assertTrue(all(line["response"]["candidates"] for line in lines))
+        self.assertEqual(self.good("DELETE", f"/v1beta/{file['name']}"), {})
+        self.assertEqual(self.ask("GET", f"/v1beta/{file['name']}")[0], 404)
+
+    def test_lists_by_pages_and_cancels(self):
+        server = self.start("--batch", "offline-a:duration=3s", "--batch", "offline-b:expire_after=3")
+        made = [self.create(self.inline(2))["name"] for _ in range(5)]
+        seen, token = [], ""
+        while True:
+            page = self.good("GET", f"/v1beta/batches?pageSize=2&pageToken={token}")
+            seen += [operation["name"] for operation in page["operations"]]
+            token = page.get("nextPageToken")
+            if not token:
+                break
+        self.assertEqual(seen, made[::-1])
+        self.assertEqual(self.good("POST", f"/v1beta/{made[0]}:cancel"), {})
+        self.assertEqual(self.done({"name": made[0]}, "CANCELLED")["error"]["code"], 1)
+        expired = self.done(self.create(self.inline(8), model="offline-b"), "EXPIRED")
+        self.assertNotIn("response", expired)
+        self.assertEqual(self.bought(server, paid=True), [], "a batch without results is not paid")
+
+    def test_bad_batches_and_limits(self):
+        self.start("--batch", "tokens=100")
+        path = "/v1beta/models/offline-a:batchGenerateContent"
+        for batch, wanted in (({}, 400), ({"input_config": {"file_name": "files/none"}}, 404), ({"input_config": self.inline(20)}, 429)):
+            status, body, _ = self.ask("POST", path, {"batch": batch})
+            self.assertEqual((status, body["error"]["code"]), (wanted, wanted))
+        self.assertEqual(self.ask("POST", path.replace("offline-a", "none"), {"batch": {"input_config": self.inline(1)}})[0], 404)
+        file = self.upload(b'{"key": "a", "request": {}}\n{"key"\n')
+        self.assertIn("Line 2", self.done(self.create({"fileName": file["name"]}), "FAILED")["error"]["message"])
+
+
 if __name__ == "__main__":
     unittest.main()
