@@ -8,6 +8,7 @@
  * not part of the answer, but of what is paid for. Embeddings:
  * BASE/models/MODEL:batchEmbedContents, at most 100 texts there. Not its job: what is the same in
  * all dialects (read.c). */
+#include "worker/provider/gemini.h"
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/embed.h"
@@ -28,20 +29,19 @@
 
 static const char dialect_name[] = "gemini";
 
-/* A model with a slash is taken as it is: "tunedModels/mine". */
-static enum vq_status join(const struct vq_judge *judge, const char *base_url, const char *method,
-                           struct vq_buf *url)
+enum vq_status vq_gemini_url(const char *model, const char *base_url, const char *method,
+                             struct vq_buf *url)
 {
     struct vq_buf path;
     vq_buf_init(&path, PATH_BYTES_MAX);
-    const char *name = strchr(judge->model, '/');
+    const char *name = strchr(model, '/');
     if (name == NULL) {
         vq_buf_puts(&path, "/models/");
-        name = judge->model;
+        name = model;
     } else {
         name++;
         vq_buf_putc(&path, '/');
-        vq_buf_append(&path, judge->model, (size_t)(name - judge->model));
+        vq_buf_append(&path, model, (size_t)(name - model));
     }
     vq_url_segment(&path, name);
     vq_buf_puts(&path, method);
@@ -56,7 +56,7 @@ static enum vq_status join(const struct vq_judge *judge, const char *base_url, c
 static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_url,
                                  struct vq_buf *url)
 {
-    return join(judge, base_url, ":generateContent", url);
+    return vq_gemini_url(judge->model, base_url, ":generateContent", url);
 }
 
 /* The API takes bytes, or files that were uploaded to it: no URL of the web. */
@@ -276,7 +276,7 @@ static enum vq_status gemini_read(const struct vq_response *response, struct vq_
 static enum vq_status gemini_embed_url(const struct vq_judge *judge, const char *base_url,
                                        struct vq_buf *url)
 {
-    return join(judge, base_url, ":batchEmbedContents", url);
+    return vq_gemini_url(judge->model, base_url, ":batchEmbedContents", url);
 }
 
 /* Each text is a request of its own, which names the model again. */

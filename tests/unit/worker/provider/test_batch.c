@@ -1,0 +1,441 @@
+/* Batches of every dialect: names, documents, the requests of each step, and what responses say of
+ * a batch and of the list. Shapes as on the pages that docs/use/providers.md names. */
+#include "tests/unit/test.h"
+
+#include "common/base/alloc.h"
+#include "worker/provider/batch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME "run-1.abc"
+
+static struct vq_batch_at at_of(const char *dialect, const char *base_url)
+{
+    struct vq_batch_at at = {vq_batch_find(dialect), base_url, "m 1"};
+    assert_non_null(at.dialect);
+    return at;
+}
+
+TEST(test_names)
+{
+    assert_true(vq_batch_name_ok(NAME));
+    assert_false(vq_batch_name_ok(""));
+    assert_false(vq_batch_name_ok("a b"));
+    assert_false(vq_batch_name_ok("a\"b"));
+    char name[VQ_BATCH_NAME_BYTES_MAX + 2];
+    memset(name, 'a', sizeof(name));
+    name[VQ_BATCH_NAME_BYTES_MAX] = '\0';
+    assert_true(vq_batch_name_ok(name));
+    name[VQ_BATCH_NAME_BYTES_MAX] = 'a';
+    name[VQ_BATCH_NAME_BYTES_MAX + 1] = '\0';
+    assert_false(vq_batch_name_ok(name));
+    assert_null(vq_batch_find("cohere"));
+}
+
+static void check_id(const char *id, enum vq_batch_call_id_kind kind, uint32_t call)
+{
+    uint32_t found = 77;
+    assert_int_equal(vq_batch_call_id_parse(NAME, 1000, vq_span_str(id), &found), kind);
+    assert_int_equal(found, kind == VQ_BATCH_ID_OURS ? call : 77);
+}
+
+TEST(test_call_ids)
+{
+    static const uint32_t calls[] = {0, 1, 9, 10, 999};
+    char id[VQ_BATCH_CALL_ID_BYTES], other[VQ_BATCH_CALL_ID_BYTES], text[64];
+    for (size_t i = 0; i < VQ_COUNT(calls); i++) {
+        vq_batch_call_id(NAME, calls[i], id);
+        assert_true(strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id));
+        check_id(id, VQ_BATCH_ID_OURS, calls[i]);
+    }
+    vq_batch_call_id(NAME, VQ_BATCH_CALLS_MAX - 1, id);
+    assert_true(strlen(id) < 64);
+    check_id(id, VQ_BATCH_ID_OUT_OF_RANGE, 0);
+    vq_batch_call_id("another", 1, other);
+    check_id(other, VQ_BATCH_ID_OTHER_BATCH, 0);
+    vq_batch_call_id(NAME, 1, id);
+    size_t n = strlen(id);
+    static const char *const tails[] = {"", "01", "1 ", "x", "-1", "1234567890", "4294967297"};
+    for (size_t i = 0; i < VQ_COUNT(tails); i++) {
+        (void)snprintf(text, sizeof(text), "%.*s%s", (int)(n - 1), id, tails[i]);
+        check_id(text, VQ_BATCH_ID_FOREIGN, 0);
+    }
+    (void)snprintf(text, sizeof(text), " %s", id);
+    check_id(text, VQ_BATCH_ID_FOREIGN, 0);
+    check_id("", VQ_BATCH_ID_FOREIGN, 0);
+    check_id("request-1", VQ_BATCH_ID_FOREIGN, 0);
+}
+
+/* How a call stands in a document, around its id and its body. */
+struct form {
+    const char *before_id, *after_id;
+    bool body_first;
+};
+
+static void put_expected(const struct form *form, uint32_t call, const char *body,
+                         struct vq_buf *out)
+{
+    char id[VQ_BATCH_CALL_ID_BYTES];
+    vq_batch_call_id(NAME, call, id);
+    if (form->body_first) {
+        vq_buf_printf(out, "{\"request\":%s%s%s%s", body, form->before_id, id, form->after_id);
+    } else {
+        vq_buf_printf(out, "{\"custom_id\":\"%s%s%s}", id, form->after_id, body);
+    }
+}
+
+static void check_document(const char *dialect, const char *base_url, struct form form)
+{
+    struct vq_batch_at at = at_of(dialect, base_url);
+    struct vq_buf document, expected;
+    vq_buf_init(&document, 4096);
+    vq_buf_init(&expected, 4096);
+    for (uint32_t call = 0; call < 2; call++) {
+        const char *body = call == 0 ? "{\"a\":1}" : "{\"b\":2}";
+        assert_int_equal(vq_batch_add(&at, NAME, call, vq_span_str(body), &document), VQ_OK);
+        vq_buf_puts(&expected, call == 0 ? "" : at.dialect->separator);
+        put_expected(&form, call, body, &expected);
+    }
+    assert_string_equal(document.at, expected.at);
+    assert_int_equal(vq_batch_add(&at, NAME, 2, vq_span_str("{\n}"), &document), VQ_INVALID);
+    assert_int_equal(vq_batch_add(&at, NAME, 2, vq_span_str(""), &document), VQ_INVALID);
+    assert_int_equal(vq_batch_add(&at, NAME, at.dialect->calls_max, vq_span_str("{}"), &document),
+                     VQ_LIMIT);
+    document.bytes_max = document.bytes + 10; /* a call that does not fit leaves no trace */
+    assert_int_equal(vq_batch_add(&at, NAME, 2, vq_span_str("{\"c\":3}"), &document), VQ_LIMIT);
+    assert_string_equal(document.at, expected.at);
+    assert_int_equal(document.status, VQ_OK);
+    vq_buf_free(&document);
+    vq_buf_free(&expected);
+}
+
+TEST(test_documents)
+{
+    struct form openai = {.after_id =
+                              "\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":"};
+    struct form azure = {.after_id =
+                             "\",\"method\":\"POST\",\"url\":\"/chat/completions\",\"body\":"};
+    struct form anthropic = {.after_id = "\",\"params\":"};
+    struct form gemini = {",\"metadata\":{\"key\":\"", "\"}}", true};
+    check_document("openai", "https://h/v1", openai);
+    check_document("azure", "https://h?api-version=1", azure);
+    check_document("azure", "https://h/openai/v1", openai);
+    check_document("anthropic", "https://h/v1", anthropic);
+    check_document("gemini", "https://h/v1beta", gemini);
+    assert_string_equal(vq_batch_find("openai")->separator, "\n");
+    assert_string_equal(vq_batch_find("gemini")->separator, ",");
+}
+
+static struct vq_batch_request request;
+
+static void check_request(enum vq_status status, enum vq_batch_method method, const char *url,
+                          const char *body)
+{
+    assert_int_equal(status, VQ_OK);
+    assert_int_equal(request.method, method);
+    assert_string_equal(request.url.at, url);
+    char text[2048];
+    (void)snprintf(text, sizeof(text), "%.*s%.*s%.*s", (int)request.head.bytes,
+                   request.head.bytes > 0 ? request.head.at : "", (int)request.document.bytes,
+                   request.document.bytes > 0 ? request.document.at : "", (int)request.tail.bytes,
+                   request.tail.bytes > 0 ? request.tail.at : "");
+    assert_string_equal(text, body);
+    assert_int_equal(request.content_type[0] != '\0', body[0] != '\0');
+}
+
+static void check_openai_like(const struct vq_batch_at *at, const char *base, const char *query,
+                              const char *endpoint)
+{
+    const struct vq_batch_dialect *d = at->dialect;
+    char url[256], body[512];
+    char more = query[0] == '\0' ? '?' : '&';
+#define URL(...) ((void)snprintf(url, sizeof(url), __VA_ARGS__), url)
+    struct vq_batch_view view = {.output_file = "f-out", .error_file = ""};
+    vq_batch_request_init(&request);
+    check_request(d->upload(at, NAME, vq_span_str("DOC"), &request), VQ_BATCH_POST,
+                  URL("%s/files%s", base, query),
+                  "--vibeq-batch-document\r\n"
+                  "Content-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n"
+                  "--vibeq-batch-document\r\n"
+                  "Content-Disposition: form-data; name=\"file\"; filename=\"run-1.abc.jsonl\"\r\n"
+                  "Content-Type: application/jsonl\r\n\r\nDOC\n\r\n--vibeq-batch-document--\r\n");
+    assert_string_equal(request.content_type, "multipart/form-data; boundary=vibeq-batch-document");
+    (void)snprintf(body, sizeof(body),
+                   "{\"input_file_id\":\"f-1\",\"endpoint\":\"%s\",\"completion_window\":\"24h\","
+                   "\"metadata\":{\"vibeq\":\"run-1.abc\"}}",
+                   endpoint);
+    check_request(d->create(at, NAME, "f-1", vq_span(NULL, 0), &request), VQ_BATCH_POST,
+                  URL("%s/batches%s", base, query), body);
+    assert_string_equal(request.content_type, "application/json");
+    check_request(d->get(at, "b/1", &request), VQ_BATCH_GET,
+                  URL("%s/batches/b%%2F1%s", base, query), "");
+    check_request(d->list(at, "", &request), VQ_BATCH_GET,
+                  URL("%s/batches%s%climit=100", base, query, more), "");
+    check_request(d->list(at, "b&1", &request), VQ_BATCH_GET,
+                  URL("%s/batches%s%climit=100&after=b%%261", base, query, more), "");
+    check_request(d->cancel(at, "b", &request), VQ_BATCH_POST,
+                  URL("%s/batches/b/cancel%s", base, query), "");
+    check_request(d->results(at, &view, VQ_BATCH_OUTPUT, &request), VQ_BATCH_GET,
+                  URL("%s/files/f-out/content%s", base, query), "");
+    assert_int_equal(d->results(at, &view, VQ_BATCH_ERRORS, &request), VQ_NOT_FOUND);
+    check_request(d->drop(at, "f-1", &request), VQ_BATCH_DELETE, URL("%s/files/f-1%s", base, query),
+                  "");
+    vq_batch_request_free(&request);
+#undef URL
+}
+
+TEST(test_openai_and_azure_requests)
+{
+    static const struct {
+        const char *dialect, *base_url, *base, *query, *endpoint;
+    } rows[] = {
+        {"openai", "https://h/v1/", "https://h/v1", "", "/v1/chat/completions"},
+        {"azure", "https://h?api-version=1", "https://h/openai", "?api-version=1",
+         "/chat/completions"},
+        {"azure", "https://h/openai?api-version=1", "https://h/openai", "?api-version=1",
+         "/chat/completions"},
+        {"azure", "https://h/openai/deployments/d?api-version=1", "https://h/openai",
+         "?api-version=1", "/chat/completions"},
+        {"azure", "https://h/openai/v1", "https://h/openai/v1", "", "/v1/chat/completions"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        struct vq_batch_at at = at_of(rows[i].dialect, rows[i].base_url);
+        check_openai_like(&at, rows[i].base, rows[i].query, rows[i].endpoint);
+    }
+}
+
+TEST(test_anthropic_requests)
+{
+    struct vq_batch_at at = at_of("anthropic", "https://h/v1");
+    const struct vq_batch_dialect *d = at.dialect;
+    struct vq_batch_view view = {.id = "b", .has_results = true};
+    vq_batch_request_init(&request);
+    assert_null(d->upload);
+    check_request(d->create(&at, NAME, "", vq_span_str("DOC"), &request), VQ_BATCH_POST,
+                  "https://h/v1/messages/batches", "{\"requests\":[DOC]}");
+    check_request(d->get(&at, "b?", &request), VQ_BATCH_GET, "https://h/v1/messages/batches/b%3F",
+                  "");
+    check_request(d->list(&at, "", &request), VQ_BATCH_GET,
+                  "https://h/v1/messages/batches?limit=100", "");
+    check_request(d->list(&at, "b", &request), VQ_BATCH_GET,
+                  "https://h/v1/messages/batches?limit=100&after_id=b", "");
+    check_request(d->cancel(&at, "b", &request), VQ_BATCH_POST,
+                  "https://h/v1/messages/batches/b/cancel", "");
+    check_request(d->results(&at, &view, VQ_BATCH_OUTPUT, &request), VQ_BATCH_GET,
+                  "https://h/v1/messages/batches/b/results", "");
+    view.has_results = false;
+    assert_int_equal(d->results(&at, &view, VQ_BATCH_OUTPUT, &request), VQ_NOT_FOUND);
+    assert_string_equal(d->headers[1].name, "anthropic-version");
+    vq_batch_request_free(&request);
+}
+
+TEST(test_gemini_requests)
+{
+    struct vq_batch_at at = at_of("gemini", "https://h/v1beta");
+    const struct vq_batch_dialect *d = at.dialect;
+    struct vq_batch_view view = {.id = "batches/b", .has_results = true};
+    vq_batch_request_init(&request);
+    check_request(d->create(&at, NAME, "", vq_span_str("DOC"), &request), VQ_BATCH_POST,
+                  "https://h/v1beta/models/m%201:batchGenerateContent",
+                  "{\"batch\":{\"displayName\":\"run-1.abc\",\"inputConfig\":{\"requests\":{"
+                  "\"requests\":[DOC]}}}}");
+    check_request(d->get(&at, "batches/b/c", &request), VQ_BATCH_GET,
+                  "https://h/v1beta/batches/b%2Fc", "");
+    check_request(d->list(&at, "", &request), VQ_BATCH_GET, "https://h/v1beta/batches?pageSize=5",
+                  "");
+    check_request(d->list(&at, "a=", &request), VQ_BATCH_GET,
+                  "https://h/v1beta/batches?pageSize=5&pageToken=a%3D", "");
+    check_request(d->cancel(&at, "batches/b", &request), VQ_BATCH_POST,
+                  "https://h/v1beta/batches/b:cancel", "");
+    check_request(d->results(&at, &view, VQ_BATCH_OUTPUT, &request), VQ_BATCH_GET,
+                  "https://h/v1beta/batches/b", "");
+    assert_int_equal(d->layout(&view), VQ_BATCH_INLINE);
+    (void)snprintf(view.output_file, sizeof(view.output_file), "files/f");
+    check_request(d->results(&at, &view, VQ_BATCH_OUTPUT, &request), VQ_BATCH_GET,
+                  "https://h/download/v1beta/files/f:download?alt=media", "");
+    assert_int_equal(d->layout(&view), VQ_BATCH_JSONL);
+    vq_batch_request_free(&request);
+}
+
+/* ---- responses ---- */
+
+static struct vq_batch_view read_view(const char *dialect, const char *body)
+{
+    struct vq_batch_view view;
+    assert_int_equal(vq_batch_read(vq_batch_find(dialect), vq_span_str(body), &view), VQ_OK);
+    return view;
+}
+
+TEST(test_openai_view)
+{
+    struct vq_batch_view view = read_view(
+        "openai",
+        "{\"id\":\"batch_1\",\"object\":\"batch\",\"endpoint\":\"/v1/chat/completions\","
+        "\"errors\":null,\"input_file_id\":\"file-in\",\"completion_window\":\"24h\","
+        "\"status\":\"completed\",\"output_file_id\":\"file-out\",\"error_file_id\":\"file-err\","
+        "\"created_at\":1711471533,\"expires_at\":1711557933,"
+        "\"request_counts\":{\"total\":100,\"completed\":95,\"failed\":5},"
+        "\"metadata\":{\"vibeq\":\"run-1.abc\",\"x\":\"y\"}}");
+    assert_string_equal(view.id, "batch_1");
+    assert_string_equal(view.name, NAME);
+    assert_int_equal(view.state, VQ_BATCH_ENDED);
+    assert_string_equal(view.said, "completed");
+    assert_int_equal(view.total, 100);
+    assert_int_equal(view.succeeded, 95);
+    assert_int_equal(view.errored, 5);
+    assert_int_equal(view.pending, -1);
+    assert_string_equal(view.input_file, "file-in");
+    assert_string_equal(view.output_file, "file-out");
+    assert_string_equal(view.error_file, "file-err");
+    assert_true(view.has_results);
+    assert_int_equal(view.created_unix_s, 1711471533);
+    assert_int_equal(view.expires_unix_s, 1711557933);
+    assert_string_equal(view.error, "");
+    view = read_view("azure", "{\"id\":\"b\",\"status\":\"failed\",\"errors\":{\"data\":[{\"code\":"
+                              "\"token_limit_exceeded\",\"message\":\"Enqueued\\ntoken limit\","
+                              "\"line\":3}]},\"metadata\":null}");
+    assert_int_equal(view.state, VQ_BATCH_FAILED);
+    assert_string_equal(view.error, "Enqueued token limit (line 3)");
+    assert_string_equal(view.name, "");
+    assert_false(view.has_results);
+}
+
+TEST(test_anthropic_view)
+{
+    struct vq_batch_view view = read_view(
+        "anthropic", "{\"id\":\"msgbatch_1\",\"type\":\"message_batch\",\"processing_status\":"
+                     "\"ended\",\"request_counts\":{\"processing\":0,\"succeeded\":95,\"errored\":"
+                     "2,\"canceled\":1,\"expired\":2},\"created_at\":\"2024-09-24T18:37:24.1Z\","
+                     "\"expires_at\":\"2024-09-25T18:37:24.1Z\",\"results_url\":"
+                     "\"https://elsewhere/results\"}");
+    assert_int_equal(view.state, VQ_BATCH_ENDED);
+    assert_int_equal(view.total, 100);
+    assert_int_equal(view.expired, 2);
+    assert_int_equal(view.cancelled, 1);
+    assert_true(view.has_results);
+    assert_int_equal(view.created_unix_s, 1727203044);
+    assert_int_equal(view.expires_unix_s - view.created_unix_s, 86400);
+}
+
+TEST(test_gemini_view)
+{
+    struct vq_batch_view view = read_view(
+        "gemini",
+        "{\"name\":\"batches/b1\",\"metadata\":{\"@type\":\"t\",\"displayName\":\"run-1.abc\","
+        "\"state\":\"BATCH_STATE_SUCCEEDED\",\"createTime\":\"2025-07-10T22:41:41.4Z\","
+        "\"batchStats\":{\"requestCount\":\"3\",\"successfulRequestCount\":\"2\","
+        "\"failedRequestCount\":\"1\"},\"output\":{\"inlinedResponses\":{\"inlinedResponses\":["
+        "{\"response\":{\"x\":[1,[2]]}},{\"name\":\"batches/no\"}]}}},\"done\":true}");
+    assert_string_equal(view.id, "batches/b1");
+    assert_string_equal(view.name, NAME);
+    assert_int_equal(view.state, VQ_BATCH_ENDED);
+    assert_int_equal(view.total, 3);
+    assert_int_equal(view.succeeded, 2);
+    assert_int_equal(view.errored, 1);
+    assert_true(view.has_results);
+    view = read_view("gemini", "{\"name\":\"batches/b\",\"metadata\":{\"state\":"
+                               "\"BATCH_STATE_FAILED\"},\"done\":true,\"error\":{\"code\":3,"
+                               "\"message\":\"bad input\"}}");
+    assert_int_equal(view.state, VQ_BATCH_FAILED);
+    assert_string_equal(view.error, "bad input");
+    view = read_view("gemini", "{\"name\":\"batches/b\",\"metadata\":{\"state\":"
+                               "\"BATCH_STATE_SUCCEEDED\"},\"response\":{\"responsesFile\":"
+                               "\"files/f\"}}");
+    assert_string_equal(view.output_file, "files/f");
+}
+
+TEST(test_states)
+{
+    static const struct {
+        const char *dialect, *front, *back, *said;
+        enum vq_batch_state state;
+    } rows[] = {
+#define OPENAI    "openai", "{\"id\":\"b\",\"status\":\"", "\"}"
+#define ANTHROPIC "anthropic", "{\"id\":\"b\",\"processing_status\":\"", "\"}"
+#define GEMINI    "gemini", "{\"name\":\"b\",\"metadata\":{\"state\":\"", "\"}}"
+        {OPENAI, "validating", VQ_BATCH_VALIDATING},
+        {OPENAI, "in_progress", VQ_BATCH_RUNNING},
+        {OPENAI, "finalizing", VQ_BATCH_FINISHING},
+        {OPENAI, "expired", VQ_BATCH_EXPIRED},
+        {OPENAI, "cancelling", VQ_BATCH_CANCELLING},
+        {OPENAI, "cancelled", VQ_BATCH_CANCELLED},
+        {OPENAI, "resting", VQ_BATCH_UNKNOWN},
+        {ANTHROPIC, "in_progress", VQ_BATCH_RUNNING},
+        {ANTHROPIC, "canceling", VQ_BATCH_CANCELLING},
+        {ANTHROPIC, "completed", VQ_BATCH_UNKNOWN},
+        {GEMINI, "BATCH_STATE_PENDING", VQ_BATCH_VALIDATING},
+        {GEMINI, "BATCH_STATE_RUNNING", VQ_BATCH_RUNNING},
+        {GEMINI, "JOB_STATE_SUCCEEDED", VQ_BATCH_ENDED},
+        {GEMINI, "BATCH_STATE_CANCELLED", VQ_BATCH_CANCELLED},
+        {GEMINI, "BATCH_STATE_EXPIRED", VQ_BATCH_EXPIRED},
+    };
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        char body[256];
+        (void)snprintf(body, sizeof(body), "%s%s%s", rows[i].front, rows[i].said, rows[i].back);
+        struct vq_batch_view view = read_view(rows[i].dialect, body);
+        assert_int_equal(view.state, rows[i].state);
+        assert_string_equal(view.said, rows[i].said);
+    }
+}
+
+TEST(test_responses_that_are_no_batch)
+{
+    static const char *const bodies[] = {
+        "", "[]", "{}", "{\"id\":7}", "{\"id\":\"a b\"}", "<html>", "{\"name\":\"\"}"};
+    static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
+    for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
+        for (size_t i = 0; i < VQ_COUNT(bodies); i++) {
+            struct vq_batch_view view;
+            assert_int_equal(
+                vq_batch_read(vq_batch_find(dialects[d]), vq_span_str(bodies[i]), &view),
+                VQ_INVALID);
+        }
+    }
+    char file[VQ_BATCH_ID_BYTES_MAX];
+    const struct vq_batch_dialect *openai = vq_batch_find("openai");
+    assert_int_equal(openai->read_upload(vq_span_str("{\"id\":\"file-1\"}"), file), VQ_OK);
+    assert_string_equal(file, "file-1");
+    assert_int_equal(openai->read_upload(vq_span_str("{\"error\":1}"), file), VQ_INVALID);
+}
+
+static void check_page(const char *dialect, const char *body, size_t count, const char *next)
+{
+    struct vq_batch_page page = {.at = NULL};
+    assert_int_equal(vq_batch_read_page(vq_batch_find(dialect), vq_span_str(body), &page), VQ_OK);
+    assert_int_equal(page.count, count);
+    assert_string_equal(page.next, next);
+    if (count > 0) {
+        assert_string_equal(page.at[count - 1].id, "z");
+    }
+    vq_batch_page_free(&page);
+}
+
+TEST(test_pages)
+{
+    check_page("openai",
+               "{\"object\":\"list\",\"data\":[{\"id\":\"a\"},{\"id\":\"z\"}],"
+               "\"has_more\":true}",
+               2, "z");
+    check_page("openai",
+               "{\"data\":[{\"id\":\"a\"},{\"id\":\"z\"}],\"last_id\":\"l\","
+               "\"has_more\":true}",
+               2, "l");
+    check_page("azure", "{\"data\":[],\"has_more\":false,\"last_id\":\"l\"}", 0, "");
+    check_page("azure", "{\"data\":[],\"has_more\":true}", 0, "");
+    check_page("anthropic", "{\"data\":[{\"id\":\"z\"}],\"has_more\":true,\"last_id\":\"l\"}", 1,
+               "l");
+    check_page("gemini",
+               "{\"operations\":[{\"name\":\"a\",\"response\":{\"inlinedResponses\":{"
+               "\"inlinedResponses\":[{\"name\":\"x\"}]}}},{\"name\":\"z\"}],"
+               "\"nextPageToken\":\"t\"}",
+               2, "t");
+    check_page("gemini", "{}", 0, "");
+    struct vq_batch_page page = {.at = NULL};
+    static const char *const bad[] = {"", "[]", "{\"data\":{}}"};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        assert_int_equal(vq_batch_read_page(vq_batch_find("openai"), vq_span_str(bad[i]), &page),
+                         VQ_INVALID);
+        assert_null(page.at);
+    }
+}
