@@ -13,7 +13,10 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 9
+#ifndef VQ_PROTOCOL_AHEAD /* tests build programs of the next version */
+#define VQ_PROTOCOL_AHEAD 0
+#endif
+#define VQ_PROTOCOL_VERSION (9 + VQ_PROTOCOL_AHEAD)
 /* The oldest version of a stored RESULT that can be read; fields that it lacks are zero. */
 #define VQ_RESULT_VERSION_MIN 7
 

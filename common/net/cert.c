@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -153,6 +154,29 @@ static enum vq_status read_private_file(const char *path, char *text, struct vq_
     return status;
 }
 
+const char *vq_cert_variable(const char *path)
+{
+    size_t bytes = strlen(VQ_CERT_ENV);
+    return strncmp(path, VQ_CERT_ENV, bytes) == 0 ? path + bytes : NULL;
+}
+
+/* The same for a certificate in the environment. */
+static enum vq_status read_variable(const char *name, char *text, struct vq_error *err)
+{
+    const char *value = getenv(name);
+    size_t bytes = value == NULL ? 0 : strlen(value);
+    text[0] = '\0';
+    if (bytes == 0) {
+        return vq_fail(err, VQ_NOT_FOUND, "the environment has no variable %s, or it is empty",
+                       name);
+    }
+    if (bytes > VQ_CERT_FILE_BYTES_MAX) {
+        return vq_fail(err, VQ_INVALID, "the variable %s is too long for a certificate", name);
+    }
+    memcpy(text, value, bytes + 1);
+    return VQ_OK;
+}
+
 struct parsed {
     struct vq_cert *cert;
     char secret_key[VQ_CURVE_KEY_CHARS + 1];
@@ -260,7 +284,9 @@ enum vq_status vq_cert_read(const char *path, struct vq_cert *ret_cert, struct v
     char text[VQ_CERT_FILE_BYTES_MAX + 2];
     struct vq_cert cert = {.endpoint = ""};
     struct parsed parsed = {.cert = &cert, .path = path, .err = err};
-    enum vq_status status = read_private_file(path, text, err);
+    const char *variable = vq_cert_variable(path);
+    enum vq_status status =
+        variable != NULL ? read_variable(variable, text, err) : read_private_file(path, text, err);
     if (status == VQ_OK) {
         status = parse(&parsed, text);
     }

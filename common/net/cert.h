@@ -34,6 +34,9 @@ struct vq_cert {
  * for text that the format cannot hold, VQ_IO with file and reason. */
 enum vq_status vq_cert_write(const char *path, const struct vq_cert *cert,
                              struct vq_error *err) VQ_WARN_UNUSED;
+/* "env:NAME" is the text of the variable NAME; any other path a file. */
+#define VQ_CERT_ENV "env:"
+const char *vq_cert_variable(const char *path); /* NAME; NULL: a file */
 /* Refuses a file that others can read (VQ_DENIED), a missing one (VQ_NOT_FOUND), one without a
  * complete key pair or with a key pair that does not belong together (VQ_INVALID, with the
  * line). Unknown names are skipped. */

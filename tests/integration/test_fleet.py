@@ -94,6 +94,29 @@ class Fleet(Case):
         self.assertEqual(worker.wait(20), DONE)
         self.assertNotIn("coordinator.cert code", (self.dir / "worker.err").read_text())
 
+    def test_a_certificate_in_the_environment(self):
+        self.configure(1)
+        child = self.run_at("r")
+        cert = self.dir / "runs/join.cert"
+        self.wait_for("the address in the certificate", lambda: cert.exists() and "tcp://" in cert.read_text())
+        text = cert.read_text()
+
+        def join(value, *words):
+            return subprocess.Popen([str(BIN / "vibeq-worker"), "--join", "env:THE_CERT", *words], cwd=self.dir, stdin=subprocess.DEVNULL,
+                                    env=self.environment(THE_CERT=value), stderr=subprocess.PIPE, text=True)
+        for value, says in (("", "the environment has no variable THE_CERT"), ("x" * 9000, "the variable THE_CERT is too long"),
+                            (text.split("curve")[0], "env:THE_CERT has no complete key pair")):
+            refused = join(value)
+            self.assertIn(says, refused.communicate(timeout=20)[1])
+            self.assertEqual(refused.returncode, 2)
+        worker = join(text, "--stay", "--name", "w")
+        self.children.append(worker)
+        self.wait_exit(child, DONE)
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(20), DONE)
+        secret = text.split('secret-key = "')[1].split('"')[0]
+        self.assertNotIn(secret, worker.stderr.read())
+
     def test_a_drain_has_a_limit(self):
         self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "60s", name="slow")
         self.configure(1)

@@ -490,10 +490,15 @@ void sim_check_end(struct sim *s)
     }
 }
 
-/* A worker that was ordered to leave gets no work. */
-void sim_check_leaves(struct sim *s, uint64_t peer)
+/* A worker that was ordered to leave gets no work, nor does a session whose key was revoked. */
+void sim_check_leaves(struct sim *s, uint64_t peer, uint64_t session)
 {
     uint32_t worker;
+    if (sim_peer_worker(s, peer, &worker) &&
+        s->workers[worker].expelled_life == s->coord.life + 1 &&
+        s->workers[worker].expelled_session == session) {
+        sim_fail(s, "the key of worker %u was revoked, and its session gets a lease", worker);
+    }
     if (sim_peer_worker(s, peer, &worker) && s->workers[worker].leaves_life == s->coord.life + 1) {
         sim_fail(s, "worker %u was told to leave, and gets a lease", worker);
     }

@@ -425,7 +425,7 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
             (unsigned long long)peer);
     if (msg->type == VQ_MSG_LEASE) {
         sim_check_lease(s, &msg->u.lease);
-        sim_check_leaves(s, peer);
+        sim_check_leaves(s, peer, msg->u.lease.session);
     }
     for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
         sim_check_ack(s, &msg->u.ack.calls[i]);

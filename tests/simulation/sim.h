@@ -207,13 +207,15 @@ struct sim_worker {
     int64_t last_ns[2];
     /* what the coordinator heard of it */
     bool expelled;          /* its key was revoked; a worker that is started instead has another */
-    uint64_t leaves_life;   /* the coordinator's life in which it was drained, plus 1; 0: none */
-    uint64_t granted_life;  /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
-    uint64_t reported_life; /* of the coordinator that read its last CREDIT, plus 1; 0: none */
-    int64_t heard_ns;       /* its last HELD or HEARTBEAT of a session */
-    int64_t spoke_ns;       /* its last word of a session */
-    int64_t back_ns;        /* when it spoke again after a whole term of silence; 0: never */
-    int64_t silent_ns;      /* when it last had been silent for a whole term; -1: never */
+    uint64_t expelled_life; /* the coordinator's life in which it was, plus 1; 0: none */
+    uint64_t expelled_session; /* its session then */
+    uint64_t leaves_life;      /* the coordinator's life in which it was drained, plus 1; 0: none */
+    uint64_t granted_life;     /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
+    uint64_t reported_life;    /* of the coordinator that read its last CREDIT, plus 1; 0: none */
+    int64_t heard_ns;          /* its last HELD or HEARTBEAT of a session */
+    int64_t spoke_ns;          /* its last word of a session */
+    int64_t back_ns;           /* when it spoke again after a whole term of silence; 0: never */
+    int64_t silent_ns;         /* when it last had been silent for a whole term; -1: never */
 };
 
 struct sim_coord {
@@ -467,7 +469,7 @@ void sim_coord_usurp(struct sim *s, int64_t until_ns); /* stopped until then; an
 void sim_coord_hold(struct sim *s, bool held);         /* by hand */
 void sim_coord_requeue(struct sim *s);
 void sim_coord_told(struct sim *s, enum vq_status status, const char *what); /* then its turn */
-void sim_check_leaves(struct sim *s, uint64_t peer);
+void sim_check_leaves(struct sim *s, uint64_t peer, uint64_t session);
 /* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
                       struct vq_result *ret_result);

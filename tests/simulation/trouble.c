@@ -354,6 +354,13 @@ static void expel(struct sim *s, uint32_t worker)
     }
     sim_say(s, "the key of worker %u is revoked", worker);
     w->expelled = true;
+    struct vq_coord_worker_status status;
+    for (uint32_t i = 0; vq_coord_worker_fill(s->coord.core, i, &status); i++) {
+        if (status.peer == w->peer) {
+            w->expelled_life = s->coord.life + 1;
+            w->expelled_session = status.session;
+        }
+    }
     sim_coord_told(s, vq_coord_expel(s->coord.core, w->peer, "its key was revoked", s->now_ns),
                    "expel");
 }

@@ -30,6 +30,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define FILES_RESERVED     128 /* descriptors for everything but calls */
@@ -519,6 +520,9 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
     VQ_TRY(vq_keyring_create(a->options, &a->keys));
     VQ_TRY(vq_keyring_load(a->keys, err));
     VQ_TRY(vq_cert_read(a->options->join, cert, err));
+    if (vq_cert_variable(a->options->join) != NULL) { /* as with keys: what was read there goes */
+        (void)unsetenv(vq_cert_variable(a->options->join));
+    }
     if (cert->endpoint[0] == '\0' || cert->server_key[0] == '\0') {
         return vq_fail(err, VQ_INVALID, "%s is no join file: it names no coordinator",
                        a->options->join);
