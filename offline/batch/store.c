@@ -283,12 +283,25 @@ static enum vq_status set_order(struct vq_offline_batches *batches, struct vq_of
     return VQ_OK;
 }
 
+static uint64_t text_bytes(const struct vq_offline_batches *batches)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < batches->n; i++) {
+        bytes += batches->list[i]->texts.bytes + batches->list[i]->answers.bytes;
+    }
+    return bytes;
+}
+
 enum vq_status vq_offline_batches_add(struct vq_offline_batches *batches, const char *id_prefix,
                                       struct vq_offline_batch *take_batch, int64_t now_ns,
                                       int64_t now_ms)
 {
     struct vq_offline_batch *batch = take_batch;
     void *list = batches->list;
+    if (text_bytes(batches) + batch->texts.bytes > VQ_BATCHES_TEXT_BYTES_MAX) {
+        vq_offline_batch_free(batch);
+        return VQ_LIMIT;
+    }
     enum vq_status status =
         vq_grow(&list, &batches->cap, batches->n + 1, sizeof(*batches->list), VQ_BATCHES_MAX);
     if (status == VQ_OK) {
@@ -398,6 +411,10 @@ static enum vq_status end_batch(struct vq_offline_batches *batches, struct vq_of
     if (!batch->course.is_refused) {
         drop_rest(batches, batch, now_ns, now_ms);
         VQ_TRY(vq_offline_batch_results_files(batches, batch, now_ms));
+    }
+    if (batch->output_file[0] != '\0' || batch->error_file[0] != '\0') {
+        vq_buf_free(&batch->texts); /* the files have the results */
+        vq_buf_free(&batch->answers);
     }
     batch->is_over = true;
     log_batch(batches, batch, "ended", now_ns, now_ms);

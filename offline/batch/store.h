@@ -8,13 +8,14 @@
 #include "offline/call_log.h"
 #include "offline/reply.h"
 
-#define VQ_BATCHES_MAX           4096u
-#define VQ_BATCH_LINES_MAX       100000u      /* of one batch, in any dialect */
-#define VQ_BATCH_TEXT_BYTES_MAX  (512u << 20) /* of the requests of one batch, and of its answers */
-#define VQ_BATCH_CUSTOM_ID_BYTES 512u         /* the longest custom_id or key */
-#define VQ_BATCH_METADATA_BYTES  16384u
-#define VQ_BATCH_LINES_PER_TURN  256u /* that are answered before the server looks at sockets */
-#define VQ_BATCH_PROBLEM_BYTES   384
+#define VQ_BATCHES_MAX            4096u
+#define VQ_BATCH_LINES_MAX        100000u      /* of one batch */
+#define VQ_BATCH_TEXT_BYTES_MAX   (512u << 20) /* of its requests, and of its answers */
+#define VQ_BATCH_CUSTOM_ID_BYTES  512u         /* the longest custom_id or key */
+#define VQ_BATCH_METADATA_BYTES   16384u
+#define VQ_BATCHES_TEXT_BYTES_MAX (UINT64_C(2) << 30) /* of the texts of all batches */
+#define VQ_BATCH_LINES_PER_TURN   256u /* that are answered before the server looks at sockets */
+#define VQ_BATCH_PROBLEM_BYTES    384
 
 enum vq_offline_batch_result {
     VQ_BATCH_LINE_OPEN,

@@ -15,6 +15,7 @@ class Endpoint:
 
     def __init__(self, paths):
         self.calls, self.nameless, self.torn, self.logs = {}, 0, 0, len(paths)
+        self.batch_lines = {}  # custom_id -> the lines of batches that were done under it
         self.offset_ms, self.jumped = None, False  # wall clock against the monotonic one
         for path in paths:
             open_calls = {}
@@ -37,11 +38,17 @@ class Endpoint:
                 self.calls.setdefault(line["call"], []).append(seen)
             else:
                 self.nameless += 1
+        elif event == "batch_line":
+            self.batch_lines.setdefault(line["custom_id"], []).append(line)
         elif event in ("answer", "lost") and line["n"] in open_calls:
             open_calls[line["n"]][event] = line
 
     def paid(self, call):
         return any(seen["answer"] and seen["answer"].get("paid") for seen in self.calls.get(call, ()))
+
+    def paid_in_batches(self, custom_id):
+        """How often a request was paid as a line of a batch."""
+        return sum(line["paid"] for line in self.batch_lines.get(custom_id, ()))
 
     def clean(self, call):
         """The one answer of a call that arrived as the server meant it; None: there is none, or it was spoiled."""
