@@ -3,10 +3,12 @@ namespaces and nftables (netlab.py). Root only. A partition that lasts for a ter
 or could not deliver may then be asked again. It is never lost: it comes in late, out of the worker's memory or its spool.
 
 The hub is the coordinator's host. Workers are on another, with the endpoint on its loopback, each over a link of its own."""
+import json
 import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 
 import netlab
@@ -16,12 +18,13 @@ PORT = 7001
 ORPHAN_S = 30
 PASSWORD = "sesame-sesame-9"
 COLLECT_TRIES = 2
+CROWD, LINKS = 500, 20  # of net_hosts_large; VQ_CROWD
 
 
 # ---- workers of another host ----
 
-def far(r, workers=None, redis=False, **more):
-    """Sets up, starts the coordinator on the hub and the workers on their host; r.lab, r.links, r.redis_link, r.far_pids."""
+def far(r, workers=None, redis=False, links=None, paused=False, **more):
+    """`links`: fewer than workers, which share them. Sets up, starts the coordinator on the hub and the workers on their host; r.lab, r.links, r.redis_link, r.far_pids."""
     why = netlab.why_not()
     if why:
         r.skip(why)
@@ -29,7 +32,7 @@ def far(r, workers=None, redis=False, **more):
     r.lab = netlab.Lab(*(("workers", "redis") if redis else ("workers",)))
     r.cleanups.append(r.lab.close)
     workers = workers or r.rng.randint(2, 4)
-    r.links = [r.lab.link("workers") for _ in range(workers)]
+    r.links = [r.lab.link("workers") for _ in range(links or workers)]
     keys = {"orphan_s": ORPHAN_S}
     if redis:
         r.redis_link = r.lab.link("redis")
@@ -39,6 +42,10 @@ def far(r, workers=None, redis=False, **more):
     r.set_up(workers=0, runner=r.lab.words("hub"), more=keys, **more)
     r.start("--listen", f"0.0.0.0:{PORT}")
     r.wait_for("the certificate", lambda: r.is_over() or (r.run_dir / "join.cert").exists())
+    if paused:  # so that none is done before the last has come
+        r.wait_for("the run", lambda: r.is_over() or (r.run_dir / "endpoint.json").exists())
+        if vibeq(r, "ctl", r.name, "pause").returncode != DONE:
+            r.fail("vibeq ctl pause was refused")
     (r.dir / "spool").mkdir()
     r.far = {}
     for k in range(workers):
@@ -60,7 +67,7 @@ def far_redis(r):
 def join(r, k, env=None):
     cert = r.dir / f"join-{k}.cert"
     text = (r.run_dir / "join.cert").read_text()  # it names the first link; each worker has its own
-    cert.write_text(re.sub(r"tcp://[0-9.]+:", f"tcp://{r.links[k].near}:", text))
+    cert.write_text(re.sub(r"tcp://[0-9.]+:", f"tcp://{r.links[k % len(r.links)].near}:", text))
     cert.chmod(0o600)
     r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err",
                         env={**r.env, **(env or {})})
@@ -73,7 +80,7 @@ def spooled(r):
 
 def collect(r):
     """The run is over. Workers that could not hear of it leave; what is in their spools comes in beside a resume."""
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 3 + len(r.far) / 20
     while any(w.poll() is None for w in r.far.values()) and time.monotonic() < deadline:
         time.sleep(0.02)
     for worker in r.far.values():
@@ -91,7 +98,7 @@ def collect(r):
             r.fail(f"resume of the finished run ended with {resume.returncode}")
         for k in left:
             try:
-                r.far[k].wait(3)
+                r.far[k].wait(3 + len(left) / 20)
             finally:
                 r.far[k].kill()
                 r.far[k].wait()
@@ -119,8 +126,8 @@ def terms(r, least, most):
     return min(ORPHAN_S / 2, r.term_ms / 1000 * r.rng.uniform(least, most))
 
 
-def cut(r, links, way, seconds):
-    which = [r.links.index(link) for link in links]
+def cut(r, links, way, seconds, workers=None):
+    which = workers or [r.links.index(link) for link in links]
     may_repeat(r, which)
     r.fault()
     for link in links:
@@ -260,31 +267,64 @@ def kind_net_flap(r):
     r.healed()
 
 
-def kind_net_hosts(r):
-    """16 workers on four hosts: one host is cut off for a term, one has a slow link, one vanishes and comes back with a clock of last year"""
+def hosts(r):
+    """The workers are there, in four groups by their links: one host is cut off, one is slow, one vanishes and comes back with an old clock."""
     clock = faketime_library()
-    if clock is None:
-        r.skip("libfaketime is not installed (deploy/install-deps --ci)")
-    far(r, workers=16)
-    cut_off, slow, vanishes = ([k for k in r.far if k % 4 == host] for host in range(3))
-    r.some_work(0.0, 0.2)
-    may_repeat(r, cut_off + slow)
+    groups = [[k for k in r.far if k % len(r.links) % 4 == host] for host in range(4)]
+    links = [[link for i, link in enumerate(r.links) if i % 4 == host] for host in range(4)]
+    cut_off, slow, vanishes = range(3)
+    may_repeat(r, groups[cut_off] + groups[slow])
     r.fault()
-    for k in slow:
-        r.links[k].slow("256kbit")
-    for k in vanishes:  # the host goes with all that runs on it
-        r.links[k].drop()
+    for link in links[slow]:
+        link.slow("256kbit" if len(r.links) == len(r.far) else "4mbit")
+    for link in links[vanishes]:  # the host goes with all that runs on it
+        link.drop()
+    for k in groups[vanishes]:
         r.kill_worker(r.far[k].pid)
-    cut(r, [r.links[k] for k in cut_off], "both", terms(r, 0.5, 2))
-    for k in vanishes:
+    cut(r, links[cut_off], "both", terms(r, 0.5, 2), groups[cut_off])
+    for k in groups[vanishes]:
         r.far[k].wait()
-        r.links[k].heal()
+    for link in links[vanishes]:
+        link.heal()
+    for k in groups[vanishes]:
         join(r, k, {"LD_PRELOAD": clock, "FAKETIME": "-365d", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"})
     time.sleep(terms(r, 0, 1))
-    blame_again(r, slow)
-    for k in slow:
-        r.links[k].fast()
+    blame_again(r, groups[slow])
+    for link in links[slow]:
+        link.fast()
     r.healed()
+
+
+def kind_net_hosts(r):
+    """16 workers on four hosts: one host is cut off for a term, one has a slow link, one vanishes and comes back with a clock of last year"""
+    if faketime_library() is None:
+        r.skip("libfaketime is not installed (deploy/install-deps --ci)")
+    far(r, workers=16)
+    r.some_work(0.0, 0.2)
+    hosts(r)
+
+
+def vibeq(r, *words):
+    return subprocess.run(list(map(str, r.vibeq(*words))), env=r.env, cwd=r.dir, capture_output=True, text=True, timeout=60, check=False)
+
+
+def kind_net_hosts_large(r):
+    "the same with 500 workers of one call at a time, on twenty links"
+    if faketime_library() is None:
+        r.skip("libfaketime is not installed (deploy/install-deps --ci)")
+    n = int(os.environ.get("VQ_CROWD", CROWD))
+    far(r, workers=n, links=LINKS, samples=2 * n, stages=1, judges=2, concurrency=n, latency="uniform:200ms:500ms", term_ms=max(1000, 4 * n),
+        paused=True)
+    r.wait_for(f"{n} workers", lambda: len(json.loads(vibeq(r, "status", r.name, "--json").stdout or "{}").get("workers", [])) == n, 240, 0.5)
+    r.figures["workers"] = n
+    if vibeq(r, "ctl", r.name, "resume").returncode != DONE:
+        r.fail("vibeq ctl resume was refused")
+    r.some_work(0.05, 0.2)
+    hosts(r)
+
+
+kind_net_hosts_large.apart = True  # not among all kinds: tests/chaos/run net_hosts_large has it
+kind_net_hosts_large.seconds_max = 900
 
 
 # ---- a shared Redis ----
