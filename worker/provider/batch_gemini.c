@@ -125,6 +125,15 @@ static enum vq_batch_layout layout(const struct vq_batch_view *view)
 
 /* ---- responses ---- */
 
+static void take_output(const json_t *output, struct vq_batch_view *view)
+{
+    if (vq_body_get_string(output, "responsesFile").bytes > 0) {
+        vq_batch_take_id(output, "responsesFile", view->output_file, sizeof(view->output_file));
+    }
+    view->has_results = view->has_results || view->output_file[0] != '\0' ||
+                        vq_body_get(output, "inlinedResponses") != NULL;
+}
+
 static void take_view(const json_t *object, struct vq_batch_view *view)
 {
     static const struct vq_batch_word words[] = {
@@ -154,12 +163,8 @@ static void take_view(const json_t *object, struct vq_batch_view *view)
     view->errored = vq_batch_take_count(stats, "failedRequestCount");
     view->pending = vq_batch_take_count(stats, "pendingRequestCount");
     view->created_unix_s = vq_batch_take_date(metadata, "createTime");
-    const json_t *output = vq_body_get(object, "response");
-    output =
-        vq_body_get(output, "responsesFile") != NULL ? output : vq_body_get(metadata, "output");
-    vq_batch_take_id(output, "responsesFile", view->output_file, sizeof(view->output_file));
-    view->has_results = view->state == VQ_BATCH_ENDED || view->output_file[0] != '\0' ||
-                        (vq_batch_state_is_final(view->state) && view->succeeded > 0);
+    take_output(vq_body_get(metadata, "output"), view);
+    take_output(vq_body_get(object, "response"), view);
     vq_read_text(vq_body_get(error, "message"), view->error, sizeof(view->error));
 }
 

@@ -70,9 +70,11 @@ enum vq_batch_event_type {
     VQ_BATCH_GET_GONE,       /* a 404 */
     VQ_BATCH_RESULT,         /* line, of the part that is being fetched */
     VQ_BATCH_FETCH_DONE,     /* the part was read to its end, or is a 404 */
-    VQ_BATCH_FETCH_FAILED,   /* it broke off; retry_after_ms. It is read again from the start */
-    VQ_BATCH_SETTLED,        /* all that was delivered or given up is durable at the receiver */
-    VQ_BATCH_CANCEL_ASKED,   /* by the coordinator */
+    /* it broke off (also: vq_batch_lines_end gives VQ_INVALID), or a 5xx; retry_after_ms. The
+     * results are read again from the start */
+    VQ_BATCH_FETCH_FAILED,
+    VQ_BATCH_SETTLED,      /* all that was delivered or given up is durable at the receiver */
+    VQ_BATCH_CANCEL_ASKED, /* by the coordinator */
     VQ_BATCH_CANCEL_DONE,
     VQ_BATCH_CANCEL_FAILED,
 };

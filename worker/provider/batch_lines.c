@@ -86,6 +86,7 @@ static enum part scan_step(struct vq_batch_scan *scan, char c)
     case '[':
     case '{':
         scan->depth++;
+        scan->began = true;
         if (array && scan->inside == 0 && (scan->every || !scan->done)) {
             scan->inside = scan->depth;
             return PART_OUTSIDE;
@@ -235,7 +236,8 @@ enum vq_status vq_batch_lines_next(struct vq_batch_lines *lines, struct vq_span 
 enum vq_status vq_batch_lines_end(struct vq_batch_lines *lines, struct vq_batch_line *ret_line)
 {
     if (lines->layout == VQ_BATCH_INLINE) {
-        return lines->scan.done && lines->scan.inside == 0 ? VQ_AGAIN : VQ_INVALID;
+        const struct vq_batch_scan *scan = &lines->scan;
+        return scan->began && scan->depth == 0 && !scan->in_string ? VQ_AGAIN : VQ_INVALID;
     }
     lines->number++;
     return read_line(lines, ret_line);

@@ -18,6 +18,7 @@ struct vq_batch_scan {
     bool key_matches; /* the last string is the array's name as far as it goes */
     bool colon;       /* that string is a key */
     bool done;        /* an array has ended */
+    bool began;       /* the document has a value */
     bool every;       /* later arrays of this name count too */
 };
 
@@ -42,8 +43,8 @@ void vq_batch_lines_free(struct vq_batch_lines *lines);
 enum vq_status vq_batch_lines_next(struct vq_batch_lines *lines, struct vq_span *bytes,
                                    struct vq_batch_line *ret_line) VQ_WARN_UNUSED;
 /* After the last byte of a whole response: VQ_OK: a last line without a line break is in
- * *ret_line; VQ_AGAIN: there is none; VQ_NOMEM; VQ_INVALID: an inline document ended inside a
- * result, or had no results. */
+ * *ret_line; VQ_AGAIN: there is none; VQ_NOMEM; VQ_INVALID: an inline document broke off. (A whole
+ * one without results is no error: its calls are missing.) */
 enum vq_status vq_batch_lines_end(struct vq_batch_lines *lines,
                                   struct vq_batch_line *ret_line) VQ_WARN_UNUSED;
 

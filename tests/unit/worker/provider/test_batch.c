@@ -2,6 +2,8 @@
  * a batch and of the list. Shapes as on the pages that docs/use/providers.md names. */
 #include "tests/unit/test.h"
 
+#include "tests/unit/heap.h"
+
 #include "common/base/alloc.h"
 #include "worker/provider/batch.h"
 
@@ -438,4 +440,32 @@ TEST(test_pages)
                          VQ_INVALID);
         assert_null(page.at);
     }
+}
+
+static enum vq_status read_page_once(void *ctx)
+{
+    const char *text = ctx;
+    struct vq_batch_page page = {.at = NULL};
+    enum vq_status status = vq_batch_read_page(vq_batch_find("openai"), vq_span_str(text), &page);
+    assert_true(status != VQ_OK || page.count == 1);
+    vq_batch_page_free(&page);
+    return status;
+}
+
+static enum vq_status build_once(void *ctx)
+{
+    struct vq_batch_at *at = ctx;
+    struct vq_batch_request upload;
+    vq_batch_request_init(&upload);
+    enum vq_status status = at->dialect->upload(at, NAME, vq_span_str("DOC"), &upload);
+    vq_batch_request_free(&upload);
+    return status;
+}
+
+TEST(test_no_memory)
+{
+    char text[] = "{\"data\":[{\"id\":\"a\",\"status\":\"completed\"}],\"has_more\":false}";
+    struct vq_batch_at at = at_of("azure", "https://h?api-version=1");
+    assert_true(heap_torture("page", read_page_once, text, false) > 0);
+    assert_true(heap_torture("upload", build_once, &at, false) > 0);
 }

@@ -117,7 +117,9 @@ TEST(test_gemini_inline)
           "2:errored:400:b:{\"error\":{\"code\":3.0,\"message\":\"m\"}};"
           "3:expired:0:c:;4:damaged(it has no usable key);5:damaged(it is not JSON);AGAIN");
     check("gemini", VQ_BATCH_INLINE, INLINE(""), "AGAIN");
-    check("gemini", VQ_BATCH_INLINE, "{\"name\":\"b\"}", "INVALID");
+    check("gemini", VQ_BATCH_INLINE, "{\"name\":\"b\"}", "AGAIN");
+    check("gemini", VQ_BATCH_INLINE, "", "INVALID");
+    check("gemini", VQ_BATCH_INLINE, "{\"name\":{\"b\":1}", "INVALID");
     check("gemini", VQ_BATCH_INLINE, "{\"inlinedResponses\":[{\"key\":\"a\",\"response\":{}},{",
           "1:succeeded:200:a:{};INVALID");
     check("gemini", VQ_BATCH_JSONL, "{\"key\":\"a\",\"response\":{}}\n{\"key\":\"b\",\"error\":{}}",
