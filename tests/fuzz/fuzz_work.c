@@ -82,7 +82,10 @@ static void make_spec(struct world *w)
                                          .model = {"m", 1},
                                          .priced = (flags & 4) != 0,
                                          .input_usd = 1,
-                                         .output_usd = 1};
+                                         .output_usd = 1,
+                                         .service_tier = {"flex", i == 0 ? 4u : 0u},
+                                         .tier_price = 0.5,
+                                         .tier_tries = 2};
     }
     bool text = (flags & 8) != 0;
     w->chat = text && (flags & 16) != 0;
@@ -371,6 +374,9 @@ static void reply(struct world *w)
                               .retry_after_ms = take(in) > 200 ? (int64_t)take_u64(in) >> 40 : -1,
                               .parks = take(in) > 250,
                               .slowed = take(in) > 250,
+                              /* from what is there: files of the corpus keep their meaning */
+                              .no_capacity = w->calls_count % 2 == 0,
+                              .tier = {"flex", w->calls_count % 3 == 0 ? 4u : 0u},
                               .park_unix_s = take(in) > 250 ? 1 : 0,
                               .said = {.requests = take(in) > 250 ? 100 : 0},
                               .cap = take(in) > 250 ? take(in) : 0,

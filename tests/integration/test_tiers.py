@@ -11,6 +11,8 @@ PRICES = "price_input_usd: 2, price_output_usd: 8"
 
 
 class Tiers(Case):
+    known = None
+
     def setUp(self):
         super().setUp()
         shutil.copy(ROOT / "examples" / "friendly-vs-terse.csv", self.dir / "data.csv")
@@ -45,11 +47,13 @@ class Tiers(Case):
         return cost
 
     def plain(self):
-        """The calls and the scores of the same run without a tier, on a store of its own."""
-        server = self.serve("plain")
-        self.run_with("plain", {"p": (server, "openai", "window_s: 60")})
-        shutil.move(self.dir / "runs" / "calls.lmdb", self.dir / "plain.lmdb")
-        return len(server.requests()), (self.dir / "runs" / "plain" / "results" / "scores.csv").read_bytes()
+        """The calls and the scores of the same run without a tier, made once, on a store of its own."""
+        if Tiers.known is None:
+            server = self.serve("plain")
+            self.run_with("plain", {"p": (server, "openai", "window_s: 60")})
+            Tiers.known = len(server.requests()), (self.dir / "runs" / "plain" / "results" / "scores.csv").read_bytes()
+            (self.dir / "runs" / "calls.lmdb").unlink()
+        return Tiers.known
 
     def test_a_refused_call_waits_alone_and_half_the_price_is_paid(self):
         calls, scores = self.plain()
@@ -137,6 +141,9 @@ class Tiers(Case):
         self.assertAlmostEqual(price["flex"]["most"], price["plain"]["most"], places=6)
         self.assertAlmostEqual(price["priority"]["expected"], price["plain"]["expected"] * 2, places=6)
         self.assertIn("tier flex at 0.5 of the price (assumed: service_tier_price)", self.vibeq("plan", "flex.yaml").stdout)
+        self.assertEqual(server.requests(), [])
+        self.vibeq("check", "flex.yaml")
+        self.assertEqual([line["service_tier"] for line in server.requests()], ["flex"])
 
     def test_wrong_settings(self):
         server = self.serve("any")

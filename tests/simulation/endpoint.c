@@ -5,6 +5,8 @@
 
 #include "common/base/alloc.h"
 
+#define NO_CAPACITY 0.3 /* of calls that name a service tier */
+
 static const char *draw_answer(struct sim *s, enum vq_stage_kind stage, enum vq_call_kind kind,
                                bool *ret_refusal)
 {
@@ -49,6 +51,13 @@ static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_ca
         call->end = VQ_END_RATE;
         call->retry_after_ms = sim_chance(s, 0.5) ? sim_between(s, 0, 3000) : -1;
         call->slowed = sim_chance(s, 0.1);
+        return latency_ns / 4;
+    }
+    if (!calm && work->tier[0] != '\0' && sim_chance(s, NO_CAPACITY)) {
+        call->end = sim_chance(s, 0.7) ? VQ_END_RATE : VQ_END_PROVIDER;
+        call->no_capacity = true;
+        s->report->no_capacity++;
+        call->retry_after_ms = sim_chance(s, 0.2) ? sim_between(s, 0, 3000) : -1;
         return latency_ns / 4;
     }
     if (!calm && sim_chance(s, k->p_park)) {
@@ -152,6 +161,7 @@ void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
         .park_unix_s = c->park_unix_s,
         .parks = c->parks,
         .slowed = c->slowed,
+        .no_capacity = c->no_capacity,
         .said = c->said,
         .cap = c->cap,
         .organisation = c->organisation,

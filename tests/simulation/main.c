@@ -141,6 +141,7 @@ static void add(struct sim_report *sum, const struct sim_report *one)
     sum->tasks += one->tasks;
     sum->asked_twice += one->asked_twice;
     sum->unknown += one->unknown;
+    sum->no_capacity += one->no_capacity;
     sum->kills += one->kills;
     sum->coord_kills += one->coord_kills;
     sum->redis_kills += one->redis_kills;
@@ -285,7 +286,7 @@ static void print_figures(const struct sum *sum)
     for (int f = 0; f < SIM_FAULTS; f++) {
         printf("%s%" PRIu64 " %s", f == 0 ? "; " : ", ", r->faults[f], texts[f]);
     }
-    printf("\n");
+    printf(", %" PRIu64 " calls refused by a service tier\n", r->no_capacity);
 }
 
 int main(int argc, char **argv)

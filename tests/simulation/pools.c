@@ -72,6 +72,13 @@ void sim_pools_free(struct sim *s)
     }
 }
 
+/* In every fourth seed every second pool has a service tier. Nothing is drawn for it: the seeds
+ * without one stay what they were. */
+static bool is_tiered(const struct sim *s, uint32_t pool)
+{
+    return s->options.seed % 4 == 0 && pool % 2 == 0;
+}
+
 uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools)
 {
     for (uint32_t p = 0; p < s->pools_count; p++) {
@@ -90,7 +97,10 @@ uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools)
                                   .window_ms = (uint32_t)(pool->window_ns / VQ_NS_PER_MS),
                                   .connect_timeout_ms = 1000,
                                   .first_byte_timeout_ms = 10000,
-                                  .total_timeout_ms = 60000};
+                                  .total_timeout_ms = 60000,
+                                  .service_tier = vq_span_str(is_tiered(s, p) ? "flex" : ""),
+                                  .tier_price = 1,
+                                  .tier_tries = 2};
     }
     return s->pools_count;
 }

@@ -66,7 +66,8 @@ struct sim_report {
     char why[SIM_WHY_MAX];
     uint64_t trace; /* hash of all that happened */
     uint64_t steps, calls, asked_twice, unknown, tasks;
-    uint64_t broke; /* stopped for want of money */
+    uint64_t broke;       /* stopped for want of money */
+    uint64_t no_capacity; /* calls that a service tier refused */
     uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages,
         reopened;
     uint64_t faults[SIM_FAULTS];
@@ -149,7 +150,7 @@ struct sim_call {
     struct vq_rates said;
     uint32_t cap;
     uint64_t organisation;
-    bool refusal, slowed, parks;
+    bool refusal, slowed, parks, no_capacity;
     const char *answer, *finish_reason;
 };
 

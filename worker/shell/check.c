@@ -230,6 +230,7 @@ static enum vq_status start_calls(struct check *c)
         struct vq_work_call *call = &c->calls[i];
         call->pool = pool_of(c, call->judge);
         call->pool_name = vq_span_str(c->spec->pools[call->pool].name);
+        call->tier = c->spec->pools[call->pool].service_tier;
         if (c->states[call->pool] != VQ_POOL_OPEN) {
             struct vq_work_reply closed = {.end = VQ_END_CLOSED,
                                            .pool = c->states[call->pool],

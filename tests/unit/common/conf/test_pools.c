@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/conf/pools.h"
+#include "common/conf/tiers.h"
 
 #include <string.h>
 
@@ -49,6 +50,36 @@ TEST(test_each_model_of_an_account_is_a_pool)
     assert_true(pools[0] == 1 && pools[1] == 2);
     assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[2], pools), 1);
     assert_int_equal(pools[0], 3);
+    vq_conf_uses_free(&uses);
+    vq_config_destroy(&c);
+}
+
+/* Flex takes minutes: timeouts that were left alone are longer there, others stay. */
+TEST(test_a_tier_is_a_pool_of_its_own_and_flex_waits_longer)
+{
+    struct vq_config *c =
+        load(BEGIN "judges:\n"
+                   "  - {name: j, model: m, base_url: 'https://h', service_tier: flex, "
+                   "price_input_usd: 1, price_output_usd: 1}\n"
+                   "  - {name: k, model: m, base_url: 'https://h'}\n"
+                   "  - {name: l, model: n, base_url: 'https://h', service_tier: flex, "
+                   "service_tier_price: 0.4, total_timeout_ms: 200000, service_tier_tries: 7}\n"
+                   "embedder: none\n");
+    struct vq_conf_uses uses;
+    assert_int_equal(vq_conf_uses_of(c, &uses, NULL), VQ_OK);
+    assert_int_equal(uses.count, 3);
+    assert_int_equal(uses.uses[0].total_timeout_ms, VQ_TIER_FLEX_TIMEOUT_MS);
+    assert_int_equal(uses.uses[0].first_byte_timeout_ms, VQ_TIER_FLEX_TIMEOUT_MS);
+    assert_int_equal(uses.uses[1].total_timeout_ms, 300000);
+    assert_int_equal(uses.uses[2].total_timeout_ms, 200000);
+    assert_true(vq_tier_price(&uses.uses[0].limits) == VQ_TIER_FLEX_PRICE);
+    assert_true(vq_tier_price(&uses.uses[1].limits) == 1);
+    assert_true(vq_tier_price(&uses.uses[2].limits) == 0.4);
+    assert_int_equal(uses.uses[0].limits.service_tier_tries, 3);
+    assert_int_equal(uses.uses[2].limits.service_tier_tries, 7);
+    uint32_t pools[VQ_POOLS_MAX];
+    assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[1], pools), 1);
+    assert_int_equal(pools[0], 1);
     vq_conf_uses_free(&uses);
     vq_config_destroy(&c);
 }
