@@ -115,22 +115,22 @@ TEST_WITH(test_models_are_told_apart, setup, NULL)
 
 TEST(test_answers_by_the_tier_that_served)
 {
-    struct vq_bill bill = {.answers = 0};
+    struct vq_bill tiered = {.answers = 0};
     static const char *const tiers[] = {"flex", "default", "flex", ""};
     for (size_t i = 0; i < VQ_COUNT(tiers); i++) {
         struct vq_bill_call call = {.answered = true, .tier = vq_span_str(tiers[i])};
-        vq_bill_add(&bill, &call);
+        vq_bill_add(&tiered, &call);
     }
     struct vq_bill_call refused = {.tier = vq_span_str("flex"), .no_capacity = true};
-    vq_bill_add(&bill, &refused);
-    assert_int_equal(bill.tiers_count, 2);
-    assert_string_equal(bill.tiers[0].name, "flex");
-    assert_int_equal(bill.tiers[0].answers, 2);
-    assert_int_equal(bill.tiers[1].answers, 1);
-    assert_int_equal(bill.no_capacity, 1);
+    vq_bill_add(&tiered, &refused);
+    assert_int_equal(tiered.tiers_count, 2);
+    assert_string_equal(tiered.tiers[0].name, "flex");
+    assert_int_equal(tiered.tiers[0].answers, 2);
+    assert_int_equal(tiered.tiers[1].answers, 1);
+    assert_int_equal(tiered.no_capacity, 1);
     for (char c = 'a'; c <= 'z'; c++) { /* more than there are: not counted */
         struct vq_bill_call call = {.answered = true, .tier = vq_span(&c, 1)};
-        vq_bill_add(&bill, &call);
+        vq_bill_add(&tiered, &call);
     }
-    assert_int_equal(bill.tiers_count, VQ_BILL_TIERS_MAX);
+    assert_int_equal(tiered.tiers_count, VQ_BILL_TIERS_MAX);
 }
