@@ -668,12 +668,13 @@ static void frame(struct sim *s, const struct sim_event *event)
     }
     uint64_t before = dropped(s);
     uint64_t session = session_of(s, event->b);
+    bool expelled = s->workers[event->a].expelled; /* its session is deaf */
     const struct vq_msg_held *held =
         msg.type == VQ_MSG_HELD || msg.type == VQ_MSG_HEARTBEAT ? &msg.u.held : NULL;
     for (uint32_t i = 0; held != NULL && i < held->calls_count; i++) {
         struct vq_hash key = sim_key_id(&held->calls[i].call);
         const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
-        if (n != NULL && session != 0 && held->session == session &&
+        if (n != NULL && session != 0 && held->session == session && !expelled &&
             held->calls[i].stage == s->stage && !s->is_stale) { /* it is about to hear of it */
             s->calls[*n].heard_life = s->coord.life + 1;
         }
@@ -681,7 +682,6 @@ static void frame(struct sim *s, const struct sim_event *event)
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    bool expelled = s->workers[event->a].expelled; /* its session is deaf */
     bool read = session != 0 && dropped(s) == before && !s->is_stale && !expelled;
     if (msg.type != VQ_MSG_HELLO && read) {
         struct sim_worker *w = &s->workers[event->a];
