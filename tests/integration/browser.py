@@ -102,8 +102,16 @@ class Browser:
         self.wait_event("Page.loadEventFired")
 
     def run(self, script):
-        """The value of an expression in the page; a promise is awaited."""
-        got = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        """The value of an expression in the page; a promise is awaited. Asked again if the page is replaced meanwhile."""
+        until = time.monotonic() + WAIT_S
+        while True:
+            try:
+                got = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+                break
+            except RuntimeError as error:
+                if "navigated" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
         if "exceptionDetails" in got:
             raise RuntimeError(f"{script}: {got['exceptionDetails']}")
         return got["result"].get("value")

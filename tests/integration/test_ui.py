@@ -333,6 +333,7 @@ class Server(Ui):
         self.wait_for("the run in the list", lambda: self.json("/api/v1/runs")["runs"])
         self.wait_for("the address", lambda: f"Page at {self.address}/runs/r/ (vibeq status r --url" in self.logs())
         self.assertNotIn(self.token, self.logs())
+        self.wait_for("the run", lambda: self.vibeq("status", "r", "--json", code=None).returncode == 0)
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED)
         self.assertFalse(os.path.exists(f"/proc/{endpoint['pid']}"))
