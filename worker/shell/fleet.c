@@ -86,7 +86,9 @@ static void on_exited(void *ctx, struct vq_child_exit how)
 {
     struct member *m = ctx;
     struct fleet *f = m->fleet;
-    int code = how.signal != 0 ? VQ_WORK_EXIT_STOPPED : how.code;
+    /* it had not begun: a worker that has begun drains at this signal */
+    bool idle = f->leaving && how.signal == SIGTERM;
+    int code = idle ? VQ_WORK_EXIT_DONE : how.signal != 0 ? VQ_WORK_EXIT_STOPPED : how.code;
     vq_child_destroy(&m->child);
     m->failures = code == VQ_WORK_EXIT_DONE ? 0 : m->failures + 1;
     uint32_t wait_ms = vq_fleet_wait_ms(code, m->failures);
