@@ -69,7 +69,7 @@ TEST(test_call_ids)
     check_id("request-1", VQ_BATCH_ID_FOREIGN, 0);
 }
 
-/* The text of a document before the id of a call, between its id and its body, and after it. */
+/* A call in a document: the texts around its id, and whether its body comes before them. */
 struct form {
     const char *before_id, *after_id;
     bool body_first;
