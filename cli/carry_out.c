@@ -3,10 +3,12 @@
 
 #include "cli/or_resume.h"
 #include "cli/ui/beside.h"
+#include "common/net/signals.h"
 #include "coordinator/run/ctl.h"
 #include "coordinator/run/machine.h"
 #include "methods/files/job_work.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 int vq_cli_exit_of(enum vq_run_end end)
@@ -19,6 +21,20 @@ int vq_cli_exit_of(enum vq_run_end end)
     case VQ_RUN_AGAIN: return VQ_EXIT_INTERNAL;
     }
     return VQ_EXIT_INTERNAL;
+}
+
+/* From the first line that names the run, a request to stop ends it as a stopped run. Until the
+ * loop of the run watches them, signals wait. */
+static enum vq_status announce(const struct vq_run_words *w, const struct vq_run_dir *run,
+                               bool resumed, struct vq_error *err)
+{
+    if (vq_signal_keep(SIGINT) != VQ_OK || vq_signal_keep(SIGTERM) != VQ_OK) {
+        return vq_fail(err, VQ_IO, "cannot watch for SIGINT and SIGTERM");
+    }
+    if (!resumed && !w->quiet) {
+        fprintf(stderr, "Run %s\n", vq_run_dir_name(run));
+    }
+    return vq_or_resume_forget_end(run, err);
 }
 
 /* A page that cannot be served harms no run. */
@@ -63,7 +79,7 @@ enum vq_status vq_carry_out(const struct vq_run_words *w, struct vq_job *job,
                                      .set_count = w->set.count,
                                      .quiet = w->quiet};
     struct vq_ui_beside *beside = NULL;
-    enum vq_status status = vq_or_resume_forget_end(run, err);
+    enum vq_status status = announce(w, run, resumed, err);
     if (status == VQ_OK) {
         show_page(w, runs_dir, vq_run_dir_name(run), &beside);
         status = carry_out_once(&options, w->json, job, run, ret_end, err);

@@ -159,9 +159,6 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
     (void)snprintf(name, sizeof(name), "%s", vq_run_dir_name(run));
     enum vq_status status = vq_job_keep(job, run, err);
     if (status == VQ_OK) {
-        if (!w->quiet) {
-            fprintf(stderr, "Run %s\n", name);
-        }
         status = vq_carry_out(w, job, run, runs_dir, false, ret_end, err);
     }
     vq_run_dir_close(&run);

@@ -27,6 +27,7 @@ struct vq_signal {
 static struct {
     int event; /* the descriptor and one more; 0: not made yet */
     bool watched;
+    bool kept; /* what comes while no vq_signal watches waits for the next one */
 } signals[NSIG];
 static volatile sig_atomic_t any_came;
 
@@ -74,8 +75,27 @@ static enum vq_status event_of(int signum)
         }
         signals[signum].event = fd + 1;
     }
-    (void)take_count(signum); /* what an earlier watch left */
+    if (!signals[signum].kept) {
+        (void)take_count(signum); /* what an earlier watch left */
+    }
     return VQ_OK;
+}
+
+static bool catch (int signum, struct sigaction *ret_before)
+{
+    struct sigaction action = {.sa_handler = on_arrival, .sa_flags = SA_RESTART};
+    (void)sigfillset(&action.sa_mask);
+    return sigaction(signum, &action, ret_before) == 0;
+}
+
+enum vq_status vq_signal_keep(int signum)
+{
+    if (signum <= 0 || signum >= NSIG) {
+        return VQ_INVALID;
+    }
+    VQ_TRY(event_of(signum));
+    signals[signum].kept = true;
+    return signals[signum].watched || catch (signum, NULL) ? VQ_OK : VQ_INVALID;
 }
 
 enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
@@ -99,10 +119,8 @@ enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
         return VQ_IO;
     }
     self->poll.data = self;
-    struct sigaction action = {.sa_handler = on_arrival, .sa_flags = SA_RESTART};
-    (void)sigfillset(&action.sa_mask);
     bool polls = uv_poll_start(&self->poll, UV_READABLE, on_readable) == 0;
-    if (!polls || sigaction(signum, &action, &self->before) != 0) {
+    if (!polls || !catch (signum, &self->before)) {
         uv_close((uv_handle_t *)&self->poll, free_signal);
         return polls ? VQ_INVALID : VQ_IO;
     }

@@ -10,6 +10,11 @@
 
 #include "common/net/loop.h"
 
+/* From now on the signal does not end the process: it waits for the next vq_signal_create, and
+ * `caught` runs in the first turn of that loop. For a program that has announced itself and still
+ * has files to open before its loop runs. VQ_INVALID: as below. VQ_IO. */
+enum vq_status vq_signal_keep(int signum) VQ_WARN_UNUSED;
+
 struct vq_signal;
 /* `caught` runs on the loop, in step 1; signals that come faster than the loop turns are reported
  * as one. VQ_EXISTS: the process watches it already. VQ_INVALID: there is no such signal, or it

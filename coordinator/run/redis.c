@@ -301,12 +301,12 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
         *err = run->err;
         return run->fatal;
     }
-    if (r->phase == VQ_PHASE_UP) {
-        return VQ_OK;
-    }
-    if (run->stop.interrupts > 0) {
+    if (run->stop.interrupts > 0) { /* also when Redis is up: there is no core yet to drain */
         return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s goes on",
                        vq_run_dir_name(run->dir));
+    }
+    if (r->phase == VQ_PHASE_UP) {
+        return VQ_OK;
     }
     return vq_run_redis_silent(url != NULL, status, r->why, err);
 }

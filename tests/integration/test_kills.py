@@ -63,6 +63,25 @@ class Kills(Case):
         self.check(0)
         self.assertEqual(self.accounting("r")["unknown"], 0)
 
+    def test_a_signal_before_the_loop_stops_the_run(self):
+        """Between the removal of its file `ended` and its loop, the run waits at its log: a FIFO without a reader."""
+        child = self.begin()
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+        log, ended = self.dir / "runs/r/log", self.dir / "runs/r/ended"
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            log.unlink(missing_ok=True)
+            os.mkfifo(log)
+            ended.write_text("")
+            child = self.start("resume", "r")
+            self.wait_for("the start", lambda: child.poll() is not None or not ended.exists())
+            child.send_signal(signum)
+            reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+            log.unlink()
+            self.wait_exit(child, STOPPED)
+            os.close(reader)
+            self.assertIn("stopped before anything was sent; vibeq resume r goes on", self.logs())
+
     def test_a_worker_is_killed(self):
         child = self.begin()
         os.kill(self.workers()[0], signal.SIGKILL)

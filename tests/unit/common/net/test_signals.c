@@ -38,6 +38,44 @@ TEST_WITH(test_what_was_before_is_back_when_none_came, loop_setup, loop_teardown
     assert_int_equal(reached_the_one_before, SIGUSR1);
 }
 
+struct program {
+    struct vq_loop *loop;
+};
+
+static void on_stop(void *ctx, int signum)
+{
+    (void)signum;
+    vq_loop_stop(((struct program *)ctx)->loop);
+}
+
+/* A program that gets a signal before its loop runs. */
+_Noreturn static void run_late_program(void)
+{
+    struct program p;
+    struct vq_signal *term;
+    if (vq_signal_keep(SIGTERM) != VQ_OK || raise(SIGTERM) != 0 ||
+        vq_loop_create(&p.loop, NULL) != VQ_OK ||
+        vq_signal_create(p.loop, SIGTERM, on_stop, &p, &term) != VQ_OK) {
+        _exit(1);
+    }
+    _exit(vq_loop_run(p.loop) == VQ_OK ? EXIT_STOPPED : 1);
+}
+
+TEST_WITH(test_a_kept_signal_waits_for_its_watch, loop_setup, loop_teardown)
+{
+    assert_status(vq_signal_keep(0), VQ_INVALID);
+    assert_status(vq_signal_keep(SIGKILL), VQ_INVALID);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) { /* the default of the signal would end it */
+        run_late_program();
+    }
+    int how;
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), EXIT_STOPPED);
+}
+
 static int caught_signal;
 
 static void on_caught(void *ctx, int signum)
@@ -76,16 +114,6 @@ TEST_WITH(test_what_cannot_be_watched_is_refused, loop_setup, loop_teardown)
     assert_ok(vq_signal_create(*state, SIGUSR2, on_caught, NULL, &first));
     assert_status(vq_signal_create(*state, SIGUSR2, on_caught, NULL, &other), VQ_EXISTS);
     vq_signal_destroy(&first);
-}
-
-struct program {
-    struct vq_loop *loop;
-};
-
-static void on_stop(void *ctx, int signum)
-{
-    (void)signum;
-    vq_loop_stop(((struct program *)ctx)->loop);
 }
 
 /* A program that is asked to stop, closes everything, and takes its time to exit. */
