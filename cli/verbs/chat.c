@@ -89,10 +89,27 @@ static enum vq_status write_all(const struct chat *c, int *ret_code, struct vq_e
 
 /* ---- the verb ---- */
 
+/* Each turn needs the answer to the turn before: a pool that is a batch cannot lead dialogues. */
+static enum vq_status check_pools(const struct vq_job *job, struct vq_error *err)
+{
+    for (uint32_t i = 0; i < job->config->judges_count; i++) {
+        const struct vq_conf_judge *judge = &job->config->judges[i];
+        if (!vq_conf_uses_interactive(&job->pools.uses, judge)) {
+            return vq_fail(err, VQ_INVALID,
+                           "judges[%u]: all pools of \"%.80s\" are batches, and each turn of a "
+                           "dialogue needs the answer to the turn before; add an entry of the "
+                           "model without batch to a pool",
+                           i, judge->model);
+        }
+    }
+    return VQ_OK;
+}
+
 static enum vq_status carry_out(struct chat *c, const char *name, int *ret_code,
                                 struct vq_error *err)
 {
     VQ_TRY(vq_open_run_begin(&c->words->kept, name, &c->kept, err));
+    VQ_TRY(check_pools(c->kept.job, err));
     VQ_TRY(read_chains(c, err));
     enum vq_run_end end;
     struct vq_script script = vq_chat_script(c->script);

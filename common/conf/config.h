@@ -183,11 +183,21 @@ struct vq_conf_limits {                        /* of a pool, and what it costs *
     uint32_t service_tier_tries; /* refusals for want of capacity, then the ordinary tier */
 };
 
+struct vq_conf_batch {     /* of a pool whose calls go into batches; common/conf/batches.h */
+    bool enabled;          /* false: as if there were no section */
+    uint32_t max_requests; /* of one batch; 0: as many as the provider takes */
+    uint64_t max_bytes;    /* of one batch's document; 0: as many */
+    uint32_t wait_s;       /* for more calls, before a batch that is not full is submitted */
+    uint32_t poll_s;       /* between two looks at a batch */
+    double price;          /* times the other prices; negative: half of them */
+};
+
 struct vq_conf_pool_model {
     char *model; /* as judges name it */
     char *sent;  /* as the provider calls it; NULL: the same */
     struct vq_conf_limits limits;
-    char *max_tokens_field; /* NULL: the judge's */
+    struct vq_conf_batch *batch; /* NULL: each call is sent by itself */
+    char *max_tokens_field;      /* NULL: the judge's */
     bool refuses_temperature, refuses_seed, refuses_schema;
 };
 

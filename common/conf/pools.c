@@ -6,6 +6,7 @@
 #include "common/conf/pools.h"
 
 #include "common/base/alloc.h"
+#include "common/conf/batches.h"
 #include "common/conf/tiers.h"
 
 #include <string.h>
@@ -38,12 +39,14 @@ static void lengthen(struct vq_conf_use *use)
 static enum vq_status add(struct vq_conf_uses *uses, const struct vq_conf_use *use,
                           const char *account, const char *model, struct vq_error *err)
 {
+    const char *kind = model != NULL && use->batch != NULL ? "/batch" : "";
     if (uses->count == VQ_POOLS_MAX) {
         return vq_fail(err, VQ_LIMIT, "more than %u pools", VQ_POOLS_MAX);
     }
     struct vq_buf name;
     vq_buf_init(&name, NAME_BYTES_MAX);
-    vq_buf_printf(&name, "%s%s%s", account, model == NULL ? "" : "/", model == NULL ? "" : model);
+    vq_buf_printf(&name, "%s%s%s%s", account, model == NULL ? "" : "/", model == NULL ? "" : model,
+                  kind);
     if (name.status != VQ_OK) {
         vq_buf_free(&name);
         return VQ_NOMEM;
@@ -77,6 +80,7 @@ static enum vq_status add_account(struct vq_conf_uses *uses, const struct vq_con
                                   .refuses_temperature = m->refuses_temperature,
                                   .refuses_seed = m->refuses_seed,
                                   .refuses_schema = m->refuses_schema,
+                                  .batch = vq_conf_model_is_batch(m) ? m->batch : NULL,
                                   .connect_timeout_ms = pool->connect_timeout_ms,
                                   .first_byte_timeout_ms = pool->first_byte_timeout_ms,
                                   .total_timeout_ms = pool->total_timeout_ms};
@@ -234,6 +238,17 @@ uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_con
         }
     }
     return count;
+}
+
+bool vq_conf_uses_interactive(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge)
+{
+    uint32_t pools[VQ_POOLS_MAX];
+    uint32_t count = vq_conf_uses_serve(uses, judge, pools);
+    bool interactive = false;
+    for (uint32_t i = 0; i < count; i++) {
+        interactive = interactive || uses->uses[pools[i]].batch == NULL;
+    }
+    return interactive;
 }
 
 void vq_conf_identity(const char *identity, const char *base_url, const char *api_version,

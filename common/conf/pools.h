@@ -12,7 +12,9 @@
 #define VQ_POOLS_MAX 256u
 
 struct vq_conf_use { /* a pool as it is used; all but `name` is borrowed from the configuration */
-    char *name; /* owned: the account's, "/model" behind it where it has several; or a judge's */
+    /* owned: the account's, with "/model" where it has several models, and then "/batch" if this is
+     * a batch pool; or a judge's */
+    char *name;
     const struct vq_conf_pool *account; /* NULL: a judge's own endpoint */
     const char *model;                  /* as judges name it */
     const char *sent;                   /* as this provider calls it */
@@ -26,6 +28,7 @@ struct vq_conf_use { /* a pool as it is used; all but `name` is borrowed from th
     const char *max_tokens_field; /* NULL: the judge's */
     bool allow_http;
     bool refuses_temperature, refuses_seed, refuses_schema;
+    const struct vq_conf_batch *batch; /* NULL: an interactive pool */
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };
 
@@ -38,6 +41,10 @@ struct vq_conf_uses {
 enum vq_status vq_conf_uses_of(const struct vq_config *config, struct vq_conf_uses *ret_uses,
                                struct vq_error *err) VQ_WARN_UNUSED;
 void vq_conf_uses_free(struct vq_conf_uses *uses);
+
+/* Whether one of the pools that may answer for `judge` sends each call by itself. Dialogues and
+ * embeddings need one: they cannot go into batches. */
+bool vq_conf_uses_interactive(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge);
 
 /* The embedder that stands in where none is named; its embeddings cost nothing. */
 const struct vq_conf_judge *vq_conf_built_in_embedder(void);

@@ -3,7 +3,7 @@
  * requests count as one provider's and one dialect's for all pools, so that stored answers do not
  * depend on the pool that gave them. Not its job: whether keys exist (they live with
  * the workers). */
-#include "common/conf/pools.h"
+#include "common/conf/batches.h"
 #include "common/conf/resolve.h"
 #include "common/conf/rules_parts.h"
 #include "common/text/url.h"
@@ -157,12 +157,15 @@ static enum vq_status check_pool_model(const struct vq_rules *r, const struct vq
                                "a name is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
     }
     for (uint32_t i = 0; i < k; i++) {
-        if (strcmp(pool->models[i].model, m->model) == 0) {
+        if (strcmp(pool->models[i].model, m->model) == 0 &&
+            vq_conf_model_is_batch(&pool->models[i]) == vq_conf_model_is_batch(m)) {
             return vq_rules_broken(r, path_of(place, "model", path),
-                                   "\"%.80s\" is already in this pool", m->model);
+                                   "\"%.80s\" is already in this pool%s", m->model,
+                                   vq_conf_model_is_batch(m) ? " as a batch" : "");
         }
     }
     VQ_TRY(vq_rules_tier(r, &m->limits, pool->dialect, place));
+    VQ_TRY(vq_rules_batch(r, m, pool->dialect, place));
     return check_prices(r, &m->limits, place);
 }
 
@@ -456,5 +459,6 @@ enum vq_status vq_rules_models(const struct vq_rules *r)
         VQ_TRY(check_pool(r, i));
     }
     VQ_TRY(check_roles(r));
+    VQ_TRY(vq_rules_interactive(r));
     return check_budget(r);
 }

@@ -38,6 +38,11 @@ enum vq_status vq_rules_rating(const struct vq_rules *r) VQ_WARN_UNUSED;
 enum vq_status vq_rules_tier(const struct vq_rules *r, const struct vq_conf_limits *l,
                              const char *dialect, const char *place) VQ_WARN_UNUSED;
 
+/* rules_batches.c: the batch of a pool, and the models that need an interactive pool. */
+enum vq_status vq_rules_batch(const struct vq_rules *r, const struct vq_conf_pool_model *m,
+                              const char *dialect, const char *place) VQ_WARN_UNUSED;
+enum vq_status vq_rules_interactive(const struct vq_rules *r) VQ_WARN_UNUSED;
+
 /* rules_persona.c: method: persona. */
 enum vq_status vq_rules_persona(const struct vq_rules *r) VQ_WARN_UNUSED;
 

@@ -181,13 +181,31 @@ static enum vq_status wrap_text(struct vq_node *map, const char *key)
     return VQ_OK;
 }
 
-/* Lists inside an item of a list. */
+/* `batch: true` for `batch: {enabled: true}`: a section that may be given as its main key. */
+static enum vq_status wrap_section(struct vq_node *map, const struct vq_key *key)
+{
+    for (uint32_t i = 0; i < map->items_count; i++) {
+        const struct vq_node *item = map->items[i];
+        if (strcmp(item->key, key->key) == 0 && item->kind == VQ_NODE_SCALAR &&
+            !vq_node_is_null(item)) {
+            bool plain = item->plain;
+            VQ_TRY(wrap_scalar(&map->items[i], key->scalar_key));
+            map->items[i]->items[0]->plain = plain;
+        }
+    }
+    return VQ_OK;
+}
+
+/* Sections and lists inside an item of a list. */
 static enum vq_status expand_item(struct vq_node *map, const struct vq_key *keys, const char *name,
                                   struct vq_error *err)
 {
     for (const struct vq_key *key = keys; key->key != NULL; key++) {
         if (strcmp(key->key, "human") == 0 || strcmp(key->key, "references") == 0) {
             VQ_TRY(wrap_text(map, key->key));
+        }
+        if (key->kind == VQ_KEY_KIND_SECTION && key->scalar_key != NULL) {
+            VQ_TRY(wrap_section(map, key));
         }
         struct vq_node *list =
             key->kind == VQ_KEY_KIND_SECTIONS ? vq_node_get(map, key->key) : NULL;

@@ -3,6 +3,7 @@
  * calls that were paid for. */
 #include "coordinator/run/machine.h"
 
+#include "common/conf/batches.h"
 #include "common/net/loop.h"
 
 /* Calls in flight that a pool may come to; what is unknown is counted as what is common. */
@@ -22,9 +23,21 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
         who, (unsigned long long)calls, (unsigned long long)files, advice);
 }
 
+/* The workers of this build send single calls only. */
+static enum vq_status refuse_batches(const struct vq_run_pools *pools, struct vq_error *err)
+{
+    const struct vq_conf_use *use = vq_conf_batch_first(&pools->uses);
+    return use == NULL ? VQ_OK
+                       : vq_fail(err, VQ_INVALID,
+                                 "the pool %.80s is a batch, and this build cannot yet run batch "
+                                 "pools: leave out its batch; `vibeq plan` works with it",
+                                 use->name);
+}
+
 enum vq_status vq_machine_check(const struct vq_run_pools *pools, uint32_t workers,
                                 struct vq_error *err)
 {
+    VQ_TRY(refuse_batches(pools, err));
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
     for (uint32_t i = 0; i < pools->uses.count; i++) { /* a worker may be given all of a pool */

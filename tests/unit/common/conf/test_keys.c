@@ -80,9 +80,10 @@ static void describe_value(struct vq_buf *out, const struct vq_key *key)
     case VQ_KEY_KIND_ENUM: vq_buf_puts(out, "text"); break;
     case VQ_KEY_KIND_SECTION:
         vq_buf_printf(out, "map, or a %s",
-                      key->keys[0].key != NULL && strcmp(key->keys[0].key, "design") == 0
-                          ? "design"
-                          : "model");
+                      key->keys[0].key == NULL                   ? "model"
+                      : strcmp(key->keys[0].key, "design") == 0  ? "design"
+                      : strcmp(key->keys[0].key, "enabled") == 0 ? "switch (on, off)"
+                                                                 : "model");
         break;
     }
 }

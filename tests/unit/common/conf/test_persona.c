@@ -133,6 +133,9 @@ TEST(test_refusals_say_where_and_what_to_do)
         {JUDGES TALKS "subjects: [{model: m, base_url: \"https://h/v1\", dialect: anthropic, role: "
                       "developer}]\n",
          "subjects[0].role", "no developer message"},
+        {JUDGES TALKS "subjects: [m]\npools: [{name: p, base_url: 'https://h', models: [{model: m, "
+                      "batch: true}]}]\n",
+         "subjects[0].model", "all pools of \"m\" are batches, and each turn"},
         {JUDGES TALKS "subjects: [{model: offline-subject, role: user}]\n", "subjects[0].role",
          "one of system|developer|none"},
         {JUDGES "data: d.csv\nmodels: [a, b]\n" TALKS, "dialogues", "set method: persona"},

@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
-#include "common/conf/pools.h"
+#include "common/conf/batches.h"
 #include "common/conf/tiers.h"
 
 #include <string.h>
@@ -81,6 +81,66 @@ TEST(test_a_tier_is_a_pool_of_its_own_and_flex_waits_longer)
     assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[1], pools), 1);
     assert_int_equal(pools[0], 1);
     vq_conf_uses_free(&uses);
+    vq_config_destroy(&c);
+}
+
+TEST(test_a_batch_is_a_pool_of_its_own_and_serves_the_same_judge)
+{
+    struct vq_config *c =
+        load(BEGIN "judges: [m]\n"
+                   "pools:\n"
+                   "- name: p\n"
+                   "  base_url: 'https://h'\n"
+                   "  models:\n"
+                   "  - {model: m, requests_per_minute: 9}\n"
+                   "  - {model: m, batch: true}\n"
+                   "- {name: q, base_url: 'https://h', models: [{model: m, batch: {max_requests: "
+                   "7, max_bytes: 70000, wait_s: 5, poll_s: 9, price: 0.75}}]}\n"
+                   "- {name: r, base_url: 'https://h', models: [{model: m, batch: false}]}\n"
+                   "embedder: none\n");
+    struct vq_conf_uses uses;
+    assert_int_equal(vq_conf_uses_of(c, &uses, NULL), VQ_OK);
+    static const char *const names[] = {"p/m", "p/m/batch", "q", "r"};
+    assert_int_equal(uses.count, VQ_COUNT(names));
+    for (size_t i = 0; i < VQ_COUNT(names); i++) {
+        assert_string_equal(uses.uses[i].name, names[i]);
+    }
+    uint32_t pools[VQ_POOLS_MAX];
+    assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[0], pools), 4);
+    assert_true(vq_conf_uses_interactive(&uses, &c->judges[0]));
+    assert_ptr_equal(vq_conf_batch_first(&uses), &uses.uses[1]);
+    struct vq_conf_batch_limits limits;
+    assert_false(vq_conf_batch_limits(&uses.uses[0], &limits));
+    assert_false(vq_conf_batch_limits(&uses.uses[3], &limits));
+    assert_true(vq_conf_batch_limits(&uses.uses[1], &limits));
+    assert_true(limits.requests == 50000 && limits.bytes == 200000000);
+    assert_int_equal(uses.uses[1].batch->wait_s, 60);
+    assert_int_equal(uses.uses[1].batch->poll_s, 60);
+    assert_true(vq_conf_batch_price(uses.uses[1].batch) == VQ_CONF_BATCH_PRICE);
+    assert_true(vq_conf_batch_limits(&uses.uses[2], &limits));
+    assert_true(limits.requests == 7 && limits.bytes == 70000);
+    assert_int_equal(uses.uses[2].batch->wait_s, 5);
+    assert_true(vq_conf_batch_price(uses.uses[2].batch) == 0.75);
+    assert_true(vq_conf_batch_price(uses.uses[0].batch) == 1);
+    vq_conf_uses_free(&uses);
+    vq_config_destroy(&c);
+}
+
+/* run.yaml has every default: what it says is read as the same. */
+TEST(test_a_batch_survives_the_way_through_run_yaml)
+{
+    struct vq_config *c =
+        load(BEGIN "judges: [m]\npools: [{name: p, base_url: 'https://h', models: "
+                   "[{model: m, batch: true}]}]\n");
+    char *yaml;
+    size_t bytes;
+    assert_int_equal(vq_config_write(c, &yaml, &bytes), VQ_OK);
+    struct vq_config *again = load(yaml);
+    const struct vq_conf_batch *b = again->pools[0].models[0].batch;
+    assert_non_null(b);
+    assert_true(b->enabled && b->max_requests == 0 && b->wait_s == 60 && b->price < 0);
+    vq_config_destroy(&again);
+    vq_free(yaml);
     vq_config_destroy(&c);
 }
 

@@ -303,3 +303,41 @@ TEST(the_rest_of_the_cast_comes_on_demand)
 }
 
 TEST_GROUP(setup, teardown)
+
+/* The hash of one call of the job's first judge. */
+static struct vq_hash hash_of(const struct vq_job *job)
+{
+    struct vq_asker asker;
+    struct vq_hash hash;
+    const struct vq_axis vibe = {"Tone", "cold", "warm"};
+    vq_asker_init(&asker, &job->cast[VQ_ROLE_JUDGE].judges[0], job->templates[VQ_TEMPLATE_JUDGE],
+                  job->templates[VQ_TEMPLATE_REPAIR]);
+    vq_request_hash(&asker, &job->sample_ids[0], &vibe, 0, 0, &hash);
+    return hash;
+}
+
+/* What either pool bought counts for both: a hash is the judge's, not the pool's. */
+TEST(test_a_request_hash_does_not_depend_on_the_pool)
+{
+    static const char *const models[] = {"m", "{model: m, batch: true}",
+                                         "m, {model: m, batch: {max_requests: 3}}",
+                                         "{model: m, service_tier: flex}"};
+    struct vq_hash first = {.b = {0}};
+    for (size_t i = 0; i < VQ_COUNT(models); i++) {
+        char rest[512];
+        (void)snprintf(rest, sizeof(rest),
+                       "judges: [m]\nvibes: ['Tone: High: warm. Low: cold.']\npools: [{name: p, "
+                       "base_url: 'https://h', models: [%s]}]\n",
+                       models[i]);
+        struct vq_job *job = made(rest);
+        struct vq_hash hash = hash_of(job);
+        first = i == 0 ? hash : first;
+        assert_memory_equal(&hash, &first, sizeof(hash));
+        vq_job_destroy(&job);
+    }
+    struct vq_job *other = made("judges: [n]\nvibes: ['Tone: High: warm. Low: cold.']\npools: "
+                                "[{name: p, base_url: 'https://h', models: [n]}]\n");
+    struct vq_hash hash = hash_of(other);
+    assert_memory_not_equal(&hash, &first, sizeof(hash));
+    vq_job_destroy(&other);
+}

@@ -5,6 +5,7 @@
 #include "tests/unit/heap.h"
 
 #include "common/base/alloc.h"
+#include "common/conf/batches.h"
 #include "worker/provider/batch.h"
 
 #include <stdio.h>
@@ -33,6 +34,23 @@ TEST(test_names)
     name[VQ_BATCH_NAME_BYTES_MAX + 1] = '\0';
     assert_false(vq_batch_name_ok(name));
     assert_null(vq_batch_find("cohere"));
+}
+
+/* The configuration knows the limits of the dialects without the worker. */
+TEST(test_limits_are_those_of_the_configuration)
+{
+    static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
+    for (size_t i = 0; i < VQ_COUNT(dialects); i++) {
+        const struct vq_batch_dialect *d = vq_batch_find(dialects[i]);
+        struct vq_conf_batch_limits limits;
+        assert_true(vq_conf_batch_provider(dialects[i], &limits));
+        assert_int_equal(limits.requests, d->calls_max);
+        assert_in_range(d->document_bytes_max, limits.bytes - VQ_BATCH_FRAME_BYTES_MAX,
+                        limits.bytes);
+    }
+    struct vq_conf_batch_limits none;
+    assert_false(vq_conf_batch_provider("cohere", &none));
+    assert_int_equal(none.requests, 0);
 }
 
 static void check_id(const char *id, enum vq_batch_call_id_kind kind, uint32_t call)
