@@ -129,6 +129,8 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         price(j, "price_output_usd", l->price_output_usd);
         vq_json_put_str(j, "service_tier", l->service_tier);
         price(j, "service_tier_price", l->service_tier == NULL ? -1 : l->tier_price);
+        vq_json_put_bool(j, "batch", l->batch);
+        price(j, "batch_price", l->batch ? l->batch_price : -1);
         range(j, "calls", f->pools[k].calls);
         range(j, "tokens", f->pools[k].tokens);
         range(j, "seconds", f->pools[k].seconds);
@@ -188,6 +190,23 @@ static void power(struct vq_json *j, const struct vq_power *p)
     vq_json_object_end(j);
 }
 
+/* null: no call can go into a batch, or all do already. */
+static void as_batches(struct vq_json *j, const struct vq_forecast_batches *b)
+{
+    if (!b->possible) {
+        vq_json_put_null(j, "as_batches");
+        return;
+    }
+    vq_json_put_object(j, "as_batches");
+    vq_json_put_bool(j, "configured", b->configured);
+    vq_json_put_bool(j, "price_assumed", b->price_assumed);
+    vq_json_put_u64(j, "in_sequence", b->in_sequence);
+    range(j, "calls", b->all.calls);
+    dollars(j, "usd", b->all.usd, b->all.priced);
+    range(j, "seconds", b->seconds);
+    vq_json_object_end(j);
+}
+
 void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
 {
     const struct vq_forecast *f = plan->forecast;
@@ -200,6 +219,7 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     }
     sums(&j, &f->all, f->seconds);
     dollars(&j, "usd_known", f->all.usd, true);
+    as_batches(&j, &plan->batches);
     stages(&j, f);
     limits(&j, f);
     power(&j, &f->power);

@@ -3,6 +3,7 @@
 #define VQ_CLI_PLAN_SHOW_H
 
 #include "common/text/fmt.h"
+#include "methods/plan/batches.h"
 #include "methods/plan/files/forecast.h"
 
 #include <time.h>
@@ -16,6 +17,7 @@ struct vq_plan_shown {
     bool has_budget, has_deadline;
     double budget_usd;
     time_t now, deadline;
+    struct vq_forecast_batches batches;
     struct vq_forecast_bounded budget, by_deadline; /* where there is one */
 };
 

@@ -138,6 +138,12 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
         double value = vq_forecast_bound_value(l, p->bound);
         vq_buf_puts(out, "  ");
         vq_fmt_pad(out, vq_span_str(l->name), NAME_COLUMNS);
+        if (l->batch) {
+            vq_buf_printf(out, " %12s  batch: up to 24 h each, at %.6g of the price%s\n",
+                          p->bound == VQ_BOUND_NONE ? "" : duration(p->seconds.expected, time),
+                          l->batch_price, l->batch_price_assumed ? " (assumed)" : "");
+            continue;
+        }
         if (p->bound == VQ_BOUND_NONE) {
             vq_buf_puts(out, " nothing to ask\n");
             continue;
@@ -147,6 +153,29 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
                       vq_forecast_bound_assumed(l, p->bound) ? " (assumed: not set)" : "");
         tier(l, out);
     }
+}
+
+/* The same run by its batch pools; or, if it has none, what they would cost. */
+static void batches(const struct vq_plan_shown *plan, struct vq_buf *out)
+{
+    const struct vq_forecast_batches *b = &plan->batches;
+    char usd[VQ_FMT_BYTES], least[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
+    if (!b->possible || !b->all.priced || b->all.usd.most <= 0) {
+        return;
+    }
+    vq_buf_printf(out, "%s %s (%s to %s), ", b->configured ? "Batches" : "As a batch:",
+                  vq_fmt_dollars(b->all.usd.expected, usd), vq_fmt_dollars(b->all.usd.least, least),
+                  vq_fmt_dollars(b->all.usd.most, most));
+    if (b->in_sequence > 1) {
+        vq_buf_printf(out, "about %s, at most %s: %u in sequence\n",
+                      duration(b->seconds.expected, usd), duration(b->seconds.most, most),
+                      b->in_sequence);
+    } else {
+        vq_buf_printf(out, "about %s, up to %s\n", duration(b->seconds.expected, usd),
+                      duration(b->seconds.most, most));
+    }
+    vq_buf_printf(out, "        %s1 h per batch, assumed\n",
+                  b->price_assumed ? "batch price: half of the interactive price, assumed; " : "");
 }
 
 static void sums(const struct vq_plan_shown *plan, struct vq_buf *out)
@@ -175,6 +204,7 @@ static void sums(const struct vq_plan_shown *plan, struct vq_buf *out)
     }
     vq_buf_printf(out, "Time    %s (%s to %s)\n", duration(f->seconds.expected, a),
                   duration(f->seconds.least, b), duration(f->seconds.most, c));
+    batches(plan, out);
 }
 
 static void bounded(const char *what, const char *there_is, const struct vq_forecast_bounded *b,

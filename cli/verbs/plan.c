@@ -145,9 +145,13 @@ static int plan_job(const struct plan_words *w, const struct vq_job *job,
     if (status == VQ_OK) {
         status = vq_forecast_make(job, calls, &forecast, &err);
     }
+    if (status == VQ_OK) {
+        status = vq_forecast_as_batches(forecast, &plan->batches);
+    }
     plan->has_store = calls != NULL;
     vq_calls_close(&calls);
     if (status != VQ_OK) {
+        vq_forecast_destroy(&forecast);
         return vq_cli_fail(status, &err);
     }
     if (!plan->has_budget && job->config->budget_usd > 0) {

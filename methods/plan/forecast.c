@@ -45,7 +45,8 @@ const char *vq_forecast_bound_word(enum vq_forecast_bound bound)
                                                            "output_tokens_per_minute",
                                                        [VQ_BOUND_TOKENS] = "tokens_per_minute",
                                                        [VQ_BOUND_CONCURRENCY] = "concurrency",
-                                                       [VQ_BOUND_DAY] = "day_quota"};
+                                                       [VQ_BOUND_DAY] = "day_quota",
+                                                       [VQ_BOUND_BATCH] = "batch"};
     return bound < VQ_BOUND__COUNT ? words[bound] : "?";
 }
 
@@ -79,6 +80,7 @@ const char *vq_forecast_assumed_text(unsigned bit)
         "16 calls are taken to be in flight at a time in a pool for which neither concurrency nor "
         "a "
         "limit per minute is set; the run finds out how many its provider takes",
+        "a batch is taken to last 1 h, and at most 24 h",
     };
     return bit < VQ_ASSUMED_BITS ? texts[bit] : "?";
 }
@@ -109,6 +111,7 @@ double vq_forecast_bound_value(const struct vq_forecast_limits *l, enum vq_forec
         return l->concurrency > 0 ? l->concurrency : names_a_rate(l) ? 0 : VQ_ASSUMED_CONCURRENCY;
     case VQ_BOUND_DAY: return l->requests_per_day > 0 ? l->requests_per_day : l->tokens_per_day;
     case VQ_BOUND_NONE:
+    case VQ_BOUND_BATCH:
     case VQ_BOUND__COUNT: break;
     }
     return 0;
@@ -139,6 +142,55 @@ static double calls_of(const struct vq_forecast_line *l, enum which which)
     return pick(l->calls, which) + pick(l->repairs, which);
 }
 
+/* ---- batches ---- */
+
+/* The pools by which the line is figured: of the kind that the way prefers, or else of the other
+ * one. */
+struct chosen {
+    uint32_t pools[VQ_FORECAST_POOLS_MAX];
+    uint32_t count;
+    bool batch;
+};
+
+static struct chosen choose(const struct vq_forecast *f, const struct vq_forecast_line *l)
+{
+    bool fits = l->kind != VQ_STAGE_CHAT && l->kind != VQ_STAGE_EMBED;
+    struct chosen c = {.batch = f->way == VQ_WAY_BATCH && fits};
+    for (int turn = 0; c.count == 0 && turn < 2; turn++) {
+        c.batch = turn == 0 ? c.batch : !c.batch;
+        for (uint32_t i = 0; i < l->pools_count; i++) {
+            if (f->limits[l->pools[i]].batch == c.batch) {
+                c.pools[c.count++] = l->pools[i];
+            }
+        }
+    }
+    return c;
+}
+
+/* How often a batch of the line follows another one: repairs wait for the answers. */
+static uint32_t batches_of(const struct vq_forecast_line *l, enum which which)
+{
+    return (pick(l->calls, which) >= 0.5 ? 1u : 0u) + (pick(l->repairs, which) >= 0.5 ? 1u : 0u);
+}
+
+static double batch_seconds(const struct vq_forecast_line *l, enum which which)
+{
+    static const double each[] = {VQ_ASSUMED_BATCH_LEAST_S, VQ_ASSUMED_BATCH_S,
+                                  VQ_ASSUMED_BATCH_MOST_S};
+    return batches_of(l, which) * each[which];
+}
+
+/* Both orders are in one batch: lazy swap saves only what is settled already. Does nothing the
+ * second time. */
+static void ask_both_orders(struct vq_forecast_line *l)
+{
+    double settled = l->from_store + l->saved.least;
+    l->calls = (struct vq_range){fmax(l->calls.least, l->planned.least - settled),
+                                 fmax(l->calls.expected, l->planned.expected - settled),
+                                 fmax(l->calls.most, l->planned.most - settled)};
+    l->saved = vq_range_of(l->saved.least);
+}
+
 /* For how long one call of the line keeps the pool from others, by the limit that it uses up most
  * of. */
 static double call_seconds(const struct vq_forecast_line *l,
@@ -146,6 +198,10 @@ static double call_seconds(const struct vq_forecast_line *l,
                            enum vq_forecast_bound *ret_bound)
 {
     double calls = calls_of(l, which);
+    if (limits->batch) {
+        *ret_bound = VQ_BOUND_BATCH;
+        return 0; /* share_out sets the time of the whole batch */
+    }
     double in = calls > 0 ? pick(l->tokens_in, which) / calls : 0;
     double out = calls > 0 ? pick(l->tokens_out, which) / calls : 0;
     const double uses[VQ_BOUND__COUNT] = {[VQ_BOUND_REQUESTS] = 60,
@@ -178,17 +234,17 @@ struct shares {
 #define LEVEL      1e-6 /* share of a line's calls that may still move */
 
 /* Where the line's pools are all busy up to one level, above what others keep them busy. */
-static double find_level(const struct vq_forecast_line *l, const struct shares *s,
-                         const double *each, double calls)
+static double find_level(const struct chosen *c, const struct shares *s, const double *each,
+                         double calls)
 {
     double low = 0, high = 0;
-    for (uint32_t i = 0; i < l->pools_count; i++) {
-        high = fmax(high, s->busy_s[l->pools[i]] + calls * each[i]);
+    for (uint32_t i = 0; i < c->count; i++) {
+        high = fmax(high, s->busy_s[c->pools[i]] + calls * each[i]);
     }
     for (int k = 0; k < BISECTIONS; k++) {
         double level = (low + high) / 2, fits = 0;
-        for (uint32_t i = 0; i < l->pools_count; i++) {
-            double room = fmax(0, level - s->busy_s[l->pools[i]]);
+        for (uint32_t i = 0; i < c->count; i++) {
+            double room = fmax(0, level - s->busy_s[c->pools[i]]);
             fits += each[i] > 0 ? room / each[i] : calls;
         }
         *(fits < calls ? &low : &high) = level;
@@ -203,15 +259,16 @@ static bool level_line(const struct vq_forecast *f, const struct vq_forecast_lin
     double each[VQ_FORECAST_POOLS_MAX];
     double calls = calls_of(l, which), given = 0;
     bool moved = false;
-    for (uint32_t i = 0; i < l->pools_count; i++) {
-        uint32_t p = l->pools[i];
+    const struct chosen c = choose(f, l);
+    for (uint32_t i = 0; i < c.count; i++) {
+        uint32_t p = c.pools[i];
         enum vq_forecast_bound bound;
         each[i] = call_seconds(l, &f->limits[p], which, &bound);
         s->busy_s[p] = fmax(0, s->busy_s[p] - s->calls[row][p] * each[i]);
     }
-    double level = l->pools_count > 1 ? find_level(l, s, each, calls) : INFINITY;
-    for (uint32_t i = 0; i < l->pools_count; i++) {
-        uint32_t p = l->pools[i];
+    double level = c.count > 1 ? find_level(&c, s, each, calls) : INFINITY;
+    for (uint32_t i = 0; i < c.count; i++) {
+        uint32_t p = c.pools[i];
         double room = fmax(0, level - s->busy_s[p]);
         double part = fmin(each[i] > 0 ? room / each[i] : calls, calls - given);
         moved = moved || fabs(part - s->calls[row][p]) > LEVEL * calls;
@@ -231,6 +288,13 @@ static void share_out(const struct vq_forecast *f, uint32_t first, uint32_t end,
         moved = false;
         for (uint32_t i = first; i < end; i++) {
             moved |= level_line(f, &f->lines[i], i - first, which, s);
+        }
+    }
+    for (uint32_t i = first; i < end; i++) {
+        for (uint32_t p = 0; p < f->limits_count; p++) {
+            if (f->limits[p].batch && s->calls[i - first][p] > 0) {
+                s->busy_s[p] = fmax(s->busy_s[p], batch_seconds(&f->lines[i], which));
+            }
         }
     }
 }
@@ -293,7 +357,7 @@ static double call_usd(const struct vq_forecast_line *l, const struct vq_forecas
     usd += pick(l->tokens_out, which) * limits->price_output_usd;
     double tier = limits->service_tier == NULL ? 1 : limits->tier_price;
     tier = which == MOST ? fmax(tier, 1) : which == LEAST ? fmin(tier, 1) : tier;
-    return usd * tier / 1e6 / calls;
+    return usd * tier * (limits->batch ? limits->batch_price : 1) / 1e6 / calls;
 }
 
 static void figure_money(const struct vq_forecast *f, struct vq_forecast_line *l, uint32_t row,
@@ -301,13 +365,14 @@ static void figure_money(const struct vq_forecast *f, struct vq_forecast_line *l
 {
     double cheapest = INFINITY, dearest = 0, expected = 0;
     bool asks = l->calls.most + l->repairs.most > 0;
+    const struct chosen c = choose(f, l);
     l->priced = true;
-    for (uint32_t i = 0; i < l->pools_count; i++) {
-        const struct vq_forecast_limits *limits = &f->limits[l->pools[i]];
+    for (uint32_t i = 0; i < c.count; i++) {
+        const struct vq_forecast_limits *limits = &f->limits[c.pools[i]];
         l->priced = l->priced && (has_price(limits) || !asks);
         cheapest = fmin(cheapest, call_usd(l, limits, LEAST));
         dearest = fmax(dearest, call_usd(l, limits, MOST));
-        expected += s->calls[row][l->pools[i]] * call_usd(l, limits, EXPECTED);
+        expected += s->calls[row][c.pools[i]] * call_usd(l, limits, EXPECTED);
     }
     l->usd =
         (struct vq_range){calls_of(l, LEAST) * cheapest, expected, calls_of(l, MOST) * dearest};
@@ -364,6 +429,7 @@ static void figure_pools(struct vq_forecast *f, uint32_t first, uint32_t end, en
             }
             enum vq_forecast_bound bound;
             double seconds = calls * call_seconds(l, &f->limits[p], which, &bound);
+            seconds = f->limits[p].batch ? s->busy_s[p] : seconds;
             double tokens = pick(l->tokens_in, which) + pick(l->tokens_out, which);
             put(&pool->calls, which, pick(pool->calls, which) + calls);
             put(&pool->tokens, which, pick(pool->tokens, which) + tokens * calls / all);
@@ -376,6 +442,7 @@ static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
                          double (*by_bound)[VQ_BOUND__COUNT])
 {
     struct shares s;
+    uint32_t batches = 0;
     for (int k = 0; k < (int)WHICH__COUNT; k++) {
         enum which which = (enum which)k;
         share_out(f, first, end, which, &s);
@@ -389,14 +456,18 @@ static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
         struct vq_forecast_line *l = &f->lines[i];
         l->seconds = stage_seconds(f, i, i + 1);
         double best = INFINITY;
-        for (uint32_t k = 0; calls_of(l, EXPECTED) > 0 && k < l->pools_count; k++) {
+        const struct chosen c = choose(f, l);
+        batches = c.batch && batches_of(l, MOST) > batches ? batches_of(l, MOST) : batches;
+        for (uint32_t k = 0; calls_of(l, EXPECTED) > 0 && k < c.count; k++) {
             enum vq_forecast_bound bound;
-            double each = call_seconds(l, &f->limits[l->pools[k]], EXPECTED, &bound);
+            double each = call_seconds(l, &f->limits[c.pools[k]], EXPECTED, &bound);
             l->bound = each < best ? bound : l->bound;
             best = fmin(best, each);
         }
         sums_add(&f->all, l);
     }
+    f->batches += batches;
+    f->assumed |= batches > 0 ? VQ_ASSUMED_BATCH : 0;
 }
 
 /* Full days that a pool has to wait for its quota. */
@@ -428,8 +499,12 @@ void vq_forecast_figure(struct vq_forecast *f)
     VQ_ASSERT(f->limits_count <= VQ_FORECAST_POOLS_MAX);
     f->all = (struct vq_forecast_sums){.priced = true};
     f->seconds = (struct vq_range){0};
+    f->batches = 0;
     memset(f->pools, 0, f->limits_count * sizeof(*f->pools));
     for (uint32_t i = 0; i < f->lines_count; i++) {
+        if (choose(f, &f->lines[i]).batch) {
+            ask_both_orders(&f->lines[i]);
+        }
         figure_tokens(&f->lines[i]);
         for (uint32_t k = 0; k < f->lines[i].pools_count; k++) {
             f->pools[f->lines[i].pools[k]].serves = true;

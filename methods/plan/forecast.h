@@ -77,8 +77,18 @@ struct vq_forecast_limits {
     const char *service_tier; /* NULL: none; else calls cost `tier_price` times these prices ... */
     double tier_price;        /* ... or the ordinary price, where the tier has no capacity */
     bool tier_price_assumed;
+    bool batch;         /* its calls go into batches, at `batch_price` times these prices */
+    double batch_price; /* 1: no batch */
+    bool batch_price_assumed;
+    bool can_batch; /* its provider has a batch API */
 };
 #define VQ_FORECAST_POOLS_MAX 256u
+
+/* By which pools a line is figured that has both kinds. */
+enum vq_forecast_way {
+    VQ_WAY_INTERACTIVE,
+    VQ_WAY_BATCH /* dialogues and embeddings stay interactive */
+};
 
 enum vq_forecast_bound {
     VQ_BOUND_NONE, /* nothing is asked */
@@ -87,7 +97,8 @@ enum vq_forecast_bound {
     VQ_BOUND_OUTPUT,
     VQ_BOUND_TOKENS,
     VQ_BOUND_CONCURRENCY,
-    VQ_BOUND_DAY, /* the quota of a day: it is done on a later one */
+    VQ_BOUND_DAY,   /* the quota of a day: it is done on a later one */
+    VQ_BOUND_BATCH, /* the provider's time for a batch */
     VQ_BOUND__COUNT
 };
 const char *vq_forecast_bound_word(enum vq_forecast_bound bound); /* "requests_per_minute" */
@@ -151,13 +162,17 @@ enum vq_forecast_assumed {
     VQ_ASSUMED_EARLY_STOP = 1u << 6,
     VQ_ASSUMED_TIES = 1u << 7,
     VQ_ASSUMED_FLIGHT = 1u << 8,
+    VQ_ASSUMED_BATCH = 1u << 9,
 };
-#define VQ_ASSUMED_BITS 9u
+#define VQ_ASSUMED_BITS 10u
 const char *vq_forecast_assumed_text(unsigned bit); /* a sentence, for the bit of that number */
 
 /* The numbers that are assumed. */
 #define VQ_ASSUMED_BYTES_A_TOKEN  4.0 /* 3 to 5 */
 #define VQ_ASSUMED_CONCURRENCY    16.0
+#define VQ_ASSUMED_BATCH_LEAST_S  60.0
+#define VQ_ASSUMED_BATCH_S        3600.0
+#define VQ_ASSUMED_BATCH_MOST_S   86400.0 /* what providers promise */
 #define VQ_ASSUMED_VERDICT_TOKENS 120.0
 #define VQ_ASSUMED_TEXT_TOKENS    400.0
 /* Low on purpose: with more of them a run takes less time than planned, with fewer hardly more. */
@@ -174,11 +189,13 @@ struct vq_forecast {
     struct vq_forecast_pool *pools;
     uint32_t limits_count;
     unsigned assumed; /* enum vq_forecast_assumed */
+    enum vq_forecast_way way;
     /* of the test rows, or of all without a test split; .units 0: no vibes are ranked */
     struct vq_power power;
     /* Filled in by vq_forecast_figure. */
     struct vq_forecast_sums all;
     struct vq_range seconds; /* stages one after the other, pools of a stage side by side */
+    uint32_t batches;        /* that follow each other, at the most */
 };
 
 /* Fills in what follows from the lines. */

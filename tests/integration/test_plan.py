@@ -269,6 +269,31 @@ class Limits(PlanCase):
         self.assertAlmostEqual(by["offline-a"]["seconds"]["least"], 240 / 12 * 60, delta=1)
         self.assertEqual(plan["seconds"]["expected"], max(e["seconds"]["expected"] for e in plan["limits"]))
 
+    def test_batches(self):
+        """Both prices and both times; a run is refused, before it has a folder."""
+        self.prepare(30)
+        text = (self.dir / "config.yaml").read_text()
+        text = "\n".join([text[:text.index("judges:")], "judges: [m]", "pools:",
+                          "- {name: p, base_url: 'https://api.example.com/v1', models: [{model: m, price_input_usd: 1, price_output_usd: 4,"
+                          " requests_per_minute: 600}, {model: m, batch: true, price_input_usd: 1, price_output_usd: 4}]}", ""])
+        (self.dir / "config.yaml").write_text(text)
+        plan = self.plan("config.yaml")
+        batches = plan["as_batches"]
+        self.assertTrue(batches["configured"] and batches["price_assumed"])
+        self.assertEqual(batches["calls"]["expected"], plan["calls"]["most"])
+        self.assertLess(batches["usd"]["most"], 0.51 * plan["usd"]["most"])
+        self.assertEqual(batches["seconds"]["most"], batches["in_sequence"] * 86400)
+        self.assertEqual([limit["name"] for limit in plan["limits"]], ["p/m", "p/m/batch"])
+        table = self.vibeq("plan", "config.yaml").stdout
+        self.assertIn("batch price: half of the interactive price, assumed", table)
+        self.assertRegex(table, r"p/m/batch +batch: up to 24 h each, at 0.5 of the price \(assumed\)")
+        refused = self.vibeq("run", "config.yaml", "--name", "r", "--quiet", "--yes", code=USAGE).stderr
+        self.assertIn("p/m/batch is a batch, and this build cannot yet run batch pools", refused)
+        self.assertFalse((self.dir / "runs" / "r").exists())
+        (self.dir / "config.yaml").write_text(text.replace("{model: m, batch: true, price_input_usd: 1, price_output_usd: 4}", "n"))
+        self.assertFalse(self.plan("config.yaml")["as_batches"]["configured"])
+        self.assertIn("As a batch: $", self.vibeq("plan", "config.yaml").stdout)
+
     def test_every_limit_that_binds_has_its_name(self):
         self.prepare(30)
         for key, word in (("input_tokens_per_minute", None), ("output_tokens_per_minute", None), ("requests_per_day", "day_quota"),

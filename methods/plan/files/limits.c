@@ -2,6 +2,7 @@
  * for a model and one may answer for several, each with its share taken off. What a day's quota has
  * lost already is not looked at. Not its job: what follows from it (methods/plan/forecast.c). */
 #include "common/base/alloc.h"
+#include "common/conf/batches.h"
 #include "common/conf/tiers.h"
 #include "common/net/http.h"
 #include "methods/plan/files/forecast.h"
@@ -10,18 +11,25 @@
 static struct vq_forecast_limits limits_of(const struct vq_conf_use *use)
 {
     const struct vq_conf_limits *l = &use->limits;
-    return (struct vq_forecast_limits){.name = use->name,
-                                       .rates = vq_rates_part(&l->limit.rates, l->share),
-                                       .requests_per_day = (double)l->requests_per_day * l->share,
-                                       .tokens_per_day = (double)l->tokens_per_day * l->share,
-                                       .concurrency = l->limit.concurrency * l->share,
-                                       .price_input_usd = l->price_input_usd,
-                                       .price_cached_usd = l->price_cached_usd,
-                                       .price_output_usd = l->price_output_usd,
-                                       .price_written_usd = vq_run_pool_written_usd(use),
-                                       .service_tier = l->service_tier,
-                                       .tier_price = vq_tier_price(l),
-                                       .tier_price_assumed = l->service_tier_price < 0};
+    struct vq_conf_batch_limits ignored;
+    bool remote = use->base_url != NULL && !vq_http_url_is_local(use->base_url);
+    return (struct vq_forecast_limits){
+        .name = use->name,
+        .rates = vq_rates_part(&l->limit.rates, l->share),
+        .requests_per_day = (double)l->requests_per_day * l->share,
+        .tokens_per_day = (double)l->tokens_per_day * l->share,
+        .concurrency = l->limit.concurrency * l->share,
+        .price_input_usd = l->price_input_usd,
+        .price_cached_usd = l->price_cached_usd,
+        .price_output_usd = l->price_output_usd,
+        .price_written_usd = vq_run_pool_written_usd(use),
+        .service_tier = l->service_tier,
+        .tier_price = vq_tier_price(l),
+        .tier_price_assumed = l->service_tier_price < 0,
+        .batch = use->batch != NULL,
+        .batch_price = vq_conf_batch_price(use->batch),
+        .batch_price_assumed = use->batch != NULL && use->batch->price < 0,
+        .can_batch = remote && vq_conf_batch_provider(use->dialect, &ignored)};
 }
 
 enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forecast *f)
