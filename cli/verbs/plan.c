@@ -4,8 +4,8 @@
 #include "cli/plan_show.h"
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
+#include "common/text/when.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ struct plan_words {
 #define RUN(field) offsetof(struct plan_words, run.field)
 
 const struct vq_opt vq_plan_opts[] = {
-    {"deadline", VQ_OPT_TEXT, AT(deadline), "HH:MM",
-     "the time when the run must be finished; tomorrow if it is past"},
+    {"deadline", VQ_OPT_TEXT, AT(deadline), "TIME",
+     "when the run must be finished: 07:00 (tomorrow if past), or 2026-11-29T07:00"},
     {"budget", VQ_OPT_TEXT, AT(budget), "USD", "the largest cost; default budget.usd"},
     {"set", VQ_OPT_LIST, RUN(set), "A.B=VALUE",
      "overrides a key of the configuration (repeatable)"},
@@ -49,40 +49,13 @@ const struct vq_opt vq_plan_opts[] = {
 
 /* ---- words ---- */
 
-static bool two_digits(const char *text, int most, int *ret_value)
-{
-    if (!isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1])) {
-        return false;
-    }
-    *ret_value = (text[0] - '0') * 10 + text[1] - '0';
-    return *ret_value <= most;
-}
-
 static enum vq_status read_deadline(const char *text, struct vq_plan_shown *plan,
                                     struct vq_error *err)
 {
-    int hour, minute;
-    if (strlen(text) != 5 || text[2] != ':' || !two_digits(text, 23, &hour) ||
-        !two_digits(text + 3, 59, &minute)) {
-        return vq_fail(err, VQ_INVALID, "--deadline: '%.20s' is no time of day such as 07:00",
-                       text);
-    }
-    struct tm tm;
-    (void)localtime_r(&plan->now, &tm);
-    tm.tm_hour = hour;
-    tm.tm_min = minute;
-    tm.tm_sec = 0;
-    tm.tm_isdst = -1;
-    plan->deadline = mktime(&tm);
-    if (plan->deadline <= plan->now) {
-        tm.tm_mday++;
-        tm.tm_hour = hour;
-        tm.tm_min = minute;
-        tm.tm_isdst = -1;
-        plan->deadline = mktime(&tm);
-    }
+    struct vq_error why = {.text = ""};
     plan->has_deadline = true;
-    return VQ_OK;
+    enum vq_status status = vq_when_parse(text, plan->now, &plan->deadline, &why);
+    return status == VQ_OK ? VQ_OK : vq_fail(err, status, "--deadline: %s", why.text);
 }
 
 static enum vq_status read_budget(const char *text, struct vq_plan_shown *plan,

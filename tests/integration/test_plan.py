@@ -383,7 +383,7 @@ class Limits(PlanCase):
 
     def test_words_that_mean_nothing(self):
         self.prepare(10)
-        for words in (("--deadline", "7:00"), ("--deadline", "24:00"), ("--budget", "ten"), ("--budget", "-1"), ("--budget", "nan"), ("more.yaml",)):
+        for words in (("--deadline", "7:00"), ("--deadline", "24:00"), ("--deadline", "2020-01-01T07:00"), ("--budget", "ten"), ("--budget", "-1"), ("--budget", "nan"), ("more.yaml",)):
             said = self.vibeq("plan", "config.yaml", *words, code=USAGE).stderr
             self.assertIn("vibeq help plan", said, words)
         self.vibeq("plan", "none.yaml", code=USAGE)
