@@ -218,6 +218,19 @@ class Chat(Case):
         calls = json.loads((self.runs / "r/chat/accounting.json").read_text())["calls"]
         self.assertLess(calls["sent"], calls["planned"], "what came behind was not asked")
 
+    def test_a_pool_that_is_a_batch_leads_no_dialogue(self):
+        planted(self.dir, 4, ("V1",))
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--model", "some")
+        (self.dir / "config.yaml").write_text(
+            "data: {path: data.csv}\nmodels: [alpha, beta]\njudges: [some]\nvibes: ['V1: High: high on V1. Low: low on V1.']\n"
+            "pools: [{name: p, base_url: '%s', identity: x, models: [some]}]\n" % server.url)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        (self.dir / "chains.jsonl").write_text('{"queries": ["a"]}\n')
+        asked = len(server.requests())
+        got = self.vibeq("chat", "r", "--chains", "chains.jsonl", "--set", "pools[0].models[0].batch=true", code=USAGE)
+        self.assertIn('judges[0]: all pools of "some" are batches', got.stderr)
+        self.assertEqual(len(server.requests()), asked)
+
     def test_what_is_no_dialogue_is_named(self):
         self.begin()
         for text, what in (('{"system": "s"}\n', "queries"), ('{"queries": []}\n', "line 1"), ('{"queries": ["a"]}\n{"queries": [1]}\n', "line 2"),
