@@ -55,6 +55,10 @@ static void act(struct joined *j, const struct vq_work_action *action)
     case VQ_WORK_KEYS: j->keys_wanted = true; break;
     case VQ_WORK_RECONNECT: j->reconnect = true; break;
     case VQ_WORK_EXIT: j->exit_code = (int)action->u.exit_code; break;
+    case VQ_WORK_GATHER:
+    case VQ_WORK_GATHERED:
+    case VQ_WORK_BATCHES_ANEW:
+    case VQ_WORK_COLLECT:
     case VQ_WORK_NOTE:
         if (action->u.note.level == VQ_WORK_NOTE_WARN) { /* not part of a run that goes well */
             (void)fprintf(stderr, "bench worker: %s\n", action->u.note.text);

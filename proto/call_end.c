@@ -13,3 +13,14 @@ const char *vq_call_end_word(enum vq_call_end end)
     }
     return "?";
 }
+
+/* How much a record knows of the end of its call. */
+static int known(enum vq_call_end end)
+{
+    return end == VQ_END_UNKNOWN ? 0 : end == VQ_END_BATCHED ? 1 : 2;
+}
+
+bool vq_call_end_replaces(enum vq_call_end was, enum vq_call_end is)
+{
+    return known(is) > known(was);
+}

@@ -16,7 +16,7 @@
 #ifndef VQ_PROTOCOL_AHEAD /* tests build programs of the next version */
 #define VQ_PROTOCOL_AHEAD 0
 #endif
-#define VQ_PROTOCOL_VERSION (9 + VQ_PROTOCOL_AHEAD)
+#define VQ_PROTOCOL_VERSION (10 + VQ_PROTOCOL_AHEAD)
 /* The oldest version of a stored RESULT that can be read; fields that it lacks are zero. */
 #define VQ_RESULT_VERSION_MIN 7
 
@@ -35,6 +35,8 @@ enum vq_msg_type {
     VQ_MSG_HEARTBEAT = 12,
     VQ_MSG_DRAIN = 13,
     VQ_MSG_BYE = 14,
+    VQ_MSG_BATCH = 15,
+    VQ_MSG_COLLECT = 16,
 };
 
 /* worker -> coordinator. Opens a session, also after a lost connection. */
@@ -213,8 +215,12 @@ enum vq_call_end {
 #undef VQ_CALL_END
     VQ_END__COUNT
 };
+#define VQ_CALL_ENDS VQ_END_BATCHED /* of these, ends of calls that have ended: 0 .. - 1 */
 /* Its word in reports and metrics, "answer"; "?" for an unknown number. */
 const char *vq_call_end_word(enum vq_call_end end);
+/* Whether a record that says `is` replaces an earlier one of the same call that says `was`. The
+ * first one stands, except that UNKNOWN and BATCHED only wait for what follows. */
+bool vq_call_end_replaces(enum vq_call_end was, enum vq_call_end is);
 
 /* One call: the call record. The same struct goes through the spool, the wire and the commit. */
 struct vq_result {
@@ -330,6 +336,37 @@ struct vq_msg_drain {
     uint64_t session;
 };
 
+enum vq_batch_progress {
+    VQ_BATCH_PROGRESS_GATHERS = 0,   /* calls are added to it */
+    VQ_BATCH_PROGRESS_SUBMITTED = 1, /* the provider may have it */
+    VQ_BATCH_PROGRESS_CREATED = 2,   /* the provider has it */
+    VQ_BATCH_PROGRESS_OVER = 3       /* each of its calls has its result */
+};
+
+/* worker -> coordinator: of a batch that it looks after, when something has changed and after each
+ * WELCOME. A worker creates a batch only in the session in which all its calls were ACKed. */
+struct vq_msg_batch {
+    uint64_t session;
+    struct vq_span name, pool;
+    struct vq_span id; /* as the provider calls it; empty: not known, or it has none yet */
+    uint8_t state;     /* enum vq_batch_progress */
+    uint32_t calls;
+    uint32_t ended; /* calls that the provider has worked on */
+};
+
+/* coordinator -> worker: look after this batch, because the worker that did is gone; or cancel it.
+ * The worker never creates it: calls that the provider does not have are given back as not sent. */
+struct vq_msg_collect {
+    uint64_t session;
+    struct vq_span name, pool;
+    struct vq_span id; /* empty: find it by its name, if it is there */
+    uint32_t calls;    /* that were in it when it was submitted; 0: it is not known that it was */
+    bool cancel;
+    bool more;                      /* another COLLECT of this batch follows with more drafts */
+    const struct vq_result *drafts; /* end BATCHED */
+    uint32_t drafts_count;
+};
+
 enum vq_bye_code {
     VQ_BYE_DONE = 0,       /* the run is finished */
     VQ_BYE_LEAVING = 1,    /* worker: drained, every result ACKed */
@@ -363,6 +400,8 @@ struct vq_msg {
         struct vq_msg_grant grant;
         struct vq_msg_cancel cancel;
         struct vq_msg_drain drain;
+        struct vq_msg_batch batch;
+        struct vq_msg_collect collect;
         struct vq_msg_bye bye;
     } u;
 };
@@ -406,6 +445,10 @@ struct vq_spec_pool {
     double tier_price;           /* of the tier, times the prices above */
     /* refusals for lack of capacity, after which a call goes to the ordinary tier */
     uint32_t tier_tries;
+    /* at most, in one batch of its calls; 0 calls: it is no batch pool */
+    uint32_t batch_calls;
+    uint64_t batch_bytes;
+    uint32_t batch_wait_ms, batch_poll_ms;
 };
 
 struct vq_spec {

@@ -12,7 +12,8 @@
 static inline bool vq_result_may_be_billed(const struct vq_result *result)
 {
     return result->end == VQ_END_ANSWER || result->end == VQ_END_LOST ||
-           result->end == VQ_END_BAD_RESPONSE || result->end == VQ_END_UNKNOWN;
+           result->end == VQ_END_BAD_RESPONSE || result->end == VQ_END_UNKNOWN ||
+           result->end == VQ_END_BATCHED;
 }
 
 /* Requests that count against a daily quota: 1 if the call was sent. */
@@ -28,8 +29,8 @@ static inline uint64_t vq_result_requests(const struct vq_result *result)
  * tokens. */
 static inline uint64_t vq_result_tokens(const struct vq_result *result)
 {
-    bool silent =
-        result->end == VQ_END_ANSWER || result->end == VQ_END_LOST || result->end == VQ_END_UNKNOWN;
+    bool silent = result->end == VQ_END_ANSWER || result->end == VQ_END_LOST ||
+                  result->end == VQ_END_UNKNOWN || result->end == VQ_END_BATCHED;
     uint64_t used = result->tokens_in > UINT64_MAX - result->tokens_out
                         ? UINT64_MAX
                         : result->tokens_in + result->tokens_out;

@@ -4,6 +4,7 @@
 
 #include "proto/messages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define VQ_RESULT_TEXTS 8
@@ -39,6 +40,35 @@ static inline void vq_result_texts_move(struct vq_result *result, char *at)
         texts[i]->at = at;
         at += bytes;
     }
+}
+
+/* Of a result with end BATCHED: `error` is "NAME NUMBER", the batch and the call's number in it. */
+#define VQ_RESULT_BATCH_BYTES 80 /* of that text, with its NUL */
+static inline void vq_result_batch_text(const char *name, uint32_t number,
+                                        char ret_text[VQ_RESULT_BATCH_BYTES])
+{
+    (void)snprintf(ret_text, VQ_RESULT_BATCH_BYTES, "%s %u", name, number);
+}
+
+/* false: it is of no such form. *ret_name points into `result`. */
+static inline bool vq_result_batch(const struct vq_result *result, struct vq_span *ret_name,
+                                   uint32_t *ret_number)
+{
+    const char *space =
+        result->error.bytes == 0 ? NULL : memchr(result->error.at, ' ', result->error.bytes);
+    if (result->end != VQ_END_BATCHED || space == NULL || space == result->error.at) {
+        return false;
+    }
+    *ret_name = vq_span(result->error.at, (size_t)(space - result->error.at));
+    uint64_t number = 0;
+    const char *end = result->error.at + result->error.bytes;
+    for (const char *at = space + 1; at < end; at++) {
+        if (*at < '0' || *at > '9' || (number = number * 10 + (uint64_t)(*at - '0')) > UINT32_MAX) {
+            return false;
+        }
+    }
+    *ret_number = (uint32_t)number;
+    return space + 1 < end;
 }
 
 #endif

@@ -361,26 +361,58 @@ void vq_authority_over(struct vq_authority *a, int64_t now_ns)
 
 /* ---- what is durable ---- */
 
+static struct vq_auth_pool *pool_of(struct vq_authority *a, const struct vq_result *result)
+{
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        if (vq_span_eq(vq_span_str(a->pools[i].name), result->pool)) {
+            return &a->pools[i];
+        }
+    }
+    return NULL;
+}
+
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns)
 {
     (void)now_ns;
     if (result->cost_nano != 0) {
         vq_purse_committed(a->spend, result->cost_nano);
     }
-    for (uint32_t i = 0; i < a->pools_count; i++) {
-        struct vq_auth_pool *p = &a->pools[i];
-        if (strlen(p->name) != result->pool.bytes ||
-            memcmp(p->name, result->pool.at, result->pool.bytes) != 0) {
-            continue;
-        }
-        vq_sum_to(&p->totals.cost_nano, result->cost_nano);
-        if (p->day.requests != NULL) {
-            vq_purse_committed(p->day.requests, vq_result_requests(result));
-        }
-        if (p->day.tokens != NULL) {
-            vq_purse_committed(p->day.tokens, vq_result_tokens(result));
-        }
+    struct vq_auth_pool *p = pool_of(a, result);
+    if (p == NULL) {
         return;
+    }
+    vq_sum_to(&p->totals.cost_nano, result->cost_nano);
+    if (p->day.requests != NULL) {
+        vq_purse_committed(p->day.requests, vq_result_requests(result));
+    }
+    if (p->day.tokens != NULL) {
+        vq_purse_committed(p->day.tokens, vq_result_tokens(result));
+    }
+}
+
+struct vq_authority_bound vq_authority_bound_of(const struct vq_result *result)
+{
+    return (struct vq_authority_bound){.cost_nano = result->cost_nano,
+                                       .requests = vq_result_requests(result),
+                                       .tokens = vq_result_tokens(result)};
+}
+
+void vq_authority_corrected(struct vq_authority *a, const struct vq_result *result,
+                            const struct vq_authority_bound *bound)
+{
+    vq_purse_corrected(a->spend, bound->cost_nano, result->cost_nano);
+    struct vq_auth_pool *p = pool_of(a, result);
+    if (p == NULL) {
+        return;
+    }
+    p->totals.cost_nano -=
+        bound->cost_nano < p->totals.cost_nano ? bound->cost_nano : p->totals.cost_nano;
+    vq_sum_to(&p->totals.cost_nano, result->cost_nano);
+    if (p->day.requests != NULL) {
+        vq_purse_corrected(p->day.requests, bound->requests, vq_result_requests(result));
+    }
+    if (p->day.tokens != NULL) {
+        vq_purse_corrected(p->day.tokens, bound->tokens, vq_result_tokens(result));
     }
 }
 

@@ -130,6 +130,14 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
                         enum vq_authority_end how, int64_t now_ns);
 /* A call record is durable; `pool` is its pool's name. Of every worker, alive or gone. */
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns);
+/* What a call that is part of a batch counts as, until its result comes. */
+struct vq_authority_bound {
+    uint64_t cost_nano, requests, tokens;
+};
+struct vq_authority_bound vq_authority_bound_of(const struct vq_result *result);
+/* The result of such a call is durable, and replaces its bound. */
+void vq_authority_corrected(struct vq_authority *a, const struct vq_result *result,
+                            const struct vq_authority_bound *bound);
 /* What this start asks is never larger: bytes of a request, max_tokens of an answer. The largest of
  * all stages counts. */
 void vq_authority_asks(struct vq_authority *a, double request_bytes, double answer_tokens);

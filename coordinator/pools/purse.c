@@ -171,6 +171,13 @@ void vq_purse_committed(struct vq_purse *purse, uint64_t cost)
     purse->dealt = false;
 }
 
+void vq_purse_corrected(struct vq_purse *purse, uint64_t bound, uint64_t cost)
+{
+    purse->committed =
+        vq_sum(purse->committed - (bound < purse->committed ? bound : purse->committed), cost);
+    purse->dealt = false;
+}
+
 enum vq_status vq_purse_join(struct vq_purse *purse, uint32_t holder,
                              const struct vq_amount *amount)
 {

@@ -37,6 +37,9 @@ void vq_purse_set_limit(struct vq_purse *purse, uint64_t limit);
 void vq_purse_begin_anew(struct vq_purse *purse);
 /* A call's cost is durable. Before its ACK goes out, so that no holder knows of it earlier. */
 void vq_purse_committed(struct vq_purse *purse, uint64_t cost);
+/* A call whose cost was committed as `bound` has cost this: less, as a rule. No holder counts it
+ * any more. */
+void vq_purse_corrected(struct vq_purse *purse, uint64_t bound, uint64_t cost);
 
 /* A holder is here. `amount`: what it reported first; amount.most is in force until it goes by
  * another (a worker that outlived a coordinator). A holder that is here already (a new session:

@@ -3,11 +3,14 @@
 #include "coordinator/pools/run_pools.h"
 
 #include "common/base/alloc.h"
+#include "common/conf/batches.h"
 #include "common/conf/tiers.h"
 
 #include <math.h>
 
 #define CACHE_WRITE_FACTOR 1.25 /* of the price of input, for a cache of five minutes */
+
+#define BATCH_BYTES_MAX UINT64_C(64000000) /* a worker holds the document in memory */
 
 #define URL_BYTES_MAX 4096
 #define NANO_A_TOKEN  1000.0 /* of a dollar per million tokens */
@@ -103,6 +106,9 @@ enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *o
         const struct vq_conf_use *u = &pools->uses.uses[i];
         const struct vq_conf_limits *l = &u->limits;
         bool built_in = u->base_url == NULL;
+        double times = vq_conf_batch_price(u->batch);
+        struct vq_conf_batch_limits batch;
+        bool gathers = vq_conf_batch_limits(u, &batch);
         list[i] = (struct vq_spec_pool){
             .name = vq_span_str(u->name),
             .dialect = vq_span_str(u->dialect),
@@ -115,17 +121,22 @@ enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *o
             .refuses_temperature = u->refuses_temperature,
             .refuses_seed = u->refuses_seed,
             .priced = built_in || l->price_input_usd >= 0,
-            .input_usd = price(l->price_input_usd),
-            .cached_usd = price(l->price_cached_usd < 0 ? l->price_input_usd : l->price_cached_usd),
-            .written_usd = vq_run_pool_written_usd(u),
-            .output_usd = price(l->price_output_usd),
+            .input_usd = price(l->price_input_usd) * times,
+            .cached_usd =
+                price(l->price_cached_usd < 0 ? l->price_input_usd : l->price_cached_usd) * times,
+            .written_usd = vq_run_pool_written_usd(u) * times,
+            .output_usd = price(l->price_output_usd) * times,
             .window_ms = l->window_s * 1000,
             .connect_timeout_ms = u->connect_timeout_ms,
             .first_byte_timeout_ms = u->first_byte_timeout_ms,
             .total_timeout_ms = u->total_timeout_ms,
             .service_tier = vq_span_str(l->service_tier == NULL ? "" : l->service_tier),
             .tier_price = vq_tier_price(l),
-            .tier_tries = l->service_tier_tries};
+            .tier_tries = l->service_tier_tries,
+            .batch_calls = gathers ? batch.requests : 0,
+            .batch_bytes = batch.bytes < BATCH_BYTES_MAX ? batch.bytes : BATCH_BYTES_MAX,
+            .batch_wait_ms = gathers ? u->batch->wait_s * 1000 : 0,
+            .batch_poll_ms = gathers ? u->batch->poll_s * 1000 : 0};
         for (uint32_t k = 0; k < u->keys_count; k++) {
             *key++ = vq_span_str(u->keys[k]);
         }

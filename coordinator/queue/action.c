@@ -235,6 +235,19 @@ static bool out_cancel(struct vq_coord_actions *actions, const struct vq_coord_s
     return true;
 }
 
+static bool out_collect(struct vq_coord *c, const struct vq_coord_session *s,
+                        const struct vq_coord_entry *entry, struct vq_coord_action *ret)
+{
+    if (!vq_coord_api_batch_out(c, entry->text, &ret->u.collect)) {
+        return false;
+    }
+    ret->type = VQ_COORD_COLLECT;
+    ret->u.collect.peer = s->peer;
+    ret->u.collect.session = s->id;
+    ret->u.collect.cancel = entry->code == 1;
+    return true;
+}
+
 /* Entries that belong to a session. */
 static bool out_session(struct vq_coord *c, struct vq_coord_session *s,
                         const struct vq_coord_entry *entry, struct vq_coord_action *ret)
@@ -261,6 +274,7 @@ static bool out_session(struct vq_coord *c, struct vq_coord_session *s,
     case ENTRY_GRANT: return out_grant(c, s, ret);
     case ENTRY_CANCEL: return out_cancel(&c->actions, s, entry, ret);
     case ENTRY_DRAIN: send_of(ret, s, VQ_MSG_DRAIN)->u.drain.session = s->id; return true;
+    case ENTRY_COLLECT: return out_collect(c, s, entry, ret);
     case ENTRY_BYE:
     case ENTRY_CLOSE:
     case ENTRY_LOOKUP:

@@ -36,7 +36,7 @@ bool vq_coord_gather_empty(const struct vq_coord_batches *batches)
 {
     const struct vq_coord_gather *g = batches->gather;
     return g->results_count == 0 && g->failures_count == 0 && g->settled_count == 0 &&
-           g->reopened_count == 0;
+           g->reopened_count == 0 && g->said_count == 0;
 }
 
 /* Room for n more bytes in the batch's memory; NULL: no memory. */
@@ -147,6 +147,25 @@ enum vq_status vq_coord_gather_reopened(struct vq_coord_batches *batches, uint64
     return VQ_OK;
 }
 
+enum vq_status vq_coord_gather_said(struct vq_coord_batches *batches,
+                                    const struct vq_coord_api_batch *b)
+{
+    struct vq_coord_gather *g = batches->gather;
+    struct vq_msg_batch said = {.name = vq_span_str(b->name),
+                                .pool = vq_span_str(b->pool),
+                                .id = vq_span_str(b->id),
+                                .state = b->state,
+                                .calls = b->calls,
+                                .ended = b->ended};
+    VQ_TRY(vq_grow((void **)&g->said, &g->said_cap, g->said_count + 1, sizeof(*g->said),
+                   VQ_COORD_SHARDS_MAX));
+    VQ_TRY(span_copy(g, &said.name));
+    VQ_TRY(span_copy(g, &said.pool));
+    VQ_TRY(span_copy(g, &said.id));
+    g->said[g->said_count++] = said;
+    return VQ_OK;
+}
+
 static void chunks_free(struct vq_coord_chunk *chunks)
 {
     while (chunks != NULL) {
@@ -173,6 +192,7 @@ static void gather_clear(struct vq_coord_gather *g)
     }
     g->chunks = NULL;
     g->results_count = g->failures_count = g->settled_count = g->reopened_count = 0;
+    g->said_count = 0;
     g->bytes = 0;
 }
 
@@ -185,6 +205,7 @@ void vq_coord_gather_free(struct vq_coord_gather *g)
     vq_free(g->failures);
     vq_free(g->settled);
     vq_free(g->reopened);
+    vq_free(g->said);
     *g = (struct vq_coord_gather){0};
 }
 
@@ -206,7 +227,9 @@ const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
                                  .settled = g->settled,
                                  .settled_count = g->settled_count,
                                  .reopened = g->reopened,
-                                 .reopened_count = g->reopened_count};
+                                 .reopened_count = g->reopened_count,
+                                 .said = g->said,
+                                 .said_count = g->said_count};
     c->batches.in_flight = g;
     c->batches.gather =
         g == &c->batches.gathers[0] ? &c->batches.gathers[1] : &c->batches.gathers[0];
@@ -438,14 +461,48 @@ static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *c
     return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(&c->actions, s, &id) : VQ_OK;
 }
 
+static bool is_own(const struct vq_coord_session *s, const struct vq_id *call)
+{
+    return s != NULL && memcmp(s->worker.b, call->b, sizeof(uint64_t)) == 0;
+}
+
+/* The task leaves its lease, and stays reserved by the call until the batch has ended. */
+static enum vq_status batched_committed(struct vq_coord *c, struct vq_coord_call *call,
+                                        const struct vq_result *r)
+{
+    struct vq_coord_shard *shard = call->shard;
+    uint32_t i = (uint32_t)(r->task % c->shard_tasks);
+    if (shard != NULL && vq_coord_lease_current(shard, r->fence) &&
+        shard->slots[i].state == SLOT_OUT) {
+        vq_coord_slot_return(c, shard, i);
+    }
+    struct vq_coord_session *s = vq_coord_session_get(&c->sessions, call->peer, call->session);
+    VQ_TRY(call_committed(c, call));
+    if (call->state == CALL_BATCHED) {
+        VQ_TRY(vq_coord_api_batch_add(c, call, r));
+        call->api_batch->owner = is_own(s, &r->call) ? s->worker : call->api_batch->owner;
+    }
+    if (shard != NULL && shard->state == SHARD_LEASED) {
+        c->lanes[shard->judge].answered = true; /* its probe would be answered in hours */
+        vq_coord_lease_check(c, shard);
+    }
+    return VQ_OK;
+}
+
 static enum vq_status result_committed(struct vq_coord *c, const struct vq_result *r, bool repeated)
 {
     struct vq_coord_call *call = vq_coord_call_find(&c->calls, &r->call);
     VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED);
-    vq_coord_tally_result(c, r);
-    if (!repeated) {
+    if (call->bound.requests > 0 && r->end != VQ_END_BATCHED) {
+        vq_authority_corrected(c->params.authority, r, &call->bound);
+        call->bound = (struct vq_authority_bound){0};
+    } else if (!repeated) {
         vq_authority_committed(c->params.authority, r, c->now_ns);
     }
+    if (r->end == VQ_END_BATCHED) {
+        return batched_committed(c, call, r);
+    }
+    vq_coord_tally_result(c, r);
     struct vq_coord_shard *shard = call->shard;
     if (shard == NULL) {
         return call_committed(c, call);

@@ -36,6 +36,8 @@ struct vq_batch {
      * failure of the batch. The task is then open, or settled by its answers. */
     const uint64_t *reopened;
     size_t reopened_count;
+    const struct vq_msg_batch *said; /* what is new of batches at providers */
+    size_t said_count;
 };
 
 #endif

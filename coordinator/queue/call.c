@@ -57,7 +57,7 @@ void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s)
 static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, uint64_t task,
                                   struct vq_coord_call **ret_call)
 {
-    if (c->calls.listed_count + c->calls.received_count >= VQ_COORD_CALLS_MAX) {
+    if (vq_coord_calls_reserved(&c->calls) >= VQ_COORD_CALLS_MAX) {
         return VQ_LIMIT;
     }
     struct vq_coord_call *call = vq_alloc(1, sizeof(*call));
@@ -101,6 +101,9 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
     if (call->state == CALL_LISTED) {
         c->calls.listed_count--;
         c->calls.holds_count -= is_hold(call);
+    } else if (call->state == CALL_BATCHED) {
+        c->calls.batched_count--;
+        vq_coord_api_batch_left(c, call);
     } else {
         c->calls.received_count--;
     }
@@ -132,7 +135,7 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
         VQ_TRY(call_create(c, &held->call, held->task, &call));
         call->state = CALL_LISTED;
         c->calls.listed_count++;
-    } else if (call->state == CALL_COMMITTED) {
+    } else if (call->state == CALL_COMMITTED || call->state == CALL_BATCHED) {
         return vq_coord_ack(&c->actions, s, &call->id); /* the ACK was lost, or is on its way */
     } else if (call->state == CALL_RECEIVED) {
         /* Given up, and its worker is back: it may be in flight yet when that is committed. */
@@ -162,31 +165,38 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
     return VQ_OK;
 }
 
+/* The result that is known now says less than this one. */
+static bool is_replaced(const struct vq_coord_call *call, const struct vq_result *result)
+{
+    bool waits = call->state == CALL_BATCHED ||
+                 (call->state == CALL_RECEIVED && (call->given_up || call->batched));
+    enum vq_call_end known = call->given_up ? VQ_END_UNKNOWN : VQ_END_BATCHED;
+    return waits && vq_call_end_replaces(known, (enum vq_call_end)result->end);
+}
+
+static enum vq_status receive_again(struct vq_coord *c, struct vq_coord_session *s,
+                                    struct vq_coord_call *call)
+{
+    c->tally.repeated++;
+    if (s != NULL && call->state != CALL_RECEIVED) {
+        return vq_coord_ack(&c->actions, s, &call->id);
+    }
+    if (s != NULL) {
+        call->peer = s->peer;
+        call->session = s->id;
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
                                      const struct vq_result *result, bool *ret_new)
 {
     struct vq_coord_call *call = vq_coord_call_find(&c->calls, &result->call);
     uint64_t task = vq_coord_result_here(c, result) ? result->task : VQ_TASK_NONE;
     *ret_new = false;
-    if (call != NULL && call->state == CALL_RECEIVED && call->given_up &&
-        result->end != VQ_END_UNKNOWN && call->task == task) { /* it came after all */
-        call->given_up = false;
-        call->gathered++;
-        call->peer = s == NULL ? 0 : s->peer;
-        call->session = s == NULL ? 0 : s->id;
-        *ret_new = true;
-        return VQ_OK;
-    }
-    if (call != NULL && call->state != CALL_LISTED) {
-        c->tally.repeated++;
-        if (s != NULL && call->state == CALL_COMMITTED) {
-            return vq_coord_ack(&c->actions, s, &call->id);
-        }
-        if (s != NULL) {
-            call->peer = s->peer;
-            call->session = s->id;
-        }
-        return VQ_OK;
+    bool replaced = call != NULL && call->task == task && is_replaced(call, result);
+    if (call != NULL && call->state != CALL_LISTED && !replaced) {
+        return receive_again(c, s, call);
     }
     if (call != NULL && call->task != task) { /* it was listed under another task */
         call_drop(c, call);
@@ -197,10 +207,18 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     } else {
         vq_coord_call_give(call, NULL);
         vq_unlink(&call->order);
-        c->calls.listed_count--;
+        c->calls.listed_count -= call->state == CALL_LISTED;
+        c->calls.batched_count -= call->state == CALL_BATCHED;
+        vq_coord_api_batch_left(c, call);
     }
+    c->calls.received_count += call->state != CALL_RECEIVED;
     call->state = CALL_RECEIVED;
-    call->gathered = 1;
+    call->gathered++;
+    call->given_up = false;
+    call->batched = result->end == VQ_END_BATCHED;
+    if (call->batched) {
+        call->bound = vq_authority_bound_of(result);
+    }
     if (result->end == VQ_END_UNKNOWN) {
         vq_coord_clean_later(c); /* its process has ended, and the provider may be at work on it */
         if (call->shard != NULL) {
@@ -209,7 +227,6 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     }
     call->peer = s == NULL ? 0 : s->peer;
     call->session = s == NULL ? 0 : s->id;
-    c->calls.received_count++;
     *ret_new = true;
     return VQ_OK;
 }
@@ -220,6 +237,13 @@ bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
     VQ_ASSERT(call->state == CALL_RECEIVED && call->gathered > 0);
     if (--call->gathered > 0) {
         return false;
+    }
+    if (call->batched) {
+        call->state = CALL_BATCHED;
+        call->batched = false;
+        c->calls.received_count--;
+        c->calls.batched_count++;
+        return true;
     }
     call_release(c, call);
     if (call->given_up) {
@@ -234,6 +258,20 @@ bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
         call_drop(c, VQ_CONTAINER_OF(vq_list_first(&c->calls.recent), struct vq_coord_call, order));
     }
     return true;
+}
+
+enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draft)
+{
+    uint64_t task = vq_coord_result_here(c, draft) ? draft->task : VQ_TASK_NONE;
+    struct vq_coord_call *call;
+    if (vq_coord_call_find(&c->calls, &draft->call) != NULL) {
+        return VQ_INVALID;
+    }
+    VQ_TRY(call_create(c, &draft->call, task, &call));
+    call->state = CALL_BATCHED;
+    call->bound = vq_authority_bound_of(draft);
+    c->calls.batched_count++;
+    return vq_coord_api_batch_add(c, call, draft);
 }
 
 /* ---- never returned ---- */

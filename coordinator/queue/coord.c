@@ -112,7 +112,8 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->tasks.counts.state[VQ_TASK_OPEN] = c->tasks.counts.outcome[VQ_OUTCOME_NONE] = c->tasks.open;
     c->batches.gather = &c->batches.gathers[0];
     c->batches.n = 1;
-    struct vq_link *heads[] = {&c->calls.listed, &c->calls.recent, &c->sessions.heard};
+    struct vq_link *heads[] = {&c->calls.listed, &c->calls.recent, &c->sessions.heard,
+                               &c->api.list};
     for (size_t i = 0; i < VQ_COUNT(heads); i++) {
         vq_list_init(heads[i]);
     }
@@ -181,6 +182,7 @@ void vq_coord_destroy(struct vq_coord **coord)
     table_each(&c->shards, shard_release);
     table_each(&c->calls.by_id, call_release);
     table_each(&c->leases.uses, use_release);
+    vq_coord_api_batches_free(&c->api);
     table_each(&c->repairs.by_text, vq_coord_alike_free);
     vq_index_free(&c->sessions.by_peer);
     vq_index_free(&c->sessions.by_worker);
@@ -303,6 +305,7 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
     if (c->end.missed_until_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->end.missed_until_ns);
     }
+    wake_ns = earlier(wake_ns, vq_coord_api_batches_wake(c));
     if (c->params.finish_from_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->params.finish_from_ns);
     }
@@ -378,7 +381,8 @@ static bool late_ones_to_come(struct vq_coord *c)
 
 static enum vq_status finish_check(struct vq_coord *c)
 {
-    if (c->tasks.open > 0 || c->requeue.failures != 0 || !nothing_gathers(&c->batches) ||
+    bool batched = c->calls.batched_count > 0 && !c->stop.begun;
+    if (c->tasks.open > 0 || c->requeue.failures != 0 || !nothing_gathers(&c->batches) || batched ||
         late_ones_to_come(c)) {
         return VQ_OK;
     }
@@ -457,6 +461,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
     if (!c->stop.begun) {
         VQ_TRY(vq_coord_pools_check(c));
     }
+    VQ_TRY(vq_coord_api_batches_look(c));
     VQ_TRY(vq_coord_grants_say(c));
     VQ_TRY(finish_check(c));
     return stop_check(c);

@@ -140,6 +140,12 @@ struct vq_coord_past_call { /* of this stage, by an earlier process of the run *
  * its pools. */
 bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
 
+/* Of a run that is resumed, before the first event: the record of a call that waits in a batch at a
+ * provider, and what is known of a batch (in this order). VQ_LIMIT, VQ_NOMEM. */
+enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draft) VQ_WARN_UNUSED;
+enum vq_status vq_coord_api_batch_store(struct vq_coord *c,
+                                        const struct vq_msg_batch *batch) VQ_WARN_UNUSED;
+
 /* ---- events ---- */
 
 /* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a
@@ -182,6 +188,9 @@ enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused,
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why,
                                       int64_t now_ns) VQ_WARN_UNUSED;
 
+/* The COLLECT of this batch could not be sent: it is given out again, a term later. */
+void vq_coord_api_batch_again(struct vq_coord *c, const char *name);
+
 /* Timers. At least every half heartbeat (see vq_coord_wake_ns); a longer gap than one heartbeat
  * between two events counts as a pause of our own loop: rule 4. */
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
@@ -218,6 +227,11 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
 enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
                                      uint32_t *ret_told, uint32_t *ret_stay) VQ_WARN_UNUSED;
 
+/* By hand: the batch of this name (NULL: each one) is cancelled at its provider by the worker that
+ * looks after it; what was answered counts, the rest is asked again. *ret_count: how many. */
+enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, int64_t now_ns,
+                                         uint32_t *ret_count) VQ_WARN_UNUSED;
+
 /* `peer` is not let in any more: its session takes no further message, gets no lease, and gets
  * BYE with the reason `why`. Its leases end with their terms. Without a session nothing happens. */
 enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, const char *why,
@@ -238,6 +252,9 @@ enum vq_coord_action_type {
      * and no process holds its spool, import that now, before the next action: its tasks are about
      * to be looked up and leased again (rule 21) */
     VQ_COORD_CLOSE,
+    /* `collect`: send COLLECT of this batch, with the records of the calls that wait in it, which
+     * the store has; or without any, to cancel it */
+    VQ_COORD_COLLECT,
     VQ_COORD_NOTE, /* `note`: a line for the log */
     /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported
      * after it: they change no outcome, but are in the ledger */
@@ -261,6 +278,13 @@ enum vq_coord_note_level {
     VQ_COORD_NOTE_WARN
 };
 
+struct vq_coord_collect { /* texts are borrowed until the next action */
+    uint64_t peer, session;
+    const char *name, *pool, *id;
+    uint32_t calls; /* in it; 0: it is not known that it was submitted */
+    bool cancel;
+};
+
 struct vq_coord_action {
     enum vq_coord_action_type type;
     union {
@@ -276,6 +300,7 @@ struct vq_coord_action {
         } sample;
         uint64_t shard;
         const struct vq_batch *batch;
+        struct vq_coord_collect collect;
         struct {
             enum vq_coord_note_level level;
             const char *text;
@@ -336,6 +361,7 @@ struct vq_coord_status {
     uint64_t leases_lost; /* with their worker */
     /* listed by workers as sent and not ACKed, or received and not committed */
     uint64_t calls_reserved;
+    uint64_t batched;   /* of these: part of a batch at a provider */
     uint64_t held_back; /* of them no calls: tasks that a worker with an old lease may be asking */
     uint64_t tokens_in, tokens_out;
     uint32_t sessions;
@@ -392,6 +418,19 @@ struct vq_coord_worker_status {
  * the end. */
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                           struct vq_coord_worker_status *ret_worker);
+
+struct vq_coord_batch_status { /* of a batch at a provider; texts are borrowed */
+    const char *name, *pool;
+    const char *id; /* as the provider calls it; "": not known */
+    uint8_t state;  /* enum vq_batch_progress */
+    uint32_t calls, ended;
+    uint32_t waiting;   /* calls without a result */
+    uint64_t cost_nano; /* the most that those can cost */
+    const char *worker; /* that looks after it; "": none is here */
+};
+/* Index 0 .. count - 1, oldest first; false past the end. */
+bool vq_coord_api_batch_fill(const struct vq_coord *c, uint32_t index,
+                             struct vq_coord_batch_status *ret_batch);
 
 /* How often each pair of the state table was met, for the coverage test: [state][event]. */
 const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS];

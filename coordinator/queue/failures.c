@@ -13,6 +13,7 @@ static bool is_failure(const struct vq_result *r)
 {
     bool param = r->end == VQ_END_CLOSED && (r->http_status == 400 || r->http_status == 422);
     return r->end != VQ_END_ANSWER && r->end != VQ_END_RATE && r->end != VQ_END_UNKNOWN &&
+           r->end != VQ_END_BATCHED &&
            !param; /* a parameter that was refused: asked again without it */
 }
 

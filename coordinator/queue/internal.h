@@ -9,6 +9,7 @@
  *     shared_turns.c  turns that several chains ask alike
  *     lease.c    leases: who gets a shard, renewal, the end
  *     call.c     calls: reserved, received, committed
+ *     api_batch.c  batches at providers, and who looks after them
  *     batch.c    what gathers for the next commit; what a commit settles
  *     requeue.c  failed tasks that a person wants asked again
  *     action.c   the queue of actions and the messages they carry
@@ -22,15 +23,17 @@
 #define VQ_COORDINATOR_QUEUE_INTERNAL_H
 
 #include "common/base/index.h"
+#include "coordinator/queue/api_batch.h"
 #include "coordinator/queue/coord.h"
 #include "coordinator/queue/limits.h"
+#include "proto/limits.h"
 
-/* ---- calls (rule 5): a call keeps its task from being leased until it is committed, or a term
- * after it was last listed ---- */
+/* ---- calls (rule 5) keep their tasks: until they are committed, or a term after the last list */
 
 enum call_state {
     CALL_LISTED,    /* by HELD or HEARTBEAT: sent, not ACKed */
     CALL_RECEIVED,  /* its result gathers or is in the commit in flight */
+    CALL_BATCHED,   /* part of a batch at the provider, which is committed; its result follows */
     CALL_COMMITTED, /* only remembered, so that a repeat is ACKed at once */
 };
 
@@ -45,8 +48,11 @@ struct vq_coord_call {
     uint64_t peer, session;       /* received: its ACK goes there; 0: no ACK */
     int64_t listed_ns;
     enum call_state state;
-    uint8_t gathered; /* received: how many of its results are not committed yet */
-    bool given_up;    /* received: nothing but that it never came back */
+    uint8_t gathered;                /* received: how many of its results are not committed yet */
+    bool given_up;                   /* received: nothing but that it never came back */
+    bool batched;                    /* received: nothing but that it is part of a batch */
+    struct vq_authority_bound bound; /* batched: what counts as spent until its result comes */
+    struct vq_coord_api_batch *api_batch; /* batched: the one that it waits in */
 };
 
 /* ---- shards ---- */
@@ -169,6 +175,7 @@ struct vq_coord_session {
     int64_t listed_ns;    /* when it last said what it holds */
     uint64_t results;
     uint64_t heartbeats;
+    uint64_t open_pools[VQ_WIRE_POOLS_MAX / 64]; /* one bit each, by its last CREDIT */
     struct vq_amount spend;      /* nano-dollars, as it said last; so with the next two */
     uint32_t in_flight, waiting; /* on all pools */
     bool reported;               /* since its HELLO: before that, its slices are unknown */
@@ -236,6 +243,8 @@ struct vq_coord_gather {
     size_t settled_count, settled_cap;
     uint64_t *reopened;
     size_t reopened_count, reopened_cap;
+    struct vq_msg_batch *said;
+    size_t said_count, said_cap;
     struct vq_coord_chunk *chunks; /* bytes of the results' spans */
     struct vq_coord_chunk *spares; /* empty ones */
     uint32_t spares_count;
@@ -321,7 +330,7 @@ struct vq_coord_calls { /* call.c */
     struct vq_index by_id;
     struct vq_link listed; /* by the time when they were listed last */
     struct vq_link recent; /* committed calls, oldest first */
-    size_t listed_count, received_count, recent_count;
+    size_t listed_count, received_count, recent_count, batched_count;
     size_t holds_count; /* of the listed ones: vq_coord_call_hold */
     /* Until then calls may be in flight, or start, that are in no list: of a worker whose process
      * has ended, of other stages, or of leases that ended before their holder could know. */
@@ -437,6 +446,7 @@ struct vq_coord {
     struct vq_coord_repairs repairs;
     struct vq_coord_leases leases;
     struct vq_coord_calls calls;
+    struct vq_coord_api_batches api;
     struct vq_coord_sessions sessions;
     struct vq_coord_grants grants;
     struct vq_coord_left_ones left;
@@ -485,7 +495,8 @@ enum vq_coord_entry_kind {
     ENTRY_GRANT,
     ENTRY_CANCEL, /* code: reason, a: shard, fence, b: task or VQ_COORD_ALL */
     ENTRY_DRAIN,
-    ENTRY_BYE, /* code, text */
+    ENTRY_COLLECT, /* text: the batch; code: 1 to cancel it */
+    ENTRY_BYE,     /* code, text */
     ENTRY_CLOSE,
     ENTRY_LOOKUP, /* a: shard */
     ENTRY_NOTE,   /* code: level, text */
@@ -506,6 +517,9 @@ void vq_coord_actions_free(struct vq_coord_actions *actions);
 
 /* session.c */
 /* By connection; NULL: none. */
+/* By worker process; NULL: none. */
+struct vq_coord_session *vq_coord_session_of(const struct vq_coord_sessions *sessions,
+                                             const struct vq_id *worker);
 struct vq_coord_session *vq_coord_session_find(const struct vq_coord_sessions *sessions,
                                                uint64_t peer);
 /* The session only if it is still this one. */
@@ -665,6 +679,10 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 bool vq_coord_call_nobodys(const struct vq_id *id);
 struct vq_coord_call *vq_coord_call_find(const struct vq_coord_calls *calls,
                                          const struct vq_id *id);
+static inline size_t vq_coord_calls_reserved(const struct vq_coord_calls *calls)
+{
+    return calls->listed_count + calls->received_count + calls->batched_count;
+}
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held) VQ_WARN_UNUSED;
 /* Keeps a task from being leased for a term, as if `s` (nullable) listed a call of it now. */
@@ -695,6 +713,8 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
                                       struct vq_span worker) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_name(struct vq_coord_batches *batches, struct vq_span name,
                                     struct vq_span *ret_copy) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_said(struct vq_coord_batches *batches,
+                                    const struct vq_coord_api_batch *b) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_failure(struct vq_coord_batches *batches, uint64_t task,
                                        uint32_t repeat, enum vq_outcome outcome) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_settled(struct vq_coord_batches *batches, uint64_t task,

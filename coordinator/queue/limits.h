@@ -4,14 +4,16 @@
 
 #define VQ_COORD_STAGE_BITS                                                                        \
     32u /* sessions and leases of a stage are numbered from stage << this on */
-#define VQ_COORD_JUDGES_MAX   256u
-#define VQ_COORD_VIBES_MAX    4096u
-#define VQ_COORD_TASKS_MAX    UINT64_C(1000000000)
-#define VQ_COORD_SESSIONS_MAX 4096u
-#define VQ_COORD_LEAVING_MAX  256u       /* workers that were ordered to leave, the last ones */
-#define VQ_COORD_LEASES_MAX   65536u     /* of one session */
-#define VQ_COORD_SHARDS_MAX   (1u << 20) /* in memory: being looked up, ready, leased or reserved */
-#define VQ_COORD_CALLS_MAX    (1u << 22) /* reserved calls of all workers together */
+#define VQ_COORD_JUDGES_MAX      256u
+#define VQ_COORD_VIBES_MAX       4096u
+#define VQ_COORD_TASKS_MAX       UINT64_C(1000000000)
+#define VQ_COORD_SESSIONS_MAX    4096u
+#define VQ_COORD_LEAVING_MAX     256u       /* workers that were ordered to leave, the last ones */
+#define VQ_COORD_LEASES_MAX      65536u     /* of one session */
+#define VQ_COORD_SHARDS_MAX      (1u << 20) /* in memory: looked up, ready, leased or reserved */
+#define VQ_COORD_API_BATCHES_MAX 4096u      /* batches at providers in which calls wait */
+#define VQ_COORD_API_NAME_BYTES  72u        /* of such a batch's name, with its NUL */
+#define VQ_COORD_CALLS_MAX       (1u << 22) /* reserved calls of all workers together */
 /* Listed calls of one worker: more than a worker lists that keeps its own bounds
  * (VQ_WORK_OUTBOX_MAX, VQ_WORK_CONCURRENCY_MAX). */
 #define VQ_COORD_SESSION_CALLS_MAX (1u << 18)

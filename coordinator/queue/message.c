@@ -35,7 +35,9 @@ bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
 {
     bool fits = r->stage != c->params.stage || r->fence.epoch != c->params.epoch ||
                 vq_coord_result_here(c, r);
-    return fits && r->kind <= VQ_CALL_REPAIR && r->end < VQ_END__COUNT &&
+    bool waits = r->end == VQ_END_BATCHED; /* its result follows */
+    return fits && !(waits && (r->final || !vq_coord_api_batch_named(c, r))) &&
+           r->kind <= VQ_CALL_REPAIR && r->end < VQ_END__COUNT &&
            r->answer.bytes <= VQ_ANSWER_BYTES_MAX && !vq_coord_call_nobodys(&r->call);
 }
 
@@ -109,7 +111,7 @@ static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shar
 static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
 {
     uint64_t calls = held->calls_count + (uint64_t)held->leases_count * c->shard_tasks;
-    return calls + c->calls.listed_count + c->calls.received_count <= VQ_COORD_CALLS_MAX &&
+    return calls + vq_coord_calls_reserved(&c->calls) <= VQ_COORD_CALLS_MAX &&
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
@@ -277,8 +279,7 @@ static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,
             return vq_coord_broke(c, s, claim);
         }
     }
-    if (c->calls.listed_count + c->calls.received_count + results->results_count >
-            VQ_COORD_CALLS_MAX ||
+    if (vq_coord_calls_reserved(&c->calls) + results->results_count > VQ_COORD_CALLS_MAX ||
         c->shards.count + results->results_count > VQ_COORD_SHARDS_MAX) {
         c->tally.dropped_full += results->results_count;
         return VQ_OK;
@@ -309,6 +310,7 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
     case VQ_MSG_RESULTS: return msg->u.results.session;
     case VQ_MSG_CANCEL: return msg->u.cancel.session;
     case VQ_MSG_DRAIN: return msg->u.drain.session;
+    case VQ_MSG_BATCH: return msg->u.batch.session;
     case VQ_MSG_BYE: return msg->u.bye.session;
     case VQ_MSG_HELLO:
     case VQ_MSG_WELCOME:
@@ -317,6 +319,7 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
     case VQ_MSG_LEASE:
     case VQ_MSG_ACK:
     case VQ_MSG_GRANT:
+    case VQ_MSG_COLLECT:
     default: *ret_known = false; return 0;
     }
 }
@@ -358,6 +361,7 @@ static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
         s->draining = true;
         vq_coord_hungry_all(c, s);
         return VQ_OK;
+    case VQ_MSG_BATCH: return vq_coord_api_batch_said(c, &s->worker, &msg->u.batch);
     case VQ_MSG_BYE: return on_bye(c, s, &msg->u.bye);
     default: return VQ_OK;
     }

@@ -27,9 +27,8 @@ struct vq_coord_session *vq_coord_session_get(const struct vq_coord_sessions *se
     return s != NULL && s->id == id ? s : NULL;
 }
 
-/* By worker process; NULL: none. */
-static struct vq_coord_session *session_of(const struct vq_coord_sessions *sessions,
-                                           const struct vq_id *worker)
+struct vq_coord_session *vq_coord_session_of(const struct vq_coord_sessions *sessions,
+                                             const struct vq_id *worker)
 {
     struct vq_index_node *node = vq_index_find(&sessions->by_worker, vq_id_hash(worker));
     for (; node != NULL; node = vq_index_again(node)) {
@@ -136,6 +135,12 @@ enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
     char claim[VQ_COORD_TEXT_BYTES_MAX];
     if (!vq_authority_credit_can_be(c->params.authority, credit, c->now_ns, claim, sizeof(claim))) {
         return vq_coord_broke(c, s, claim);
+    }
+    memset(s->open_pools, 0, sizeof(s->open_pools));
+    for (uint32_t n = 0; n < credit->reports_count; n++) {
+        uint32_t pool = credit->reports[n].pool;
+        uint64_t bit = credit->reports[n].state == VQ_POOL_OPEN ? 1 : 0;
+        s->open_pools[pool / 64] |= bit << pool % 64;
     }
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         s->offers[j].credit = 0;
@@ -301,7 +306,7 @@ enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer, const struct vq
     if (here != NULL && !vq_id_eq(&here->worker, &hello->worker)) {
         return vq_coord_broke(c, here, "HELLO of a second worker on one connection");
     }
-    struct vq_coord_session *old = session_of(&c->sessions, &hello->worker);
+    struct vq_coord_session *old = vq_coord_session_of(&c->sessions, &hello->worker);
     if (old != NULL && old == here && old->hello_stamp_ns == hello->stamp_ns && !old->deaf) {
         vq_coord_heard(c, old);
         return welcome(c, old, hello); /* the same HELLO came twice */

@@ -141,7 +141,8 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
     s->scouted_shards = c->scout.passed;
     s->known_shards = c->scout.passed > c->stored.shards ? c->scout.passed : c->stored.shards;
     s->shards = vq_grid_shards(&c->params.grid);
-    s->calls_reserved = c->calls.listed_count + c->calls.received_count;
+    s->calls_reserved = vq_coord_calls_reserved(&c->calls);
+    s->batched = c->calls.batched_count;
     s->held_back = c->calls.holds_count;
     s->sessions = (uint32_t)c->sessions.count;
     s->wait_until_ns = vq_coord_waits_until(&c->waits);

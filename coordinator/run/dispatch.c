@@ -2,14 +2,18 @@
  * the order it was given. Not its job: deciding anything; a frame that cannot be decoded is
  * answered with BYE and counted. */
 #include "coordinator/run/parts.h"
+#include "coordinator/store/calls/batched.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/crash.h"
 #include "common/text/log.h"
+#include "proto/result.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define COLLECT_DRAFTS 1024u /* of one message */
 
 static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg)
 {
@@ -113,6 +117,80 @@ static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uin
     send_msg(run, peer, &msg);
 }
 
+struct collect {
+    struct vq_run *run;
+    const struct vq_coord_collect *about;
+    struct vq_result *drafts; /* COLLECT_DRAFTS */
+    char **texts;             /* one a draft, owned */
+    uint32_t count;
+};
+
+static void collect_send(struct collect *c, bool more)
+{
+    const struct vq_coord_collect *about = c->about;
+    struct vq_msg msg = {.type = VQ_MSG_COLLECT,
+                         .u.collect = {.session = about->session,
+                                       .name = vq_span_str(about->name),
+                                       .pool = vq_span_str(about->pool),
+                                       .id = vq_span_str(about->id),
+                                       .calls = about->calls,
+                                       .cancel = about->cancel,
+                                       .more = more,
+                                       .drafts = c->drafts,
+                                       .drafts_count = c->count}};
+    send_msg(c->run, about->peer, &msg);
+    while (c->count > 0) {
+        vq_free(c->texts[--c->count]);
+    }
+}
+
+static enum vq_status collect_take(void *ctx, const struct vq_result *draft)
+{
+    struct collect *c = ctx;
+    if (c->count == COLLECT_DRAFTS) {
+        collect_send(c, true);
+    }
+    char *texts = vq_alloc(1, vq_result_texts_bytes(draft) + 1);
+    if (texts == NULL) {
+        return VQ_NOMEM;
+    }
+    c->drafts[c->count] = *draft;
+    vq_result_texts_move(&c->drafts[c->count], texts);
+    c->texts[c->count++] = texts;
+    return VQ_OK;
+}
+
+/* The worker gets the records of all calls that wait in the batch; to cancel one that it looks
+ * after, none. */
+static void send_collect(struct vq_run *run, const struct vq_coord_collect *about)
+{
+    struct collect c = {.run = run, .about = about};
+    struct vq_view *view = NULL;
+    struct vq_error err = {0};
+    c.drafts = vq_alloc(COLLECT_DRAFTS, sizeof(*c.drafts));
+    c.texts = vq_alloc(COLLECT_DRAFTS, sizeof(*c.texts));
+    enum vq_status status = c.drafts == NULL || c.texts == NULL ? VQ_NOMEM : VQ_OK;
+    if (status == VQ_OK && !about->cancel) {
+        status = vq_view_begin(run->calls, &view, &err);
+        if (status == VQ_OK) {
+            status = vq_batched_each(view, &run->owner.uid, about->name, collect_take, &c, &err);
+            vq_view_end(&view);
+        }
+    }
+    if (status == VQ_OK) {
+        collect_send(&c, false);
+    } else if (status == VQ_AGAIN) { /* the map is being resized */
+        vq_coord_api_batch_again(run->coord, about->name);
+    } else {
+        vq_run_fatal(run, status, "cannot read the calls of batch %s: %s", about->name, err.text);
+    }
+    while (c.count > 0) {
+        vq_free(c.texts[--c.count]);
+    }
+    vq_free(c.drafts);
+    vq_free(c.texts);
+}
+
 static void queue_lookup(struct vq_run_links *links, uint64_t shard)
 {
     VQ_ASSERT(links->lookups_count < VQ_COORD_LOOKUPS_MAX);
@@ -193,6 +271,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
             first_lease(run);
         }
         break;
+    case VQ_COORD_COLLECT: send_collect(run, &a->u.collect); break;
     case VQ_COORD_SPEC: send_spec(run, a->u.send.peer, a->u.send.session); break;
     case VQ_COORD_SAMPLE:
         send_sample(run, a->u.sample.peer, a->u.sample.session, a->u.sample.sample);

@@ -28,7 +28,7 @@ static void sums(struct vq_json *j, const struct vq_account_sums *s)
     vq_json_put_u64(j, "answered", s->answered);
     vq_json_key(j, "failed");
     vq_json_object(j);
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         if (end != VQ_END_ANSWER &&
             end != VQ_END_UNKNOWN) { /* these two have counts of their own */
             vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), s->failed[end]);
@@ -36,6 +36,9 @@ static void sums(struct vq_json *j, const struct vq_account_sums *s)
     }
     vq_json_object_end(j);
     vq_json_put_u64(j, "unknown", s->unknown);
+    if (s->in_batches > 0) {
+        vq_json_put_u64(j, "in_batches", s->in_batches);
+    }
     vq_json_put_u64(j, "paid_unused", s->paid_unused);
     vq_json_put_u64(j, "tokens_in", s->tokens_in);
     caches(j, s);

@@ -66,6 +66,9 @@ static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params 
         days[i] = (struct vq_ledger_day){
             .pool = use->name, .since_unix_ms = has_quota ? (end_s - DAY_S) * 1000 : INT64_MAX};
         pools[i].locked = use->base_url != NULL; /* the built-in server is this run's own */
+        if (use->batch != NULL) { /* gathering a call takes no time of the provider's */
+            pools[i].limit = (struct vq_limit){.concurrency = VQ_RUN_GATHERING};
+        }
         if (use->base_url == NULL && pools[i].limit.concurrency == 0) {
             pools[i].limit.concurrency =
                 VQ_MACHINE_CONCURRENCY; /* the built-in server has one thread */

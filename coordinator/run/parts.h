@@ -75,6 +75,7 @@
 #include <sys/stat.h>
 
 #define VQ_RUN_HEARTBEAT_SHARE      6     /* heartbeats in a term */
+#define VQ_RUN_GATHERING            256u  /* calls that may be added to batches at once */
 #define VQ_RUN_SAME_SIGNAL_MS       500   /* timeout(1) signals group and leader: one request */
 #define VQ_RUN_DRAIN_MS             30000 /* Ctrl-C: calls in flight get so long */
 #define VQ_RUN_STATUS_MS            5000  /* status.json */
@@ -195,8 +196,9 @@ struct vq_run_stages {
     uint32_t expected_count;
     bool is_over; /* the core has finished its stage */
     enum vq_column column;
-    uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
-    bool recalled;     /* a core has got the calls of earlier processes */
+    uint8_t *outcomes;  /* of the stage that is over, as Redis gave them */
+    bool recalled;      /* a core has got the calls of earlier processes */
+    bool batches_taken; /* likewise what waits in batches */
 };
 
 /* distrust.c */

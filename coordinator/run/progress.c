@@ -40,7 +40,7 @@ void vq_progress_clear(struct vq_run_screen *screen)
 static uint64_t failures(const struct vq_coord_counts *c)
 {
     uint64_t n = 0;
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         n += end == VQ_END_ANSWER ? 0 : c->ends[end];
     }
     return n;

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/crash.h"
 #include "common/text/log.h"
+#include "coordinator/store/calls/batched.h"
 #include "coordinator/store/calls/ledger.h"
 #include "methods/grid/answers.h"
 
@@ -115,6 +116,34 @@ static enum vq_status take_calls(struct vq_run *run, struct vq_error *err)
     return status == VQ_AGAIN ? VQ_OK : status;
 }
 
+static enum vq_status take_draft(void *ctx, const struct vq_result *draft)
+{
+    return vq_coord_batched(((struct vq_run *)ctx)->coord, draft);
+}
+
+static enum vq_status take_batch(void *ctx, const struct vq_msg_batch *batch)
+{
+    return vq_coord_api_batch_store(((struct vq_run *)ctx)->coord, batch);
+}
+
+/* What waits in batches at providers: the first core of this process takes it, and no stage ends
+ * before all of it has its result. */
+static enum vq_status take_batches(struct vq_run *run, struct vq_error *err)
+{
+    if (run->stages.batches_taken) {
+        return VQ_OK;
+    }
+    run->stages.batches_taken = true;
+    struct vq_view *view = NULL;
+    VQ_TRY(vq_view_begin(run->calls, &view, err));
+    enum vq_status status = vq_batched_each(view, &run->owner.uid, NULL, take_draft, run, err);
+    if (status == VQ_OK) {
+        status = vq_batched_each_batch(view, &run->owner.uid, take_batch, run, err);
+    }
+    vq_view_end(&view);
+    return status;
+}
+
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
     if (run->hears_ns == 0) {
@@ -169,6 +198,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
     vq_free(judges);
     if (status == VQ_OK && !run->begun.first_start) {
         status = take_stored(run, err);
+    }
+    if (status == VQ_OK && !run->begun.first_start) {
+        status = take_batches(run, err);
     }
     if (status == VQ_OK && !run->begun.first_start) {
         status = take_calls(run, err);

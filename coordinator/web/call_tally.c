@@ -16,7 +16,7 @@ void vq_call_tally_init(struct vq_call_tally *tally, uint32_t pools)
 void vq_call_tally_add(struct vq_call_tally *tally, const struct vq_tally_call *call)
 {
     struct vq_tally_pool *p = &tally->pool[call->pool < tally->pools ? call->pool : tally->pools];
-    if (call->end >= VQ_END__COUNT) {
+    if (call->end >= VQ_CALL_ENDS) {
         return; /* of a later vibeq */
     }
     p->ends[call->end]++;

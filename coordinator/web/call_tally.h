@@ -13,7 +13,7 @@
 extern const uint32_t vq_tally_bounds_ms[VQ_TALLY_BUCKETS];
 
 struct vq_tally_pool {
-    uint64_t ends[VQ_END__COUNT];
+    uint64_t ends[VQ_CALL_ENDS];
     uint64_t buckets[VQ_TALLY_BUCKETS + 1];        /* each alone; the last: beyond all bounds */
     uint64_t timed, timed_ms;                      /* calls with a duration, and the sum of it */
     uint64_t tokens_in, tokens_cached, tokens_out; /* cached ones are input too */

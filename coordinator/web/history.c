@@ -61,7 +61,7 @@ void vq_history_sample_of(const struct vq_status_facts *f, struct vq_history_sam
     for (int state = 0; state < VQ_TASK_STATES; state++) {
         column[VQ_HISTORY_STATES + state] = s.all.state[state];
     }
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         column[VQ_HISTORY_ENDS + end] = s.all.ends[end];
     }
     column[VQ_HISTORY_TOKENS_IN] = s.tokens_in;
@@ -181,7 +181,7 @@ void vq_history_json(const struct vq_history *h, uint64_t after, struct vq_buf *
     vq_json_object_end(j);
     vq_json_key(j, "calls");
     vq_json_object(j);
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         column(j, h, after, vq_call_end_word((enum vq_call_end)end), VQ_HISTORY_ENDS + end);
     }
     vq_json_object_end(j);

@@ -14,8 +14,8 @@ enum vq_history_column {
     VQ_HISTORY_UNIX_MS,
     VQ_HISTORY_STAGE_NO,
     VQ_HISTORY_STATES, /* tasks by state: VQ_TASK_STATES columns */
-    VQ_HISTORY_ENDS = VQ_HISTORY_STATES + VQ_TASK_STATES, /* calls by end: VQ_END__COUNT columns */
-    VQ_HISTORY_TOKENS_IN = VQ_HISTORY_ENDS + VQ_END__COUNT,
+    VQ_HISTORY_ENDS = VQ_HISTORY_STATES + VQ_TASK_STATES, /* calls by end: VQ_CALL_ENDS columns */
+    VQ_HISTORY_TOKENS_IN = VQ_HISTORY_ENDS + VQ_CALL_ENDS,
     VQ_HISTORY_TOKENS_OUT,
     VQ_HISTORY_CALLS_OUT,
     VQ_HISTORY_CALLS_PER_KS, /* calls in 1,000 s, at the rate of the last minute */

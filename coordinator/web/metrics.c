@@ -270,7 +270,7 @@ static void put_call_family(struct writer *w, enum call_family family, const cha
                                         [CALL_OUTPUT] = (double)p->tokens_out,
                                         [CALL_COST] = dollars(p->cost_nano)};
     if (family == CALL_ENDS) {
-        for (int end = 0; end < VQ_END__COUNT; end++) {
+        for (int end = 0; end < VQ_CALL_ENDS; end++) {
             labels[1].value = vq_call_end_word((enum vq_call_end)end);
             put(w, name, labels, 2, (double)p->ends[end]);
         }
@@ -284,7 +284,7 @@ static void put_call_family(struct writer *w, enum call_family family, const cha
 static bool any_call(const struct vq_tally_pool *p)
 {
     uint64_t calls = 0;
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         calls += p->ends[end];
     }
     return calls > 0;

@@ -105,7 +105,7 @@ static void counts(struct vq_json *j, const struct vq_coord_counts *c)
     vq_json_key(j, "calls");
     vq_json_object(j);
     vq_json_put_u64(j, "ended", c->calls);
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
     }
     vq_json_object_end(j);
@@ -218,6 +218,7 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_put_u64(j, "shards_ready", s.ready_shards);
     vq_json_put_u64(j, "shards_leased", s.leased_shards);
     vq_json_put_u64(j, "calls_out", s.calls_reserved - s.held_back);
+    vq_json_put_u64(j, "in_batches", s.batched);
     vq_json_put_u64(j, "leases_lost", s.leases_lost);
     vq_json_put_real(j, "calls_per_s", s.calls_per_s, 4);
     vq_json_put_real(j, "settled_per_s", s.settled_per_s, 4);

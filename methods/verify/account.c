@@ -86,7 +86,7 @@ static void compare_part(struct vq_verifying *v, const char *file, const json_t 
         compare(v, file, said, "tokens_written", p->sums.tokens_written);
     }
     const json_t *failed = json_object_get(said, "failed");
-    for (int end = 0; end < VQ_END__COUNT; end++) {
+    for (int end = 0; end < VQ_CALL_ENDS; end++) {
         if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN) {
             compare(v, file, failed, vq_call_end_word((enum vq_call_end)end), p->sums.failed[end]);
         }

@@ -107,6 +107,7 @@ static void act(struct world *w)
         case VQ_COORD_NOTE: VQ_ASSERT(a.u.note.text[0] != '\0'); break;
         case VQ_COORD_SPEC:
         case VQ_COORD_SAMPLE:
+        case VQ_COORD_COLLECT:
         case VQ_COORD_CLOSE: break;
         }
     }

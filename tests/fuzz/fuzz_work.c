@@ -167,6 +167,10 @@ static void act(struct world *w)
         case VQ_WORK_SPOOL_ACKED: w->acked++; break;
         case VQ_WORK_NOTE: VQ_ASSERT(a.u.note.text[0] != '\0'); break;
         case VQ_WORK_EXIT: w->exited = true; break;
+        case VQ_WORK_GATHER: started(w, &a.u.call); break;
+        case VQ_WORK_COLLECT:
+        case VQ_WORK_GATHERED:
+        case VQ_WORK_BATCHES_ANEW:
         case VQ_WORK_RECONNECT: break;
         }
     }
@@ -366,7 +370,7 @@ static void reply(struct world *w)
     enum vq_call_end end = VQ_END_ANSWER;
     if (take(in) > 150) {
         end = (enum vq_call_end)take_below(in, VQ_END__COUNT);
-        end = end == VQ_END_UNKNOWN ? VQ_END_LOST : end;
+        end = end == VQ_END_UNKNOWN || end == VQ_END_BATCHED ? VQ_END_LOST : end;
     }
     struct vq_work_reply r = {.call = w->calls[i].id,
                               .end = end,

@@ -554,6 +554,7 @@ static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_s
         }
         sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns), EV_LMDB, 0, 0, co->life);
         break;
+    case VQ_COORD_COLLECT: break;
     case VQ_COORD_CLOSE: closed(s, action->u.send.peer); break;
     case VQ_COORD_NOTE: sim_say(s, "coordinator: %s", action->u.note.text); break;
     case VQ_COORD_FINISHED: finished(s); break;

@@ -312,8 +312,9 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
     } else {
         struct sim_ledger_row *row = &store->ledger[*at];
         row->times++;
-        row->cost_nano = row->end == VQ_END_UNKNOWN ? r->cost_nano : row->cost_nano;
-        row->end = row->end == VQ_END_UNKNOWN ? r->end : row->end;
+        bool replaces = vq_call_end_replaces((enum vq_call_end)row->end, (enum vq_call_end)r->end);
+        row->cost_nano = replaces ? r->cost_nano : row->cost_nano;
+        row->end = replaces ? r->end : row->end;
     }
     struct vq_hash text;
     bool shares = text_key(store, r, &text);

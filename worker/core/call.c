@@ -108,7 +108,9 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
         ask->lease->chain->pool = pool + 1;
     }
     vq_work_pool_spend(w, pool, need);
-    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_SENT, .u.flight = flight});
+    bool gather = w->spec->pools[pool].batch_calls > 0; /* nothing is sent yet */
+    vq_work_queue(w, (struct vq_work_item){.type = gather ? VQ_WORK_ITEM_GATHER : VQ_WORK_ITEM_SENT,
+                                           .u.flight = flight});
 }
 
 bool vq_work_may_start(const struct vq_work *w)
@@ -218,12 +220,36 @@ static struct vq_work_reply checked(const struct vq_work *w, const struct vq_wor
 }
 
 /* Whether usage is missing, or 0 on a side of an answer that cannot be 0. */
-static bool is_unreported(const struct vq_work_call *call, const struct vq_work_reply *reply)
+static bool is_unreported(enum vq_stage_kind kind, const struct vq_work_reply *reply)
 {
-    bool embeds = call->stage_kind == VQ_STAGE_EMBED;
+    bool embeds = kind == VQ_STAGE_EMBED;
     return reply->end == VQ_END_ANSWER &&
            (reply->tokens_in == 0 ||
             (reply->tokens_out == 0 && reply->answer.bytes > 0 && !embeds));
+}
+
+void vq_work_result_fill(struct vq_result *result, enum vq_stage_kind kind,
+                         const struct vq_work_reply *reply)
+{
+    result->end = (uint8_t)reply->end;
+    result->refusal = reply->refusal;
+    result->http_status = reply->http_status > 999 ? 999 : reply->http_status;
+    result->latency_ms = reply->latency_ms;
+    result->started_unix_ms = reply->started_unix_ms;
+    result->tokens_in = bounded(reply->tokens_in);
+    result->tokens_cached = bounded(reply->tokens_cached);
+    result->tokens_written = bounded(reply->tokens_cache_written);
+    result->tokens_out = bounded(reply->tokens_out);
+    result->provider_nano = reply->provider_nano;
+    result->prompt_chars = reply->prompt_chars;
+    result->unreported = is_unreported(kind, reply);
+    result->answer = reply->answer;
+    result->finish_reason = reply->finish_reason;
+    result->model = reply->model;
+    result->fingerprint = reply->fingerprint;
+    result->label_logprobs = reply->label_logprobs;
+    result->error = reply->error;
+    result->tier = reply->tier;
 }
 
 static struct vq_work_flight *flight_of(const struct vq_work_calls *calls, const struct vq_id *id)
@@ -255,26 +281,9 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
     reply->end = reply->no_capacity ? VQ_END_RATE : reply->end;
     const struct vq_work_call *call = &flight->call;
     struct vq_result result = vq_work_call_sent(call);
-    result.end = (uint8_t)reply->end;
-    result.refusal = reply->refusal;
-    result.http_status = reply->http_status > 999 ? 999 : reply->http_status;
-    result.latency_ms = reply->latency_ms;
-    result.started_unix_ms = reply->started_unix_ms;
-    result.tokens_in = bounded(reply->tokens_in);
-    result.tokens_cached = bounded(reply->tokens_cached);
-    result.tokens_written = bounded(reply->tokens_cache_written);
-    result.tokens_out = bounded(reply->tokens_out);
+    vq_work_result_fill(&result, call->stage_kind, reply);
     result.tokens_reserved = flight->need.tokens;
-    result.provider_nano = reply->provider_nano;
-    result.prompt_chars = reply->prompt_chars;
-    result.unreported = is_unreported(call, reply);
     result.pool = vq_span_str(flight->pool_name);
-    result.answer = reply->answer;
-    result.finish_reason = reply->finish_reason;
-    result.model = reply->model;
-    result.fingerprint = reply->fingerprint;
-    result.label_logprobs = reply->label_logprobs;
-    result.error = reply->error;
     result.tier = reply->no_capacity ? vq_span_str(flight->tier) : reply->tier;
     vq_work_pool_learn(w, flight->pool, reply->params_refused, reply->error);
     struct vq_work_charge charge;
@@ -458,6 +467,10 @@ static int64_t no_capacity(struct vq_work *w, struct vq_work_ask *ask, uint32_t 
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
 {
     struct vq_result *result = &read->result->result;
+    if (read->flight == NULL) {
+        (void)vq_work_outbox_read(w, read->result); /* collected from a batch */
+        return;
+    }
     struct vq_work_ask *ask =
         vq_work_ask_find(&w->leases, result->shard, result->fence, result->task);
     ask = ask != NULL && ask->state == VQ_WORK_ASK_CALLING ? ask : NULL;
@@ -501,6 +514,11 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     case VQ_END_BAD_REQUEST:
         if (ask != NULL) {
             settle(w, ask, result, VQ_OUTCOME_ERROR);
+        }
+        break;
+    case VQ_END_BATCHED:
+        if (ask != NULL) {
+            vq_work_gathered(w, ask);
         }
         break;
     case VQ_END_UNKNOWN:

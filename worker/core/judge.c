@@ -206,17 +206,32 @@ static bool comes_first(const struct vq_work *w, const struct vq_work_ask *ask, 
     return rank_of(ask, a) > rank_of(ask, b);
 }
 
+bool vq_work_judge_gathers(const struct vq_work *w, const struct vq_work_ask *ask)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[ask->lease->judge];
+    bool avoid = ask->failed_pool != 0 && has_other(w, judge, ask->failed_pool);
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        uint32_t pool = judge->pools[i];
+        if ((!avoid || pool + 1 != ask->failed_pool) && vq_work_pool_usable(w, pool) &&
+            vq_work_may_gather(w, ask, pool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
                           uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns)
 {
     const struct vq_work_judge *judge = &w->spec->judges[ask->lease->judge];
     double bytes = prompt_bytes(w, ask);
     bool avoid = ask->failed_pool != 0 && has_other(w, judge, ask->failed_pool);
-    bool found = false;
+    bool found = false, gather = vq_work_judge_gathers(w, ask);
     *ret_when_ns = INT64_MAX;
     for (uint32_t i = 0; i < judge->pools_count; i++) {
         uint32_t pool = judge->pools[i];
-        if ((avoid && pool + 1 == ask->failed_pool) || !vq_work_pool_usable(w, pool)) {
+        if ((avoid && pool + 1 == ask->failed_pool) || !vq_work_pool_usable(w, pool) ||
+            vq_work_may_gather(w, ask, pool) != gather) {
             continue;
         }
         struct vq_work_need need = need_of(w, ask, pool, bytes);

@@ -65,6 +65,7 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     entry->result = cut_to;
     vq_result_texts_move(&entry->result, entry->at);
     entry->pool = pool;
+    entry->batch = from->end == VQ_END_BATCHED;
     entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;
     entry->place = VQ_WORK_RESULT_UNREAD;
@@ -131,28 +132,36 @@ void vq_work_outbox_find_pools(struct vq_work *w)
     }
 }
 
-/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so
- * no more calls follow from it. An answer of another stage is reported without a verdict: this
- * worker does not know that stage's form, and the coordinator stores the answer all the same. */
+/* It is read as a fresh answer is; its lease is gone, so no more calls follow from it. An answer of
+ * another stage is reported without a verdict: this worker does not know that stage's form, and the
+ * coordinator stores the answer all the same. */
+bool vq_work_outbox_read(struct vq_work *w, struct vq_work_result *entry)
+{
+    struct vq_result *result = &entry->result;
+    result->outcome = VQ_OUTCOME_NONE;
+    result->final = false;
+    if (result->end == VQ_END_ANSWER && w->spec != NULL && result->stage == w->spec->stage) {
+        enum vq_outcome outcome =
+            vq_verdict_of(w->spec->kind, result->answer, result->finish_reason, result->refusal);
+        if (outcome == VQ_OUTCOME_NONE) {
+            return vq_work_ok(w, VQ_NOMEM); /* its spool has the answer */
+        }
+        result->outcome = (uint8_t)outcome;
+        result->final = true;
+    }
+    vq_work_outbox_send(w, entry);
+    return true;
+}
+
+/* What an earlier process of this spool noted. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
     while (!vq_list_empty(&w->outbox.unread)) {
         struct vq_work_result *entry =
             VQ_CONTAINER_OF(w->outbox.unread.next, struct vq_work_result, link);
-        struct vq_result *result = &entry->result;
-        result->outcome = VQ_OUTCOME_NONE;
-        result->final = false;
-        if (result->end == VQ_END_ANSWER && result->stage == w->spec->stage) {
-            enum vq_outcome outcome = vq_verdict_of(w->spec->kind, result->answer,
-                                                    result->finish_reason, result->refusal);
-            if (outcome == VQ_OUTCOME_NONE) {
-                (void)vq_work_ok(w, VQ_NOMEM);
-                return;
-            }
-            result->outcome = (uint8_t)outcome;
-            result->final = true;
+        if (!vq_work_outbox_read(w, entry)) {
+            return;
         }
-        vq_work_outbox_send(w, entry);
         w->outbox.flush = true;
     }
 }
@@ -209,7 +218,7 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
         }
         const struct vq_result *result = &entry->result;
         struct vq_work_ask *ask = NULL;
-        if (result->final) {
+        if (result->final || result->end == VQ_END_BATCHED) {
             ask = vq_work_ask_find(&w->leases, result->shard, result->fence, result->task);
         }
         if (ask != NULL && ask->state == VQ_WORK_ASK_DONE) {
@@ -218,6 +227,10 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
         if (w->options.has_spool) {
             vq_work_queue(w,
                           (struct vq_work_item){.type = VQ_WORK_ITEM_ACKED, .u.id = ack->calls[i]});
+        }
+        if (entry->batch) {
+            vq_work_queue(
+                w, (struct vq_work_item){.type = VQ_WORK_ITEM_GATHERED, .u.id = ack->calls[i]});
         }
         if (entry->place == VQ_WORK_RESULT_SENT && entry->sent_no > last) {
             last = entry->sent_no;

@@ -159,6 +159,7 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
                  "session %llu of run %.*s: %u leases, %u calls in flight, %u results held",
                  (unsigned long long)w->link.session, (int)welcome->run_name.bytes,
                  welcome->run_name.at, w->leases.count, w->calls.count, w->outbox.count);
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_ANEW});
     heartbeat(w, VQ_WORK_ITEM_HELD);
     if (w->leases.count > 0) {
         heartbeat(w, VQ_WORK_ITEM_HEARTBEAT); /* its echo renews them */
@@ -247,6 +248,7 @@ void vq_work_drain(struct vq_work *w, const char *why)
     w->end.draining = true;
     vq_work_note(w, VQ_WORK_NOTE_INFO, "%s: %u calls in flight are finished, the rest goes back",
                  why, w->calls.count);
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_ANEW});
     vq_work_return_all(w, UINT32_MAX);
 }
 

@@ -89,6 +89,10 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
         .service_tier = keep(spec, from->service_tier, status),
         .tier_price = from->tier_price,
         .tier_tries = from->tier_tries,
+        .batch_calls = from->batch_calls,
+        .batch_bytes = from->batch_bytes,
+        .batch_wait_ms = from->batch_wait_ms,
+        .batch_poll_ms = from->batch_poll_ms,
     };
     bool anthropic = strcmp(to->dialect, "anthropic") == 0;
     if (from->priced) {

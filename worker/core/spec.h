@@ -33,6 +33,9 @@ struct vq_work_endpoint {
     const char *service_tier; /* that requests name; "": none */
     double tier_price;        /* times `price` */
     uint32_t tier_tries;      /* refusals of a call by the tier; then the ordinary tier */
+    uint32_t batch_calls;     /* in one batch, at most; 0: it is no batch pool */
+    uint64_t batch_bytes;     /* of its document, at most */
+    uint32_t batch_wait_ms, batch_poll_ms;
 };
 
 struct vq_work_spec {

@@ -6,6 +6,7 @@
  *   call.c     calls, from the start to the classified answer
  *   judge.c    which pool gets a call, and what that pool can take
  *   outbox.c   results without an ACK
+ *   gather.c   calls that are part of a batch, and what becomes of batches
  *   credit.c   the reports on judges and pools
  *   front.c    calls whose prompts begin alike
  *   chain.c    dialogues: a lease whose asks follow each other
@@ -161,6 +162,7 @@ struct vq_work_result { /* a result without an ACK */
     struct vq_result result;
     struct vq_work_charge charge;
     uint32_t pool; /* as of a flight */
+    bool batch;    /* of a call that is part of a batch: the shell hears of its ACK */
     enum vq_work_result_place place;
     int64_t at_ns;    /* when it was read, or sent last */
     uint64_t sent_no; /* its place in the order of sending */
@@ -238,17 +240,22 @@ enum vq_work_item_type {
     VQ_WORK_ITEM_BYE,
     /* `flight`: the note (or word to the coordinator); its CALL comes behind it */
     VQ_WORK_ITEM_SENT,
-    VQ_WORK_ITEM_CALL,   /* `flight` */
-    VQ_WORK_ITEM_ANSWER, /* `read`: the note; its READ comes behind the write */
-    VQ_WORK_ITEM_READ,   /* `read` */
-    VQ_WORK_ITEM_ACKED,  /* `id` */
-    VQ_WORK_ITEM_NOTE,   /* `note` */
+    VQ_WORK_ITEM_CALL,     /* `flight` */
+    VQ_WORK_ITEM_GATHER,   /* `flight` */
+    VQ_WORK_ITEM_GATHERED, /* `id` */
+    VQ_WORK_ITEM_ANEW,
+    VQ_WORK_ITEM_COLLECT, /* `collect` */
+    VQ_WORK_ITEM_BATCH,   /* `news` */
+    VQ_WORK_ITEM_ANSWER,  /* `read`: the note; its READ comes behind the write */
+    VQ_WORK_ITEM_READ,    /* `read` */
+    VQ_WORK_ITEM_ACKED,   /* `id` */
+    VQ_WORK_ITEM_NOTE,    /* `note` */
     VQ_WORK_ITEM_EXIT
 };
 
 struct vq_work_read {
     struct vq_work_result *result;
-    struct vq_work_flight *flight; /* owned */
+    struct vq_work_flight *flight; /* owned; NULL: collected from a batch */
     uint8_t closed;                /* enum vq_pool_state */
     int64_t retry_after_ms;
     bool parks, late, no_capacity;
@@ -264,12 +271,20 @@ struct vq_work_cancel {
     uint64_t tasks[];
 };
 
+/* what became of a batch; owned by its item */
+struct vq_work_news {
+    struct vq_msg_batch batch;
+    char at[]; /* its texts */
+};
+
 struct vq_work_item {
     enum vq_work_item_type type;
     union {
         struct vq_work_flight *flight;
         struct vq_work_read read;
         struct vq_work_cancel *cancel;
+        struct vq_work_news *news;
+        const struct vq_msg_collect *collect; /* of the message of this step */
         struct vq_id id;
         uint32_t note;
     } u;
@@ -373,6 +388,7 @@ struct vq_work_actions {
     struct vq_result unheld_result; /* ... as this, whose texts are the reply's */
     char unheld_pool[VQ_WIRE_NAME_BYTES_MAX + 1];
     struct vq_work_cancel *cancel_out; /* given out, freed at the next call */
+    struct vq_work_news *news_out;     /* likewise */
     struct vq_work_note_slot *notes;
     uint32_t notes_count;
     uint64_t notes_dropped;
@@ -553,6 +569,8 @@ int64_t vq_work_judge_when(const struct vq_work *w, const struct vq_work_ask *as
                            struct vq_work_need *ret_need);
 /* Reports the reservation of the ask to its pools. */
 void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask);
+/* The ask goes into a batch: it may, and its judge has an open batch pool. */
+bool vq_work_judge_gathers(const struct vq_work *w, const struct vq_work_ask *ask);
 /* The pool that should be asked now and what that takes; false: none may be, before
  * *ret_when_ns. */
 bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
@@ -591,7 +609,18 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
                         const struct vq_work_need *need);
 int64_t vq_work_calls_wake(const struct vq_work *w);
 void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply);
+/* What `reply` says, into the record of its call; not its cost and its pool. */
+void vq_work_result_fill(struct vq_result *result, enum vq_stage_kind kind,
+                         const struct vq_work_reply *reply);
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read);
+
+/* gather.c */
+/* Whether this ask may go into a batch of that pool. */
+bool vq_work_may_gather(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool);
+/* Its call is part of a batch: the lease waits for it no longer than for its ACK. */
+void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask);
+void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *collected);
+void vq_work_on_batch(struct vq_work *w, const struct vq_msg_batch *batch);
 
 /* outbox.c */
 /* A copy of the result, unread; NULL when there is no memory (sticks). */
@@ -603,6 +632,8 @@ void vq_work_outbox_unheld(struct vq_work *w, const struct vq_result *result);
 void vq_work_outbox_find_pools(struct vq_work *w);                         /* after a new SPEC */
 void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry); /* it was read */
 void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result);
+/* Reads an answer whose ask is not here any more, and sends its result. false: no memory. */
+bool vq_work_outbox_read(struct vq_work *w, struct vq_work_result *entry);
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack);
 void vq_work_outbox_read_spooled(
     struct vq_work *w); /* the SPEC is known: what was spooled can be sent */

@@ -31,6 +31,8 @@ static void item_free(const struct vq_work_item *item)
 {
     if (item->type == VQ_WORK_ITEM_CANCEL) {
         vq_free(item->u.cancel);
+    } else if (item->type == VQ_WORK_ITEM_BATCH) {
+        vq_free(item->u.news);
     } else if (item->type == VQ_WORK_ITEM_READ || item->type == VQ_WORK_ITEM_ANSWER) {
         vq_free(item->u.read.flight);
     }
@@ -154,6 +156,7 @@ void vq_work_destroy(struct vq_work **work)
     vq_index_free(&w->samples.by_index);
     vq_index_free(&w->calls.by_id);
     vq_free(w->actions.cancel_out);
+    vq_free(w->actions.news_out);
     while (!vq_list_empty(&w->leases.returned)) {
         struct vq_work_cancel *cancel =
             VQ_CONTAINER_OF(w->leases.returned.next, struct vq_work_cancel, link);
@@ -188,9 +191,11 @@ static bool session_fits(const struct vq_work_link *link, const struct vq_msg *m
     case VQ_MSG_CANCEL: return msg->u.cancel.session == session;
     case VQ_MSG_HEARTBEAT: return msg->u.held.session == session;
     case VQ_MSG_DRAIN: return msg->u.drain.session == session;
+    case VQ_MSG_COLLECT: return msg->u.collect.session == session;
     case VQ_MSG_HELLO:
     case VQ_MSG_HELD:
     case VQ_MSG_CREDIT:
+    case VQ_MSG_BATCH:
     case VQ_MSG_RESULTS: break;
     }
     return false; /* not for a worker */
@@ -217,9 +222,14 @@ static void on_message(struct vq_work *w, const struct vq_msg *msg)
     case VQ_MSG_HEARTBEAT: vq_work_on_echo(w, &msg->u.held); break;
     case VQ_MSG_DRAIN: vq_work_drain(w, "the coordinator drains"); break;
     case VQ_MSG_BYE: vq_work_on_bye(w, &msg->u.bye); break;
+    case VQ_MSG_COLLECT:
+        vq_work_queue(
+            w, (struct vq_work_item){.type = VQ_WORK_ITEM_COLLECT, .u.collect = &msg->u.collect});
+        break;
     case VQ_MSG_HELLO:
     case VQ_MSG_HELD:
     case VQ_MSG_CREDIT:
+    case VQ_MSG_BATCH:
     case VQ_MSG_RESULTS: break;
     }
 }
@@ -241,6 +251,8 @@ enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_w
     case VQ_WORK_MESSAGE: on_message(w, event->u.message); break;
     case VQ_WORK_KEY: vq_work_on_key(w, event->u.key); break;
     case VQ_WORK_REPLY: vq_work_on_reply(w, event->u.reply); break;
+    case VQ_WORK_COLLECTED: vq_work_on_collected(w, event->u.collected); break;
+    case VQ_WORK_BATCH: vq_work_on_batch(w, event->u.batch); break;
     case VQ_WORK_TICK: break;
     case VQ_WORK_DRAIN: vq_work_drain(w, "draining"); break;
     case VQ_WORK_STOP: vq_work_stop(w); break;
@@ -369,6 +381,8 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
     if (w->link.state != VQ_WORK_LINK_OPEN) {
         if (item->type == VQ_WORK_ITEM_CANCEL) {
             vq_list_push(&w->leases.returned, &item->u.cancel->link);
+        } else if (item->type == VQ_WORK_ITEM_BATCH) {
+            vq_free(item->u.news); /* asked for again by the next session */
         }
         return false;
     }
@@ -383,7 +397,12 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
         msg->type = VQ_MSG_RESULTS;
         return vq_work_outbox_fill(w, &msg->u.results) && msg->u.results.results_count > 0;
     }
-    if (item->type == VQ_WORK_ITEM_CANCEL) {
+    if (item->type == VQ_WORK_ITEM_BATCH) {
+        w->actions.news_out = item->u.news;
+        msg->type = VQ_MSG_BATCH;
+        msg->u.batch = item->u.news->batch;
+        msg->u.batch.session = w->link.session;
+    } else if (item->type == VQ_WORK_ITEM_CANCEL) {
         give_cancel(w, item->u.cancel, msg);
     } else if (item->type == VQ_WORK_ITEM_DRAIN) {
         msg->type = VQ_MSG_DRAIN;
@@ -412,6 +431,19 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
         action->type = item->type == VQ_WORK_ITEM_SENT ? VQ_WORK_SPOOL_SENT : VQ_WORK_CALL;
         action->u.call = item->u.flight->call;
         return true;
+    case VQ_WORK_ITEM_GATHER:
+        action->type = VQ_WORK_GATHER;
+        action->u.call = item->u.flight->call;
+        return true;
+    case VQ_WORK_ITEM_GATHERED:
+        action->type = VQ_WORK_GATHERED;
+        action->u.id = item->u.id;
+        return true;
+    case VQ_WORK_ITEM_ANEW: action->type = VQ_WORK_BATCHES_ANEW; return true;
+    case VQ_WORK_ITEM_COLLECT:
+        action->type = VQ_WORK_COLLECT;
+        action->u.collect = item->u.collect;
+        return true;
     case VQ_WORK_ITEM_ANSWER:
         action->type = VQ_WORK_SPOOL_ANSWER;
         action->u.result = &item->u.read.result->result;
@@ -438,6 +470,7 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
     case VQ_WORK_ITEM_CANCEL:
     case VQ_WORK_ITEM_RESULTS:
     case VQ_WORK_ITEM_DRAIN:
+    case VQ_WORK_ITEM_BATCH:
     case VQ_WORK_ITEM_BYE:
         action->type = VQ_WORK_SEND;
         return give_message(w, item, &action->u.message);
@@ -512,6 +545,8 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
 {
     vq_free(w->actions.cancel_out);
     w->actions.cancel_out = NULL;
+    vq_free(w->actions.news_out);
+    w->actions.news_out = NULL;
     w->actions.replies = false;
     while (w->status == VQ_OK && !w->end.exited) {
         if (w->actions.head == w->actions.count) {
@@ -565,6 +600,12 @@ int64_t vq_work_wake_ns(const struct vq_work *w)
         wake = wakes[i] < wake ? wakes[i] : wake;
     }
     return wake;
+}
+
+int64_t vq_work_create_until_ns(const struct vq_work *w)
+{
+    bool may = w->link.state == VQ_WORK_LINK_OPEN && !w->end.draining && !w->end.orphaned;
+    return may && w->slices.until_ns > w->now_ns ? w->slices.until_ns : 0;
 }
 
 const struct vq_work_spec *vq_work_spec(const struct vq_work *w)

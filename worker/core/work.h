@@ -45,7 +45,10 @@ enum vq_work_event_type {
     VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
     /* `key`: answers VQ_WORK_KEYS, one per pool; later: the keys of a pool have changed */
     VQ_WORK_KEY,
-    VQ_WORK_REPLY,        /* `reply`: a call ended; exactly once a VQ_WORK_CALL */
+    /* `reply`: a call ended; exactly once a VQ_WORK_CALL or VQ_WORK_GATHER */
+    VQ_WORK_REPLY,
+    VQ_WORK_COLLECTED,    /* `collected`: the result of a call that was part of a batch */
+    VQ_WORK_BATCH,        /* `batch`: what became of a batch that the shell looks after */
     VQ_WORK_TICK,         /* time has passed */
     VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
     VQ_WORK_STOP,         /* leave now; what is in flight counts as unknown */
@@ -56,7 +59,8 @@ enum vq_work_event_type {
  * worker/provider. */
 struct vq_work_reply {
     struct vq_id call;
-    enum vq_call_end end; /* never VQ_END_UNKNOWN */
+    /* never VQ_END_UNKNOWN; BATCHED ends a VQ_WORK_GATHER, with vq_result_batch_text as `error` */
+    enum vq_call_end end;
     /* if end is CLOSED: the new state; OPEN: only this key is bad, and the pool has others */
     enum vq_pool_state pool;
     int64_t retry_after_ms; /* the wait that the provider asked for; -1: none */
@@ -94,6 +98,13 @@ struct vq_work_key { /* borrowed for the step */
     struct vq_span text;      /* why it is closed, or one of its keys */
 };
 
+/* The end of a call that was part of a batch; borrowed for the step. `draft`: its record of end
+ * BATCHED. A call that the provider did not carry out ends as NETWORK, and is asked again. */
+struct vq_work_collected {
+    const struct vq_result *draft;
+    const struct vq_work_reply *reply;
+};
+
 struct vq_work_event {
     enum vq_work_event_type type;
     union {
@@ -101,6 +112,8 @@ struct vq_work_event {
         const struct vq_result *result;
         const struct vq_work_reply *reply;
         const struct vq_work_key *key;
+        const struct vq_work_collected *collected;
+        const struct vq_msg_batch *batch; /* without its session */
     } u;
 };
 
@@ -118,7 +131,15 @@ enum vq_work_action_type {
     /* Write the notes. If the write or a note fails, do not send the calls that follow: reply to
      * them with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
     VQ_WORK_SPOOL_WRITE,
-    VQ_WORK_CALL,        /* render and send `call`; end it with one VQ_WORK_REPLY in a later step */
+    VQ_WORK_CALL, /* render and send `call`; end it with one VQ_WORK_REPLY in a later step */
+    /* Render `call` and add it to the batch that its pool gathers; end it with one VQ_WORK_REPLY in
+     * a later step. The batch is submitted only after VQ_WORK_GATHERED came for all its calls. */
+    VQ_WORK_GATHER,
+    VQ_WORK_GATHERED, /* that call `id` is part of its batch is committed */
+    /* A new session, or this worker leaves: no batch is created any more that is not yet
+     * submitted; its calls are collected as not sent. Say VQ_WORK_BATCH of each of the others. */
+    VQ_WORK_BATCHES_ANEW,
+    VQ_WORK_COLLECT,     /* `collect`: look after this batch too, or cancel it */
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
     VQ_WORK_NOTE,        /* `note`: a line for the log */
     VQ_WORK_EXIT,        /* the last action: end the process with `exit_code` */
@@ -186,6 +207,7 @@ struct vq_work_action {
         struct vq_work_call call;
         const struct vq_result *result;
         struct vq_id id;
+        const struct vq_msg_collect *collect;
         struct vq_work_note note;
         enum vq_work_exit exit_code;
     } u;
@@ -228,6 +250,10 @@ enum vq_status vq_work_status(const struct vq_work *work);
 
 /* The latest time of the next VQ_WORK_TICK; INT64_MAX: no tick is needed before the next event. */
 int64_t vq_work_wake_ns(const struct vq_work *work);
+
+/* Until when the shell may send the create of a batch: the end of the session's term; 0: not now.
+ * The coordinator lets another worker look after the batch only after it. */
+int64_t vq_work_create_until_ns(const struct vq_work *work);
 
 /* The SPEC in force; NULL before the first. Valid until the next VQ_WORK_KEYS action. */
 const struct vq_work_spec *vq_work_spec(const struct vq_work *work);

@@ -270,6 +270,10 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
         call_start(a, &action->u.call, unix_ms);
         VQ_CRASH_POINT(worker_call_handed_over);
         break;
+    case VQ_WORK_GATHER:
+    case VQ_WORK_GATHERED:
+    case VQ_WORK_BATCHES_ANEW:
+    case VQ_WORK_COLLECT: break;
     case VQ_WORK_SPOOL_ANSWER:
         VQ_CRASH_POINT(worker_answer_record_before);
         spool_check(a, vq_spool_answer(a->spool, action->u.result, &err), &err);

@@ -61,9 +61,10 @@ struct vq_ledger_price { /* of one judge, dollars per million tokens; negative: 
 struct vq_account_sums {
     uint64_t sent;
     uint64_t answered;
-    uint64_t failed
-        [VQ_END__COUNT]; /* calls by how they ended; [VQ_END_ANSWER] and [VQ_END_UNKNOWN] stay 0 */
+    /* calls by how they ended; an answer, UNKNOWN and BATCHED have counts of their own */
+    uint64_t failed[VQ_END__COUNT];
     uint64_t unknown;
+    uint64_t in_batches; /* part of a batch at a provider; their cost is what they may cost */
     uint64_t paid_unused;
     uint64_t tokens_in, tokens_cached, tokens_written, tokens_out;
     uint64_t latency_ms; /* sum over answered calls */

@@ -160,6 +160,12 @@ static enum vq_status check_row(struct check *c, struct vq_span key, enum vq_rec
     } else if (kind == VQ_RECORD_DISTRUSTED) {
         struct vq_answer answer;
         status = vq_record_read_answer(key, value, &answer);
+    } else if (kind == VQ_RECORD_WAITING) {
+        struct vq_span result;
+        status = vq_record_read_waiting(key, value, &result);
+    } else if (kind == VQ_RECORD_BATCH) {
+        struct vq_msg_batch batch;
+        status = vq_record_read_batch(key, value, &batch);
     }
     if (status != VQ_OK) {
         (void)vq_env_bad_value(c->view->calls, status, "the ledger row", key, &why);

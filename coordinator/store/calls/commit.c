@@ -18,6 +18,8 @@
  * Not its job: Redis, ACKs, and what to do about a failure. */
 #include "coordinator/store/calls/commit.h"
 
+#include "coordinator/store/calls/batched.h"
+
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
 #include "coordinator/store/calls/chain.h"
@@ -275,14 +277,16 @@ static enum vq_status mark_known(struct commit_ctx *c, struct vq_write *w, struc
             if (status != VQ_OK) {
                 return vq_env_bad_value(w->view.calls, status, "the ledger row", k, err);
             }
-            mark->upgrade = row.end == VQ_END_UNKNOWN && r->end != VQ_END_UNKNOWN;
+            mark->upgrade =
+                vq_call_end_replaces((enum vq_call_end)row.end, (enum vq_call_end)r->end);
             mark->known = !mark->upgrade;
         } else if (status != VQ_NOT_FOUND) {
             return status;
         }
         /* The same call twice in one batch: the same rule. */
         if (before != NULL && vq_id_eq(&before->call, &r->call) && !mark->known) {
-            mark->upgrade = before->end == VQ_END_UNKNOWN && r->end != VQ_END_UNKNOWN;
+            mark->upgrade =
+                vq_call_end_replaces((enum vq_call_end)before->end, (enum vq_call_end)r->end);
             mark->known = !mark->upgrade;
         }
         if (!mark->known) {
@@ -483,9 +487,18 @@ static enum vq_status put_rows(struct commit_ctx *c, struct vq_write *w, struct 
             c->done.foreign_first = r->call;
             c->done.foreign_task = r->task;
         }
-        if (!c->marks[at].known) {
-            VQ_TRY(put_row(c, w, at, err));
+        if (c->marks[at].known) {
+            continue;
         }
+        VQ_TRY(put_row(c, w, at, err));
+        if (r->end == VQ_END_BATCHED) {
+            VQ_TRY(vq_batched_put(w, c->run, r, &c->value, err));
+        } else if (c->marks[at].upgrade) {
+            VQ_TRY(vq_batched_drop(w, c->run, &r->call, err));
+        }
+    }
+    for (size_t i = 0; i < c->batch->said_count; i++) {
+        VQ_TRY(vq_batched_say(w, c->run, &c->batch->said[i], &c->value, err));
     }
     return VQ_OK;
 }

@@ -124,6 +124,16 @@ struct vq_ledger_key vq_ledger_key_meta(const struct vq_id *run)
     return ledger_key(run, VQ_RECORD_META, NULL, 0);
 }
 
+struct vq_ledger_key vq_ledger_key_waiting(const struct vq_id *run, const struct vq_id *call)
+{
+    return ledger_key(run, VQ_RECORD_WAITING, call->b, sizeof(call->b));
+}
+
+struct vq_ledger_key vq_ledger_key_batch(const struct vq_id *run, const struct vq_hash *name)
+{
+    return ledger_key(run, VQ_RECORD_BATCH, name->b, sizeof(name->b));
+}
+
 enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_kind,
                                   struct vq_id *ret_run)
 {
@@ -133,6 +143,8 @@ enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_k
     size_t rest = key.bytes - VQ_ID_BYTES - 1;
     char kind = key.at[VQ_ID_BYTES];
     if (!(kind == VQ_RECORD_CALL && rest == VQ_ID_BYTES) &&
+        !(kind == VQ_RECORD_WAITING && rest == VQ_ID_BYTES) &&
+        !(kind == VQ_RECORD_BATCH && rest == VQ_HASH_BYTES) &&
         !(kind == VQ_RECORD_DISTRUSTED && rest == VQ_ID_BYTES) &&
         !(kind == VQ_RECORD_FAILURE && rest == VQ_HASH_BYTES) &&
         !(kind == VQ_RECORD_META && rest == 0)) {
@@ -167,6 +179,8 @@ static uint8_t version_of(enum vq_record_kind kind)
     case VQ_RECORD_CALL: return VQ_RECORD_CALL_VERSION;
     case VQ_RECORD_META: return VQ_RECORD_META_VERSION;
     case VQ_RECORD_FAILURE: return VQ_RECORD_FAILURE_VERSION;
+    case VQ_RECORD_BATCH:
+    case VQ_RECORD_WAITING:
     case VQ_RECORD_DISTRUSTED:
     case VQ_RECORD_ANSWER: break;
     }
@@ -300,6 +314,25 @@ void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_
     put_number(out, (uint64_t)meta->created_unix_ms, 8);
     put_number(out, (uint64_t)meta->started_unix_ms, 8);
     put_number(out, (uint64_t)meta->ended_unix_ms, 8);
+    end(out, key);
+}
+
+void vq_record_waiting(struct vq_buf *out, struct vq_span key, struct vq_span result)
+{
+    begin(out, VQ_RECORD_WAITING);
+    put_text(out, result, VQ_RECORD_BYTES_MAX);
+    end(out, key);
+}
+
+void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_msg_batch *batch)
+{
+    begin(out, VQ_RECORD_BATCH);
+    put_number(out, batch->state, 1);
+    put_number(out, batch->calls, 4);
+    put_number(out, batch->ended, 4);
+    put_text(out, batch->name, VQ_RECORD_NAME_BYTES);
+    put_text(out, batch->pool, VQ_RECORD_NAME_BYTES);
+    put_text(out, batch->id, VQ_RECORD_NAME_BYTES);
     end(out, key);
 }
 
@@ -484,4 +517,27 @@ enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
     }
     *ret_meta = meta;
     return VQ_OK;
+}
+
+enum vq_status vq_record_read_waiting(struct vq_span key, struct vq_span value,
+                                      struct vq_span *ret_result)
+{
+    struct reader r;
+    VQ_TRY(open_value(key, value, VQ_RECORD_WAITING, &r));
+    *ret_result = take_text(&r);
+    return close_value(&r);
+}
+
+enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
+                                    struct vq_msg_batch *ret_batch)
+{
+    struct reader r;
+    VQ_TRY(open_value(key, value, VQ_RECORD_BATCH, &r));
+    *ret_batch = (struct vq_msg_batch){.state = (uint8_t)take_number(&r, 1),
+                                       .calls = (uint32_t)take_number(&r, 4),
+                                       .ended = (uint32_t)take_number(&r, 4)};
+    ret_batch->name = take_text(&r);
+    ret_batch->pool = take_text(&r);
+    ret_batch->id = take_text(&r);
+    return close_value(&r);
 }

@@ -8,6 +8,7 @@
 #include "coordinator/store/calls/calls.h"
 #include "coordinator/store/calls/failures.h"
 #include "coordinator/store/calls/lookup.h"
+#include "proto/messages.h"
 
 #define VQ_RECORD_VERSION 1
 /* Of ledger rows of calls. 1: before there were stages, read as stage 0. 2: before there were
@@ -23,14 +24,17 @@
 
 enum vq_record_kind {
     VQ_RECORD_ANSWER = 'A',
+    VQ_RECORD_BATCH = 'B', /* a batch at a provider */
     VQ_RECORD_CALL = 'C',
     /* Of a key: an answer that was thrown away. Its value is an ANSWER. */
     VQ_RECORD_DISTRUSTED = 'D',
     VQ_RECORD_FAILURE = 'F',
     VQ_RECORD_META = 'M',
+    VQ_RECORD_WAITING = 'W', /* the whole record of a call that waits in a batch */
 };
 
-/* Keys of the ledger: run uid, kind, and the call id or request hash (nothing for META). */
+/* Keys of the ledger: run uid, kind, and the call id, request hash or hash of a batch's name
+ * (nothing for META). */
 #define VQ_LEDGER_KEY_BYTES_MAX (VQ_ID_BYTES + 1 + VQ_HASH_BYTES)
 struct vq_ledger_key {
     uint8_t b[VQ_LEDGER_KEY_BYTES_MAX];
@@ -40,6 +44,8 @@ struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq
 struct vq_ledger_key vq_ledger_key_distrusted(const struct vq_id *run, const struct vq_id *call);
 struct vq_ledger_key vq_ledger_key_failure(const struct vq_id *run, const struct vq_hash *request);
 struct vq_ledger_key vq_ledger_key_meta(const struct vq_id *run);
+struct vq_ledger_key vq_ledger_key_waiting(const struct vq_id *run, const struct vq_id *call);
+struct vq_ledger_key vq_ledger_key_batch(const struct vq_id *run, const struct vq_hash *name);
 /* Whether a value, of whatever kind and version, is the one that was written under this key. */
 bool vq_record_is_whole(struct vq_span key, struct vq_span value);
 /* Takes a key of the ledger apart; *ret_run and what its kind has. VQ_CORRUPT: no key of ours. */
@@ -52,6 +58,9 @@ void vq_record_answer(struct vq_buf *out, struct vq_span key, const struct vq_an
 void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call_row *row);
 void vq_record_failure(struct vq_buf *out, struct vq_span key, const struct vq_failure_row *row);
 void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_meta *meta);
+/* `result`: an encoded RESULT (wire.h). */
+void vq_record_waiting(struct vq_buf *out, struct vq_span key, struct vq_span result);
+void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_msg_batch *batch);
 
 /* Decoders check everything; spans of the result point into `value`. VQ_CORRUPT; VQ_VERSION:
  * written by a later vibeq. */
@@ -63,6 +72,10 @@ enum vq_status vq_record_read_failure(struct vq_span key, struct vq_span value,
                                       struct vq_failure_row *ret_row) VQ_WARN_UNUSED;
 enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
                                    struct vq_run_meta *ret_meta) VQ_WARN_UNUSED;
+enum vq_status vq_record_read_waiting(struct vq_span key, struct vq_span value,
+                                      struct vq_span *ret_result) VQ_WARN_UNUSED;
+enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
+                                    struct vq_msg_batch *ret_batch) VQ_WARN_UNUSED;
 
 /* CRC-32C (Castagnoli), continued from `crc`; 0 begins. */
 uint32_t vq_crc32c(uint32_t crc, const void *bytes, size_t n);

@@ -146,6 +146,12 @@ static enum vq_status check_row(void *ctx, struct vq_span key, struct vq_span va
     } else if (status == VQ_OK && kind == VQ_RECORD_DISTRUSTED) {
         struct vq_answer answer;
         status = vq_record_read_answer(key, value, &answer);
+    } else if (status == VQ_OK && kind == VQ_RECORD_WAITING) {
+        struct vq_span result;
+        status = vq_record_read_waiting(key, value, &result);
+    } else if (status == VQ_OK && kind == VQ_RECORD_BATCH) {
+        struct vq_msg_batch batch;
+        status = vq_record_read_batch(key, value, &batch);
     } else if (status == VQ_OK) {
         struct vq_run_meta meta;
         status = vq_record_read_meta(key, value, &meta);

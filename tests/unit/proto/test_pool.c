@@ -15,7 +15,8 @@ TEST(test_what_may_be_billed)
     bool billed[VQ_END__COUNT] = {[VQ_END_ANSWER] = true,
                                   [VQ_END_LOST] = true,
                                   [VQ_END_BAD_RESPONSE] = true,
-                                  [VQ_END_UNKNOWN] = true};
+                                  [VQ_END_UNKNOWN] = true,
+                                  [VQ_END_BATCHED] = true};
     for (int end = 0; end < VQ_END__COUNT; end++) {
         struct vq_result result = ended((enum vq_call_end)end, 0, 0);
         assert_int_equal(vq_result_may_be_billed(&result), billed[end]);
@@ -37,7 +38,8 @@ TEST(test_tokens_of_a_day)
 {
     for (int end = 0; end < VQ_END__COUNT; end++) {
         struct vq_result result = ended((enum vq_call_end)end, 0, 0);
-        bool silent = end == VQ_END_ANSWER || end == VQ_END_LOST || end == VQ_END_UNKNOWN;
+        bool silent = end == VQ_END_ANSWER || end == VQ_END_LOST || end == VQ_END_UNKNOWN ||
+                      end == VQ_END_BATCHED;
         assert_int_equal(vq_result_tokens(&result), silent ? 70 : 0);
         result = ended((enum vq_call_end)end, 3, 4);
         assert_int_equal(vq_result_tokens(&result), 7);

@@ -65,13 +65,13 @@ TEST_WITH(test_golden_frames, setup, teardown)
 {
     struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {.session = 5}};
     assert_int_equal(vq_msg_encode(&drain, &frame), VQ_OK);
-    assert_frame_is("93090d05");
+    assert_frame_is("930a0d05");
     vq_buf_clear(&frame);
     struct vq_msg bye = {
         .type = VQ_MSG_BYE,
         .u.bye = {.session = 300, .code = VQ_BYE_STOPPED, .text = vq_span_str("hi")}};
     assert_int_equal(vq_msg_encode(&bye, &frame), VQ_OK);
-    assert_frame_is("95090ecd012c05a26869");
+    assert_frame_is("950a0ecd012c05a26869");
     vq_buf_clear(&frame);
     struct vq_held_lease lease = {.stage = 3, .shard = 7, .fence = {.epoch = 2, .n = 9}};
     struct vq_held_call call = {.call = {.b = {1, 2, 3}}, .stage = 4, .task = 256};
@@ -83,7 +83,7 @@ TEST_WITH(test_golden_frames, setup, teardown)
                                      .calls = &call,
                                      .calls_count = 1}};
     assert_int_equal(vq_msg_encode(&held, &frame), VQ_OK);
-    assert_frame_is("96090c01ff"
+    assert_frame_is("960a0c01ff"
                     "9193030792"
                     "0209"
                     "9193c4100102030000000000000000000000000004cd0100");
@@ -98,7 +98,7 @@ TEST_WITH(test_golden_frames, setup, teardown)
                                          .tasks = tasks,
                                          .tasks_count = 2}};
     assert_int_equal(vq_msg_encode(&cancel, &frame), VQ_OK);
-    assert_frame_is("98090b0105029203040292"
+    assert_frame_is("980a0b0105029203040292"
                     "01ce00011170");
 }
 
@@ -124,10 +124,10 @@ TEST_WITH(test_table_belongs_to_its_version, setup, teardown)
         }
     }
     vq_hasher_final(&hasher, &hash);
-    assert_int_equal(VQ_PROTOCOL_VERSION, 9);
+    assert_int_equal(VQ_PROTOCOL_VERSION, 10);
     char hex[VQ_HEX_BYTES(8)];
     vq_hex(hash.b, 8, hex);
-    assert_string_equal(hex, "2ab416431a5b3c23");
+    assert_string_equal(hex, "9b744c0934ba39e3");
 }
 
 /* ---- round trips ---- */
@@ -489,7 +489,7 @@ TEST_WITH(test_versions, setup, teardown)
 {
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_VERSION);
-    assert_contains(err.text, "version 9");
+    assert_contains(err.text, "version 10");
     assert_contains(err.text, "version 1");
     assert_int_equal(decode_hex("93cd01000d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 256");
@@ -507,19 +507,19 @@ TEST_WITH(test_versions, setup, teardown)
 TEST_WITH(test_types_and_field_counts, setup, teardown)
 {
     struct vq_error err = {""};
-    assert_int_equal(decode_hex("93090d05", VQ_TO_WORKER, &err), VQ_OK);
-    assert_int_equal(decode_hex("93090005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("93091405", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9309c005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9109", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("930940c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
-    assert_int_equal(decode_hex("92090d", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930a0d05", VQ_TO_WORKER, &err), VQ_OK);
+    assert_int_equal(decode_hex("930a0005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930a1405", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930ac005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("910a", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930a40c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
+    assert_int_equal(decode_hex("920a0d", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 0 came");
-    assert_int_equal(decode_hex("94090d0506", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("940a0d0506", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 2 came");
-    assert_int_equal(decode_hex("93090d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
-    assert_int_equal(decode_hex("93090d05", VQ_TO_WORKER, NULL), VQ_OK);
-    assert_int_equal(decode_hex("93090d", VQ_TO_WORKER, NULL), VQ_INVALID);
+    assert_int_equal(decode_hex("930a0d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
+    assert_int_equal(decode_hex("930a0d05", VQ_TO_WORKER, NULL), VQ_OK);
+    assert_int_equal(decode_hex("930a0d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
 TEST_WITH(test_error_names_the_item, setup, teardown)
@@ -527,7 +527,7 @@ TEST_WITH(test_error_names_the_item, setup, teardown)
     struct vq_error err = {""};
     /* ACK with its second call too short */
     assert_int_equal(
-        decode_hex("9409090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
+        decode_hex("940a090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
         VQ_INVALID);
     assert_contains(err.text, "ACK.calls[1]");
     assert_contains(err.text, "16 bytes wanted, 1 came");

@@ -260,6 +260,14 @@ static inline void rig_keep(struct rig *r, const struct vq_coord_action *a)
         said->type = VQ_MSG_SAMPLE;
         return;
     }
+    if (a->type == VQ_COORD_COLLECT) {
+        said->peer = a->u.collect.peer;
+        said->session = a->u.collect.session;
+        said->code = a->u.collect.cancel;
+        said->count = a->u.collect.calls;
+        said->type = VQ_MSG_COLLECT;
+        return;
+    }
     said->peer = a->u.send.peer;
     said->session = a->u.send.session;
     if (a->type == VQ_COORD_SEND) {
@@ -275,6 +283,7 @@ static inline void rig_act(struct rig *r, const struct vq_coord_action *a)
     case VQ_COORD_SEND:
     case VQ_COORD_SPEC:
     case VQ_COORD_SAMPLE:
+    case VQ_COORD_COLLECT:
     case VQ_COORD_CLOSE: rig_keep(r, a); break;
     case VQ_COORD_LOOKUP:
         r->lookups_asked++;

@@ -43,6 +43,7 @@ struct rig {
     uint32_t serves[8]; /* by judge, a bit for each pool; 0: the one with its index */
     double input_usd[8], cached_usd[8], output_usd[8]; /* by pool; all 0: not priced */
     const char *tier[8];                               /* by pool; NULL: none */
+    uint32_t batch_calls[8];                           /* 0: it is no batch pool */
     double tier_price[8];
     enum vq_pool_state key_state[8]; /* by pool */
     uint32_t key_count[8];           /* by pool; 0: 1 */
@@ -69,6 +70,7 @@ struct rig {
     uint32_t returned_whole;
     uint32_t wanted_at_return; /* tasks of judge 0, as the CREDIT before the last CANCEL said */
     uint32_t spool_sent, spool_answer, spool_acked, keys, reconnects, notes;
+    uint32_t anew, collects;
     char note[256];     /* the last one */
     uint32_t unwritten; /* notes since the last write */
     size_t last_system_bytes;
@@ -103,7 +105,7 @@ static VQ_UNUSED void rig_keys(struct rig *rig)
 
 static VQ_UNUSED void rig_sent(struct rig *rig, const struct vq_msg *msg)
 {
-    static const char letters[] = "?hwshcsLRaGX!db"; /* by message type */
+    static const char letters[] = "?hwshcsLRaGX!dbBK"; /* by message type */
     /* every message it sends can be encoded and read back by the other side */
     struct vq_buf frame;
     vq_buf_init(&frame, VQ_FRAME_BYTES_MAX);
@@ -211,6 +213,17 @@ static VQ_UNUSED void rig_take(struct rig *rig)
             assert_true(action.u.call.until_ns > rig->now); /* and within its lease's term */
             rig_call(rig, &action.u.call);
             rig->log[rig->log_bytes++] = 'C';
+            break;
+        case VQ_WORK_GATHER: /* nothing goes out: no SENT, no term */
+            rig_call(rig, &action.u.call);
+            rig->log[rig->log_bytes++] = 'g';
+            break;
+        case VQ_WORK_GATHERED: rig->log[rig->log_bytes++] = 'G'; break;
+        case VQ_WORK_BATCHES_ANEW: rig->anew++; break;
+        case VQ_WORK_COLLECT:
+            rig->collects++;
+            (void)snprintf(rig->note, sizeof(rig->note), "%.*s", (int)action.u.collect->name.bytes,
+                           action.u.collect->name.at);
             break;
         case VQ_WORK_SPOOL_ANSWER:
             assert_int_equal(action.u.result->outcome, VQ_OUTCOME_NONE);
@@ -323,7 +336,8 @@ static VQ_UNUSED void rig_spec_pools(const struct rig *rig, struct vq_spec_pool 
             .output_usd = rig->output_usd[p],
             .service_tier = vq_span_str(rig->tier[p] == NULL ? "" : rig->tier[p]),
             .tier_price = rig->tier_price[p],
-            .tier_tries = 2};
+            .tier_tries = 2,
+            .batch_calls = rig->batch_calls[p]};
     }
 }
 

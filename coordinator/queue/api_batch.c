@@ -1,0 +1,275 @@
+/* Batches at providers: which calls wait in them, and which worker looks after each.
+ *
+ * A call of a batch is committed as BATCHED before its batch is submitted, and reserves its task
+ * until its result is committed: it has no lease, never expires, and outlives its worker. A batch
+ * whose worker has no session for a term is given to another worker with a key of its pool. The
+ * worker that is gone has created it by then or never will, because a create goes out only within
+ * the session's term; the other one only looks for it.
+ *
+ * Invariant: a batch is here while a call waits in it. Not its job: what a provider says of a batch
+ * (the worker), the records of its calls (the store). */
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "coordinator/queue/internal.h"
+#include "proto/result.h"
+
+#define CHECK_NS (500 * VQ_NS_PER_MS)
+
+/* The latest first: most results are of it. */
+static struct vq_coord_api_batch *find(const struct vq_coord_api_batches *api, struct vq_span name)
+{
+    for (struct vq_link *at = api->list.prev; at != &api->list; at = at->prev) {
+        struct vq_coord_api_batch *b = VQ_CONTAINER_OF(at, struct vq_coord_api_batch, link);
+        if (vq_span_eq(vq_span_str(b->name), name)) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
+static void copy(char *to, size_t cap, struct vq_span text)
+{
+    size_t bytes = text.bytes < cap ? text.bytes : cap - 1;
+    if (bytes > 0) {
+        memcpy(to, text.at, bytes);
+    }
+    to[bytes] = '\0';
+}
+
+static enum vq_status find_or_make(struct vq_coord_api_batches *api, struct vq_span name,
+                                   struct vq_span pool, struct vq_coord_api_batch **ret_batch)
+{
+    struct vq_coord_api_batch *b = find(api, name);
+    if (b == NULL) {
+        if (api->count == VQ_COORD_API_BATCHES_MAX) {
+            return VQ_LIMIT;
+        }
+        b = vq_alloc(1, sizeof(*b));
+        if (b == NULL) {
+            return VQ_NOMEM;
+        }
+        copy(b->name, sizeof(b->name), name);
+        copy(b->pool, sizeof(b->pool), pool);
+        vq_list_push(&api->list, &b->link);
+        api->count++;
+    }
+    *ret_batch = b;
+    return VQ_OK;
+}
+
+static void forget(struct vq_coord_api_batches *api, struct vq_coord_api_batch *b)
+{
+    vq_unlink(&b->link);
+    api->count--;
+    vq_free(b);
+}
+
+void vq_coord_api_batches_free(struct vq_coord_api_batches *api)
+{
+    while (!vq_list_empty(&api->list)) {
+        forget(api, VQ_CONTAINER_OF(api->list.next, struct vq_coord_api_batch, link));
+    }
+}
+
+bool vq_coord_api_batch_named(const struct vq_coord *c, const struct vq_result *r)
+{
+    struct vq_span name;
+    uint32_t number;
+    return vq_result_batch(r, &name, &number) && name.bytes < VQ_COORD_API_NAME_BYTES &&
+           (find(&c->api, name) != NULL || c->api.count < VQ_COORD_API_BATCHES_MAX);
+}
+
+enum vq_status vq_coord_api_batch_add(struct vq_coord *c, struct vq_coord_call *call,
+                                      const struct vq_result *r)
+{
+    struct vq_span name;
+    uint32_t number;
+    VQ_ASSERT(call->api_batch == NULL);
+    if (!vq_result_batch(r, &name, &number)) {
+        return VQ_BUG;
+    }
+    VQ_TRY(find_or_make(&c->api, name, r->pool, &call->api_batch));
+    call->api_batch->waiting++;
+    call->api_batch->calls = call->api_batch->calls > number ? call->api_batch->calls : number + 1;
+    call->api_batch->cost_nano += r->cost_nano;
+    return VQ_OK;
+}
+
+void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_api_batch *b = call->api_batch;
+    call->api_batch = NULL;
+    if (b == NULL) {
+        return;
+    }
+    b->cost_nano -= call->bound.cost_nano < b->cost_nano ? call->bound.cost_nano : b->cost_nano;
+    if (--b->waiting == 0) {
+        forget(&c->api, b);
+    }
+}
+
+enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_id *worker,
+                                       const struct vq_msg_batch *msg)
+{
+    struct vq_coord_api_batch *b = find(&c->api, msg->name);
+    if (b == NULL) {
+        return VQ_OK; /* none of its calls is committed yet, or all of them are answered */
+    }
+    bool news = msg->state > b->state || !vq_span_eq(vq_span_str(b->id), msg->id);
+    b->state = msg->state > b->state ? msg->state : b->state;
+    b->calls = msg->state > VQ_BATCH_PROGRESS_GATHERS ? msg->calls : b->calls;
+    b->submitted = b->submitted || msg->state > VQ_BATCH_PROGRESS_GATHERS;
+    b->ended = msg->ended;
+    if (msg->id.bytes > 0) {
+        copy(b->id, sizeof(b->id), msg->id);
+    }
+    if (worker == NULL) { /* of the store */
+        return VQ_OK;
+    }
+    b->owner = *worker;
+    b->lost_ns = 0;
+    return news && b->submitted ? vq_coord_gather_said(&c->batches, b) : VQ_OK;
+}
+
+enum vq_status vq_coord_api_batch_store(struct vq_coord *c, const struct vq_msg_batch *msg)
+{
+    return vq_coord_api_batch_said(c, NULL, msg);
+}
+
+/* ---- who looks after it ---- */
+
+static bool can_collect(const struct vq_coord *c, const struct vq_coord_session *s, uint32_t pool)
+{
+    (void)c;
+    return s->held && !s->draining && !s->deaf && !s->stale &&
+           (s->open_pools[pool / 64] >> pool % 64 & 1) != 0;
+}
+
+static struct vq_coord_session *collector(struct vq_coord *c, const char *pool)
+{
+    uint32_t pools = vq_authority_pools(c->params.authority), p = 0;
+    struct vq_authority_pool_status status;
+    for (; p < pools; p++) {
+        vq_authority_status(c->params.authority, p, c->now_ns, &status);
+        if (strcmp(status.name, pool) == 0) {
+            break;
+        }
+    }
+    for (size_t i = 0; p < pools && i < c->sessions.count; i++) { /* each in its turn */
+        struct vq_coord_session *s = c->sessions.all[c->api.turn++ % c->sessions.count];
+        if (can_collect(c, s, p)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *b)
+{
+    if (vq_coord_session_of(&c->sessions, &b->owner) != NULL) {
+        b->lost_ns = 0;
+        return VQ_OK;
+    }
+    b->lost_ns = b->lost_ns == 0 ? c->now_ns : b->lost_ns;
+    struct vq_coord_session *s =
+        c->now_ns - b->lost_ns < c->params.term_ns ? NULL : collector(c, b->pool);
+    if (s == NULL) {
+        return VQ_OK;
+    }
+    char *name = vq_strdup(b->name);
+    if (name == NULL) {
+        return VQ_NOMEM;
+    }
+    b->owner = s->worker;
+    b->lost_ns = 0;
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s looks after batch %s of pool %s from now on",
+                  s->name, b->name, b->pool);
+    return vq_coord_say(
+        &c->actions, (struct vq_coord_entry){
+                         .kind = ENTRY_COLLECT, .peer = s->peer, .session = s->id, .text = name});
+}
+
+enum vq_status vq_coord_api_batches_look(struct vq_coord *c)
+{
+    if (c->api.count == 0 || c->now_ns < c->api.look_ns || !vq_coord_goes_on(c)) {
+        return VQ_OK;
+    }
+    c->api.look_ns = c->now_ns + CHECK_NS;
+    for (struct vq_link *at = c->api.list.next; at != &c->api.list; at = at->next) {
+        VQ_TRY(look_after(c, VQ_CONTAINER_OF(at, struct vq_coord_api_batch, link)));
+    }
+    return VQ_OK;
+}
+
+int64_t vq_coord_api_batches_wake(const struct vq_coord *c)
+{
+    return c->api.count == 0 ? INT64_MAX : c->api.look_ns;
+}
+
+bool vq_coord_api_batch_out(struct vq_coord *c, const char *name, struct vq_coord_collect *ret)
+{
+    const struct vq_coord_api_batch *b = find(&c->api, vq_span_str(name));
+    if (b == NULL) {
+        return false;
+    }
+    *ret = (struct vq_coord_collect){
+        .name = b->name, .pool = b->pool, .id = b->id, .calls = b->submitted ? b->calls : 0};
+    return true;
+}
+
+void vq_coord_api_batch_again(struct vq_coord *c, const char *name)
+{
+    struct vq_coord_api_batch *b = find(&c->api, vq_span_str(name));
+    if (b != NULL) {
+        b->owner = (struct vq_id){{0}};
+    }
+}
+
+enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, int64_t now_ns,
+                                         uint32_t *ret_count)
+{
+    vq_coord_enter(c, now_ns);
+    *ret_count = 0;
+    for (struct vq_link *at = c->api.list.next; at != &c->api.list; at = at->next) {
+        struct vq_coord_api_batch *b = VQ_CONTAINER_OF(at, struct vq_coord_api_batch, link);
+        struct vq_coord_session *s = vq_coord_session_of(&c->sessions, &b->owner);
+        if ((name != NULL && strcmp(name, b->name) != 0) || s == NULL) {
+            continue;
+        }
+        char *text = vq_strdup(b->name);
+        if (text == NULL) {
+            return VQ_NOMEM;
+        }
+        VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_COLLECT,
+                                                                 .code = 1,
+                                                                 .peer = s->peer,
+                                                                 .session = s->id,
+                                                                 .text = text}));
+        (*ret_count)++;
+    }
+    return VQ_OK;
+}
+
+bool vq_coord_api_batch_fill(const struct vq_coord *c, uint32_t index,
+                             struct vq_coord_batch_status *ret)
+{
+    const struct vq_link *at = c->api.list.next;
+    for (uint32_t i = 0; i < index && at != &c->api.list; i++) {
+        at = at->next;
+    }
+    if (at == &c->api.list) {
+        return false;
+    }
+    const struct vq_coord_api_batch *b = VQ_CONTAINER_OF(at, const struct vq_coord_api_batch, link);
+    const struct vq_coord_session *s = vq_coord_session_of(&c->sessions, &b->owner);
+    *ret = (struct vq_coord_batch_status){.name = b->name,
+                                          .pool = b->pool,
+                                          .id = b->id,
+                                          .state = b->state,
+                                          .calls = b->calls,
+                                          .ended = b->ended,
+                                          .waiting = b->waiting,
+                                          .cost_nano = b->cost_nano,
+                                          .worker = s == NULL ? "" : s->name};
+    return true;
+}

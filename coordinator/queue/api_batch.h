@@ -1,0 +1,49 @@
+/* Batches at providers: which calls wait in them, and who looks after them. Private to the core. */
+#ifndef VQ_COORDINATOR_QUEUE_API_BATCH_H
+#define VQ_COORDINATOR_QUEUE_API_BATCH_H
+
+#include "common/base/list.h"
+#include "coordinator/queue/coord.h"
+#include "coordinator/queue/limits.h"
+#include "proto/limits.h"
+
+struct vq_coord_call;
+
+struct vq_coord_api_batch { /* api_batch.c */
+    struct vq_link link;
+    char name[VQ_COORD_API_NAME_BYTES];
+    char pool[VQ_WIRE_NAME_BYTES_MAX + 1];
+    char id[VQ_WIRE_NAME_BYTES_MAX + 1]; /* as the provider calls it; empty: not known */
+    uint8_t state;                       /* enum vq_batch_progress */
+    bool submitted;                      /* `calls` is known */
+    uint32_t calls, ended, waiting;
+    uint64_t cost_nano; /* the bounds of those that wait */
+    struct vq_id owner; /* the worker that looks after it */
+    int64_t lost_ns;    /* since when that has no session; 0: it has, or it was not looked at */
+};
+
+struct vq_coord_api_batches {
+    struct vq_link list;
+    size_t count;
+    size_t turn; /* of the sessions */
+    int64_t look_ns;
+};
+
+void vq_coord_api_batches_free(struct vq_coord_api_batches *api);
+/* The result of end BATCHED names a batch that there is room for. */
+bool vq_coord_api_batch_named(const struct vq_coord *c, const struct vq_result *r);
+/* The call, whose result BATCHED is committed, waits in its batch from now on. */
+enum vq_status vq_coord_api_batch_add(struct vq_coord *c, struct vq_coord_call *call,
+                                      const struct vq_result *r) VQ_WARN_UNUSED;
+/* It waits no more. The batch goes with the last one. */
+void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call);
+/* `worker` looks after it, and says this of it; NULL: the store does. */
+enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_id *worker,
+                                       const struct vq_msg_batch *msg) VQ_WARN_UNUSED;
+/* Batches whose worker is gone get another one. */
+enum vq_status vq_coord_api_batches_look(struct vq_coord *c) VQ_WARN_UNUSED;
+int64_t vq_coord_api_batches_wake(const struct vq_coord *c);
+/* What COLLECT says of it; false: no call waits in it any more. */
+bool vq_coord_api_batch_out(struct vq_coord *c, const char *name, struct vq_coord_collect *ret);
+
+#endif

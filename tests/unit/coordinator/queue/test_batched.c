@@ -1,0 +1,285 @@
+/* Calls that are part of a batch at a provider: they are committed, reserve their tasks without a
+ * lease and without a worker, and end with the result that follows. */
+#include "tests/unit/coordinator/queue/rig.h"
+
+static struct vq_result batched(struct rig *r, const struct rig_said *lease, uint64_t task)
+{
+    struct vq_result result = rig_failure(r, lease, task, VQ_END_BATCHED, false, VQ_OUTCOME_NONE);
+    result.error = vq_span_str("b-1 0");
+    result.pool = vq_span_str("ada");
+    struct vq_id worker = rig_worker(1);
+    memcpy(result.call.b, worker.b, sizeof(uint64_t));
+    return result;
+}
+
+/* How often task 0 was leased since the last mark. */
+static unsigned leased(struct rig *r, uint64_t peer)
+{
+    unsigned times = 0;
+    for (unsigned i = 0; i < rig_count(r, peer, VQ_MSG_LEASE); i++) {
+        for (uint32_t n = 0; n < rig_lease(r, i)->count; n++) {
+            times += rig_lease(r, i)->tasks[n] == 0 ? 1 : 0;
+        }
+    }
+    return times;
+}
+
+static uint64_t spent(const struct rig *r)
+{
+    struct vq_authority_money money;
+    vq_authority_money(r->params.authority, &money);
+    return money.spent_nano;
+}
+
+/* The session of worker 1, of which task 0 is in a batch that is committed. */
+static uint64_t begin(struct rig *r, struct rig_said *ret_lease, struct vq_result *ret_result)
+{
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    *ret_lease = *rig_lease(r, 0);
+    *ret_result = batched(r, ret_lease, 0);
+    rig_results(r, 7, session, ret_result, 1);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+    assert_int_equal(rig_status(r).batched, 1);
+    return session;
+}
+
+TEST_WITH(a_batched_task_outlives_its_worker_and_its_term, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    (void)begin(r, &lease, &result);
+    assert_int_equal(rig_status(r).all.calls, 0);
+    rig_mark(r);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    rig_pass(r, 10);
+    (void)rig_join(r, 8, 2, 100);
+    assert_int_equal(leased(r, 8), 0);
+    assert_int_equal(rig_status(r).batched, 1);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_NONE);
+}
+
+TEST_WITH(any_worker_brings_its_result, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    (void)begin(r, &lease, &result);
+    uint64_t other = rig_join(r, 8, 2, 4);
+    struct vq_result answer = rig_answer(r, &lease, 0, "Model: A");
+    answer.call = result.call;
+    rig_mark(r);
+    rig_results(r, 8, other, &answer, 1);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(rig_status(r).batched, 0);
+    assert_int_equal(rig_status(r).all.calls, 1);
+    assert_int_equal(sim_store_row(&r->store, &result.call)->end, VQ_END_ANSWER);
+}
+
+TEST_WITH(a_line_without_an_answer_opens_its_task, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    struct vq_result none = rig_failure(r, &lease, 0, VQ_END_PROVIDER, false, VQ_OUTCOME_NONE);
+    none.call = result.call;
+    rig_mark(r);
+    rig_results(r, 7, session, &none, 1);
+    rig_pull(r);
+    assert_int_equal(rig_status(r).batched, 0);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK); /* the rest of its shard */
+    (void)rig_join(r, 8, 2, 100);
+    assert_int_equal(leased(r, 8), 1);
+}
+
+TEST_WITH(it_is_batched_once, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    rig_mark(r);
+    rig_results(r, 7, session, &result, 1); /* its ACK was lost */
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+    assert_int_equal(rig_status(r).batched, 1);
+    struct vq_held_call held = {.call = result.call, .task = 0};
+    rig_list(r, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &held, 1);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 2);
+    rig_pass(r, 10);
+    assert_int_equal(rig_status(r).batched, 1);
+}
+
+TEST_WITH(its_result_may_come_before_it_is_committed, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    struct vq_result result = batched(r, &lease, 0);
+    struct vq_result answer = rig_answer(r, &lease, 0, "Model: A");
+    answer.call = result.call;
+    rig_results(r, 7, session, &result, 1);
+    rig_results(r, 7, session, &answer, 1);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(rig_status(r).batched, 0);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+}
+
+TEST_WITH(a_batched_result_is_never_final, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result result = batched(r, &lease, 0);
+    result.final = true;
+    rig_results(r, 7, session, &result, 1);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_BYE), 1);
+    assert_int_equal(rig_status(r).broken, 1);
+}
+
+TEST_WITH(its_bound_is_spent_until_its_result_costs_less, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result result = batched(r, &lease, 0);
+    struct vq_result answer = rig_answer(r, &lease, 0, "Model: A");
+    result.cost_nano = 900;
+    answer.cost_nano = 300;
+    answer.call = result.call;
+    rig_results(r, 7, session, &result, 1);
+    rig_pull(r);
+    assert_int_equal(spent(r), 900);
+    rig_results(r, 7, session, &answer, 1);
+    rig_pull(r);
+    assert_int_equal(spent(r), 300);
+    rig_results(r, 7, session, &answer, 1);
+    rig_pull(r);
+    assert_int_equal(spent(r), 300);
+}
+
+/* ---- who looks after a batch ---- */
+
+/* Until the peer is sent a COLLECT, but no longer than for three terms. */
+static void wait_for_collect(struct rig *r, uint64_t peer, uint64_t session)
+{
+    for (int i = 0; i < 3 * RIG_TERM / RIG_HEARTBEAT && rig_count(r, peer, VQ_MSG_COLLECT) == 0;
+         i++) {
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, peer, session, NULL);
+        rig_pull(r);
+    }
+}
+
+static void say_batch(struct rig *r, uint64_t peer, uint64_t session, const char *id, uint8_t state)
+{
+    struct vq_msg msg = {.type = VQ_MSG_BATCH,
+                         .u.batch = {.session = session,
+                                     .name = vq_span_str("b-1"),
+                                     .pool = vq_span_str("ada"),
+                                     .id = vq_span_str(id),
+                                     .state = state,
+                                     .calls = 3}};
+    assert_int_equal(vq_coord_message(r->c, peer, &msg, r->now_ns), VQ_OK);
+    rig_pull(r);
+}
+
+static struct vq_coord_batch_status only_batch(const struct rig *r)
+{
+    struct vq_coord_batch_status batch, second;
+    assert_true(vq_coord_api_batch_fill(r->c, 0, &batch));
+    assert_false(vq_coord_api_batch_fill(r->c, 1, &second));
+    return batch;
+}
+
+TEST_WITH(a_batch_is_known_by_its_name, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    struct vq_coord_batch_status batch = only_batch(r);
+    assert_string_equal(batch.name, "b-1");
+    assert_string_equal(batch.id, "");
+    assert_int_equal(batch.waiting, 1);
+    assert_string_equal(batch.worker, "worker");
+    say_batch(r, 7, session, "batch_5", VQ_BATCH_PROGRESS_CREATED);
+    batch = only_batch(r);
+    assert_string_equal(batch.id, "batch_5");
+    assert_int_equal(batch.state, VQ_BATCH_PROGRESS_CREATED);
+    assert_int_equal(batch.calls, 3);
+    struct vq_result answer = rig_answer(r, &lease, 0, "Model: A");
+    answer.call = result.call;
+    rig_results(r, 7, session, &answer, 1);
+    rig_pull(r);
+    assert_false(vq_coord_api_batch_fill(r->c, 0, &batch));
+}
+
+TEST_WITH(another_worker_looks_after_it_when_its_own_is_gone, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    say_batch(r, 7, session, "batch_5", VQ_BATCH_PROGRESS_CREATED);
+    uint64_t other = rig_join(r, 8, 2, 0);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    rig_mark(r);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_COLLECT), 0); /* it may come back within a term */
+    wait_for_collect(r, 8, other);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_COLLECT), 1);
+    rig_mark(r);
+    wait_for_collect(r, 8, other);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_COLLECT), 0); /* once */
+}
+
+TEST_WITH(a_batch_of_an_earlier_process_is_given_to_a_worker, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    struct vq_result draft = {.call = {{9}}, .end = VQ_END_BATCHED, .cost_nano = 7};
+    draft.error = vq_span_str("b-1 4");
+    draft.pool = vq_span_str("ada");
+    assert_int_equal(vq_coord_batched(r->c, &draft), VQ_OK);
+    struct vq_msg_batch said = {.name = vq_span_str("b-1"),
+                                .pool = vq_span_str("ada"),
+                                .id = vq_span_str("batch_5"),
+                                .state = VQ_BATCH_PROGRESS_CREATED,
+                                .calls = 9};
+    assert_int_equal(vq_coord_api_batch_store(r->c, &said), VQ_OK);
+    assert_int_equal(only_batch(r).calls, 9);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    assert_int_equal(leased(r, 7), 0); /* it is reserved */
+    wait_for_collect(r, 7, session);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_COLLECT), 1);
+}
+
+TEST_WITH(a_batch_is_cancelled_by_who_looks_after_it, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint32_t count;
+    (void)begin(r, &lease, &result);
+    assert_int_equal(vq_coord_api_batch_cancel(r->c, "no such", r->now_ns, &count), VQ_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(vq_coord_api_batch_cancel(r->c, "b-1", r->now_ns, &count), VQ_OK);
+    assert_int_equal(count, 1);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_COLLECT), 1);
+}

@@ -1,0 +1,106 @@
+/* Calls that are part of a batch. Such a call ends twice: as BATCHED when it is added to the
+ * batch's document, which ends it for its lease, and hours later with what the provider answered,
+ * under the same id. What it may cost counts as spent from the first end on; the coordinator
+ * settles the difference. The shell keeps the batches (worker/batches); what it says of them goes
+ * on to the coordinator. */
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+#include <math.h>
+
+/* A batch takes hours: it is for the many calls of a table, whose answers wait for nothing. */
+static bool is_table(enum vq_stage_kind kind)
+{
+    return kind != VQ_STAGE_TEXT && kind != VQ_STAGE_EMBED && !vq_stage_chains(kind);
+}
+
+bool vq_work_may_gather(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool)
+{
+    return w->spec->pools[pool].batch_calls > 0 && ask->lease->chain == NULL &&
+           is_table(w->spec->kind);
+}
+
+void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask)
+{
+    ask->state = VQ_WORK_ASK_DONE;
+    w->leases.asks_done++;
+    w->judges[ask->lease->judge].asks_done++;
+    vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE); /* both orders are asked at once */
+    if (ask->cancelled) {
+        vq_work_ask_close(w, ask);
+    }
+}
+
+/* ---- what was collected ---- */
+
+static struct vq_usage usage_of(const struct vq_work_reply *reply)
+{
+    return (struct vq_usage){.input = (double)reply->tokens_in,
+                             .cached = (double)reply->tokens_cached,
+                             .written = (double)reply->tokens_cache_written,
+                             .written_long = (double)reply->tokens_cache_written_long,
+                             .output = (double)reply->tokens_out};
+}
+
+/* By the pool's prices; where the provider reports no usage for what it carried out, the bound. */
+static uint64_t cost_of(const struct vq_work *w, uint32_t pool, const struct vq_result *draft,
+                        const struct vq_work_reply *reply)
+{
+    bool silent = reply->tokens_in == 0 || (reply->tokens_out == 0 && reply->answer.bytes > 0);
+    if (reply->end != VQ_END_ANSWER && reply->tokens_in + reply->tokens_out == 0) {
+        return 0; /* providers do not bill what failed in a batch */
+    }
+    if (pool == UINT32_MAX || silent) {
+        return draft->cost_nano;
+    }
+    struct vq_usage usage = usage_of(reply);
+    return (uint64_t)ceil((double)vq_price_of(&w->spec->pools[pool].price, &usage));
+}
+
+void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *collected)
+{
+    const struct vq_work_reply *reply = collected->reply;
+    struct vq_result result = *collected->draft;
+    uint32_t pool = w->spec == NULL ? UINT32_MAX : vq_work_pool_find(w, result.pool);
+    result.cost_nano = cost_of(w, pool, collected->draft, reply);
+    vq_work_result_fill(&result, VQ_STAGE_RANK, reply);
+    static const struct vq_work_charge settled; /* with its first end */
+    struct vq_work_result *entry =
+        vq_work_queue_room(w) ? vq_work_outbox_add(w, &result, pool, &settled) : NULL;
+    if (entry == NULL) {
+        vq_work_outbox_unheld(w, &result);
+        return;
+    }
+    entry->batch = true;
+    vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
+                                                                        : VQ_WORK_ITEM_READ,
+                                           .u.read = {.result = entry}});
+}
+
+/* ---- what becomes of batches ---- */
+
+static struct vq_span moved(struct vq_span text, char **at)
+{
+    struct vq_span copy = vq_span(*at, text.bytes);
+    if (text.bytes > 0) {
+        memcpy(*at, text.at, text.bytes);
+    }
+    *at += text.bytes;
+    return copy;
+}
+
+void vq_work_on_batch(struct vq_work *w, const struct vq_msg_batch *batch)
+{
+    struct vq_work_news *news =
+        vq_alloc(1, sizeof(*news) + batch->name.bytes + batch->pool.bytes + batch->id.bytes);
+    if (news == NULL) {
+        (void)vq_work_ok(w, VQ_NOMEM);
+        return;
+    }
+    char *at = news->at;
+    news->batch = *batch;
+    news->batch.name = moved(batch->name, &at);
+    news->batch.pool = moved(batch->pool, &at);
+    news->batch.id = moved(batch->id, &at);
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_BATCH, .u.news = news});
+}
