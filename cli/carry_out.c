@@ -109,7 +109,7 @@ int vq_carry_out_resumed(const struct vq_run_words *w, struct vq_job *job, struc
 {
     struct vq_error err = {0};
     enum vq_run_end end = VQ_RUN_FAILED;
-    enum vq_status status = vq_machine_check(&job->pools, job->config->workers, &err);
+    enum vq_status status = vq_machine_check(&job->pools, job->config, &err);
     if (status == VQ_OK) {
         status = vq_carry_out(w, job, run, runs_dir, true, &end, &err);
     }

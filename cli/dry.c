@@ -137,7 +137,7 @@ enum vq_status vq_cli_dry_check(const struct vq_run_words *w, const struct vq_jo
                                 struct vq_error *err)
 {
     VQ_TRY(check_place(w, job, err));
-    VQ_TRY(vq_machine_check(&job->pools, job->config->workers, err));
+    VQ_TRY(vq_machine_check(&job->pools, job->config, err));
     struct vq_run_options options = {.listen = w->listen,
                                      .advertise = w->advertise,
                                      .cert = w->cert,

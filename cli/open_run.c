@@ -98,7 +98,7 @@ int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bo
                                      .quiet = quiet};
     struct vq_job_work work = {.folder = folder, .json = json};
     enum vq_run_end end = VQ_RUN_FAILED;
-    enum vq_status status = vq_machine_check(&kept->job->pools, kept->job->config->workers, &err);
+    enum vq_status status = vq_machine_check(&kept->job->pools, kept->job->config, &err);
     if (status == VQ_OK) {
         status = vq_job_work_open(kept->job, &work, &err);
     }
@@ -113,7 +113,7 @@ enum vq_status vq_open_run_ask(struct vq_open_run *kept, const struct vq_script 
                                const char *folder, bool quiet, enum vq_run_end *ret_end,
                                struct vq_error *err)
 {
-    VQ_TRY(vq_machine_check(&kept->job->pools, kept->job->config->workers, err));
+    VQ_TRY(vq_machine_check(&kept->job->pools, kept->job->config, err));
     VQ_TRY(vq_job_add_discovery(kept->job, err));
     vq_calls_close(&kept->calls);
     struct vq_run_options options = {.runs_dir = kept->runs_dir,

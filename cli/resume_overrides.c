@@ -13,6 +13,7 @@
 
 static const char *const may_change[] = {
     "workers",
+    "deadline",
     "term_ms",
     "orphan_s",
     "redis",

@@ -42,6 +42,8 @@ const struct vq_opt vq_run_opts[] = {
     {"name", VQ_OPT_TEXT, AT(name), "ID", "the run's name"},
     {"or-resume", VQ_OPT_FLAG, AT(or_resume), NULL,
      "resume the run of this name if there is one; end at once if it is finished"},
+    {"deadline", VQ_OPT_TEXT, AT(deadline), "TIME",
+     "when the run must be finished: 07:00 (tomorrow if past), or 2026-11-29T07:00"},
     {"workers", VQ_OPT_COUNT, AT(workers), "N",
      "number of local workers; 0: only workers on other machines"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers on other machines join"},
@@ -69,6 +71,8 @@ const struct vq_opt vq_resume_opts[] = {
     {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE",
      "overrides workers, limits, keys; in a run without answers also the questions"},
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"deadline", VQ_OPT_TEXT, AT(deadline), "TIME",
+     "when the run must be finished: 07:00 (tomorrow if past), or 2026-11-29T07:00"},
     {"workers", VQ_OPT_COUNT, AT(workers), "N",
      "number of local workers; 0: only workers on other machines"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers on other machines join"},
@@ -118,6 +122,10 @@ static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
                        counts[i].count.value);
         VQ_TRY(add_setting(w, w->made[i], err));
     }
+    if (w->deadline != NULL) { /* a longer text is no time either */
+        (void)snprintf(w->made_deadline, sizeof(w->made_deadline), "deadline=%s", w->deadline);
+        VQ_TRY(add_setting(w, w->made_deadline, err));
+    }
     return w->discover ? add_setting(w, "method=discover", err) : VQ_OK;
 }
 
@@ -131,7 +139,8 @@ static void begin_with(struct vq_error *err, size_t bytes, const char *by)
 static void name_count(struct vq_error *err)
 {
     static const char *const names[][2] = {{"--set workers:", "--workers:"},
-                                           {"--set data.limit:", "--limit:"}};
+                                           {"--set data.limit:", "--limit:"},
+                                           {"--set deadline:", "--deadline:"}};
     for (size_t i = 0; i < VQ_COUNT(names); i++) {
         if (strncmp(err->text, names[i][0], strlen(names[i][0])) == 0) {
             begin_with(err, strlen(names[i][0]), names[i][1]);

@@ -3,6 +3,7 @@
 #define VQ_CLI_RUN_WORDS_H
 
 #include "cli/verbs.h"
+#include "common/text/when.h"
 #include "coordinator/run/run.h"
 
 #define VQ_OVERRIDE_BYTES 32
@@ -14,11 +15,12 @@ struct vq_run_words {
     struct vq_opt_list criteria;
     struct vq_opt_list http_hosts;
     const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen, *class;
-    const char *advertise, *cert;
+    const char *advertise, *cert, *deadline;
     const char *http, *http_token_file;
     struct vq_opt_count limit, workers;
     bool discover, yes, dry_run, json, quiet, retry_failed, ui, or_resume;
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
+    char made_deadline[VQ_OVERRIDE_BYTES + VQ_WHEN_BYTES]; /* and --deadline */
 };
 
 /* Of --http and its kind; borrowed from `words`. */

@@ -49,13 +49,14 @@ const struct vq_opt vq_plan_opts[] = {
 
 /* ---- words ---- */
 
-static enum vq_status read_deadline(const char *text, struct vq_plan_shown *plan,
+/* `from`: of which option or key the text is. */
+static enum vq_status read_deadline(const char *text, const char *from, struct vq_plan_shown *plan,
                                     struct vq_error *err)
 {
     struct vq_error why = {.text = ""};
     plan->has_deadline = true;
-    enum vq_status status = vq_when_parse(text, plan->now, &plan->deadline, &why);
-    return status == VQ_OK ? VQ_OK : vq_fail(err, status, "--deadline: %s", why.text);
+    enum vq_status status = vq_when_parse_ahead(text, plan->now, &plan->deadline, &why);
+    return status == VQ_OK ? VQ_OK : vq_fail(err, status, "%s: %s", from, why.text);
 }
 
 static enum vq_status read_budget(const char *text, struct vq_plan_shown *plan,
@@ -158,13 +159,19 @@ int vq_verb_plan(int argc, char **argv)
         return vq_cli_usage("plan", words == 0 ? "name a configuration or a data file"
                                                : "one configuration or data file at a time");
     }
-    if ((w.deadline != NULL && read_deadline(w.deadline, &plan, &err) != VQ_OK) ||
+    if ((w.deadline != NULL && read_deadline(w.deadline, "--deadline", &plan, &err) != VQ_OK) ||
         (w.budget != NULL && read_budget(w.budget, &plan, &err) != VQ_OK)) {
         return vq_cli_usage("plan", "%s", err.text);
     }
     struct vq_config *config;
     struct vq_job *job;
     enum vq_status status = vq_run_words_config(&w.run, argv[0], &config, &err);
+    if (status == VQ_OK && !plan.has_deadline && config->deadline != NULL) {
+        status = read_deadline(config->deadline, "deadline", &plan, &err);
+        if (status != VQ_OK) {
+            vq_config_destroy(&config);
+        }
+    }
     if (status == VQ_OK) {
         status = vq_job_create(config, NULL, &job, &err);
     }

@@ -402,6 +402,7 @@ struct vq_config {
     struct vq_conf_pool *pools;
     uint32_t pools_count;
     double budget_usd; /* 0: none */
+    char *deadline;    /* as vq_when_parse reads it; NULL: none */
     struct vq_conf_judge *judges;
     uint32_t judges_count;
     enum vq_preference_source preference;

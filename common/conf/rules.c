@@ -7,6 +7,7 @@
 #include "common/conf/resolve.h"
 #include "common/conf/rules_parts.h"
 #include "common/text/utf8.h"
+#include "common/text/when.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -76,6 +77,16 @@ static enum vq_status check_run(const struct vq_rules *r)
             RUN_NAME_BYTES_MAX);
     }
     return VQ_OK;
+}
+
+static enum vq_status check_deadline(const struct vq_rules *r)
+{
+    struct vq_error why = {.text = ""};
+    time_t time;
+    return r->config->deadline == NULL ||
+                   vq_when_parse(r->config->deadline, 0, &time, &why) == VQ_OK
+               ? VQ_OK
+               : vq_rules_broken(r, "deadline", "%s", why.text);
 }
 
 static enum vq_status check_human(const struct vq_rules *r)
@@ -298,6 +309,7 @@ enum vq_status vq_conf_check_rules(const struct vq_config *config, const struct 
 {
     struct vq_rules r = {.config = config, .root = root, .name = name, .err = err};
     VQ_TRY(check_run(&r));
+    VQ_TRY(check_deadline(&r));
     VQ_TRY(check_data(&r));
     VQ_TRY(check_models(&r));
     VQ_TRY(check_vibes(&r));

@@ -102,9 +102,26 @@ enum vq_status vq_when_parse(const char *text, time_t now, time_t *ret_time, str
                        "2026-11-29T07:00",
                        text);
     }
+    *ret_time = found;
+    return VQ_OK;
+}
+
+enum vq_status vq_when_parse_ahead(const char *text, time_t now, time_t *ret_time,
+                                   struct vq_error *err)
+{
+    time_t found;
+    VQ_TRY(vq_when_parse(text, now, &found, err));
     if (found <= now) {
         return vq_fail(err, VQ_INVALID, "%.40s is in the past", text);
     }
     *ret_time = found;
     return VQ_OK;
+}
+
+const char *vq_when_write(time_t time, char ret_text[VQ_WHEN_BYTES])
+{
+    struct tm tm;
+    (void)gmtime_r(&time, &tm);
+    (void)strftime(ret_text, VQ_WHEN_BYTES, "%FT%TZ", &tm);
+    return ret_text;
 }

@@ -7,9 +7,16 @@
 #include <time.h>
 
 /* "07:00": local time, the next one after `now`. "2026-11-29T07:00" (also with a blank for the T,
- * and with seconds): local time; with "Z" or "+01:00" behind it: of that zone. VQ_INVALID with a
- * sentence: no such time, or one that is not after `now`. */
+ * and with seconds): local time, also if it is past; with "Z" or "+01:00" behind it: of that zone.
+ * VQ_INVALID with a sentence: no such time. */
 enum vq_status vq_when_parse(const char *text, time_t now, time_t *ret_time,
                              struct vq_error *err) VQ_WARN_UNUSED;
+/* The same, but a time that is not after `now` is VQ_INVALID too. */
+enum vq_status vq_when_parse_ahead(const char *text, time_t now, time_t *ret_time,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+#define VQ_WHEN_BYTES 32
+/* "2026-11-29T06:00:00Z", which vq_when_parse reads as the same time. */
+const char *vq_when_write(time_t time, char ret_text[VQ_WHEN_BYTES]);
 
 #endif

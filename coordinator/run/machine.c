@@ -24,20 +24,29 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
 }
 
 /* The workers of this build send single calls only. */
-static enum vq_status refuse_batches(const struct vq_run_pools *pools, struct vq_error *err)
+static enum vq_status refuse_batches(const struct vq_run_pools *pools,
+                                     const struct vq_config *config, struct vq_error *err)
 {
     const struct vq_conf_use *use = vq_conf_batch_first(&pools->uses);
-    return use == NULL ? VQ_OK
-                       : vq_fail(err, VQ_INVALID,
-                                 "the pool %.80s is a batch, and this build cannot yet run batch "
-                                 "pools: leave out its batch; `vibeq plan` works with it",
-                                 use->name);
+    if (use != NULL) {
+        return vq_fail(
+            err, VQ_INVALID,
+            "the pool %.80s is a batch, and this build cannot yet run batch pools: leave "
+            "out its batch; `vibeq plan` works with it",
+            use->name);
+    }
+    return config->deadline == NULL
+               ? VQ_OK
+               : vq_fail(
+                     err, VQ_INVALID,
+                     "this build cannot yet keep a deadline: leave out `deadline`; `vibeq plan` "
+                     "works with it");
 }
 
-enum vq_status vq_machine_check(const struct vq_run_pools *pools, uint32_t workers,
+enum vq_status vq_machine_check(const struct vq_run_pools *pools, const struct vq_config *config,
                                 struct vq_error *err)
 {
-    VQ_TRY(refuse_batches(pools, err));
+    VQ_TRY(refuse_batches(pools, config, err));
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
     for (uint32_t i = 0; i < pools->uses.count; i++) { /* a worker may be given all of a pool */
@@ -45,7 +54,7 @@ enum vq_status vq_machine_check(const struct vq_run_pools *pools, uint32_t worke
         in_worker += concurrency(use);
         in_server += use->base_url == NULL ? concurrency(use) : 0;
     }
-    if (workers > 0 && in_worker + VQ_MACHINE_FILES_SPARE > files) {
+    if (config->workers > 0 && in_worker + VQ_MACHINE_FILES_SPARE > files) {
         return refuse("a local worker", in_worker, files, "", err);
     }
     if (in_server > 0 && in_server + VQ_MACHINE_FILES_SPARE > files) {

@@ -10,7 +10,7 @@
 /* Raises the limit of open files to its hard limit, which children inherit. VQ_LIMIT with a
  * sentence when a local worker, or the built-in server, could not hold the calls in flight that the
  * configuration asks for. */
-enum vq_status vq_machine_check(const struct vq_run_pools *pools, uint32_t workers,
+enum vq_status vq_machine_check(const struct vq_run_pools *pools, const struct vq_config *config,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -383,10 +383,15 @@ class Limits(PlanCase):
 
     def test_words_that_mean_nothing(self):
         self.prepare(10)
-        for words in (("--deadline", "7:00"), ("--deadline", "24:00"), ("--deadline", "2020-01-01T07:00"), ("--budget", "ten"), ("--budget", "-1"), ("--budget", "nan"), ("more.yaml",)):
+        for words in (("--deadline", "7:00"), ("--deadline", "24:00"), ("--deadline", "2020-01-01T07:00"), ("--budget", "ten"),
+                      ("--budget", "-1"), ("--budget", "nan"), ("more.yaml",)):
             said = self.vibeq("plan", "config.yaml", *words, code=USAGE).stderr
             self.assertIn("vibeq help plan", said, words)
         self.vibeq("plan", "none.yaml", code=USAGE)
+        for words, what in ((("--deadline", "7:00"), "--deadline: '7:00' is no time of day"), (("--deadline", "2020-01-01T07:00"), "is in the past"),
+                            (("--deadline", "07:00"), "cannot yet keep a deadline")):
+            self.assertIn(what, self.vibeq("run", "config.yaml", "--name", "late", "--quiet", *words, code=USAGE).stderr)
+        self.assertFalse((self.dir / "runs" / "late").exists())
 
     def test_the_plan_says_what_the_rows_can_tell(self):
         planted(self.dir, 80, AXES)

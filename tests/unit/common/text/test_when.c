@@ -78,6 +78,14 @@ TEST(other_words_are_refused)
     }
     time_t time;
     struct vq_error err = {.text = ""};
-    assert_int_equal(vq_when_parse("2026-11-28T08:00", NOW, &time, &err), VQ_INVALID);
+    assert_int_equal(vq_when_parse_ahead("2026-11-28T08:00", NOW, &time, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "2026-11-28T08:00 is in the past"));
+}
+
+TEST(what_is_written_is_read_as_the_same)
+{
+    char text[VQ_WHEN_BYTES];
+    assert_string_equal(vq_when_write(NOW, text), "2026-11-28T07:00:00Z");
+    assert_int_equal(at(text, NOW), NOW); /* it may be past */
+    assert_int_equal(at(text, NOW + 99), NOW);
 }
