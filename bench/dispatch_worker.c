@@ -66,6 +66,7 @@ static void act(struct joined *j, const struct vq_work_action *action)
         break;
     case VQ_WORK_SPOOL_SENT:
     case VQ_WORK_SPOOL_ANSWER:
+    case VQ_WORK_SPOOL_UNSENT:
     case VQ_WORK_SPOOL_WRITE:
     case VQ_WORK_SPOOL_ACKED: break;
     }

@@ -366,6 +366,16 @@ enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *r
     return append(spool, VQ_SPOOL_ANSWER, &raw, err);
 }
 
+enum vq_status vq_spool_unsent(struct vq_spool *spool, const struct vq_result *result,
+                               struct vq_error *err)
+{
+    uint64_t waiting = spool->bytes + spool->record.bytes;
+    VQ_TRY(book(spool, waiting + (spool->unanswered + 1) * VQ_SPOOL_CALL_BYTES, err));
+    spool->unanswered++;
+    spool->live++;
+    return vq_spool_answer(spool, result, err);
+}
+
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err)
 {

@@ -92,6 +92,10 @@ enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *res
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,
                                struct vq_error *err) VQ_WARN_UNUSED;
+/* The same for a result that no vq_spool_sent came before: of a call that is part of a batch, which
+ * has two results. Books its disk space: VQ_FULL. */
+enum vq_status vq_spool_unsent(struct vq_spool *spool, const struct vq_result *result,
+                               struct vq_error *err) VQ_WARN_UNUSED;
 /* Writes the noted records. VQ_FULL, VQ_IO: the file is whole and unchanged, and the records wait
  * for the next write. */
 enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err) VQ_WARN_UNUSED;

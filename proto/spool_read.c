@@ -276,7 +276,8 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Leaves one entry a call without an ACK: its answer, else its send; at the place of its first.
+/* Leaves one entry a call without an ACK: its last answer, else its send; at the place of its
+ * first. A call of a batch has two results, and may be ACKed before its second one is noted.
  * Returns how many. */
 static size_t entries_live(struct entry *entries, size_t count)
 {
@@ -289,10 +290,12 @@ static size_t entries_live(struct entry *entries, size_t count)
         struct entry best = entries[i];
         bool acked = false;
         for (end = i; end < count && vq_id_eq(&entries[end].call, &entries[i].call); end++) {
-            acked = acked || entries[end].type == VQ_SPOOL_ACKED;
-            if (best.type == VQ_SPOOL_SENT && entries[end].type == VQ_SPOOL_ANSWER) {
+            if (entries[end].type == VQ_SPOOL_ACKED) {
+                acked = true;
+            } else if (entries[end].type == VQ_SPOOL_ANSWER) {
                 best.type = VQ_SPOOL_ANSWER;
                 best.body = entries[end].body;
+                acked = false;
             }
         }
         if (!acked) {

@@ -157,6 +157,7 @@ static void act(struct world *w)
             w->noted++;
             w->unwritten++;
             break;
+        case VQ_WORK_SPOOL_UNSENT:
         case VQ_WORK_SPOOL_ANSWER:
             VQ_ASSERT(a.u.result->outcome == VQ_OUTCOME_NONE && !a.u.result->final);
             w->answered++;

@@ -229,6 +229,7 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
     case VQ_WORK_GATHERED:
     case VQ_WORK_BATCHES_ANEW:
     case VQ_WORK_COLLECT: return true;
+    case VQ_WORK_SPOOL_UNSENT:
     case VQ_WORK_SPOOL_ANSWER: spool_answer(s, w, action->u.result); return true;
     case VQ_WORK_SPOOL_WRITE:
         if (w->spool_full_until_ns > s->now_ns) {

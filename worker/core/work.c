@@ -416,6 +416,11 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
     return true;
 }
 
+static enum vq_work_action_type note_type(const struct vq_work_item *item)
+{
+    return item->u.read.result->batch ? VQ_WORK_SPOOL_UNSENT : VQ_WORK_SPOOL_ANSWER;
+}
+
 /* What an item says to do; false when it was only for the core itself. */
 static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_action *action)
 {
@@ -445,7 +450,7 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
         action->u.collect = item->u.collect;
         return true;
     case VQ_WORK_ITEM_ANSWER:
-        action->type = VQ_WORK_SPOOL_ANSWER;
+        action->type = note_type(item);
         action->u.result = &item->u.read.result->result;
         return true;
     case VQ_WORK_ITEM_READ: vq_work_read(w, &item->u.read); return false;
@@ -517,7 +522,7 @@ static bool next_of_the_last(struct vq_work *w, struct vq_work_action *action)
         const struct vq_work_item *item = &w->actions.items[w->actions.head++];
         bool note = item->type == VQ_WORK_ITEM_ANSWER && !w->end.exited;
         if (note) {
-            action->type = VQ_WORK_SPOOL_ANSWER;
+            action->type = note_type(item);
             action->u.result = &item->u.read.result->result;
         }
         item_free(item);

@@ -128,6 +128,7 @@ enum vq_work_action_type {
     VQ_WORK_SPOOL_SENT,
     /* Note `result`. Its answer is parsed after the write, so outcome and final are not set yet. */
     VQ_WORK_SPOOL_ANSWER,
+    VQ_WORK_SPOOL_UNSENT, /* the same of a call that is part of a batch: no SENT came before */
     /* Write the notes. If the write or a note fails, do not send the calls that follow: reply to
      * them with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
     VQ_WORK_SPOOL_WRITE,

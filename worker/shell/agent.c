@@ -278,6 +278,9 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
         VQ_CRASH_POINT(worker_answer_record_before);
         spool_check(a, vq_spool_answer(a->spool, action->u.result, &err), &err);
         break;
+    case VQ_WORK_SPOOL_UNSENT:
+        spool_check(a, vq_spool_unsent(a->spool, action->u.result, &err), &err);
+        break;
     case VQ_WORK_SPOOL_WRITE:
         VQ_CRASH_POINT(worker_spool_write_before);
         spool_check(a, vq_spool_write(a->spool, &err), &err);

@@ -61,6 +61,8 @@ def read(path, uid):
             acked.add(call)
         elif kind == ANSWER or call not in calls:
             calls[call] = _fields(body)
+            if kind == ANSWER:  # a call that is part of a batch has two results
+                acked.discard(call)
         at += size
     if any(_record(data, later) for later in range(at + 1, len(data) - FRONT)):
         raise Damaged(f"it is damaged at byte {at} of {len(data)}, with whole records after it")

@@ -92,6 +92,7 @@ static void put(struct vq_spool *spool, uint8_t n, const char *what)
     for (; *what != '\0'; what++) {
         enum vq_status status = *what == 's'   ? vq_spool_sent(spool, &result, &err)
                                 : *what == 'a' ? vq_spool_answer(spool, &result, &err)
+                                : *what == 'u' ? vq_spool_unsent(spool, &result, &err)
                                                : vq_spool_acked(spool, &result.call, &err);
         assert_int_equal(status, VQ_OK);
     }
@@ -188,6 +189,28 @@ TEST_WITH(test_a_read_answer_is_noted_unread, setup, teardown)
     struct vq_spool_held *held = read_it();
     assert_int_equal(vq_spool_held_at(held, 0)->outcome, VQ_OUTCOME_NONE);
     assert_false(vq_spool_held_at(held, 0)->final);
+    vq_spool_held_destroy(&held);
+}
+
+/* A call that is part of a batch: it is ACKed as such, and its answer comes hours later. */
+TEST_WITH(test_a_result_after_an_ack_is_kept, setup, teardown)
+{
+    struct vq_spool *spool = open_empty();
+    put(spool, 1, "uku");
+    put(spool, 2, "uk");
+    put(spool, 3, "u");
+    vq_spool_close(&spool);
+    struct vq_spool_held *held = NULL;
+    spool = open_it(&held);
+    assert_int_equal(vq_spool_held_count(held), 2);
+    assert_int_equal(vq_spool_held_at(held, 0)->task, 10);
+    assert_int_equal(vq_spool_held_at(held, 1)->task, 30);
+    vq_spool_held_destroy(&held);
+    put(spool, 1, "k");
+    put(spool, 3, "k");
+    vq_spool_close(&spool);
+    held = read_it();
+    assert_int_equal(vq_spool_held_count(held), 0);
     vq_spool_held_destroy(&held);
 }
 

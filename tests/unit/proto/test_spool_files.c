@@ -75,13 +75,18 @@ static void put(enum vq_spool_type type, uint8_t call, struct vq_span body)
     vq_spool_put_record(&file, type, &(struct vq_id){{call}}, body);
 }
 
-static void put_result(uint8_t call, const struct vq_result *result)
+static void put_as(enum vq_spool_type type, uint8_t call, const struct vq_result *result)
 {
     struct vq_buf body;
     vq_buf_init(&body, VQ_SPOOL_RECORD_BYTES_MAX);
     assert_int_equal(vq_result_encode(result, &body), VQ_OK);
-    put(VQ_SPOOL_ANSWER, call, vq_buf_span(&body));
+    put(type, call, vq_buf_span(&body));
     vq_buf_free(&body);
+}
+
+static void put_result(uint8_t call, const struct vq_result *result)
+{
+    put_as(VQ_SPOOL_ANSWER, call, result);
 }
 
 /* The check over the first 44 bytes again, for a head that was changed. */
@@ -176,7 +181,7 @@ TEST_WITH(whole_records_without_a_meaning, setup, teardown)
     vq_spool_held_destroy(&held);
 }
 
-/* An ACK that is found before what it belongs to, an answer without its SENT, each twice: the call
+/* An ACK that is found before its SENT, an answer without its SENT, each twice: the call
  * counts once. */
 TEST_WITH(records_in_any_order, setup, teardown)
 {
@@ -184,7 +189,7 @@ TEST_WITH(records_in_any_order, setup, teardown)
     struct vq_result two = {.call = {{2}}, .end = VQ_END_ANSWER, .answer = vq_span_str("A")};
     put(VQ_SPOOL_ACKED, 1, vq_span("", 0));
     put_result(2, &two);
-    put_result(1, &one);
+    put_as(VQ_SPOOL_SENT, 1, &one);
     put_result(2, &two);
     store();
     struct vq_spool_held *held = NULL;

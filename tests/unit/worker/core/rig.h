@@ -225,6 +225,7 @@ static VQ_UNUSED void rig_take(struct rig *rig)
             (void)snprintf(rig->note, sizeof(rig->note), "%.*s", (int)action.u.collect->name.bytes,
                            action.u.collect->name.at);
             break;
+        case VQ_WORK_SPOOL_UNSENT:
         case VQ_WORK_SPOOL_ANSWER:
             assert_int_equal(action.u.result->outcome, VQ_OUTCOME_NONE);
             assert_false(action.u.result->final);
