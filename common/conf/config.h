@@ -315,6 +315,12 @@ enum vq_context_check {
     VQ_CONTEXT_OFF
 };
 
+enum vq_early_stop {
+    VQ_EARLY_STOP_OFF,
+    VQ_EARLY_STOP_EXACT,
+    VQ_EARLY_STOP_FINAL
+};
+
 struct vq_conf_judging {
     enum vq_pair_rule pair_rule;
     bool lazy_swap;     /* default: on under strict, refused under the others */
@@ -324,9 +330,11 @@ struct vq_conf_judging {
     uint32_t tries_max; /* sends of one call, 6 */
     /* first calls of a judge that fail the same way before its pool is parked, 8; 0: off */
     uint32_t brake;
-    bool early_stop; /* a vibe that fails on the first early_stop_rows is not asked further */
-    uint32_t early_stop_rows;
-    uint32_t vibes_per_call; /* 1; more are asked in one joint call */
+    /* FINAL: also vibes that surely pass. Default: EXACT with discovery where it is possible */
+    enum vq_early_stop early_stop;
+    double early_stop_alpha;  /* 0: exactly */
+    uint32_t early_stop_rows; /* the first look with an alpha, 50 */
+    uint32_t vibes_per_call;  /* 1; more are asked in one joint call */
     enum vq_form form;
     enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */

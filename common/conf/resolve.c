@@ -315,6 +315,18 @@ static enum vq_status add_persona_defaults(struct vq_node *root)
     return VQ_OK;
 }
 
+/* An alpha alone asks for early stopping. */
+static enum vq_status add_early_stop(struct vq_node *root, bool exact)
+{
+    const struct vq_node *models = vq_node_get(root, "models");
+    bool ranks = models != NULL && models->kind == VQ_NODE_LIST && models->items_count > 2;
+    bool drops = text_is(vq_node_at(root, "judging.invalid"), "drop_row");
+    const struct vq_node *alpha = vq_node_at(root, "judging.early_stop_alpha");
+    bool asked = alpha != NULL && alpha->kind == VQ_NODE_SCALAR && strtod(alpha->text, NULL) > 0;
+    bool on = asked || (exact && !ranks && !drops);
+    return add_if_missing(root, "judging", "early_stop", on ? "exact" : "off");
+}
+
 static enum vq_status add_dependent_defaults(struct vq_node *root)
 {
     VQ_TRY(add_paper_defaults(root));
@@ -336,6 +348,7 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
     VQ_TRY(add_if_missing(root, "judging", "lazy_swap", strict && joint == 1 ? "true" : "false"));
     bool preset = text_is(vq_node_get(root, "method"), "preset");
     bool discover = text_is(vq_node_get(root, "method"), "discover");
+    VQ_TRY(add_early_stop(root, discover && joint == 1));
     VQ_TRY(add_if_missing(root, "gates", "overlap", preset ? "off" : "pearson"));
     VQ_TRY(add_if_missing(root, "vibecheck", "num_final_vibes", discover ? "10" : "0"));
     char joint_tokens[16];

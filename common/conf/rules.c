@@ -263,9 +263,36 @@ static enum vq_status check_joint(const struct vq_rules *r)
     return VQ_OK;
 }
 
+/* What would make a settled vibe matter to the others. */
+static enum vq_status check_early_stop(const struct vq_rules *r)
+{
+    const struct vq_conf_judging *j = &r->config->judging;
+    if (j->early_stop == VQ_EARLY_STOP_OFF) {
+        return j->early_stop_alpha > 0
+                   ? vq_rules_broken(r, "judging.early_stop_alpha",
+                                     "without early_stop it decides nothing; set early_stop: exact "
+                                     "or final, or leave it out")
+                   : VQ_OK;
+    }
+    if (j->invalid == VQ_INVALID_DROP_ROW) {
+        return vq_rules_broken(r, "judging.early_stop",
+                               "not with invalid: drop_row, where a missing answer about one vibe "
+                               "takes a row from all. Set early_stop: off, or leave it out");
+    }
+    if (j->vibes_per_call > 1 && j->early_stop_alpha <= 0) {
+        return vq_rules_broken(r, "judging.early_stop",
+                               "not without an early_stop_alpha with vibes_per_call: %u, where "
+                               "answers depend on the vibes that share a call. Set "
+                               "early_stop_alpha, or leave early_stop out",
+                               j->vibes_per_call);
+    }
+    return VQ_OK;
+}
+
 static enum vq_status check_judging(const struct vq_rules *r)
 {
     const struct vq_conf_judging *j = &r->config->judging;
+    VQ_TRY(check_early_stop(r));
     if (j->lazy_swap && j->pair_rule != VQ_PAIR_STRICT) {
         return vq_rules_broken(
             r, "judging.lazy_swap",

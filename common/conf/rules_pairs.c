@@ -87,7 +87,8 @@ static enum vq_status check_settings(const struct vq_rules *r)
         const char *path, *why;
     } rules[] = {
         {c->method == VQ_METHOD_JUDGE, "models", "`method: judge` rates one or two columns"},
-        {c->judging.early_stop, "judging.early_stop", "it looks at the mean score of two models"},
+        {c->judging.early_stop != VQ_EARLY_STOP_OFF, "judging.early_stop",
+         "it looks at the mean score of two models"},
         {c->report.by != NULL, "report.by", "its parts show the mean score of two models"},
         {c->vibecheck.compare_presets, "vibecheck.compare_presets",
          "it compares numbers of two models"},

@@ -41,7 +41,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
         {j->structured, "judging.structured", "asks for `**Result:**`, which is no JSON"},
         {j->logprobs, "judging.logprobs", "keeps no log-probabilities"},
         {j->vibes_per_call > 1, "judging.vibes_per_call", "asks one criterion per call"},
-        {j->early_stop, "judging.early_stop", "stops no criterion early"},
+        {j->early_stop != VQ_EARLY_STOP_OFF, "judging.early_stop", "stops no criterion early"},
         {j->truncate, "judging.truncate", "cuts no answer"},
         {j->retest > 0, "judging.retest", "has no retest"},
     };

@@ -28,6 +28,7 @@ static const char method_list[] =
 #define orders_words            "both|original"
 #define rating_policy_words     "strict|paper"
 #define system_role_words       "system|developer|none"
+#define early_stop_words        "off|exact|final"
 #define prefix_cache_words      "auto|on|off"
 #define context_check_words     "warn|strict|off"
 #define form_words              "choose|clear"

@@ -233,6 +233,63 @@ static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key
     return VQ_OK;
 }
 
+static uint32_t index_of(const struct vq_node *map, const char *key)
+{
+    uint32_t at = 0;
+    while (at < map->items_count && strcmp(map->items[at]->key, key) != 0) {
+        at++;
+    }
+    return at;
+}
+
+static bool is_scalar_or_none(const struct vq_node *node)
+{
+    return node == NULL || node->kind == VQ_NODE_SCALAR;
+}
+
+/* The word for a map of `alpha` and `final`, or for `false`, which older versions wrote; NULL for
+ * anything else, which is left for the check. */
+static const char *early_stop_word(const struct vq_node *given)
+{
+    if (given->kind != VQ_NODE_MAP) {
+        return given->kind == VQ_NODE_SCALAR && strcmp(given->text, "false") == 0 ? "off" : NULL;
+    }
+    const struct vq_node *alpha = vq_node_get(given, "alpha"), *final = vq_node_get(given, "final");
+    uint32_t known = (alpha != NULL ? 1u : 0u) + (final != NULL ? 1u : 0u);
+    if (known == 0 || known != given->items_count || !is_scalar_or_none(alpha) ||
+        !is_scalar_or_none(final)) {
+        return NULL;
+    }
+    return final == NULL || strcmp(final->text, "false") == 0 ? "exact"
+           : strcmp(final->text, "true") == 0                 ? "final"
+                                                              : NULL;
+}
+
+/* `early_stop: {alpha: 0.01, final: true}` of judging into two keys. */
+static enum vq_status expand_early_stop(struct vq_node *judging)
+{
+    const struct vq_node *given = vq_node_get(judging, "early_stop");
+    const char *word = given == NULL ? NULL : early_stop_word(given);
+    if (word == NULL) {
+        return VQ_OK;
+    }
+    const struct vq_node *alpha = given->kind == VQ_NODE_MAP ? vq_node_get(given, "alpha") : NULL;
+    if (alpha != NULL) {
+        uint32_t old = index_of(judging, "early_stop_alpha");
+        if (old < judging->items_count) {
+            vq_node_remove(judging, old);
+        }
+        VQ_TRY(add_text(judging, "early_stop_alpha", alpha->text, alpha));
+    }
+    struct vq_node *item;
+    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, word, &item));
+    item->line = given->line;
+    item->column = given->column;
+    item->from_override = given->from_override;
+    vq_node_replace(&judging->items[index_of(judging, "early_stop")], item);
+    return VQ_OK;
+}
+
 enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
                                         struct vq_error *err)
 {
@@ -248,6 +305,9 @@ enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
             VQ_TRY(wrap_text(root, key->key)); /* one judge, one criterion */
         }
         struct vq_node *item = root->items[i];
+        if (strcmp(item->key, "judging") == 0 && item->kind == VQ_NODE_MAP) {
+            VQ_TRY(expand_early_stop(item));
+        }
         if (key->kind == VQ_KEY_KIND_SECTION && key->scalar_key != NULL &&
             item->kind == VQ_NODE_SCALAR && !vq_node_is_null(item)) {
             VQ_TRY(wrap_scalar(&root->items[i], key->scalar_key));

@@ -13,7 +13,7 @@
 #include "methods/stats/intervals/power.h"
 
 #define VQ_FORECAST_NAME_BYTES 64
-#define VQ_FORECAST_STAGES_MAX 512u /* stages that are not known yet; config bounds iterations */
+#define VQ_FORECAST_STAGES_MAX 1024u /* stages that are not known yet; config bounds iterations */
 
 struct vq_range {
     double least, expected, most;

@@ -41,7 +41,7 @@ const char *vq_forecast_assumed_text(unsigned bit)
         "one answer in a hundred is taken to need a repair, at most ten: none is stored",
         "after an iteration of discovery another one is taken to follow in one case of two, with "
         "half as many new vibes; three vibes in five are taken to pass the gates",
-        "one vibe in four is taken to be stopped early",
+        "the vibes that fail are taken to be settled evenly over the looks of early stopping",
         "rows that are judged ties will be left out, which makes later stages smaller",
         "16 calls are taken to be in flight at a time in a pool for which neither concurrency nor "
         "a "

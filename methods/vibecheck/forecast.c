@@ -5,15 +5,15 @@
 #include "methods/vibecheck/forecast.h"
 
 #include "methods/vibecheck/method.h"
+#include "methods/vibecheck/numbers/settle.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define AXES_A_BATCH  6.0 /* that a proposer names, as expected; a guess that decides little */
-#define AXES_MOST     20.0
-#define GROUP_AXES    100.0
-#define REDUCE_TRIES  3u
-#define STOPPED_EARLY 0.25
+#define AXES_A_BATCH 6.0 /* that a proposer names, as expected; a guess that decides little */
+#define AXES_MOST    20.0
+#define GROUP_AXES   100.0
+#define REDUCE_TRIES 3u
 
 struct list {
     const struct vq_vibecheck_facts *facts;
@@ -96,18 +96,39 @@ static void add_rank(struct list *l, const char *text, const char *end,
     }
 }
 
-static void add_ranking(struct list *l, const char *text, enum vq_forecast_shape shape, double rows,
-                        struct vq_range vibes, struct vq_range share)
+/* The final vibes of all that were ranked. */
+static struct vq_range final_of(const struct vq_vibecheck_facts *f, struct vq_range ranked)
 {
-    const struct vq_conf_judging *judging = &l->facts->config->judging;
-    double first = fmin(judging->early_stop_rows, l->facts->train);
-    if (!judging->early_stop || first <= 0 || first >= rows) {
-        add_rank(l, text, "", shape, rows, vibes, share);
+    double cap = f->config->vibecheck.num_final_vibes;
+    cap = cap > 0 ? cap : INFINITY;
+    return (struct vq_range){0, fmin(cap, ranked.expected * VQ_ASSUMED_PASS_SHARE),
+                             fmin(cap, ranked.most)};
+}
+
+/* On the training rows and `test` more. With early stopping, vibes that fail are taken to be
+ * settled evenly over the looks, and those that pass are asked on the test rows. */
+static void add_ranking(struct list *l, const char *text, double test, struct vq_range vibes,
+                        struct vq_range share)
+{
+    const struct vq_vibecheck_facts *f = l->facts;
+    uint32_t ends[VQ_LOOKS_MAX], looks = vq_settle_looks(f->config, f->train, ends), begin = 0;
+    bool stops = f->config->judging.early_stop != VQ_EARLY_STOP_OFF && f->train > 0;
+    if (!stops || (looks == 0 && test <= 0)) {
+        add_rank(l, text, "", test > 0 ? VQ_SHAPE_ALL : VQ_SHAPE_TRAIN, f->train + test, vibes,
+                 share);
         return;
     }
-    add_rank(l, text, ", first rows", shape, first, vibes, share);
-    struct vq_range on = {0, 1 - STOPPED_EARLY, 1};
-    add_rank(l, text, "", shape, rows - first, vibes, vq_range_mul(share, on));
+    for (uint32_t i = 0; i <= looks; i++) {
+        uint32_t end = i < looks ? ends[i] : f->train;
+        double settled = (1 - VQ_ASSUMED_PASS_SHARE) * i / (looks + 1);
+        struct vq_range open = {i == 0 ? 1 : 0, 1 - settled, 1};
+        char name[VQ_FORECAST_NAME_BYTES];
+        (void)snprintf(name, sizeof(name), VQ_LOOK_NAME, text, i + 1);
+        add_rank(l, i < looks || test > 0 ? name : text, "", VQ_SHAPE_TRAIN, end - begin, vibes,
+                 vq_range_mul(share, open));
+        begin = end;
+    }
+    add_rank(l, text, "", VQ_SHAPE_TEST, test, final_of(f, vibes), share);
 }
 
 /* ---- discovery ---- */
@@ -214,20 +235,11 @@ static struct vq_range add_iteration(struct list *l, uint32_t iteration)
     char text[VQ_FORECAST_NAME_BYTES];
     (void)snprintf(text, sizeof(text), "rank %u", iteration);
     struct vq_range vibes = vibes_of(f, iteration), share = reach(f, iteration);
-    add_ranking(l, text, VQ_SHAPE_TRAIN, f->train, vibes, share);
+    add_ranking(l, text, 0, vibes, share);
     return vq_range_mul(vibes, share);
 }
 
 /* ---- the end ---- */
-
-/* The final vibes of all that were ranked. */
-static struct vq_range final_of(const struct vq_vibecheck_facts *f, struct vq_range ranked)
-{
-    double cap = f->config->vibecheck.num_final_vibes;
-    cap = cap > 0 ? cap : INFINITY;
-    return (struct vq_range){0, fmin(cap, ranked.expected * VQ_ASSUMED_PASS_SHARE),
-                             fmin(cap, ranked.most)};
-}
 
 static void add_extras(struct list *l, struct vq_range final)
 {
@@ -290,7 +302,7 @@ uint32_t vq_vibecheck_forecast(const struct vq_vibecheck_facts *facts,
     }
     struct vq_range ranked = vq_range_of(facts->axes), cells;
     if (facts->config->method != VQ_METHOD_DISCOVER) {
-        add_ranking(&l, "rank", VQ_SHAPE_ALL, rows, ranked, vq_range_of(1));
+        add_ranking(&l, "rank", facts->test, ranked, vq_range_of(1));
         cells = vq_range_scale(ranked, rows);
         add_extras(&l, final_of(facts, ranked));
     } else {

@@ -5,6 +5,9 @@
 
 #include "methods/plan/forecast.h"
 
+/* A stage of a ranking that ends with a look at its vibes, by the ranking's name and from 1. */
+#define VQ_LOOK_NAME "%s, look %u"
+
 struct vq_vibecheck_facts {
     const struct vq_config *config;
     uint32_t train, test; /* rows */

@@ -131,6 +131,16 @@ struct vq_retest {    /* of one judge, over the cells that were asked a second t
     uint64_t missing; /* without a vote the second time */
 };
 
+struct vq_early {            /* what early stopping left out */
+    uint32_t exactly, alpha; /* vibes that were settled before all training rows were asked */
+    uint32_t untested;       /* given vibes that were not asked on the test rows */
+    uint64_t questions;      /* row x judge, of one or two calls each */
+};
+
+/* "early stopping saved 12 calls: ...", without a stop. */
+void vq_early_text(const struct vq_early *early, const struct vq_conf_judging *judging,
+                   struct vq_buf *out);
+
 struct vq_cut_texts { /* of the proposer and the reducer, at the token limit */
     uint32_t asked_again;
     uint32_t refused;   /* cut in the last try too: not used */
@@ -168,6 +178,7 @@ struct vq_vibecheck_method_result { /* all borrowed from the method */
     uint32_t iterations_count;
     enum vq_stop stop;
     struct vq_cut_texts cut;
+    struct vq_early early;
     const struct vq_stability *stability; /* NULL: vibecheck.repeats is 0, or no vibe was kept */
     const struct vq_retest *retest;       /* one a judge; NULL: judging.retest is 0 */
     const char *const *notes;             /* lines for log and report, in order */

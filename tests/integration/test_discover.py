@@ -216,15 +216,54 @@ class Settings(Discover):
     def report(self, run="r"):
         return (self.dir / "runs" / run / "results/report.html").read_text()
 
-    def test_early_stopping(self):
-        planned, _ = self.said(r'"[^"]+" was stopped early after 12 rows for its (separability|kappa)', judging__early_stop="on",
-                               judging__early_stop_rows=12, vibecheck__d=30, gates__separability_min=0.15)
-        first = next(s for s in self.stages("r") if s["name"] == "rank 1, first rows")
-        vibes = first["planned"] // (2 * 2 * 12)
-        rest = next(s for s in self.stages("r") if s["name"] == "rank 1")
-        self.assertLess(rest["planned"], 2 * 2 * (self.results("r")["data"]["train"] - 12) * vibes)
-        stopped = {v["name"]: v["reason"] for v in self.results("r")["vibes"] if not v["kept"]}
-        self.assertTrue(stopped)
+    def early(self, name, **keys):
+        self.discover(url=self.url, vibecheck__iterations=1, vibecheck__d=40, gates__separability_min=0.2, **keys)
+        self.run_it(name, "--runs", f"runs-{name}")
+        folder = self.dir / f"runs-{name}" / name
+        results = json.loads((folder / "results/results.json").read_text())
+        return results, json.loads((folder / "accounting.json").read_text())
+
+    def test_early_stopping_keeps_the_same_and_asks_less(self):
+        planted_texts(self.dir, 300, PLANTED, preferred="questions")
+        self.url = self.offline().url
+        full, all_calls = self.early("full", judging__early_stop="off")
+        kept = [v for v in full["vibes"] if v["kept"]]
+        self.assertTrue(kept)
+        self.assertLess(len(kept), len(full["vibes"]))
+        self.assertNotIn("early_stop", full)
+        for name, rule in (("exact", "exact"), ("alpha", "{alpha: 0.01}")):
+            early, calls = self.early(name, **({} if name == "exact" else {"judging__early_stop": rule}))
+            self.assertEqual(json.dumps([v for v in early["vibes"] if v["kept"]]), json.dumps(kept), name)
+            for part in ("mm", "pp"):
+                self.assertEqual(early[part], full[part], name)
+            said, sent = early["early_stop"], calls["calls"]["sent"]
+            print(f"{name}: {sent} of {all_calls['calls']['sent']} calls sent; {said}")
+            self.assertGreater(said["settled_exactly"] + said["settled_with_alpha"], 0)
+            self.assertLessEqual(sent + said["questions_saved"], all_calls["calls"]["sent"])
+            self.assertLessEqual(all_calls["calls"]["sent"], sent + 2 * said["questions_saved"])
+            self.vibeq("replay", name, "--verify", "--runs", f"runs-{name}")
+            log = (self.dir / f"runs-{name}" / name / "log").read_text()
+            self.assertRegex(log, r"was settled after \d+ of \d+ training rows: it fails its gates, decided " + ("exactly" if name == "exact" else ""))
+            self.assertRegex(log, r"so far early stopping saved \d+ to \d+ calls: vibes settled exactly: \d+")
+
+    def test_a_resumed_run_settles_the_same(self):
+        planted_texts(self.dir, 120, PLANTED, preferred="questions")
+        self.url = self.offline("--latency", "uniform:10ms:20ms").url
+        keys = {"judging__early_stop": "{alpha: 0.05, final: true}", "judging__early_stop_rows": 10}
+        self.early("calm", **keys)
+        self.url = self.offline("--latency", "uniform:10ms:20ms", name="cut").url
+        self.discover(url=self.url, term_ms=1500, vibecheck__iterations=1, vibecheck__d=40, gates__separability_min=0.2, **keys)
+        server = self.servers[-1]
+        for k in range(3):  # killed with half of the next look bought
+            seen = len(server.requests())
+            child = self.start(*(("run", "discover.yaml", "--name", "r") if k == 0 else ("resume", "r")), "--quiet", "--runs", "runs-cut")
+            self.wait_for("100 more calls", lambda: child.poll() is not None or len(server.requests()) > seen + 100)
+            child.kill()
+            child.wait()
+        self.vibeq("resume", "r", "--runs", "runs-cut", "--quiet")
+        self.assertEqual((self.dir / "runs-cut/r/results/results.json").read_bytes(),
+                         (self.dir / "runs-calm/calm/results/results.json").read_bytes())
+        self.assertTrue([s["name"] for s in json.loads((self.dir / "runs-cut/r/accounting.json").read_text())["stages"] if "look 2" in s["name"]])
 
     def test_preferences_by_judges(self):
         with open(self.dir / "data.csv", newline="", encoding="utf-8") as file:

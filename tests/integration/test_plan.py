@@ -148,9 +148,9 @@ class Settings(PlanCase):
             for sample in range(80):
                 file.write(json.dumps({"axis": "preference", "sample": f"S{sample}", "score": 1 if sample % 3 else -1}) + "\n")
         self.config(AXES)
-        for i, settings in enumerate((["judging.early_stop=true", "judging.early_stop_rows=20"], ["judging.pair_rule=lenient"],
+        for i, settings in enumerate((["judging.early_stop.alpha=0.1", "judging.early_stop_rows=20"], ["judging.early_stop=final"], ["judging.pair_rule=lenient"],
                                       ["judging.retest=0.1"], ["preference=judge", "data.ties=drop_all"],
-                                      ["judging.vibes_per_call=3", "judging.early_stop=true", "judging.early_stop_rows=10"],
+                                      ["judging.vibes_per_call=3", "judging.early_stop_alpha=0.1", "judging.early_stop_rows=10"],
                                       ["judging.audit_share=0.5", "vibecheck.question_types=true", "judging.repair=false"])):
             # a seed of its own is a provider of its own, which has nothing in the store
             words = [w for s in [*settings, f"offline.seed={100 + i}"] for w in ("--set", s)]

@@ -482,8 +482,7 @@ static enum vq_status walk_unknown(struct walk *w)
         if (s->cells.most + s->unread.most <= 0 || w->job->cast[s->role].count == 0) {
             continue;
         }
-        bool ranks = s->kind == VQ_STAGE_RANK && strncmp(s->name, "rank", 4) == 0;
-        if (c->judging.early_stop && ranks) {
+        if (c->judging.early_stop != VQ_EARLY_STOP_OFF && strstr(s->name, ", look ") != NULL) {
             w->learning->assumed |= VQ_ASSUMED_EARLY_STOP;
         }
         if (s->discovered && !vq_range_is_exact(s->cells)) {

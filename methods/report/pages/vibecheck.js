@@ -100,7 +100,7 @@ export function dropReason(data, vibe) {
       " (" + fixed(vibe.overlap, 2) + ")"],
     preference: () => "preference " + signed(vibe.pref_separability.train, 3) + " on train",
     num_final_vibes: () => "beyond the number of final vibes",
-    early_stop: () => "failed on the first rows and was not asked further",
+    early_stop: () => "its gates were settled before all training rows were asked",
   };
   return [(reasons[vibe.reason] || (() => "not dropped"))(), vibe.gate_could_flip ? "; missing answers could change this" : ""];
 }

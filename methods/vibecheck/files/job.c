@@ -294,7 +294,8 @@ static bool is_next_known(const struct vq_job *job, const struct vq_stage *stage
 {
     const struct vq_config *c = job->config;
     return stage->kind == VQ_STAGE_RANK && strcmp(stage->name, "rank") == 0 &&
-           c->method == VQ_METHOD_VIBES && c->vibecheck.compare_presets && !c->judging.early_stop;
+           c->method == VQ_METHOD_VIBES && c->vibecheck.compare_presets &&
+           c->judging.early_stop == VQ_EARLY_STOP_OFF;
 }
 
 static const char *const tables[] = {"vibes", "scores", "rows", NULL};

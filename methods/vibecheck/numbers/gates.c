@@ -10,14 +10,12 @@
 
 static bool separable(const struct vq_conf_gates *g, const struct vq_vibe_metrics *m)
 {
-    bool point = fabs(m->sep_train) > g->separability_min; /* false for NaN */
-    return g->separability == VQ_GATE_INTERVAL ? point && m->q <= 0.05 : point;
+    return fabs(m->sep_train) > g->separability_min; /* false for NaN */
 }
 
 static enum vq_drop_reason separability_gate(const struct vq_conf_gates *g,
-                                             const struct vq_vibe_metrics *m)
+                                             const struct vq_vibe_metrics *m, bool sep)
 {
-    bool sep = separable(g, m);
     bool pref = fabs(m->pref_train) > g->separability_min;
     switch (g->preference) {
     case VQ_GATE_SEP_ONLY: return sep ? VQ_DROP_NONE : VQ_DROP_SEPARABILITY;
@@ -28,8 +26,8 @@ static enum vq_drop_reason separability_gate(const struct vq_conf_gates *g,
     return VQ_DROP_SEPARABILITY;
 }
 
-bool vq_gate_agreed(const struct vq_conf_gates *g, uint32_t judges,
-                    const struct vq_agreement_pair *a)
+static bool agreed(const struct vq_conf_gates *g, uint32_t judges,
+                   const struct vq_agreement_pair *a)
 {
     if (!g->kappa || judges < 2) {
         return true;
@@ -38,6 +36,17 @@ bool vq_gate_agreed(const struct vq_conf_gates *g, uint32_t judges,
         return true;
     }
     return a->kappa >= g->kappa_min || a->kappa_mirrored >= g->kappa_min;
+}
+
+enum vq_drop_reason vq_gate_own(const struct vq_vibecheck_work *w, uint32_t vibe, bool with_q)
+{
+    const struct vq_conf_gates *g = &w->in->config->gates;
+    const struct vq_vibe_metrics *m = &w->out->vibe[vibe];
+    bool interval = with_q && g->separability == VQ_GATE_INTERVAL;
+    enum vq_drop_reason reason =
+        separability_gate(g, m, separable(g, m) && (!interval || m->q <= 0.05));
+    bool disagree = reason == VQ_DROP_NONE && !agreed(g, w->in->grid.judges, &m->train);
+    return disagree ? VQ_DROP_KAPPA : reason;
 }
 
 static bool nearly_constant(struct vq_matrix x, uint32_t col)
@@ -173,15 +182,9 @@ static enum vq_status final_gate(struct vq_vibecheck_work *w)
 
 enum vq_status vq_gates_apply(struct vq_vibecheck_work *w)
 {
-    const struct vq_conf_gates *g = &w->in->config->gates;
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
-        struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->reason = w->in->stopped_early != NULL && w->in->stopped_early[v]
-                        ? VQ_DROP_EARLY_STOP
-                        : separability_gate(g, m);
-        if (m->reason == VQ_DROP_NONE && !vq_gate_agreed(g, w->in->grid.judges, &m->train)) {
-            m->reason = VQ_DROP_KAPPA;
-        }
+        w->out->vibe[v].reason =
+            vq_gate_stopped(w, v) ? VQ_DROP_EARLY_STOP : vq_gate_own(w, v, true);
     }
     overlap_gate(w);
     VQ_TRY(final_gate(w));

@@ -183,6 +183,28 @@ static enum vq_status sign_flips(struct vq_vibecheck_work *w, const struct vq_sp
     return status;
 }
 
+/* q of the vibes that fail a gate of their own, or of the others. In the family of the others a
+ * vibe that fails counts with p = 1, whatever its p: that can only raise q, and so early stopping,
+ * which leaves failing vibes without their p, changes no q of a vibe that passes. */
+static enum vq_status adjust(struct vq_vibecheck_work *w, bool failing, double *family)
+{
+    uint32_t vibes = w->in->grid.vibes;
+    for (uint32_t v = 0; v < vibes; v++) {
+        const struct vq_vibe_metrics *m = &w->out->vibe[v];
+        bool fails = vq_gate_stopped(w, v) || vq_gate_own(w, v, false) != VQ_DROP_NONE;
+        family[v] = fails && !failing && !isnan(m->p) ? 1.0 : m->p;
+    }
+    VQ_TRY(vq_multiple_adjust(VQ_MULTIPLE_BH, family, vibes, family));
+    for (uint32_t v = 0; v < vibes; v++) {
+        struct vq_vibe_metrics *m = &w->out->vibe[v];
+        bool fails = vq_gate_stopped(w, v) || vq_gate_own(w, v, false) != VQ_DROP_NONE;
+        m->q = fails == failing ? family[v] : m->q;
+        m->distinguishable = m->q <= 0.05;
+    }
+    return VQ_OK;
+}
+
+/* After the numbers that the gates look at. */
 static enum vq_status adjust_p(struct vq_vibecheck_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
@@ -195,11 +217,10 @@ static enum vq_status adjust_p(struct vq_vibecheck_work *w)
         w->out->vibe[v].p = p[v];
     }
     if (status == VQ_OK) {
-        status = vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p);
+        status = adjust(w, true, p);
     }
-    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
-        w->out->vibe[v].q = p[v];
-        w->out->vibe[v].distinguishable = p[v] <= 0.05;
+    if (status == VQ_OK) {
+        status = adjust(w, false, p);
     }
     vq_free(p);
     return status;
@@ -318,7 +339,6 @@ enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)
     separability(w);
     vq_ranking_separability(w);
     vq_at_random_compute(w);
-    VQ_TRY(adjust_p(w));
     VQ_TRY(split_intervals(w, &w->train, false));
     VQ_TRY(split_intervals(w, &w->test, true));
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
@@ -328,5 +348,5 @@ enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)
             judge_counts(w, v, j);
         }
     }
-    return VQ_OK;
+    return adjust_p(w);
 }

@@ -40,9 +40,14 @@ static inline uint32_t vq_draws(const struct vq_vibecheck_work *w)
     return w->in->no_intervals ? 0 : w->in->config->regression.bootstrap_draws;
 }
 
-/* Whether the gate on agreement between judges lets pass: kappa or kappa_mirrored (gates.c). */
-bool vq_gate_agreed(const struct vq_conf_gates *gates, uint32_t judges,
-                    const struct vq_agreement_pair *agreement);
+/* The first of the gates of one vibe alone that it fails: separability, preference, kappa; without
+ * `with_q`, before q is known, as if the interval gate were the point gate (gates.c). */
+enum vq_drop_reason vq_gate_own(const struct vq_vibecheck_work *w, uint32_t vibe, bool with_q);
+
+static inline bool vq_gate_stopped(const struct vq_vibecheck_work *w, uint32_t vibe)
+{
+    return w->in->stopped_early != NULL && w->in->stopped_early[vibe];
+}
 
 /* The two orders of a cell. A call that was asked and has no vote has failed. */
 bool vq_order_has_vote(uint8_t outcome);

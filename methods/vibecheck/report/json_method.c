@@ -149,9 +149,27 @@ static void write_stability(struct vq_json *j, const struct vq_config *c,
     vq_json_object_end(j);
 }
 
+static void write_early_stop(struct vq_json *j, const struct vq_report_input *r)
+{
+    static const char *const rules[] = {"off", "exact", "final"};
+    const struct vq_conf_judging *c = &r->config->judging;
+    const struct vq_early *early = &r->method->early;
+    vq_json_put_object(j, "early_stop");
+    vq_json_put_str(j, "rule", rules[c->early_stop]);
+    vq_report_key_real(j, "alpha", c->early_stop_alpha);
+    vq_json_put_u64(j, "settled_exactly", early->exactly);
+    vq_json_put_u64(j, "settled_with_alpha", early->alpha);
+    vq_json_put_u64(j, "not_tested", early->untested);
+    vq_json_put_u64(j, "questions_saved", early->questions);
+    vq_json_object_end(j);
+}
+
 void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_vibecheck_method_result *m = r->method;
+    if (m != NULL && r->config->judging.early_stop != VQ_EARLY_STOP_OFF) {
+        write_early_stop(j, r);
+    }
     if (m == NULL || r->config->method != VQ_METHOD_DISCOVER) {
         return;
     }

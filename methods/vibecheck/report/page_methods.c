@@ -108,6 +108,27 @@ static void hash(const struct paragraph *m, const char *what, const struct vq_ha
     vq_buf_printf(m->out, " %s: %.16s.", what, hex);
 }
 
+/* The rule, and what it left out. */
+static void early_stop(const struct paragraph *m)
+{
+    const struct vq_conf_judging *j = &m->page->r->config->judging;
+    const struct vq_vibecheck_method_result *method = m->page->r->method;
+    if (j->early_stop == VQ_EARLY_STOP_OFF) {
+        return;
+    }
+    vq_buf_printf(m->out, "A vibe was not asked further once it was certain%s that it fails%s. ",
+                  j->early_stop_alpha > 0 ? ", or shown with an error of at most alpha," : "",
+                  j->early_stop == VQ_EARLY_STOP_FINAL ? " or passes its gates" : " its gates");
+    if (j->early_stop_alpha > 0) {
+        vq_buf_printf(m->out, "Alpha is %g per vibe. ", j->early_stop_alpha);
+    }
+    if (method != NULL) {
+        vq_buf_puts(m->out, "In this run ");
+        vq_early_text(&method->early, j, m->out);
+        vq_buf_puts(m->out, ". ");
+    }
+}
+
 static void judging(const struct paragraph *m)
 {
     static const char *const rules[] = {
@@ -140,12 +161,7 @@ static void judging(const struct paragraph *m)
     vq_buf_puts(m->out, j->truncate
                             ? "Requests too long for a judge were cut, both outputs evenly. "
                             : "Requests too long for a judge count as failed. ");
-    if (j->early_stop) {
-        vq_buf_printf(
-            m->out,
-            "A vibe that failed its gates on the first %u training row%s was not asked further. ",
-            j->early_stop_rows, vq_fmt_plural(j->early_stop_rows));
-    }
+    early_stop(m);
     if (j->retest > 0) {
         vq_buf_printf(
             m->out, "A share of %.3g of the cells was asked a second time, never used in scores. ",

@@ -3,7 +3,8 @@
  *     method.c   create, next, take, result; asking a stage
  *     walk.c     which part follows which
  *     prefer.c   preference labels by judges
- *     rank.c     asking vibes on rows, with early stopping
+ *     rank.c     asking vibes on rows
+ *     looks.c    the same in looks, with early stopping
  *     joint.c    the same with several vibes in one call
  *     discover.c rows to batches to prompts to proposals
  *     reduce.c   groups, summaries, simplification, at most K axes
@@ -20,6 +21,7 @@
 #include "common/base/arena.h"
 #include "common/base/rng.h"
 #include "methods/vibecheck/method.h"
+#include "methods/vibecheck/numbers/settle.h"
 
 #define VQ_PROPOSALS_MAX ((size_t)20000)
 
@@ -36,13 +38,14 @@ struct vq_vibecheck_method_vibe {
 /* Rows x vibes that are being asked, with early stopping or without. */
 struct vq_vibecheck_method_ranking {
     const char *name;
-    const uint32_t *rows; /* all that shall be asked, ascending */
-    uint32_t rows_count;
+    uint32_t rows_count;  /* all that shall be asked */
     uint32_t *asked_rows; /* of the stage that is out */
     uint32_t asked_rows_count;
     uint32_t *asked_vibes;
     uint32_t asked_vibes_count;
-    uint32_t from; /* vibes from here on */
+    uint32_t *order; /* with early stopping: the training rows as they are drawn */
+    uint32_t drawn;  /* of them, so far */
+    uint32_t ends[VQ_LOOKS_MAX], looks, look;
     enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err);
 };
 
@@ -209,6 +212,7 @@ enum vq_status vq_vibecheck_method_axis_text(struct vq_vibecheck_method *m,
 enum vq_vibecheck_method_seed {
     VQ_VIBECHECK_SEED_SAMPLE = 1001,
     VQ_VIBECHECK_SEED_GROUPS,
+    VQ_VIBECHECK_SEED_LOOKS,
     VQ_VIBECHECK_SEED__STEP = 16
 };
 void vq_vibecheck_method_rng(const struct vq_vibecheck_method *m, enum vq_vibecheck_method_seed use,
@@ -275,13 +279,30 @@ enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage 
                            enum vq_status (*then)(struct vq_vibecheck_method *m,
                                                   struct vq_error *err),
                            struct vq_error *err) VQ_WARN_UNUSED;
-/* Asks all vibes from `from` on over `rows` (ascending, living as long as the method); with early
- * stopping the first train rows first. */
+/* Asks all vibes from `from` on over `rows`: all rows or the training rows, ascending, living as
+ * long as the method; with early stopping in looks. */
 enum vq_status vq_rank_begin(struct vq_vibecheck_method *m, const char *name, uint32_t from,
                              const uint32_t *rows, uint32_t rows_count,
                              enum vq_status (*then)(struct vq_vibecheck_method *m,
                                                     struct vq_error *err),
                              struct vq_error *err) VQ_WARN_UNUSED;
+/* Asks the rows and vibes of m->ranking in one stage. */
+enum vq_status vq_rank_stage(struct vq_vibecheck_method *m, const char *name,
+                             enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                    struct vq_error *err),
+                             struct vq_error *err) VQ_WARN_UNUSED;
+/* The answers of that stage into the vibes. */
+void vq_rank_store(struct vq_vibecheck_method *m);
+/* Both orders. */
+uint8_t *vq_rank_cell(const struct vq_vibecheck_method *m, uint32_t vibe, uint32_t row,
+                      uint32_t judge);
+/* The same over the training rows with early stopping; then, if there are more rows than these, of
+ * the given vibes those that are kept over the test rows (looks.c). `vibes` is taken. */
+enum vq_status vq_looks_begin(struct vq_vibecheck_method *m, const char *name, uint32_t *vibes,
+                              uint32_t vibes_count, uint32_t rows_count,
+                              enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                     struct vq_error *err),
+                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Asks those of `vibes` over `rows` with no stopping. */
 enum vq_status vq_rank_some(struct vq_vibecheck_method *m, const char *name, const uint32_t *vibes,
                             uint32_t vibes_count, const uint32_t *rows, uint32_t rows_count,

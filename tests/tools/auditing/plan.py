@@ -238,7 +238,7 @@ class Plan:
         self.lazy = bool(judging.get("lazy_swap", self.rule == "strict" and not self.many)) and self.swaps
         self.audit_share = float(judging.get("audit_share", 0.1))
         self.retest = float(judging.get("retest", 0))
-        self.early_stop = bool(judging.get("early_stop", False))
+        self.early_stop = str(judging.get("early_stop", "off")).lower() not in ("off", "false")
         self.method = config.get("method", "preset")
         self.asked_by_data_alone = self.method in ("vibes", "preset") and not self.many and not self.early_stop
         self.notes = []

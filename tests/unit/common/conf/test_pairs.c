@@ -58,7 +58,7 @@ TEST(refusals)
         {THREE "method: discover\npairs: {design: incomplete, calls: 9}\n", "pairs.calls",
          "pairs.per_prompt instead"},
         {THREE "pairs: {design: swiss}\n", "pairs.design", "all"},
-        {THREE "judging: {early_stop: on}\n", "judging.early_stop", "not with 3 models"},
+        {THREE "judging: {early_stop: exact}\n", "judging.early_stop", "not with 3 models"},
         {THREE "report: {by: topic}\n", "report.by", "not with 3 models"},
         {THREE "regression: {estimator: lasso}\n", "regression.estimator", "not with 3 models"},
         {THREE "regression: {cv: paper}\n", "regression.cv", "not with 3 models"},

@@ -547,6 +547,26 @@ static inline uint32_t walk_vibe(const struct vq_vibecheck_method_result *r, con
     return 0;
 }
 
+/* What results say of a kept vibe, to the bit. */
+static inline void walk_same_numbers(const struct vq_vibe_metrics *a,
+                                     const struct vq_vibe_metrics *b)
+{
+    const double one[] = {a->sep_train,   a->sep_test,   a->p,           a->q,
+                          a->p_test,      a->q_test,     a->pref_train,  a->pref_test,
+                          a->train.kappa, a->test.kappa, a->train.alpha, a->sep_ci95_train.lo,
+                          a->bounds.lo,   a->bounds.hi,  a->mm_coef,     a->mm_ci95.lo,
+                          a->mm_p,        a->pp_coef,    a->pp_p,        a->sep_ci95_test.hi};
+    const double two[] = {b->sep_train,   b->sep_test,   b->p,           b->q,
+                          b->p_test,      b->q_test,     b->pref_train,  b->pref_test,
+                          b->train.kappa, b->test.kappa, b->train.alpha, b->sep_ci95_train.lo,
+                          b->bounds.lo,   b->bounds.hi,  b->mm_coef,     b->mm_ci95.lo,
+                          b->mm_p,        b->pp_coef,    b->pp_p,        b->sep_ci95_test.hi};
+    for (size_t i = 0; i < VQ_COUNT(one); i++) {
+        assert_true(isnan(one[i]) ? isnan(two[i]) : memcmp(&one[i], &two[i], sizeof(one[i])) == 0);
+    }
+    assert_memory_equal(&a->judges[0].labels, &b->judges[0].labels, sizeof(a->judges[0].labels));
+}
+
 /* The numbers of the result, as a report would have them. */
 static inline struct vq_vibecheck *walk_numbers(const struct walk *w)
 {

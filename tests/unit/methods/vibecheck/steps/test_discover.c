@@ -382,7 +382,8 @@ TEST(the_same_seed_asks_the_same)
         struct walk *w = walk_discovery(200, 2);
         w->proposes[2] = WALK_COIN(1);
         w->config.vibecheck.iterations = 3;
-        w->config.judging.early_stop = true;
+        w->config.judging.early_stop = VQ_EARLY_STOP_EXACT;
+        w->config.judging.early_stop_alpha = 0.1;
         w->in.embedder = true;
         w->config.vibecheck.clustering = VQ_CLUSTERING_ALWAYS;
         w->config.seed += i == 2;

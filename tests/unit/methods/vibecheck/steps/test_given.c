@@ -47,41 +47,46 @@ TEST(presets_are_one_stage_over_all_rows)
     walk_destroy(w);
 }
 
-TEST(early_stopping_saves_what_the_model_says)
+/* Given vibes that are dropped are not asked on the test rows, and kept ones have the same numbers,
+ * to the bit. */
+TEST(early_stopping_keeps_the_same_numbers)
 {
-    struct walk *w = given(300, 2);
-    struct vq_vibecheck *full, *early;
+    struct walk *w = given(600, 2);
     const struct vq_vibecheck_method_result *r = walk_run(w);
     assert_int_equal(w->stages_count, 1);
-    full = walk_numbers(w);
-    w->config.judging.early_stop = true;
+    struct vq_vibecheck *full = walk_numbers(w);
+    w->config.judging.early_stop = VQ_EARLY_STOP_EXACT;
     r = walk_run(w);
-    assert_int_equal(w->stages_count, 2);
-    assert_int_equal(w->stages[0].rows, 50);
-    assert_int_equal(w->stages[0].axes, 4);
-    assert_int_equal(w->stages[1].rows, 250);
-    assert_int_equal(w->stages[1].axes, 2);
-    /* 2 J (rows - 50) for each vibe that was dropped */
-    assert_int_equal(walk_calls(w, "rank"), 300 * 2 * 4 * 2 - 2 * (2 * 2 * 250));
-    assert_true(walk_noted(r, "\"Coin\" was stopped early after 50 rows for its agreement") ||
-                walk_noted(r, "\"Coin\" was stopped early after 50 rows for its separability"));
-    assert_true(walk_noted(r, "\"Feature 2\" was stopped early after 50 rows"));
-    early = walk_numbers(w);
-    static const bool stopped[4] = {false, false, true, true};
+    /* the gate is 0.05 of 300 rows: looks with 10 and 5 rows left, then the rest, then the test */
+    assert_int_equal(w->stages_count, 4);
+    assert_int_equal(walk_find(w, "rank, look 1")->rows, 290);
+    assert_int_equal(walk_find(w, "rank, look 2")->rows, 5);
+    assert_int_equal(walk_find(w, "rank, look 3")->rows, 5);
+    assert_int_equal(walk_find(w, "rank")->rows, 300);
+    assert_int_equal(walk_find(w, "rank")->axes, 2);
+    struct vq_vibecheck *early = walk_numbers(w);
+    uint64_t questions = 0;
     for (uint32_t v = 0; v < 4; v++) {
-        const struct vq_vibe_metrics *m = &early->vibe[v];
-        assert_int_equal(r->stopped_early[v], stopped[v]);
+        const struct vq_vibe_metrics *m = &early->vibe[v], *f = &full->vibe[v];
+        assert_int_equal(m->kept, f->kept);
         assert_int_equal(m->missing_train + m->missing_test + m->judges[0].missing, 0);
-        if (stopped[v]) {
-            assert_int_equal(m->reason, VQ_DROP_EARLY_STOP);
-            assert_true(isnan(m->sep_test));
-            assert_true(m->bounds.lo >= m->sep_train && m->bounds.hi <= m->sep_train);
-            assert_false(m->gate_could_flip);
+        if (m->kept) {
+            walk_same_numbers(m, f);
         } else {
-            assert_memory_equal(&m->sep_train, &full->vibe[v].sep_train, sizeof(double));
-            assert_memory_equal(&m->mm_coef, &full->vibe[v].mm_coef, sizeof(double));
+            assert_int_equal(m->reason, r->stopped_early[v] ? VQ_DROP_EARLY_STOP : f->reason);
+            assert_true(isnan(m->sep_test));
+            questions += 300 * 2;
         }
     }
+    assert_int_equal(early->kept_count, 2);
+    assert_memory_equal(&early->mm.accuracy_test, &full->mm.accuracy_test, sizeof(double));
+    assert_true(r->stopped_early[2]); /* all ties: settled at the first look */
+    assert_true(walk_noted(r, "rank: \"Coin\" was settled after 290 of 300 training rows: it fails "
+                              "its gates, decided exactly"));
+    assert_int_equal(r->early.untested, 2);
+    assert_true(r->early.exactly >= 1 && r->early.alpha == 0);
+    assert_true(r->early.questions >= questions + 10 * 2);
+    assert_int_equal(walk_calls(w, "rank"), 600 * 2 * 4 * 2 - r->early.questions * 2);
     assert_int_equal(early->cells_missing, 0);
     assert_string_equal(vq_drop_reason_name(VQ_DROP_EARLY_STOP), "early_stop");
     vq_vibecheck_destroy(&full);
@@ -89,24 +94,57 @@ TEST(early_stopping_saves_what_the_model_says)
     walk_destroy(w);
 }
 
-/* The first rows of the seeded order are asked, not the first rows of the file. */
-TEST(early_stopping_takes_the_seeded_order)
+/* `final`: a vibe that surely passes is not asked on the remaining training rows, but on the test
+ * rows it is. */
+TEST(final_leaves_out_training_rows_of_vibes_that_pass)
+{
+    struct walk *w = given(400, 1);
+    w->config.judging.early_stop = VQ_EARLY_STOP_FINAL;
+    w->config.judging.early_stop_alpha = 0.01;
+    const struct vq_vibecheck_method_result *r = walk_run(w);
+    struct vq_vibecheck *numbers = walk_numbers(w);
+    assert_int_equal(walk_find(w, "rank, look 1")->rows, 50);
+    assert_int_equal(walk_find(w, "rank, look 1")->axes, 4);
+    assert_true(walk_find(w, "rank, look 2")->axes < 4);
+    assert_true(walk_noted(r, "\"Feature 0\" was settled after 50 of 200 training rows: it passes "
+                              "its gates, decided with error at most 0.01"));
+    assert_false(r->stopped_early[0]);
+    assert_true(numbers->vibe[0].kept);
+    assert_int_equal(numbers->vibe[0].missing_train + numbers->vibe[0].missing_test, 0);
+    assert_int_equal(walk_find(w, "rank")->rows, 200);
+    assert_int_equal(walk_find(w, "rank")->axes, numbers->kept_count);
+    assert_true(r->early.alpha >= 2);
+    vq_vibecheck_destroy(&numbers);
+    walk_destroy(w);
+}
+
+/* An order of the training rows of its own, the same each time: not the first rows of the file, and
+ * not those that were drawn for the proposer. */
+TEST(early_stopping_takes_a_seeded_order)
 {
     struct walk *w = given(100, 1);
-    w->config.judging.early_stop = true;
+    w->config.judging.early_stop = VQ_EARLY_STOP_EXACT;
+    w->config.judging.early_stop_alpha = 0.01;
     w->config.judging.early_stop_rows = 10;
-    struct vq_error err = {0};
-    const struct vq_stage *stage;
-    assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_OK);
-    assert_int_equal(vq_vibecheck_method_next(w->m, &stage, &err), VQ_OK);
-    assert_int_equal(stage->rows_count, 10);
-    for (uint32_t i = 0; i < 10; i++) {
-        bool first = false;
-        for (uint32_t k = 0; k < 10; k++) {
-            first |= w->train[k] == stage->rows[i];
-        }
-        assert_true(first);
+    uint32_t first[2][10], of_file = 0, of_set = 0;
+    for (int run = 0; run < 2; run++) {
+        struct vq_error err = {0};
+        const struct vq_stage *stage;
+        vq_vibecheck_method_destroy(&w->m);
+        assert_int_equal(vq_vibecheck_method_create(&w->in, &w->m, &err), VQ_OK);
+        assert_int_equal(vq_vibecheck_method_next(w->m, &stage, &err), VQ_OK);
+        assert_int_equal(stage->rows_count, 10);
+        memcpy(first[run], stage->rows, sizeof(first[run]));
     }
+    assert_memory_equal(first[0], first[1], sizeof(first[0]));
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_false(w->rows[first[0][i]].test);
+        of_file += first[0][i] < 20;
+        for (uint32_t k = 0; k < 10; k++) {
+            of_set += w->train[k] == first[0][i];
+        }
+    }
+    assert_true(of_file < 10 && of_set < 10);
     walk_destroy(w);
 }
 
@@ -114,13 +152,15 @@ TEST(early_stopping_takes_the_seeded_order)
 TEST(failures_stop_no_vibe)
 {
     struct walk *w = given(300, 2);
-    w->config.judging.early_stop = true;
+    w->config.judging.early_stop = VQ_EARLY_STOP_FINAL;
+    w->config.judging.early_stop_alpha = 0.1;
     w->fails_judging = true;
     const struct vq_vibecheck_method_result *r = walk_run(w);
     for (uint32_t v = 0; v < 4; v++) {
         assert_false(r->stopped_early[v]);
     }
-    assert_int_equal(walk_calls(w, "rank"), 300 * 2 * 4 * 2);
+    /* all training rows, and none of the test rows: without scores none is kept */
+    assert_int_equal(walk_calls(w, "rank"), 150 * 2 * 4 * 2);
     struct vq_vibecheck *numbers = walk_numbers(w);
     assert_int_equal(numbers->vibe[0].missing_train, 150);
     assert_int_equal(numbers->kept_count, 0);

@@ -166,7 +166,8 @@ TEST(early_stopping_goes_on_with_fewer)
     struct walk *pair[2];
     for (int k = 0; k < 2; k++) {
         pair[k] = world(k == 0 ? 4 : 1, &style);
-        pair[k]->config.judging.early_stop = true;
+        pair[k]->config.judging.early_stop = VQ_EARLY_STOP_EXACT;
+        pair[k]->config.judging.early_stop_alpha = 0.1;
         pair[k]->config.judging.early_stop_rows = 12;
     }
     same(pair[0], pair[1]);

@@ -4,6 +4,8 @@
  * case of ten. */
 #include "tests/unit/methods/vibecheck/walker.h"
 
+#include <inttypes.h>
+
 #define ROWS   500u
 #define NOISE  3u
 #define PLANTS 3u
@@ -89,28 +91,48 @@ TEST(the_strongest_are_final)
     }
 }
 
-/* Early stopping drops the noise sooner and finds the same. */
-TEST(early_stopping_finds_the_same)
+/* Early stopping asks less about noise: exactly, the kept vibes have the same numbers to the bit;
+ * with an alpha too, as long as all decisions are right, since kept vibes are asked in full. */
+static void finds_the_same(double alpha, uint32_t most_percent)
 {
-    struct walk *w = world(3);
-    (void)walk_run(w);
-    uint32_t all = walk_calls(w, "rank");
-    struct vq_vibecheck *full = walk_numbers(w);
-    w->config.judging.early_stop = true;
-    w->config.judging.early_stop_rows = 100;
-    const struct vq_vibecheck_method_result *r = walk_run(w);
-    struct vq_vibecheck *early = walk_numbers(w);
-    uint32_t stopped = 0;
-    for (uint32_t v = 0; v < r->axes_count; v++) {
-        stopped += r->stopped_early[v];
-        assert_int_equal(full->vibe[v].kept, early->vibe[v].kept);
-        assert_int_equal(early->vibe[v].reason == VQ_DROP_EARLY_STOP, r->stopped_early[v]);
+    uint64_t full_calls = 0, calls = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct walk *w = world(seed);
+        (void)walk_run(w);
+        full_calls += walk_calls(w, "rank");
+        struct vq_vibecheck *full = walk_numbers(w);
+        w->config.judging.early_stop = VQ_EARLY_STOP_EXACT;
+        w->config.judging.early_stop_alpha = alpha;
+        const struct vq_vibecheck_method_result *r = walk_run(w);
+        struct vq_vibecheck *early = walk_numbers(w);
+        for (uint32_t v = 0; v < r->axes_count; v++) {
+            assert_int_equal(full->vibe[v].kept, early->vibe[v].kept);
+            assert_int_equal(early->vibe[v].reason == VQ_DROP_EARLY_STOP, r->stopped_early[v]);
+            if (early->vibe[v].kept) {
+                walk_same_numbers(&early->vibe[v], &full->vibe[v]);
+            }
+        }
+        assert_memory_equal(&full->mm.accuracy_test, &early->mm.accuracy_test, sizeof(double));
+        assert_int_equal(r->early.exactly + r->early.alpha > 0, true);
+        assert_true(alpha > 0 || r->early.alpha == 0);
+        calls += walk_calls(w, "rank");
+        vq_vibecheck_destroy(&full);
+        vq_vibecheck_destroy(&early);
+        walk_destroy(w);
     }
-    assert_true(stopped >= 6);
-    assert_int_equal(walk_calls(w, "rank"), all - stopped * 2 * 2 * (ROWS / 2 - 100));
-    vq_vibecheck_destroy(&full);
-    vq_vibecheck_destroy(&early);
-    walk_destroy(w);
+    print_message("alpha %g: %" PRIu64 " of %" PRIu64 " calls of validation saved\n", alpha,
+                  full_calls - calls, full_calls);
+    assert_true(calls * 100 < full_calls * most_percent);
+}
+
+TEST(exact_early_stopping_finds_the_same)
+{
+    finds_the_same(0, 100);
+}
+
+TEST(early_stopping_with_an_alpha_finds_the_same)
+{
+    finds_the_same(0.01, 90);
 }
 
 /* Decision 17: a difference only in rows that the first vibes get wrong. */
