@@ -142,7 +142,7 @@ enum vq_status vq_cli_dry_check(const struct vq_run_words *w, const struct vq_jo
                                      .advertise = w->advertise,
                                      .cert = w->cert,
                                      .http = vq_run_words_http(w)};
-    VQ_TRY(vq_trial_start(&options, job->config->redis_url, err));
+    VQ_TRY(vq_trial_start(&options, job->config, err));
     struct vq_error keys = {0};
     enum vq_status status = job->config->workers > 0 ? check_keys(job, &keys) : VQ_OK;
     if (status == VQ_OK || w->listen != NULL) {

@@ -18,6 +18,7 @@ static const char *const may_change[] = {
     "orphan_s",
     "redis",
     "redis.url",
+    "redis.ca_file",
     "judging.tries_max",
     "judging.brake",
     "judging.prefix_cache",

@@ -192,7 +192,7 @@ int vq_verb_ctl(int argc, char **argv)
     struct ctl_words w = {0};
     struct vq_error err = {0};
     struct vq_ctl_asked asked;
-    int words;
+    int words = 0;
     if (own_options(argc, argv, &w, &words, &err) != VQ_OK) {
         return vq_cli_usage("ctl", "%s", err.text);
     }

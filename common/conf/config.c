@@ -98,6 +98,7 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
         VQ_TRY(vq_path_join(base_dir, c->data.test_path, &c->data.test_path_abs));
     }
     VQ_TRY(absolute(base_dir, &c->prompts_dir));
+    VQ_TRY(absolute(base_dir, &c->redis_ca));
     VQ_TRY(absolute(base_dir, &c->human));
     for (uint32_t i = 0; i < c->criteria_count; i++) {
         VQ_TRY(absolute(base_dir, &c->criteria[i].file));

@@ -431,8 +431,9 @@ struct vq_config {
     struct vq_conf_offline offline;
     char *human;       /* a file of people's verdicts on vibes, absolute once loaded; NULL: none */
     char *prompts_dir; /* NULL: the built-in templates */
-    char *redis_url; /* NULL: a private server; redis://[:password@]host:port[/db] or unix://path */
-    uint64_t seed;   /* 42 */
+    char *redis_url;   /* NULL: a private server; redis://, rediss:// or unix://, see net/redis.h */
+    char *redis_ca;    /* NULL: the certificates that the system trusts */
+    uint64_t seed;     /* 42 */
     uint32_t workers;  /* local worker processes, 2; 0: remote only */
     uint32_t term_ms;  /* of a lease, 30,000 */
     uint32_t orphan_s; /* a remote worker without its coordinator waits so long, 3,600 */

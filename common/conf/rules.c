@@ -319,14 +319,20 @@ static enum vq_status check_redis(const struct vq_rules *r)
 {
     const char *url = r->config->redis_url;
     if (url == NULL) {
-        return VQ_OK;
+        return r->config->redis_ca == NULL ? VQ_OK
+                                           : vq_rules_broken(r, "redis.ca_file", "needs redis.url");
     }
     bool unix_path = strncmp(url, "unix:///", 8) == 0 && url[8] != '\0';
-    bool tcp =
-        strncmp(url, "redis://", 8) == 0 && url[8] != '\0' && strpbrk(url, " \t\r\n") == NULL;
+    bool tls = strncmp(url, "rediss://", 9) == 0;
+    const char *rest = url + (tls ? 9 : 8);
+    bool tcp = (tls || strncmp(url, "redis://", 8) == 0) && *rest != '\0' &&
+               strpbrk(rest, " \t\r\n") == NULL;
     if (!unix_path && !tcp) { /* it may hold a password: it is not repeated */
         return vq_rules_broken(r, "redis.url",
-                               "must be redis://[:password@]host:port[/db] or unix:///PATH");
+                               "must be redis[s]://[:password@]host:port[/db] or unix:///PATH");
+    }
+    if (r->config->redis_ca != NULL && !tls) {
+        return vq_rules_broken(r, "redis.ca_file", "is only for a redis.url with rediss://");
     }
     return VQ_OK;
 }

@@ -1,6 +1,6 @@
-/* hiredis 0.14 on the loop, with what it lacks: a deadline for every command, a connection that
- * comes back with growing, jittered pauses, and an adapter that forgets its descriptor before
- * hiredis closes it.
+/* hiredis (0.14 and later) on the loop, with what it lacks: a deadline for every command, a
+ * connection that comes back with growing, jittered pauses, and an adapter that forgets its
+ * descriptor before hiredis closes it.
  *
  * Invariants: every accepted command completes exactly once, never from inside the call that
  * gave it; after the first lost or late reply the connection is given up and everything in
@@ -13,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/rng.h"
 #include "common/net/loop_private.h"
+#include "common/net/redis_tls.h"
 
 #include <arpa/inet.h>
 #include <hiredis/async.h>
@@ -64,6 +65,7 @@ struct vq_redis {
     uint32_t turn;         /* look-ups so far */
     int64_t deadline_ns;   /* of a command, a duration */
     redisAsyncContext *context;
+    struct vq_redis_tls *tls; /* NULL: the address has none */
     enum state state;
     int64_t connect_until_ns;
     uint32_t greetings_left;
@@ -142,7 +144,8 @@ static void cleanup(void *data)
     struct adapter *a = data;
     struct vq_redis *r = a->redis;
     if (r != NULL && r->context == a->context) {
-        if (r->why[0] == '\0') {
+        bool is_tls = r->tls != NULL && vq_redis_tls_why(r->tls, r->why, sizeof(r->why));
+        if (!is_tls && r->why[0] == '\0') {
             (void)snprintf(r->why, sizeof(r->why), "%s",
                            a->context->errstr != NULL && a->context->errstr[0] != '\0'
                                ? a->context->errstr
@@ -330,7 +333,10 @@ static void on_connected(const redisAsyncContext *context, int status)
     const struct vq_redis_address *to = r->options.address;
     r->greetings_left = 0;
     enum vq_status ok = VQ_OK;
-    if (to->password != NULL) {
+    if (r->tls != NULL) {
+        ok = vq_redis_tls_begin(r->tls, &r->context->c, to->host);
+    }
+    if (ok == VQ_OK && to->password != NULL) {
         ok = vq_secret_expose(to->password, greet_password, r);
     }
     if (ok == VQ_OK && to->db != 0) {
@@ -484,12 +490,21 @@ enum vq_status vq_redis_create(struct vq_loop *loop, const struct vq_redis_optio
     r->retry_ms = VQ_REDIS_RETRY_MS;
     r->gone = (struct vq_deferred){.fn = gone_deferred, .ctx = r};
     r->drop = (struct vq_deferred){.fn = drop_deferred, .ctx = r};
-    enum vq_status status = vq_timer_create(loop, on_watch, r, &r->watch);
+    enum vq_status status = VQ_OK;
+    if (options->address->tls) {
+        status = vq_redis_tls_create(options->address->ca_file, &r->tls, err);
+    }
+    if (status != VQ_OK) {
+        vq_free(r);
+        return status;
+    }
+    status = vq_timer_create(loop, on_watch, r, &r->watch);
     if (status == VQ_OK) {
         status = vq_timer_create(loop, on_retry, r, &r->retry);
     }
     if (status != VQ_OK) {
         vq_timer_destroy(&r->watch);
+        vq_redis_tls_destroy(&r->tls);
         vq_free(r);
         return vq_fail(err, status, "cannot make a timer");
     }
@@ -515,6 +530,7 @@ void vq_redis_destroy(struct vq_redis **redis)
     vq_deferred_cancel(r->loop, &r->drop);
     vq_timer_destroy(&r->watch);
     vq_timer_destroy(&r->retry);
+    vq_redis_tls_destroy(&r->tls);
     vq_free(r);
     *redis = NULL;
 }

@@ -19,17 +19,21 @@
 #define VQ_REDIS_PATH_BYTES_MAX 107 /* of a unix socket */
 #define VQ_REDIS_HOST_BYTES_MAX 256
 
-/* redis://[:PASSWORD@]HOST[:PORT][/DB]  unix://PATH  or just a path beginning with "/". */
+/* redis://[:PASSWORD@]HOST[:PORT][/DB]  rediss://... (with TLS)  unix://PATH  or just a path
+ * beginning with "/". */
 struct vq_redis_address {
     char unix_path[VQ_REDIS_PATH_BYTES_MAX + 1]; /* "": use host and port */
     char host[VQ_REDIS_HOST_BYTES_MAX];
     uint16_t port;
     uint32_t db;
+    bool tls;
+    const char *ca_file; /* borrowed, for TLS; NULL: the certificates that the system trusts */
     struct vq_secret *password; /* owned; NULL: none */
 };
 
 /* VQ_INVALID with what is wrong, without repeating the password. */
-enum vq_status vq_redis_address_parse(const char *url, struct vq_redis_address *ret_address,
+enum vq_status vq_redis_address_parse(const char *url, const char *ca_file,
+                                      struct vq_redis_address *ret_address,
                                       struct vq_error *err) VQ_WARN_UNUSED;
 void vq_redis_address_destroy(struct vq_redis_address *address);
 
@@ -69,7 +73,8 @@ struct vq_redis_options {
 };
 
 struct vq_redis;
-/* Connects in the background. */
+/* Connects in the background. VQ_INVALID: the address needs TLS, and its ca_file is wrong or this
+ * build has none. */
 enum vq_status vq_redis_create(struct vq_loop *loop, const struct vq_redis_options *options,
                                struct vq_redis **ret_redis, struct vq_error *err) VQ_WARN_UNUSED;
 /* Commands in flight end with VQ_UNAVAILABLE; on_down is not called. Not from a callback. */

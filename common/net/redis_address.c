@@ -1,4 +1,4 @@
-/* Reads redis:// and unix:// addresses. Never repeats a password in an error. */
+/* Reads redis://, rediss:// and unix:// addresses. Never repeats a password in an error. */
 #include "common/net/redis.h"
 
 #include <stdio.h>
@@ -103,10 +103,10 @@ static enum vq_status parse_tcp(const char *rest, struct vq_redis_address *a, st
     return VQ_OK;
 }
 
-enum vq_status vq_redis_address_parse(const char *url, struct vq_redis_address *ret_address,
-                                      struct vq_error *err)
+enum vq_status vq_redis_address_parse(const char *url, const char *ca_file,
+                                      struct vq_redis_address *ret_address, struct vq_error *err)
 {
-    struct vq_redis_address a = {0};
+    struct vq_redis_address a = {.ca_file = ca_file};
     enum vq_status status;
     if (url[0] == '/') {
         status = parse_path(url, &a, err);
@@ -114,10 +114,12 @@ enum vq_status vq_redis_address_parse(const char *url, struct vq_redis_address *
         status = parse_path(url + 7, &a, err);
     } else if (strncmp(url, "redis://", 8) == 0) {
         status = parse_tcp(url + 8, &a, err);
+    } else if (strncmp(url, "rediss://", 9) == 0) {
+        a.tls = true;
+        status = parse_tcp(url + 9, &a, err);
     } else {
         status =
-            vq_fail(err, VQ_INVALID,
-                    "a Redis address begins with redis:// or unix:// (TLS is not supported here)");
+            vq_fail(err, VQ_INVALID, "a Redis address begins with redis://, rediss:// or unix://");
     }
     if (status != VQ_OK) {
         vq_redis_address_destroy(&a);

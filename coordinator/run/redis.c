@@ -289,7 +289,7 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
     const char *url = run->source.config->redis_url;
     r->n = run->begun.now.commit_n;
     if (url != NULL) {
-        VQ_TRY(vq_redis_address_parse(url, &r->address, err));
+        VQ_TRY(vq_redis_address_parse(url, run->source.config->redis_ca, &r->address, err));
         VQ_TRY(connect_client(run, err));
     } else {
         VQ_TRY(start_server(run, err));

@@ -102,11 +102,12 @@ static bool shared_settled(void *ctx)
     return s->answers || s->status != VQ_OK;
 }
 
-static enum vq_status try_shared(struct vq_loop *loop, const char *url, struct vq_error *err)
+static enum vq_status try_shared(struct vq_loop *loop, const struct vq_config *c,
+                                 struct vq_error *err)
 {
     struct vq_redis_address address = {.port = 0};
     struct shared s = {.err = err, .why = "no reply to PING"};
-    VQ_TRY(vq_redis_address_parse(url, &address, err));
+    VQ_TRY(vq_redis_address_parse(c->redis_url, c->redis_ca, &address, err));
     struct vq_redis_options options = {
         .address = &address, .on_up = on_up, .on_down = on_down, .ctx = &s};
     enum vq_status status = vq_redis_create(loop, &options, &s.client, err);
@@ -213,14 +214,14 @@ static enum vq_status try_private(struct vq_loop *loop, struct vq_error *err)
     return status;
 }
 
-enum vq_status vq_trial_start(const struct vq_run_options *options, const char *redis_url,
+enum vq_status vq_trial_start(const struct vq_run_options *options, const struct vq_config *config,
                               struct vq_error *err)
 {
     struct vq_loop *loop = NULL;
     VQ_TRY(vq_loop_create(&loop, err));
     enum vq_status status = try_listen(loop, options, err);
     if (status == VQ_OK) {
-        status = redis_url != NULL ? try_shared(loop, redis_url, err) : try_private(loop, err);
+        status = config->redis_url != NULL ? try_shared(loop, config, err) : try_private(loop, err);
     }
     if (status == VQ_OK) {
         status = try_http(loop, &options->http, err);

@@ -118,8 +118,9 @@ static enum vq_status ask(struct vq_verifying *v, struct vq_redis *redis, struct
 /* Of a private one: as its configuration says. VQ_NOT_FOUND. */
 static enum vq_status address_of(struct vq_verifying *v, struct vq_redis_address *ret_address)
 {
-    if (v->in->job->config->redis_url != NULL) {
-        return vq_redis_address_parse(v->in->job->config->redis_url, ret_address, v->err);
+    const struct vq_config *c = v->in->job->config;
+    if (c->redis_url != NULL) {
+        return vq_redis_address_parse(c->redis_url, c->redis_ca, ret_address, v->err);
     }
     struct vq_buf text;
     struct vq_error ignored = {0};
@@ -131,7 +132,7 @@ static enum vq_status address_of(struct vq_verifying *v, struct vq_redis_address
         status == VQ_OK && text.status == VQ_OK ? strstr(text.at, "\nunixsocket \"") : NULL;
     bool found = at != NULL && sscanf(at, "\nunixsocket \"%107[^\"\\\n]\"", path) == 1;
     vq_buf_free(&text);
-    return found ? vq_redis_address_parse(path, ret_address, v->err) : VQ_NOT_FOUND;
+    return found ? vq_redis_address_parse(path, NULL, ret_address, v->err) : VQ_NOT_FOUND;
 }
 
 /* ---- comparing ---- */

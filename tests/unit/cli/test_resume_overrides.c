@@ -19,6 +19,7 @@ TEST(what_answers_do_not_depend_on_may_change)
         "term_ms=1000",
         "redis=unix:///tmp/x",
         "redis.url=",
+        "redis.ca_file=/tmp/ca.pem",
         "judging.tries_max=2",
         "judges[0].key=env:OTHER",
         "judges[12].base_url=http://localhost:1/v1?a=b[0]",

@@ -284,6 +284,8 @@ static const struct refusal refusals[] = {
     {MINIMAL "name: a/b\n", NULL, {"line 4, column 1, name", "folder", ""}},
     {MINIMAL "name: ..\n", NULL, {"name", "folder", ""}},
     {MINIMAL "redis: http://x\n", NULL, {"redis.url", "unix:///PATH", ""}},
+    {MINIMAL "redis: {ca_file: ca.pem}\n", NULL, {"redis.ca_file", "needs redis.url", ""}},
+    {MINIMAL "redis: {url: 'redis://h', ca_file: c}\n", NULL, {"ca_file", "rediss://", ""}},
     {"models: [a, b]\njudges: [offline-a]\n", NULL, {"data.path", "missing", ""}},
     {"data: d.csv\njudges: [offline-a]\n", NULL, {"models", "missing", ""}},
     {"data: d.csv\nmodels: [a]\njudges: [offline-a]\n", NULL, {"line 2", "must be two", ""}},
@@ -556,7 +558,7 @@ TEST(test_what_may_be_a_key_is_never_repeated)
         "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: \"env:sk-CANARY\"}]\n",
         "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: [sk-CANARY]}]\n",
         "data: d\nmodels: [a, b]\njudges: [{model: offline-a, base_url: 'https://sk-CANARY@h'}]\n",
-        "data: d\nmodels: [a, b]\njudges: [offline-a]\nredis: 'rediss://:CANARY@h'\n",
+        "data: d\nmodels: [a, b]\njudges: [offline-a]\nredis: 'redisx://:CANARY@h'\n",
     };
     for (size_t i = 0; i < VQ_COUNT(secrets); i++) {
         struct vq_config *c = NULL;

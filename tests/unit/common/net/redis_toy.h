@@ -19,6 +19,7 @@ struct redis_toy {
     char folder[64];
     char socket[96];
     int port;
+    const char *cert, *key; /* not NULL: the port speaks TLS; borrowed while it starts */
 };
 
 /* The redis-server program, or the same program under its other name (argv[0] decides what it
@@ -52,21 +53,28 @@ static inline void on_redis_ended(void *ctx, struct vq_child_exit how)
     ((struct redis_toy *)ctx)->ended = true;
 }
 
+/* Its folder and its addresses, before it starts. */
+static inline void redis_toy_prepare(struct redis_toy *toy)
+{
+    test_folder(toy->folder);
+    (void)snprintf(toy->socket, sizeof(toy->socket), "%s/redis.sock", toy->folder);
+    toy->port = free_port();
+}
+
 static inline void redis_toy_start(struct redis_toy *toy, struct vq_loop *loop,
                                    const char *password)
 {
     if (toy->folder[0] == '\0') {
-        test_folder(toy->folder);
-        (void)snprintf(toy->socket, sizeof(toy->socket), "%s/redis.sock", toy->folder);
-        toy->port = free_port();
+        redis_toy_prepare(toy);
     }
+    bool tls = toy->cert != NULL;
     toy->loop = loop;
     toy->ended = false;
     char port[16];
     (void)snprintf(port, sizeof(port), "%d", toy->port);
     const char *argv[] = {"redis-server",
                           "--port",
-                          port,
+                          tls ? "0" : port,
                           "--bind",
                           "127.0.0.1",
                           "--unixsocket",
@@ -79,6 +87,16 @@ static inline void redis_toy_start(struct redis_toy *toy, struct vq_loop *loop,
                           toy->folder,
                           "--requirepass",
                           password == NULL ? "" : password,
+                          tls ? "--tls-port" : NULL, /* the rest is for TLS */
+                          port,
+                          "--tls-auth-clients",
+                          "no",
+                          "--tls-ca-cert-file",
+                          toy->cert,
+                          "--tls-cert-file",
+                          toy->cert,
+                          "--tls-key-file",
+                          toy->key,
                           NULL};
     struct vq_child_options options = {.path = redis_program(),
                                        .argv = argv,

@@ -80,7 +80,7 @@ static int teardown(void **state)
 
 static void connect_to(struct fixture *f, const char *url, uint32_t deadline_ms)
 {
-    assert_ok(vq_redis_address_parse(url, &f->address, NULL));
+    assert_ok(vq_redis_address_parse(url, NULL, &f->address, NULL));
     struct vq_redis_options options = {.address = &f->address,
                                        .deadline_ms = deadline_ms,
                                        .on_up = on_up,
@@ -117,28 +117,36 @@ TEST_WITH(test_addresses, setup, teardown)
 {
     struct fixture *f = *state;
     struct vq_redis_address *a = &f->address;
-    assert_ok(vq_redis_address_parse("/run/r.sock", a, NULL));
+    assert_ok(vq_redis_address_parse("/run/r.sock", NULL, a, NULL));
     assert_string_equal(a->unix_path, "/run/r.sock");
-    assert_ok(vq_redis_address_parse("unix:///run/r.sock", a, NULL));
+    assert_ok(vq_redis_address_parse("unix:///run/r.sock", NULL, a, NULL));
     assert_string_equal(a->unix_path, "/run/r.sock");
-    assert_ok(vq_redis_address_parse("redis://host", a, NULL));
+    assert_ok(vq_redis_address_parse("redis://host", NULL, a, NULL));
     assert_string_equal(a->unix_path, "");
     assert_string_equal(a->host, "host");
     assert_int_equal(a->port, 6379);
     assert_int_equal(a->db, 0);
     assert_null(a->password);
-    assert_ok(vq_redis_address_parse("redis://[::1]:7000/3", a, NULL));
+    assert_ok(vq_redis_address_parse("redis://[::1]:7000/3", NULL, a, NULL));
     assert_string_equal(a->host, "::1");
     assert_int_equal(a->port, 7000);
     assert_int_equal(a->db, 3);
-    assert_ok(vq_redis_address_parse("redis://:p@ss:w/rd@host:1/", a, NULL));
+    assert_ok(vq_redis_address_parse("redis://:p@ss:w/rd@host:1/", NULL, a, NULL));
     assert_string_equal(a->host, "host");
     assert_non_null(a->password);
+    vq_redis_address_destroy(a);
+    assert_false(a->tls);
+    assert_ok(vq_redis_address_parse("rediss://:p@host:6380", "/ca.pem", a, NULL));
+    assert_true(a->tls);
+    assert_string_equal(a->host, "host");
+    assert_int_equal(a->port, 6380);
+    assert_string_equal(a->ca_file, "/ca.pem");
     vq_redis_address_destroy(a);
     const char *const bad[] = {"",
                                "host",
                                "http://host",
-                               "rediss://host",
+                               "redisx://host",
+                               "rediss://",
                                "redis://",
                                "redis://:@host",
                                "redis://user:canary@host",
@@ -151,14 +159,14 @@ TEST_WITH(test_addresses, setup, teardown)
                                "unix://relative"};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
         struct vq_error err = {""};
-        assert_status(vq_redis_address_parse(bad[i], a, &err), VQ_INVALID);
+        assert_status(vq_redis_address_parse(bad[i], NULL, a, &err), VQ_INVALID);
         assert_true(strlen(err.text) > 0);
         assert_null(strstr(err.text, "canary"));
         assert_null(a->password);
     }
     char path[200] = "unix:///";
     memset(path + 8, 'a', 120);
-    assert_status(vq_redis_address_parse(path, a, NULL), VQ_LIMIT);
+    assert_status(vq_redis_address_parse(path, NULL, a, NULL), VQ_LIMIT);
 }
 
 TEST_WITH(test_commands_and_replies, setup, teardown)
