@@ -31,17 +31,17 @@ enum step {
 
 const char *vq_batch_why_name(enum vq_batch_why why)
 {
-    static const char *const names[] = {"missing", "expired", "cancelled",
-                                        "refused", "failed",  "lost"};
+    static const char *const names[] = {"missing", "expired", "cancelled", "refused",
+                                        "failed",  "lost",    "unsent"};
     VQ_ASSERT((size_t)why < VQ_COUNT(names));
     return names[why];
 }
 
 struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect)
 {
-    return (struct vq_batch_rules){.poll_s = VQ_BATCH_POLL_S,
-                                   .poll_max_s = VQ_BATCH_POLL_MAX_S,
-                                   .settle_s = VQ_BATCH_SETTLE_S,
+    return (struct vq_batch_rules){.poll_ms = VQ_BATCH_POLL_MS,
+                                   .poll_max_ms = VQ_BATCH_POLL_MAX_MS,
+                                   .settle_ms = VQ_BATCH_SETTLE_MS,
                                    .uploads = dialect->upload != NULL,
                                    .carries_name = dialect->carries_name};
 }
@@ -64,12 +64,12 @@ static void go(struct vq_batch_life *life, enum step step, enum vq_batch_action_
 
 static void reset_backoff(struct vq_batch_life *life)
 {
-    life->backoff_ms = (int64_t)life->rules.poll_s * 1000;
+    life->backoff_ms = (int64_t)life->rules.poll_ms;
 }
 
 static void wait_in(struct vq_batch_life *life, enum step step, int64_t retry_after_ms)
 {
-    int64_t most_ms = (int64_t)life->rules.poll_max_s * 1000;
+    int64_t most_ms = (int64_t)life->rules.poll_max_ms;
     int64_t wait_ms = retry_after_ms > life->backoff_ms ? retry_after_ms : life->backoff_ms;
     life->step = (int)step;
     life->wake_ms = life->now_ms + wait_ms;
@@ -79,7 +79,7 @@ static void wait_in(struct vq_batch_life *life, enum step step, int64_t retry_af
 
 static bool settled_since(const struct vq_batch_life *life, int64_t from_ms, int64_t at_ms)
 {
-    return at_ms - from_ms >= (int64_t)life->rules.settle_s * 1000;
+    return at_ms - from_ms >= (int64_t)life->rules.settle_ms;
 }
 
 /* ---- the end ---- */
@@ -116,12 +116,15 @@ static void write_intent(struct vq_batch_life *life)
     go(life, STEP_INTENT, VQ_BATCH_DO_WRITE);
 }
 
-/* Sends `type`, unless the batch is to be cancelled: the provider does not have it. */
-static void send_unless_cancelled(struct vq_batch_life *life, enum step step,
-                                  enum vq_batch_action_type type)
+/* Sends `type`, unless the batch is to be cancelled or only collected: the provider does not have
+ * it. */
+static void send_unless_over(struct vq_batch_life *life, enum step step,
+                             enum vq_batch_action_type type)
 {
     if (life->cancel) {
         give_up(life, VQ_BATCH_WHY_CANCELLED);
+    } else if (life->rules.collects) {
+        give_up(life, VQ_BATCH_WHY_UNSENT);
     } else {
         go(life, step, type);
     }
@@ -130,7 +133,7 @@ static void send_unless_cancelled(struct vq_batch_life *life, enum step step,
 static void after_plan(struct vq_batch_life *life)
 {
     if (life->rules.uploads) {
-        send_unless_cancelled(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD);
+        send_unless_over(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD);
     } else {
         write_intent(life);
     }
@@ -205,7 +208,9 @@ static bool is_match(const struct vq_batch_life *life, const struct vq_batch_vie
 /* Without a name: of this size, and not older than the plan. */
 static bool is_possible(const struct vq_batch_life *life, const struct vq_batch_view *view)
 {
-    return !life->rules.carries_name && (view->total < 0 || view->total == life->record.calls) &&
+    bool fits = life->rules.size_unknown ? view->total >= life->record.calls
+                                         : view->total == life->record.calls;
+    return !life->rules.carries_name && (view->total < 0 || fits) &&
            (view->created_unix_s < 0 ||
             view->created_unix_s >= life->record.planned_unix_s - VQ_BATCH_SKEW_S) &&
            !is_excluded(life, view->id);
@@ -219,7 +224,7 @@ static void decide(struct vq_batch_life *life, bool complete)
         go(life, STEP_PEEK, VQ_BATCH_DO_PEEK);
     } else if (complete && !life->list.possible &&
                settled_since(life, life->settle_from_ms, life->list.started_ms)) {
-        send_unless_cancelled(life, STEP_CREATE, VQ_BATCH_DO_CREATE);
+        send_unless_over(life, STEP_CREATE, VQ_BATCH_DO_CREATE);
     } else {
         wait_in(life, STEP_LIST_WAIT, 0);
     }
@@ -267,8 +272,11 @@ static void step_peek(struct vq_batch_life *life, const struct vq_batch_event *e
     if (event->type != VQ_BATCH_PEEK_DONE && event->type != VQ_BATCH_PEEK_FAILED) {
         return;
     }
-    if (named && vq_batch_call_id_parse(life->record.name, life->record.calls,
-                                        vq_span_str(event->text), &call) == VQ_BATCH_ID_OURS) {
+    enum vq_batch_call_id_kind kind =
+        named ? vq_batch_call_id_parse(life->record.name, life->record.calls,
+                                       vq_span_str(event->text), &call)
+              : VQ_BATCH_ID_FOREIGN;
+    if (kind == VQ_BATCH_ID_OURS || kind == VQ_BATCH_ID_OUT_OF_RANGE) {
         struct vq_batch_view view = life->view;
         adopt(life, &view);
     } else if (named && life->excluded_count < VQ_BATCH_EXCLUDED_MAX) {
@@ -285,6 +293,9 @@ static void step_create(struct vq_batch_life *life, const struct vq_batch_event 
         adopt(life, event->view);
     } else if (event->type == VQ_BATCH_CREATE_UNKNOWN) {
         find(life);
+    } else if (event->type == VQ_BATCH_CREATE_UNSENT) {
+        life->rules.collects = true;
+        give_up(life, VQ_BATCH_WHY_UNSENT);
     } else if (event->type == VQ_BATCH_CREATE_REFUSED && event->for_good) {
         give_up(life, VQ_BATCH_WHY_REFUSED);
     } else if (event->type == VQ_BATCH_CREATE_REFUSED) {
@@ -409,8 +420,8 @@ static void tick(struct vq_batch_life *life)
     }
     life->wake_ms = INT64_MAX;
     switch (life->step) {
-    case STEP_UPLOAD_WAIT: send_unless_cancelled(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD); break;
-    case STEP_CREATE_WAIT: send_unless_cancelled(life, STEP_CREATE, VQ_BATCH_DO_CREATE); break;
+    case STEP_UPLOAD_WAIT: send_unless_over(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD); break;
+    case STEP_CREATE_WAIT: send_unless_over(life, STEP_CREATE, VQ_BATCH_DO_CREATE); break;
     case STEP_LIST_WAIT: list(life); break;
     case STEP_GET_WAIT: go(life, STEP_GET, VQ_BATCH_DO_GET); break;
     case STEP_FETCH_WAIT:
@@ -425,7 +436,7 @@ static void written(struct vq_batch_life *life)
 {
     switch (life->step) {
     case STEP_PLAN: after_plan(life); break;
-    case STEP_INTENT: send_unless_cancelled(life, STEP_CREATE, VQ_BATCH_DO_CREATE); break;
+    case STEP_INTENT: send_unless_over(life, STEP_CREATE, VQ_BATCH_DO_CREATE); break;
     case STEP_ID:
         reset_backoff(life);
         wait_to_get(life, 0);
@@ -435,17 +446,36 @@ static void written(struct vq_batch_life *life)
     }
 }
 
-/* A wait in which nothing is at the provider ends at once; a batch that is there is cancelled. */
+/* A wait in which nothing is at the provider ends at once. */
+static bool end_wait(struct vq_batch_life *life)
+{
+    if (life->step != (int)STEP_UPLOAD_WAIT && life->step != (int)STEP_CREATE_WAIT) {
+        return false;
+    }
+    life->wake_ms = life->now_ms;
+    tick(life);
+    return true;
+}
+
+/* A batch that is at the provider is cancelled there. */
 static void cancel(struct vq_batch_life *life)
 {
     life->cancel = true;
-    if (life->step == (int)STEP_UPLOAD_WAIT || life->step == (int)STEP_CREATE_WAIT) {
-        life->wake_ms = life->now_ms;
-        tick(life);
-    } else if (life->step == (int)STEP_GET_WAIT && !life->cancel_sent) {
+    if (end_wait(life)) {
+        return;
+    }
+    if (life->step == (int)STEP_GET_WAIT && !life->cancel_sent) {
         life->cancel_sent = true;
         (void)push(life, VQ_BATCH_DO_CANCEL);
     }
+}
+
+void vq_batch_life_collect_only(struct vq_batch_life *life, int64_t now_ms)
+{
+    VQ_ASSERT(life->queue_count == 0 && life->step != (int)STEP_GIVE_UP);
+    life->now_ms = now_ms > life->now_ms ? now_ms : life->now_ms;
+    life->rules.collects = true;
+    (void)end_wait(life);
 }
 
 void vq_batch_life_step(struct vq_batch_life *life, const struct vq_batch_event *event,
@@ -542,10 +572,10 @@ enum vq_status vq_batch_life_init(struct vq_batch_life *life, const struct vq_ba
                                    .gone_since_ms = -1,
                                    .empty_since_ms = -1};
     struct vq_batch_rules *own = &life->rules;
-    own->poll_s = own->poll_s == 0 ? VQ_BATCH_POLL_S : own->poll_s;
-    own->poll_max_s = own->poll_max_s == 0 ? VQ_BATCH_POLL_MAX_S : own->poll_max_s;
-    own->poll_max_s = own->poll_max_s < own->poll_s ? own->poll_s : own->poll_max_s;
-    own->settle_s = own->settle_s == 0 ? VQ_BATCH_SETTLE_S : own->settle_s;
+    own->poll_ms = own->poll_ms == 0 ? VQ_BATCH_POLL_MS : own->poll_ms;
+    own->poll_max_ms = own->poll_max_ms == 0 ? VQ_BATCH_POLL_MAX_MS : own->poll_max_ms;
+    own->poll_max_ms = own->poll_max_ms < own->poll_ms ? own->poll_ms : own->poll_max_ms;
+    own->settle_ms = own->settle_ms == 0 ? VQ_BATCH_SETTLE_MS : own->settle_ms;
     if (!is_sound(record, recovered)) {
         return VQ_INVALID;
     }

@@ -10,8 +10,10 @@
  *   create is sent. The caller sends WRITTEN only after the write is safe.
  * - If the outcome of a create is unknown (a crash, a timeout, a 5xx, an unreadable 2xx), the list
  *   is read until the batch is found, by its name or its input file, before the batch is created
- *   again. Only a complete list that was started settle_s after the create ended, or after the
+ *   again. Only a complete list that was started settle_ms after the create ended, or after the
  *   recovery, shows that the provider does not have the batch.
+ * - A life that `collects` creates nothing: where it would create the batch, it gives up the calls
+ *   that the provider does not have, as UNSENT.
  * - If the API carries no name, then every batch of this size that was created since the plan is a
  *   possible match: its results are peeked at when it has ended, and nothing is created before.
  * - A call is delivered or given up exactly once per process; the receiver ignores the repetition
@@ -22,17 +24,23 @@
 
 #include "worker/provider/batch_collect.h"
 
-#define VQ_BATCH_POLL_S       30u  /* the first wait between two polls; then half as much more */
-#define VQ_BATCH_POLL_MAX_S   300u /* the longest one */
-#define VQ_BATCH_SETTLE_S     120u /* a list may lack a new batch for so long */
+#define VQ_BATCH_POLL_MS      30000u /* the first wait between two polls; then half as much more */
+#define VQ_BATCH_POLL_MAX_MS  300000u /* the longest one */
+#define VQ_BATCH_SETTLE_MS    120000u /* a list may lack a new batch for so long */
+/* The create of another worker may arrive until its HTTP exchange has timed out. After it, the list
+ * may lack the batch. */
+#define VQ_BATCH_CREATE_TIMEOUT_MS 600000u
+#define VQ_BATCH_FOREIGN_SETTLE_MS 900000u
 #define VQ_BATCH_SKEW_S       3600 /* between the provider's clock and ours, for unnamed matches */
 #define VQ_BATCH_PAGES_MAX    1000u
 #define VQ_BATCH_EXCLUDED_MAX 256u /* unnamed batches that were peeked at and are not this one */
 
 struct vq_batch_rules {
-    uint32_t poll_s, poll_max_s, settle_s; /* 0: the defaults above */
-    bool uploads;                          /* the dialect has `upload` */
-    bool carries_name;                     /* of the dialect */
+    uint32_t poll_ms, poll_max_ms, settle_ms; /* 0: the defaults above */
+    bool uploads;                             /* the dialect has `upload` */
+    bool carries_name;                        /* of the dialect */
+    bool collects;     /* creates nothing: another worker made the batch */
+    bool size_unknown; /* `calls` is only the least number of its calls */
 };
 struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect);
 
@@ -61,6 +69,7 @@ enum vq_batch_event_type {
     VQ_BATCH_CREATE_DONE,    /* view */
     VQ_BATCH_CREATE_REFUSED, /* a 4xx: there is no batch. retry_after_ms; for_good: refused */
     VQ_BATCH_CREATE_UNKNOWN, /* any other end */
+    VQ_BATCH_CREATE_UNSENT,  /* the create must not be sent any more: the life collects from now */
     VQ_BATCH_LIST_DONE,      /* page */
     VQ_BATCH_LIST_FAILED,    /* retry_after_ms */
     VQ_BATCH_PEEK_DONE,      /* text: the custom_id of one result; empty: there is none */
@@ -112,7 +121,8 @@ enum vq_batch_why {
     VQ_BATCH_WHY_CANCELLED,
     VQ_BATCH_WHY_REFUSED, /* the provider refused the upload or the create */
     VQ_BATCH_WHY_FAILED,  /* the batch failed as a whole; life->view.error */
-    VQ_BATCH_WHY_LOST     /* the provider does not know its id any more */
+    VQ_BATCH_WHY_LOST,    /* the provider does not know its id any more */
+    VQ_BATCH_WHY_UNSENT   /* the batch was never created */
 };
 const char *vq_batch_why_name(enum vq_batch_why why); /* "missing" */
 
@@ -161,6 +171,9 @@ enum vq_status vq_batch_life_init(struct vq_batch_life *life, const struct vq_ba
                                   const struct vq_batch_record *record, bool recovered,
                                   int64_t now_ms) VQ_WARN_UNUSED;
 void vq_batch_life_free(struct vq_batch_life *life);
+
+/* From now on the life collects: a create that is under way is followed, none is sent again. */
+void vq_batch_life_collect_only(struct vq_batch_life *life, int64_t now_ms);
 
 /* An event that does not fit the state (a late one) changes nothing. All actions of the step before
  * must have been taken. */
