@@ -41,7 +41,8 @@ struct vq_http_header {
 
 enum vq_http_method {
     VQ_HTTP_POST = 0,
-    VQ_HTTP_GET
+    VQ_HTTP_GET,
+    VQ_HTTP_DELETE
 };
 
 struct vq_http_response {
@@ -78,6 +79,10 @@ struct vq_http_request {
     uint32_t slow_bytes_per_s; /* 0: no such check; else over slow_s */
     uint32_t slow_s;
     size_t body_bytes_max;
+    /* Takes the body of a 2xx response as it comes, instead of response.body: it may then be of any
+     * length. It must not start or cancel calls of this client. false: the rest is not wanted, the
+     * call ends with an error. NULL: the body is collected. */
+    bool (*piece)(void *ctx, struct vq_span bytes);
     /* Exactly once, from the loop, never from inside vq_http_start. The response and all it
      * points to end with the call. A new call may be started from it. */
     void (*done)(void *ctx, const struct vq_http_response *response);

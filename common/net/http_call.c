@@ -107,12 +107,22 @@ static bool count_body(struct vq_http_call *call)
     return before == call->body.cap || vq_http_bodies_count(call->http, before, call->body.cap);
 }
 
+static bool is_success(const struct vq_http_call *call)
+{
+    long status = 0;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status >= 200 && status <= 299;
+}
+
 static size_t on_body(char *at, size_t size, size_t n, void *ctx)
 {
     struct vq_http_call *call = ctx;
     size_t bytes = size * n;
     first_byte(call);
     call->body_bytes += bytes;
+    if (call->piece != NULL && is_success(call)) {
+        return call->piece(call->ctx, vq_span(at, bytes)) ? bytes : 0;
+    }
     vq_buf_append(&call->body, at, bytes);
     call->too_big =
         !count_body(call) || call->body.status == VQ_LIMIT || ++call->pieces > VQ_HTTP_PIECES_MAX;
@@ -501,7 +511,8 @@ static bool set_request_options(struct vq_http_call *call, const struct vq_http_
     }
     SET(CURLOPT_CONNECTTIMEOUT_MS, ms_or(r->connect_ms, VQ_HTTP_CONNECT_MS));
     SET(CURLOPT_TIMEOUT_MS, ms_or(r->total_ms, VQ_HTTP_TOTAL_MS));
-    if (r->method == VQ_HTTP_GET) {
+    SET(CURLOPT_CUSTOMREQUEST, r->method == VQ_HTTP_DELETE ? "DELETE" : NULL);
+    if (r->method != VQ_HTTP_POST) {
         SET(CURLOPT_HTTPGET, 1L);
     } else {
         SET(CURLOPT_POST, 1L);
@@ -533,6 +544,7 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
         vq_buf_init(&call->body, body_max);
     }
     call->body.bytes_max = body_max;
+    call->piece = request->piece;
     call->done = request->done;
     call->ctx = request->ctx;
     call->slow_s = request->slow_s != 0 ? request->slow_s : VQ_HTTP_SLOW_S;

@@ -54,6 +54,7 @@ struct vq_http_call {
     struct vq_timer *timer;     /* first byte, then slowness; it outlives its call: on_timer */
     int64_t timer_ns;           /* when it fires, while it runs */
     struct vq_deferred cancel;
+    bool (*piece)(void *ctx, struct vq_span bytes);
     void (*done)(void *ctx, const struct vq_http_response *response);
     void *ctx;
     /* what came of it */

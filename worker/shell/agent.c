@@ -21,6 +21,7 @@
 #include "common/text/log.h"
 #include "proto/spool.h"
 #include "worker/core/limits.h"
+#include "worker/shell/batcher.h"
 #include "worker/shell/caller.h"
 #include "worker/shell/keyring.h"
 #include "worker/shell/probe.h"
@@ -46,6 +47,8 @@ struct agent {
     struct vq_decoder *decoder;
     struct vq_keyring *keys;
     struct vq_caller *caller;
+    struct vq_batcher *batcher;
+    struct vq_id worker; /* random per process */
     struct vq_spool *spool;
     struct vq_work *work;
     struct vq_buf frame;
@@ -170,14 +173,32 @@ static void on_frame(void *ctx, struct vq_span frame)
 /* ---- calls and keys ---- */
 
 /* Its actions are taken at the end of the turn. */
-static void on_reply(void *ctx, const struct vq_work_reply *reply)
+static void step_later(struct agent *a, struct vq_work_event event)
 {
-    struct agent *a = ctx;
-    struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = reply};
     a->replies = true;
     if (vq_work_step(a->work, vq_clock_mono_ns(), &event) != VQ_OK) {
         take_actions(a); /* no memory: the answer is noted now, from where it is */
     }
+}
+
+static void on_reply(void *ctx, const struct vq_work_reply *reply)
+{
+    step_later(ctx, (struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = reply});
+}
+
+static void on_collected(void *ctx, const struct vq_work_collected *collected)
+{
+    step_later(ctx, (struct vq_work_event){.type = VQ_WORK_COLLECTED, .u.collected = collected});
+}
+
+static void on_batch(void *ctx, const struct vq_msg_batch *batch)
+{
+    step_later(ctx, (struct vq_work_event){.type = VQ_WORK_BATCH, .u.batch = batch});
+}
+
+static void on_no_memory(void *ctx)
+{
+    give_up(ctx, "out of memory");
 }
 
 static void on_key(void *ctx, const struct vq_work_key *key)
@@ -227,6 +248,22 @@ static void call_start(struct agent *a, const struct vq_work_call *call, int64_t
     }
 }
 
+static void gather(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
+{
+    if (a->spool_failed) {
+        call_start(a, call, started_unix_ms); /* which refuses it */
+    } else if (vq_batcher_gather(a->batcher, call, started_unix_ms) != VQ_OK) {
+        give_up(a, "out of memory");
+    }
+}
+
+static void collect(struct agent *a, const struct vq_msg_collect *message)
+{
+    if (vq_batcher_collect(a->batcher, message) != VQ_OK) {
+        give_up(a, "out of memory");
+    }
+}
+
 /* ---- the spool ---- */
 
 static void spool_check(struct agent *a, enum vq_status status, const struct vq_error *err)
@@ -270,10 +307,10 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
         call_start(a, &action->u.call, unix_ms);
         VQ_CRASH_POINT(worker_call_handed_over);
         break;
-    case VQ_WORK_GATHER:
-    case VQ_WORK_GATHERED:
-    case VQ_WORK_BATCHES_ANEW:
-    case VQ_WORK_COLLECT: break;
+    case VQ_WORK_GATHER: gather(a, &action->u.call, unix_ms); break;
+    case VQ_WORK_GATHERED: vq_batcher_gathered(a->batcher, &action->u.id); break;
+    case VQ_WORK_BATCHES_ANEW: vq_batcher_anew(a->batcher); break;
+    case VQ_WORK_COLLECT: collect(a, action->u.collect); break;
     case VQ_WORK_SPOOL_ANSWER:
         VQ_CRASH_POINT(worker_answer_record_before);
         spool_check(a, vq_spool_answer(a->spool, action->u.result, &err), &err);
@@ -465,6 +502,7 @@ static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, u
                                       .concurrency_max = calls,
                                       .orphan_s = a->options->orphan_s};
     vq_random_bytes(&options.worker, sizeof(options.worker));
+    a->worker = options.worker;
     vq_random_bytes(&options.seed, sizeof(options.seed));
     struct vq_span uid = vq_span_str(cert->run_uid);
     bool has_run = uid.bytes > 0 || !vq_id_eq(&a->run, &any);
@@ -552,6 +590,16 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
                                        .ctx = a};
     VQ_TRY(vq_dealer_create(a->loop, &dealer, &a->dealer, err));
     VQ_TRY(core_create(a, cert, calls, err));
+    struct vq_batcher_options batcher = {.loop = a->loop,
+                                         .pools = vq_caller_shell_pools(a->caller),
+                                         .work = a->work,
+                                         .worker = a->worker,
+                                         .reply = on_reply,
+                                         .collected = on_collected,
+                                         .progress = on_batch,
+                                         .no_memory = on_no_memory,
+                                         .ctx = a};
+    VQ_TRY(vq_batcher_create(&batcher, &a->batcher, err));
     vq_log(VQ_LOG_INFO, "worker.start",
            "name=%s version=%s coordinator=%s run=%s calls_max=%u spool=%s", a->name, VIBEQ_VERSION,
            cert->endpoint, cert->run_name, calls, a->spool_dir[0] == '\0' ? "none" : a->spool_dir);
@@ -560,6 +608,7 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
 
 static void stop(struct agent *a)
 {
+    vq_batcher_destroy(&a->batcher);
     vq_caller_destroy(&a->caller);
     vq_dealer_destroy(&a->dealer);
     bool had_spool = a->spool != NULL;

@@ -5,7 +5,7 @@
 
 #include "common/net/http.h"
 #include "worker/core/work.h"
-#include "worker/shell/keyring.h"
+#include "worker/shell/pools.h"
 
 #define VQ_CALLER_SLOW_BYTES_PER_S 1  /* a response that trickles slower than this ... */
 #define VQ_CALLER_SLOW_S           60 /* ... for so long has stopped */
@@ -35,6 +35,9 @@ void vq_caller_destroy(struct vq_caller **caller);
  * each. A key that was refused before stays refused. VQ_NOMEM. */
 enum vq_status vq_caller_pools(struct vq_caller *caller,
                                const struct vq_work_spec *spec) VQ_WARN_UNUSED;
+
+/* The same pools, for the batcher; the caller's. */
+struct vq_shell_pools *vq_caller_shell_pools(const struct vq_caller *caller);
 
 /* Starts a call. A call that cannot be rendered or sent gets its reply all the same, in a later
  * step. VQ_NOMEM: it gets none. */

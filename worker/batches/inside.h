@@ -1,0 +1,93 @@
+/* Private to this folder: the state of all batches. */
+#ifndef VQ_WORKER_BATCHES_INSIDE_H
+#define VQ_WORKER_BATCHES_INSIDE_H
+
+#include "common/base/index.h"
+#include "worker/batches/batches.h"
+
+enum vq_draft_state {
+    VQ_DRAFT_ADDED = 1, /* that it is part of the batch is not committed yet */
+    VQ_DRAFT_COMMITTED,
+    VQ_DRAFT_COLLECTED, /* delivered or given up */
+    VQ_DRAFT_SETTLED    /* and this is committed */
+};
+
+struct vq_draft {
+    struct vq_index_node node; /* by call id */
+    struct vq_batches_entry *batch;
+    enum vq_draft_state state;
+    struct vq_result result;
+    char texts[];
+};
+
+enum vq_batches_entry_state {
+    VQ_ENTRY_GATHERS = 1,
+    VQ_ENTRY_CLOSED,    /* waits until all its calls are committed */
+    VQ_ENTRY_INCOMING,  /* another worker's: more drafts follow */
+    VQ_ENTRY_LIVES,     /* its life decides */
+    VQ_ENTRY_ABANDONED, /* it was not submitted: its calls are given up */
+    VQ_ENTRY_SETTLES,   /* each call is delivered or given up; waits until this is committed */
+    VQ_ENTRY_OVER       /* the coordinator is about to hear of it; then it is freed */
+};
+
+struct vq_batches_entry {
+    struct vq_link link;
+    uint64_t no;
+    enum vq_batches_entry_state state;
+    char name[VQ_BATCH_NAME_BYTES_MAX + 1];
+    char pool[VQ_WIRE_NAME_BYTES_MAX + 1];
+    const struct vq_batch_dialect *dialect;
+    struct vq_buf document;
+    struct vq_draft **drafts; /* by number; NULL: none */
+    size_t drafts_cap;
+    uint32_t calls;            /* numbers are smaller */
+    uint32_t added, unsettled; /* drafts that are ADDED; COLLECTED */
+    int64_t first_ms, last_ms;
+    uint32_t calls_max, wait_ms, poll_ms;
+    uint64_t bytes_max;
+    struct vq_batch_life life; /* from VQ_ENTRY_LIVES on, if `lives` */
+    bool lives, cancel;
+    enum vq_batch_why why; /* of VQ_ENTRY_ABANDONED */
+    uint32_t give_up_from;
+    struct { /* what the coordinator heard last */
+        bool any;
+        uint8_t state;
+        uint32_t calls, ended;
+        int64_t at_ms;
+    } told;
+};
+
+struct vq_batches {
+    struct vq_batches_options options;
+    struct vq_link list;
+    uint32_t count;
+    uint64_t last_no, last_name;
+    struct vq_index by_call;
+    int64_t now_ms;
+    char text[VQ_REPLY_MESSAGE_BYTES_MAX + 256];
+    struct vq_buf note;
+};
+
+/* batches.c */
+struct vq_batches_entry *vq_entry_open(struct vq_batches *b, const char *name,
+                                       const struct vq_batches_pool *pool);
+void vq_entry_free(struct vq_batches *b, struct vq_batches_entry *entry);
+/* Call `number` of the batch; its texts are copied. VQ_NOMEM. */
+enum vq_status vq_entry_draft(struct vq_batches *b, struct vq_batches_entry *entry, uint32_t number,
+                              const struct vq_result *result,
+                              enum vq_draft_state state) VQ_WARN_UNUSED;
+void vq_batches_now(struct vq_batches *b, int64_t now_ms);
+/* Starts its life. VQ_NOMEM. */
+enum vq_status vq_entry_begin(struct vq_batches *b, struct vq_batches_entry *entry,
+                              const struct vq_batch_record *record,
+                              const struct vq_batch_rules *rules, bool recovered) VQ_WARN_UNUSED;
+/* The earliest start of its calls. */
+int64_t vq_entry_planned_unix_s(const struct vq_batches_entry *entry);
+void vq_entry_abandon(struct vq_batches_entry *entry, enum vq_batch_why why);
+
+/* progress.c: whether the coordinator is to hear of the batch now, and what. */
+bool vq_entry_tells(struct vq_batches_entry *entry, int64_t now_ms,
+                    struct vq_msg_batch *ret_progress);
+int64_t vq_entry_wake_ms(const struct vq_batches_entry *entry, int64_t now_ms);
+
+#endif

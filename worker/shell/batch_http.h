@@ -1,0 +1,33 @@
+/* Private to the batcher: the HTTP exchanges of batches. Each becomes one event of vq_batches. */
+#ifndef VQ_WORKER_BATCH_HTTP_H
+#define VQ_WORKER_BATCH_HTTP_H
+
+#include "worker/batches/batches.h"
+#include "worker/shell/pools.h"
+
+#define VQ_BATCH_HTTP_CALLS_MAX 64u
+#define VQ_BATCH_HTTP_FETCH_MS  3600000u /* results may be hundreds of megabytes */
+
+struct vq_batch_http;
+
+struct vq_batch_http_options {
+    struct vq_loop *loop;
+    struct vq_shell_pools *pools;
+    struct vq_batches *batches;
+    const char *ca_file;
+    /* until when a create may be sent, on the monotonic clock */
+    int64_t (*create_until_ns)(void *ctx);
+    /* events were passed to `batches`: take its actions, but start nothing now */
+    void (*changed)(void *ctx);
+    void *ctx;
+};
+enum vq_status vq_batch_http_create(const struct vq_batch_http_options *options,
+                                    struct vq_batch_http **ret_http,
+                                    struct vq_error *err) VQ_WARN_UNUSED;
+void vq_batch_http_destroy(struct vq_batch_http **http);
+
+/* A VQ_BATCHES_DO: started from the loop, in a later step. VQ_NOMEM. */
+enum vq_status vq_batch_http_do(struct vq_batch_http *http,
+                                const struct vq_batches_action *action) VQ_WARN_UNUSED;
+
+#endif

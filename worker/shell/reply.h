@@ -1,0 +1,31 @@
+/* From what a dialect read to what the worker's core is sent: the same for a single call and for a
+ * call that was part of a batch. */
+#ifndef VQ_WORKER_REPLY_H
+#define VQ_WORKER_REPLY_H
+
+#include "common/net/http.h"
+#include "worker/core/work.h"
+#include "worker/provider/provider.h"
+
+#define VQ_REPLY_ERROR_BYTES_MAX 1024
+
+/* The headers that the HTTP client kept. */
+void vq_reply_headers_of(const struct vq_http_response *response,
+                         struct vq_reply_headers *ret_headers);
+/* Adds the reason why an exchange failed, which has nothing of the request, to the reply's
+ * message. */
+void vq_reply_explain(struct vq_reply *reply, const char *why);
+/* vq_reply_hide with a key; NULL: there is none. */
+enum vq_status vq_reply_hide_secret(struct vq_reply *reply,
+                                    const struct vq_secret *secret) VQ_WARN_UNUSED;
+
+/* The error as the core gets it. It names the address and the model where these may be wrong. */
+void vq_reply_error(const struct vq_reply *got, const char *url, const char *model,
+                    char ret_text[VQ_REPLY_ERROR_BYTES_MAX]);
+/* All that follows from `got`, which it borrows, as `error`; the caller adds the call's id, its
+ * times and prompt_chars. `others`: its key was refused, and the pool has others. `params`: enum
+ * vq_param that the request had. */
+struct vq_work_reply vq_reply_for_core(const struct vq_reply *got, const char *error, bool others,
+                                       uint32_t params);
+
+#endif
