@@ -24,23 +24,23 @@
 
 #include "worker/provider/batch_collect.h"
 
-#define VQ_BATCH_POLL_MS      30000u /* the first wait between two polls; then half as much more */
-#define VQ_BATCH_POLL_MAX_MS  300000u /* the longest one */
-#define VQ_BATCH_SETTLE_MS    120000u /* a list may lack a new batch for so long */
+#define VQ_BATCH_POLL_MS     30000u  /* the first wait between two polls; then half as much more */
+#define VQ_BATCH_POLL_MAX_MS 300000u /* the longest one */
+#define VQ_BATCH_SETTLE_MS   120000u /* a list may lack a new batch for so long */
 /* The create of another worker may arrive until its HTTP exchange has timed out. After it, the list
  * may lack the batch. */
 #define VQ_BATCH_CREATE_TIMEOUT_MS 600000u
 #define VQ_BATCH_FOREIGN_SETTLE_MS 900000u
-#define VQ_BATCH_SKEW_S       3600 /* between the provider's clock and ours, for unnamed matches */
-#define VQ_BATCH_PAGES_MAX    1000u
-#define VQ_BATCH_EXCLUDED_MAX 256u /* unnamed batches that were peeked at and are not this one */
+#define VQ_BATCH_SKEW_S            3600 /* between the provider's clock and ours, for unnamed matches */
+#define VQ_BATCH_PAGES_MAX         1000u
+#define VQ_BATCH_EXCLUDED_MAX      256u /* unnamed batches that were peeked at and are not this one */
 
 struct vq_batch_rules {
     uint32_t poll_ms, poll_max_ms, settle_ms; /* 0: the defaults above */
     bool uploads;                             /* the dialect has `upload` */
     bool carries_name;                        /* of the dialect */
-    bool collects;     /* creates nothing: another worker made the batch */
-    bool size_unknown; /* `calls` is only the least number of its calls */
+    bool collects;                            /* creates nothing: another worker made the batch */
+    bool size_unknown;                        /* `calls` is only the least number of its calls */
 };
 struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect);
 

@@ -317,9 +317,9 @@ static void run_schedule(uint32_t cancel_at)
 static void reset(uint32_t shape, int64_t settle_s)
 {
     memset(&w, 0, sizeof(w));
-    w.rules = (struct vq_batch_rules){.poll_s = 30,
-                                      .poll_max_s = 300,
-                                      .settle_s = (uint32_t)settle_s,
+    w.rules = (struct vq_batch_rules){.poll_ms = 30000,
+                                      .poll_max_ms = 300000,
+                                      .settle_ms = (uint32_t)(settle_s * SECOND),
                                       .uploads = (shape & 1) != 0,
                                       .carries_name = (shape & 2) != 0};
     w.other = (shape & 4) != 0;
@@ -465,7 +465,7 @@ TEST(test_an_id_that_is_gone_is_lost_after_a_while)
     }
     assert_int_equal(action.type, VQ_BATCH_DO_GIVE_UP);
     assert_int_equal(action.why, VQ_BATCH_WHY_LOST);
-    assert_true(polls >= 2 && now_ms >= VQ_BATCH_SETTLE_S * SECOND);
+    assert_true(polls >= 2 && now_ms >= (int64_t)VQ_BATCH_SETTLE_MS);
     vq_batch_life_free(&one);
 }
 
