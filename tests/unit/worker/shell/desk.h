@@ -22,13 +22,20 @@
 
 #define DESK_TASKS_MAX   8192
 #define DESK_RESULTS_MAX 20000
+#define DESK_BATCHES_MAX 64
 #define DESK_TERM_MS     3000
 /* until a test that hangs is given up; nothing is asserted of it */
-#define DESK_WAIT_MS 120000u
+#define DESK_WAIT_MS 12000u
 
 struct desk_result {
     struct vq_result r; /* its texts are gone */
     char answer[64], error[256];
+};
+
+struct desk_batch { /* as the worker reported it last */
+    char name[80], pool[64], id[256];
+    uint8_t state;
+    uint32_t calls, ended;
 };
 
 struct desk {
@@ -49,6 +56,8 @@ struct desk {
     const char *more_key;     /* of the first pool */
     bool share;               /* the second pool answers for the first judge too */
     const char *base_url;     /* NULL: the offline server's */
+    const char *dialect, *tail; /* of all pools, and of the offline server's URL */
+    uint32_t batch_calls;     /* 0: each call is sent by itself */
     uint32_t concurrency, tries_max, total_timeout_ms;
     bool hold_acks, mute, hold_leases;
     /* the session */
@@ -69,6 +78,8 @@ struct desk {
     bool anew; /* begun again: it knows of no session, like a coordinator that was killed */
     struct desk_result results[DESK_RESULTS_MAX];
     uint32_t results_count;
+    struct desk_batch batches[DESK_BATCHES_MAX];
+    uint32_t batches_count;
 };
 
 static VQ_UNUSED void desk_send(struct desk *d, const struct vq_msg *msg)
@@ -98,7 +109,11 @@ static VQ_UNUSED void desk_spec(struct desk *d, struct vq_hash *ret_hash, struct
     for (uint32_t j = 0; j < pools_count; j++) {
         pools[j] = (struct vq_spec_pool){
             .name = vq_span_str(j == 0 ? "first" : "second"),
-            .dialect = vq_span_str("openai"),
+            .dialect = vq_span_str(d->dialect),
+            .batch_calls = d->batch_calls,
+            .batch_bytes = 1u << 20,
+            .batch_wait_ms = 1000,
+            .batch_poll_ms = 100,
             .base_url = vq_span_str(d->base_url == NULL ? d->url : d->base_url),
             .model = vq_span_str(j == 0 || d->share ? "offline-a" : "offline-b"),
             .keys = keys[j],
@@ -120,7 +135,7 @@ static VQ_UNUSED void desk_spec(struct desk *d, struct vq_hash *ret_hash, struct
     for (uint32_t j = 0; j < d->judges; j++) {
         judges[j] = (struct vq_spec_judge){.name = vq_span_str(j == 0 ? "first" : "second"),
                                            .model = vq_span_str(j == 0 ? "offline-a" : "offline-b"),
-                                           .dialect = vq_span_str("openai"),
+                                           .dialect = vq_span_str(d->dialect),
                                            .identity = vq_span_str("offline/0"),
                                            .max_tokens_field = vq_span_str("max_tokens"),
                                            .max_tokens = 200,
@@ -231,12 +246,47 @@ static VQ_UNUSED void desk_lease(struct desk *d)
     }
 }
 
+/* A call that was part of a batch has ended without an answer: its task is open again. */
+static bool desk_was_batched(const struct desk *d, const struct vq_id *call)
+{
+    for (uint32_t i = 0; i < d->results_count; i++) {
+        if (vq_id_eq(&d->results[i].r.call, call) && d->results[i].r.end == VQ_END_BATCHED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static VQ_UNUSED void desk_batch(struct desk *d, const struct vq_msg_batch *batch)
+{
+    uint32_t i = 0;
+    while (i < d->batches_count &&
+           !vq_span_eq(vq_span_str(d->batches[i].name), batch->name)) {
+        i++;
+    }
+    assert_true(i < DESK_BATCHES_MAX);
+    d->batches_count += i == d->batches_count ? 1 : 0;
+    struct desk_batch *at = &d->batches[i];
+    (void)snprintf(at->name, sizeof(at->name), "%.*s", (int)batch->name.bytes, batch->name.at);
+    (void)snprintf(at->pool, sizeof(at->pool), "%.*s", (int)batch->pool.bytes, batch->pool.at);
+    (void)snprintf(at->id, sizeof(at->id), "%.*s", (int)batch->id.bytes, batch->id.at);
+    at->state = batch->state;
+    at->calls = batch->calls;
+    at->ended = batch->ended;
+}
+
 static VQ_UNUSED void desk_results(struct desk *d, const struct vq_msg_results *results)
 {
     static struct vq_id ids[DESK_RESULTS_MAX];
     for (uint32_t i = 0; i < results->results_count; i++) {
         const struct vq_result *r = &results->results[i];
         assert_true(d->results_count < DESK_RESULTS_MAX && r->task < DESK_TASKS_MAX);
+        bool again = d->batch_calls > 0 && r->end != VQ_END_BATCHED && !r->final &&
+                     desk_was_batched(d, &r->call);
+        if (again && d->leased[r->task]) {
+            d->out--;
+            d->leased[r->task] = false;
+        }
         struct desk_result *keep = &d->results[d->results_count++];
         keep->r = *r;
         (void)snprintf(keep->answer, sizeof(keep->answer), "%.*s", (int)r->answer.bytes,
@@ -304,6 +354,8 @@ static VQ_UNUSED void desk_message(void *ctx, uint64_t peer, struct vq_span fram
         }
     } else if (msg.type == VQ_MSG_RESULTS) {
         desk_results(d, &msg.u.results);
+    } else if (msg.type == VQ_MSG_BATCH) {
+        desk_batch(d, &msg.u.batch);
     } else if (msg.type == VQ_MSG_CANCEL) {
         d->returned += msg.u.cancel.tasks_count;
         for (uint64_t i = 0; msg.u.cancel.tasks_count == 0 && i < d->axes * 2; i++) {
@@ -397,7 +449,7 @@ static VQ_UNUSED void desk_offline(struct desk *d, const char *const *more)
         }
     }
     assert_true(port > 0);
-    (void)snprintf(d->url, sizeof(d->url), "http://127.0.0.1:%u/v1", port);
+    (void)snprintf(d->url, sizeof(d->url), "http://127.0.0.1:%u%s", port, d->tail);
 }
 
 static VQ_UNUSED void desk_worker(struct desk *d, const char *const *more, const char *const *env)
@@ -463,6 +515,8 @@ static VQ_UNUSED void desk_open(struct desk *d)
 {
     memset(d, 0, sizeof(*d));
     struct vq_error err = {""};
+    d->dialect = "openai";
+    d->tail = "/v1";
     d->samples = 10;
     d->judges = 1;
     d->axes = 2;
