@@ -234,12 +234,17 @@ static void on_message(struct vq_work *w, const struct vq_msg *msg)
     }
 }
 
+/* Such steps may follow each other without the actions in between. */
+static bool may_follow(enum vq_work_event_type type)
+{
+    return type == VQ_WORK_REPLY || type == VQ_WORK_COLLECTED || type == VQ_WORK_BATCH;
+}
+
 enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_work_event *event)
 {
     bool taken = w->actions.head == w->actions.count;
-    w->actions.replies = (taken || w->actions.replies) && event->type == VQ_WORK_REPLY;
-    VQ_ASSERT(taken ||
-              w->actions.replies); /* the actions of the last step were taken, or it was a reply */
+    w->actions.replies = (taken || w->actions.replies) && may_follow(event->type);
+    VQ_ASSERT(taken || w->actions.replies); /* the actions of the last step were taken */
     w->now_ns = now_ns > w->now_ns ? now_ns : w->now_ns;
     w->actions.notes_count = taken ? 0 : w->actions.notes_count;
     if (w->end.exited || (w->status != VQ_OK && event->type != VQ_WORK_REPLY)) {

@@ -7,8 +7,9 @@
  *     while (vq_work_next(w, &action)) { carry it out, now, in this order }
  *     sleep until vq_work_wake_ns(w), at the latest, then step with VQ_WORK_TICK
  *
- * The caller takes all actions of a step before the next step. Only VQ_WORK_REPLY steps may follow
- * each other directly, so that the notes of calls that end together share one write. Pointers of an
+ * The caller takes all actions of a step before the next step. Only VQ_WORK_REPLY,
+ * VQ_WORK_COLLECTED and VQ_WORK_BATCH steps may follow each other directly, so that the notes of
+ * calls that end together share one write. Pointers of an
  * action are valid until the next call of vq_work_next or vq_work_step. now_ns is monotonic and
  * positive; a smaller value than the last one counts as the last one. */
 #ifndef VQ_WORKER_WORK_H
