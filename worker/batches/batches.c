@@ -1,6 +1,7 @@
-/* The batches of a worker: gathering, closing, and what leads to a batch. What a batch does from its
- * submission on is in actions.c. Invariants: a batch that GATHERS is the only one of its pool; a
- * draft is in the index as long as its batch exists. Not its job: HTTP, and what a result means. */
+/* The batches of a worker: gathering, closing, and what leads to a batch. What a batch does from
+ * its submission on is in actions.c. Invariants: a batch that GATHERS is the only one of its pool;
+ * a draft is in the index as long as its batch exists. Not its job: HTTP, and what a result
+ * means. */
 #include "worker/batches/batches.h"
 
 #include "common/base/alloc.h"

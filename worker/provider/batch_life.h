@@ -31,9 +31,9 @@
  * may lack the batch. */
 #define VQ_BATCH_CREATE_TIMEOUT_MS 600000u
 #define VQ_BATCH_FOREIGN_SETTLE_MS 900000u
-#define VQ_BATCH_SKEW_S            3600 /* between the provider's clock and ours, for unnamed matches */
+#define VQ_BATCH_SKEW_S            3600 /* between the provider's clock and ours */
 #define VQ_BATCH_PAGES_MAX         1000u
-#define VQ_BATCH_EXCLUDED_MAX      256u /* unnamed batches that were peeked at and are not this one */
+#define VQ_BATCH_EXCLUDED_MAX      256u /* unnamed ones that are not this one */
 
 struct vq_batch_rules {
     uint32_t poll_ms, poll_max_ms, settle_ms; /* 0: the defaults above */

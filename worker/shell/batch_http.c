@@ -1,8 +1,8 @@
-/* One exchange per step of a batch. A job waits in a list until the loop starts it, since libcurl must
- * not be called from its own callbacks; it is freed when its exchange has ended. Invariants: a create
- * is sent only while the session's term lasts and the batch may be created; its outcome is "refused"
- * only if the provider certainly has no batch: it was not sent, or the response is a 4xx that says
- * so; results are read as they arrive, so that memory is bounded by one result. */
+/* One exchange per step of a batch. A job waits in a list until the loop starts it, since libcurl
+ * must not be called from its own callbacks; it is freed when its exchange has ended. Invariants:
+ * a create is sent only while the session's term lasts and the batch may be created; its outcome
+ * is "refused" only if the provider certainly has no batch: it was not sent, or the response is a
+ * 4xx that says so; results are read as they arrive, so that memory is bounded by one result. */
 #include "worker/shell/batch_http.h"
 
 #include "common/base/alloc.h"

@@ -8,7 +8,7 @@
 
 struct vq_batcher;
 
-/* The functions are called from the loop, never from inside a function below; what they are given is
+/* The functions are called from the loop, never from inside a function below; their arguments are
  * borrowed. Their steps may follow each other without the core's actions in between. */
 struct vq_batcher_options {
     struct vq_loop *loop;
@@ -28,8 +28,8 @@ enum vq_status vq_batcher_create(const struct vq_batcher_options *options,
 /* Batches stay at their providers. */
 void vq_batcher_destroy(struct vq_batcher **batcher);
 
-/* What the core wants: VQ_WORK_GATHER, _GATHERED, _BATCHES_ANEW, _COLLECT. VQ_NOMEM: the process must
- * end. */
+/* What the core wants: VQ_WORK_GATHER, _GATHERED, _BATCHES_ANEW, _COLLECT. VQ_NOMEM: the process
+ * must end. */
 enum vq_status vq_batcher_gather(struct vq_batcher *batcher, const struct vq_work_call *call,
                                  int64_t started_unix_ms) VQ_WARN_UNUSED;
 void vq_batcher_gathered(struct vq_batcher *batcher, const struct vq_id *call);

@@ -1,6 +1,6 @@
-/* The pools of the SPEC in force, and those of earlier SPECs, since calls in flight may refer to them.
- * A pool's keys take turns; one that is refused is left out from then on. Invariant: no key leaves
- * the keyring but into the HTTP client. Not its job: requests. */
+/* The pools of the SPEC in force, and those of earlier SPECs, since calls in flight may refer to
+ * them. A pool's keys take turns; one that is refused is left out from then on. Invariant: no key
+ * leaves the keyring but into the HTTP client. Not its job: requests. */
 #include "worker/shell/pools.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* Where the calls of this worker go: for each pool of the SPEC the dialect, the address and the keys.
- * Both the caller and the batcher use it. */
+/* Where the calls of this worker go: for each pool of the SPEC the dialect, the address and the
+ * keys. Both the caller and the batcher use it. */
 #ifndef VQ_WORKER_POOLS_H
 #define VQ_WORKER_POOLS_H
 

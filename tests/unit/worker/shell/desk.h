@@ -25,7 +25,7 @@
 #define DESK_BATCHES_MAX 64
 #define DESK_TERM_MS     3000
 /* until a test that hangs is given up; nothing is asserted of it */
-#define DESK_WAIT_MS 12000u
+#define DESK_WAIT_MS 120000u
 
 struct desk_result {
     struct vq_result r; /* its texts are gone */
@@ -52,12 +52,12 @@ struct desk {
     struct vq_id run;
     /* the run */
     uint32_t samples, judges, axes;
-    const char *judge_key[2]; /* references in the SPEC; each judge has a pool of its name */
-    const char *more_key;     /* of the first pool */
-    bool share;               /* the second pool answers for the first judge too */
-    const char *base_url;     /* NULL: the offline server's */
+    const char *judge_key[2];   /* references in the SPEC; each judge has a pool of its name */
+    const char *more_key;       /* of the first pool */
+    bool share;                 /* the second pool answers for the first judge too */
+    const char *base_url;       /* NULL: the offline server's */
     const char *dialect, *tail; /* of all pools, and of the offline server's URL */
-    uint32_t batch_calls;     /* 0: each call is sent by itself */
+    uint32_t batch_calls;       /* 0: each call is sent by itself */
     uint32_t concurrency, tries_max, total_timeout_ms;
     bool hold_acks, mute, hold_leases;
     /* the session */
@@ -260,8 +260,7 @@ static bool desk_was_batched(const struct desk *d, const struct vq_id *call)
 static VQ_UNUSED void desk_batch(struct desk *d, const struct vq_msg_batch *batch)
 {
     uint32_t i = 0;
-    while (i < d->batches_count &&
-           !vq_span_eq(vq_span_str(d->batches[i].name), batch->name)) {
+    while (i < d->batches_count && !vq_span_eq(vq_span_str(d->batches[i].name), batch->name)) {
         i++;
     }
     assert_true(i < DESK_BATCHES_MAX);
