@@ -248,7 +248,7 @@ static bool is_scalar_or_none(const struct vq_node *node)
 }
 
 /* The word for a map of `alpha` and `final`, or for `false`, which older versions wrote; NULL for
- * anything else, which is left for the check. */
+ * anything else. */
 static const char *early_stop_word(const struct vq_node *given)
 {
     if (given->kind != VQ_NODE_MAP) {
@@ -260,16 +260,25 @@ static const char *early_stop_word(const struct vq_node *given)
         !is_scalar_or_none(final)) {
         return NULL;
     }
-    return final == NULL || strcmp(final->text, "false") == 0 ? "exact"
-           : strcmp(final->text, "true") == 0                 ? "final"
-                                                              : NULL;
+    const char *value = final == NULL ? "off" : final->text;
+    return strcmp(value, "false") == 0 || strcmp(value, "off") == 0 ? "exact"
+           : strcmp(value, "true") == 0 || strcmp(value, "on") == 0 ? "final"
+                                                                    : NULL;
 }
 
 /* `early_stop: {alpha: 0.01, final: true}` of judging into two keys. */
-static enum vq_status expand_early_stop(struct vq_node *judging)
+static enum vq_status expand_early_stop(struct vq_node *judging, const char *name,
+                                        struct vq_error *err)
 {
     const struct vq_node *given = vq_node_get(judging, "early_stop");
     const char *word = given == NULL ? NULL : early_stop_word(given);
+    if (word == NULL && given != NULL && given->kind == VQ_NODE_MAP) {
+        (void)vq_fail(
+            err, VQ_INVALID,
+            "must be off, exact, final or a map of alpha (a number) and final (on or off)");
+        vq_conf_prefix_node(given, name, "judging.early_stop", err);
+        return VQ_INVALID;
+    }
     if (word == NULL) {
         return VQ_OK;
     }
@@ -306,7 +315,7 @@ enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
         }
         struct vq_node *item = root->items[i];
         if (strcmp(item->key, "judging") == 0 && item->kind == VQ_NODE_MAP) {
-            VQ_TRY(expand_early_stop(item));
+            VQ_TRY(expand_early_stop(item, name, err));
         }
         if (key->kind == VQ_KEY_KIND_SECTION && key->scalar_key != NULL &&
             item->kind == VQ_NODE_SCALAR && !vq_node_is_null(item)) {
