@@ -346,7 +346,7 @@ static void failed(struct job *job, const struct vq_http_response *response)
     bool has_event = failed_type(job->type, &event.type);
     bool whole = response->transport == VQ_TRANSPORT_OK;
     if (read_error(job, response, &reply) == VQ_OK) {
-        vq_reply_error(&reply, job->pool->at->base_url, job->pool->at->model, why);
+        vq_reply_error(&reply, job->pool->url.at, job->pool->model, why);
         event.retry_after_ms = reply.retry_after_ms;
         event.for_good = is_for_good(job, &reply, why);
     }

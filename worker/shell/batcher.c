@@ -79,8 +79,8 @@ static void deliver(struct vq_batcher *batcher, const struct vq_batches_action *
         batcher->options.no_memory(batcher->options.ctx);
         return;
     }
-    vq_reply_error(got, pool == NULL ? "" : pool->at->base_url, pool == NULL ? "" : pool->at->model,
-                   error);
+    vq_reply_error(got, pool == NULL || pool->url.at == NULL ? "" : pool->url.at,
+                   pool == NULL ? "" : pool->model, error);
     struct vq_work_reply reply = vq_reply_for_core(got, error, false, UINT32_MAX);
     collected(batcher, action->draft, &reply);
 }

@@ -239,7 +239,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
 {
     struct vq_caller *caller = slot->caller;
     const struct vq_reply *got = &caller->reply;
-    vq_reply_error(got, slot->pool->url.at, slot->pool->at->model, slot->error);
+    vq_reply_error(got, slot->pool->url.at, slot->pool->model, slot->error);
     bool others = got->class == VQ_REPLY_KEY &&
                   vq_shell_pools_refused(caller->pools, slot->pool, slot->secret, slot->error);
     int64_t latency_ms = response->total_ns / VQ_NS_PER_MS;

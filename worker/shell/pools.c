@@ -246,6 +246,7 @@ enum vq_status vq_shell_pools_take(struct vq_shell_pools *pools, const struct vq
         struct vq_error err = {""};
         pool->at = &spec->pools[p];
         (void)snprintf(pool->name, sizeof(pool->name), "%s", pool->at->name);
+        (void)snprintf(pool->model, sizeof(pool->model), "%s", pool->at->model);
         pool->embeds = spec->kind == VQ_STAGE_EMBED;
         pool->shares = (vq_stage_has_axes(spec->kind) || vq_stage_chains(spec->kind)) &&
                        spec->axes_count > 1 && spec->prefix_cache != VQ_PREFIX_OFF;

@@ -27,8 +27,9 @@ struct vq_shell_pool {
     struct vq_shell_key *keys;
     uint32_t keys_count; /* 0: none is sent */
     uint32_t turn;
-    struct vq_buf url;            /* of a single call */
-    char why[VQ_ERROR_BYTES_MAX]; /* what is wrong with it, or with one of its keys */
+    struct vq_buf url;                   /* of a single call */
+    char model[VQ_REPLY_NAME_BYTES_MAX]; /* for messages: cut */
+    char why[VQ_ERROR_BYTES_MAX];        /* what is wrong with it, or with one of its keys */
 };
 
 /* `key` is called from the loop when a key was refused and the pool continues with others; and from
