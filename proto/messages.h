@@ -277,6 +277,8 @@ struct vq_msg_ack {
     uint64_t session;
     const struct vq_id *calls;
     uint32_t calls_count;
+    const struct vq_id *batched; /* as part of a batch: their results follow */
+    uint32_t batched_count;
 };
 
 /* What one worker may use of a pool (coordinator/pools/authority.h). It is in force from this GRANT

@@ -278,7 +278,7 @@ static void print_pools(const json_t *status, bool running)
 static uint64_t tasks_out(const json_t *status)
 {
     uint64_t leased = vq_status_whole(json_object_get(status, "tasks"), "leased");
-    uint64_t calls = vq_status_whole(status, "calls_out");
+    uint64_t calls = vq_status_whole(status, "calls_out") - vq_status_whole(status, "in_batches");
     return leased > calls ? leased : calls;
 }
 
@@ -331,6 +331,10 @@ static void print_status(const json_t *status, const char *run, bool running)
                json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
                                     : "unknown time");
         print_eta_range(status);
+        uint64_t batched = vq_status_whole(status, "in_batches");
+        if (batched > 0) {
+            printf("; %s in batches (vibeq ctl %s batches)", vq_fmt_count(batched, out), run);
+        }
         printf("; Redis %s\n", vq_status_string(status, "redis"));
     }
     print_failures(status);

@@ -80,12 +80,13 @@ enum vq_status vq_coord_bye(struct vq_coord_actions *actions, uint64_t peer, uin
 }
 
 enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
-                            const struct vq_id *call)
+                            const struct vq_id *call, bool batched)
 {
-    VQ_TRY(vq_grow((void **)&s->acks, &s->acks_cap, s->acks_count + 1, sizeof(*s->acks),
+    struct vq_coord_acks *acks = batched ? &s->batched : &s->acks;
+    VQ_TRY(vq_grow((void **)&acks->calls, &acks->cap, acks->count + 1, sizeof(*acks->calls),
                    VQ_COORD_CALLS_MAX));
-    s->acks[s->acks_count++] = *call;
-    if (s->acks_count % VQ_COORD_ACK_CALLS_MAX != 1) {
+    acks->calls[acks->count++] = *call;
+    if (acks->count % VQ_COORD_ACK_CALLS_MAX != 1) {
         return VQ_OK; /* goes with the message that is waiting */
     }
     return vq_coord_say(
@@ -195,17 +196,29 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
     return true;
 }
 
+static uint32_t acks_take(struct vq_coord_acks *acks, struct vq_id *ids)
+{
+    size_t count = acks->count < VQ_COORD_ACK_CALLS_MAX ? acks->count : VQ_COORD_ACK_CALLS_MAX;
+    if (count > 0) {
+        memcpy(ids, acks->calls, count * sizeof(*ids));
+        acks->count -= count;
+        memmove(acks->calls, acks->calls + count, acks->count * sizeof(*ids));
+    }
+    return (uint32_t)count;
+}
+
 static bool out_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
                     struct vq_coord_action *ret)
 {
-    size_t count = s->acks_count < VQ_COORD_ACK_CALLS_MAX ? s->acks_count : VQ_COORD_ACK_CALLS_MAX;
-    VQ_ASSERT(count > 0);
-    memcpy(actions->ack_ids, s->acks, count * sizeof(*s->acks));
-    s->acks_count -= count;
-    memmove(s->acks, s->acks + count, s->acks_count * sizeof(*s->acks));
-    send_of(ret, s, VQ_MSG_ACK)->u.ack = (struct vq_msg_ack){
-        .session = s->id, .calls = actions->ack_ids, .calls_count = (uint32_t)count};
-    return true;
+    struct vq_id *batched = actions->ack_ids + VQ_COORD_ACK_CALLS_MAX;
+    uint32_t count = acks_take(&s->acks, actions->ack_ids);
+    uint32_t batched_count = acks_take(&s->batched, batched);
+    send_of(ret, s, VQ_MSG_ACK)->u.ack = (struct vq_msg_ack){.session = s->id,
+                                                             .calls = actions->ack_ids,
+                                                             .calls_count = count,
+                                                             .batched = batched,
+                                                             .batched_count = batched_count};
+    return count + batched_count > 0;
 }
 
 static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)

@@ -108,7 +108,14 @@ void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call)
     }
 }
 
-enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_id *worker,
+void vq_coord_api_batch_gathers(struct vq_coord_api_batch *b, const struct vq_coord_session *s)
+{
+    b->owner = s->worker;
+    b->session = s->id;
+    b->lost_ns = 0;
+}
+
+enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_coord_session *s,
                                        const struct vq_msg_batch *msg)
 {
     struct vq_coord_api_batch *b = find(&c->api, msg->name);
@@ -123,11 +130,15 @@ enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_id *w
     if (msg->id.bytes > 0) {
         copy(b->id, sizeof(b->id), msg->id);
     }
-    if (worker == NULL) { /* of the store */
+    if (s == NULL) { /* of the store */
         return VQ_OK;
     }
-    b->owner = *worker;
-    b->lost_ns = 0;
+    vq_coord_api_batch_gathers(b, s);
+    if (msg->state == VQ_BATCH_PROGRESS_OVER) { /* calls that came too late to be collected there */
+        b->state = VQ_BATCH_PROGRESS_SUBMITTED;
+        b->owner = (struct vq_id){{0}};
+        return VQ_OK;
+    }
     return news && b->submitted ? vq_coord_gather_said(&c->batches, b) : VQ_OK;
 }
 
@@ -166,13 +177,16 @@ static struct vq_coord_session *collector(struct vq_coord *c, const char *pool)
 
 static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *b)
 {
-    if (vq_coord_session_of(&c->sessions, &b->owner) != NULL) {
+    struct vq_coord_session *s = vq_coord_session_of(&c->sessions, &b->owner);
+    if (s != NULL && s->id == b->session) {
         b->lost_ns = 0;
         return VQ_OK;
     }
     b->lost_ns = b->lost_ns == 0 ? c->now_ns : b->lost_ns;
-    struct vq_coord_session *s =
-        c->now_ns - b->lost_ns < c->params.term_ns ? NULL : collector(c, b->pool);
+    if (c->now_ns - b->lost_ns < c->params.term_ns) {
+        return VQ_OK;
+    }
+    s = s == NULL ? collector(c, b->pool) : s; /* or its COLLECT was lost */
     if (s == NULL) {
         return VQ_OK;
     }
@@ -181,7 +195,7 @@ static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *
         return VQ_NOMEM;
     }
     b->owner = s->worker;
-    b->lost_ns = 0;
+    b->lost_ns = c->now_ns;
     vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s looks after batch %s of pool %s from now on",
                   s->name, b->name, b->pool);
     return vq_coord_say(
@@ -191,10 +205,13 @@ static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *
 
 enum vq_status vq_coord_api_batches_look(struct vq_coord *c)
 {
-    if (c->api.count == 0 || c->now_ns < c->api.look_ns || !vq_coord_goes_on(c)) {
+    if (c->api.count == 0 || c->now_ns < c->api.look_ns) {
         return VQ_OK;
     }
     c->api.look_ns = c->now_ns + CHECK_NS;
+    if (!vq_coord_goes_on(c)) {
+        return VQ_OK;
+    }
     for (struct vq_link *at = c->api.list.next; at != &c->api.list; at = at->next) {
         VQ_TRY(look_after(c, VQ_CONTAINER_OF(at, struct vq_coord_api_batch, link)));
     }

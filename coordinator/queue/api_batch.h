@@ -8,6 +8,12 @@
 #include "proto/limits.h"
 
 struct vq_coord_call;
+struct vq_coord_session;
+
+struct vq_coord_acks { /* of one kind, that go with a session's next ACK */
+    struct vq_id *calls;
+    size_t count, cap;
+};
 
 struct vq_coord_api_batch { /* api_batch.c */
     struct vq_link link;
@@ -19,7 +25,9 @@ struct vq_coord_api_batch { /* api_batch.c */
     uint32_t calls, ended, waiting;
     uint64_t cost_nano; /* the bounds of those that wait */
     struct vq_id owner; /* the worker that looks after it */
-    int64_t lost_ns;    /* since when that has no session; 0: it has, or it was not looked at */
+    uint64_t session;   /* in which that has said so; 0: none */
+    /* since when it has no session, or has not said so in it; 0: it has, or was not looked at */
+    int64_t lost_ns;
 };
 
 struct vq_coord_api_batches {
@@ -37,8 +45,10 @@ enum vq_status vq_coord_api_batch_add(struct vq_coord *c, struct vq_coord_call *
                                       const struct vq_result *r) VQ_WARN_UNUSED;
 /* It waits no more. The batch goes with the last one. */
 void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call);
-/* `worker` looks after it, and says this of it; NULL: the store does. */
-enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_id *worker,
+/* The call was added by this worker, which gathers the batch. */
+void vq_coord_api_batch_gathers(struct vq_coord_api_batch *b, const struct vq_coord_session *s);
+/* The worker of `s` looks after it, and says this of it; NULL: the store does. */
+enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_coord_session *s,
                                        const struct vq_msg_batch *msg) VQ_WARN_UNUSED;
 /* Batches whose worker is gone get another one. */
 enum vq_status vq_coord_api_batches_look(struct vq_coord *c) VQ_WARN_UNUSED;

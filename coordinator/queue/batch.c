@@ -458,7 +458,9 @@ static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *c
 {
     struct vq_coord_session *s = vq_coord_session_get(&c->sessions, call->peer, call->session);
     struct vq_id id = call->id;
-    return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(&c->actions, s, &id) : VQ_OK;
+    bool batched = call->batched && call->gathered == 1;
+    return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(&c->actions, s, &id, batched)
+                                                      : VQ_OK;
 }
 
 static bool is_own(const struct vq_coord_session *s, const struct vq_id *call)
@@ -480,11 +482,28 @@ static enum vq_status batched_committed(struct vq_coord *c, struct vq_coord_call
     VQ_TRY(call_committed(c, call));
     if (call->state == CALL_BATCHED) {
         VQ_TRY(vq_coord_api_batch_add(c, call, r));
-        call->api_batch->owner = is_own(s, &r->call) ? s->worker : call->api_batch->owner;
+        if (is_own(s, &r->call)) {
+            vq_coord_api_batch_gathers(call->api_batch, s);
+        }
     }
     if (shard != NULL && shard->state == SHARD_LEASED) {
         c->lanes[shard->judge].answered = true; /* its probe would be answered in hours */
         vq_coord_lease_check(c, shard);
+    }
+    return VQ_OK;
+}
+
+/* The ledger has what followed already, since no memory has the call as one that waits. */
+static enum vq_status batched_before(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_shard *shard = call->shard;
+    call->batched = false;
+    call->bound = (struct vq_authority_bound){0};
+    VQ_TRY(call_committed(c, call));
+    if (shard != NULL && shard->state == SHARD_LEASED) {
+        vq_coord_lease_check(c, shard);
+    } else if (shard != NULL) {
+        vq_coord_shard_stir(c, shard);
     }
     return VQ_OK;
 }
@@ -498,6 +517,9 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
         call->bound = (struct vq_authority_bound){0};
     } else if (!repeated) {
         vq_authority_committed(c->params.authority, r, c->now_ns);
+    }
+    if (r->end == VQ_END_BATCHED && repeated) {
+        return batched_before(c, call);
     }
     if (r->end == VQ_END_BATCHED) {
         return batched_committed(c, call, r);

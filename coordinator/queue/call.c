@@ -135,8 +135,10 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
         VQ_TRY(call_create(c, &held->call, held->task, &call));
         call->state = CALL_LISTED;
         c->calls.listed_count++;
-    } else if (call->state == CALL_COMMITTED || call->state == CALL_BATCHED) {
-        return vq_coord_ack(&c->actions, s, &call->id); /* the ACK was lost, or is on its way */
+    } else if (call->state == CALL_BATCHED) {
+        return VQ_OK; /* what is held may be the result that follows, which is sent again */
+    } else if (call->state == CALL_COMMITTED) {
+        return vq_coord_ack(&c->actions, s, &call->id, false); /* it was lost, or is on its way */
     } else if (call->state == CALL_RECEIVED) {
         /* Given up, and its worker is back: it may be in flight yet when that is committed. */
         return call->given_up ? vq_coord_call_hold(c, s, call->task) : VQ_OK;
@@ -179,7 +181,7 @@ static enum vq_status receive_again(struct vq_coord *c, struct vq_coord_session 
 {
     c->tally.repeated++;
     if (s != NULL && call->state != CALL_RECEIVED) {
-        return vq_coord_ack(&c->actions, s, &call->id);
+        return vq_coord_ack(&c->actions, s, &call->id, call->state == CALL_BATCHED);
     }
     if (s != NULL) {
         call->peer = s->peer;

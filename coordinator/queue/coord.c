@@ -120,7 +120,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->run_name = vq_strdup(params->run_name);
     c->tasks.outcome = vq_alloc((size_t)c->tasks.open, 1);
     c->actions.asks = vq_alloc(c->shard_tasks, sizeof(*c->actions.asks));
-    c->actions.ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->actions.ack_ids));
+    c->actions.ack_ids = vq_alloc(2 * VQ_COORD_ACK_CALLS_MAX, sizeof(*c->actions.ack_ids));
     c->actions.turns =
         params->chains ? vq_alloc(params->grid.vibes, sizeof(*c->actions.turns)) : NULL;
     if (c->run_name == NULL || c->tasks.outcome == NULL || c->actions.asks == NULL ||
@@ -381,7 +381,7 @@ static bool late_ones_to_come(struct vq_coord *c)
 
 static enum vq_status finish_check(struct vq_coord *c)
 {
-    bool batched = c->calls.batched_count > 0 && !c->stop.begun;
+    bool batched = c->calls.batched_count > 0; /* a stop comes first: a resume collects them */
     if (c->tasks.open > 0 || c->requeue.failures != 0 || !nothing_gathers(&c->batches) || batched ||
         late_ones_to_come(c)) {
         return VQ_OK;

@@ -176,14 +176,13 @@ struct vq_coord_session {
     uint64_t results;
     uint64_t heartbeats;
     uint64_t open_pools[VQ_WIRE_POOLS_MAX / 64]; /* one bit each, by its last CREDIT */
-    struct vq_amount spend;      /* nano-dollars, as it said last; so with the next two */
-    uint32_t in_flight, waiting; /* on all pools */
-    bool reported;               /* since its HELLO: before that, its slices are unknown */
-    bool granting;               /* a GRANT waits to be taken */
-    bool gone;                   /* the authority knows */
-    struct vq_id *acks;
-    size_t acks_count, acks_cap;
-    struct vq_coord_offer *offers; /* one a judge */
+    struct vq_amount spend;             /* nano-dollars, as it said last; so with the next two */
+    uint32_t in_flight, waiting;        /* on all pools */
+    bool reported;                      /* since its HELLO: before that, its slices are unknown */
+    bool granting;                      /* a GRANT waits to be taken */
+    bool gone;                          /* the authority knows */
+    struct vq_coord_acks acks, batched; /* that go with its next ACK */
+    struct vq_coord_offer *offers;      /* one a judge */
 };
 
 struct vq_coord_shared_turn { /* of a chain: what it asks as another one does */
@@ -511,8 +510,9 @@ void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const cha
     VQ_PRINTF(3, 4);
 enum vq_status vq_coord_bye(struct vq_coord_actions *actions, uint64_t peer, uint64_t session,
                             enum vq_bye_code code, const char *text) VQ_WARN_UNUSED;
+/* `batched`: that the call is part of a batch is what is committed. */
 enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
-                            const struct vq_id *call) VQ_WARN_UNUSED;
+                            const struct vq_id *call, bool batched) VQ_WARN_UNUSED;
 void vq_coord_actions_free(struct vq_coord_actions *actions);
 
 /* session.c */

@@ -361,7 +361,7 @@ static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
         s->draining = true;
         vq_coord_hungry_all(c, s);
         return VQ_OK;
-    case VQ_MSG_BATCH: return vq_coord_api_batch_said(c, &s->worker, &msg->u.batch);
+    case VQ_MSG_BATCH: return vq_coord_api_batch_said(c, s, &msg->u.batch);
     case VQ_MSG_BYE: return on_bye(c, s, &msg->u.bye);
     default: return VQ_OK;
     }

@@ -160,7 +160,8 @@ void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges)
         vq_free(s->offers[j].text);
     }
     vq_free(s->offers);
-    vq_free(s->acks);
+    vq_free(s->acks.calls);
+    vq_free(s->batched.calls);
     vq_free(s->name);
     vq_free(s->host);
     vq_free(s->software);

@@ -7,6 +7,7 @@
 #include "common/text/fmt.h"
 #include "common/text/json.h"
 #include "common/text/log.h"
+#include "coordinator/run/ctl_batches.h"
 #include "coordinator/run/ctl_pools.h"
 #include "coordinator/run/distrust.h"
 #include "coordinator/run/parts.h"
@@ -16,7 +17,7 @@
 
 /* ---- what they do ---- */
 
-static enum vq_status going(const struct vq_run *run, struct vq_error *err)
+enum vq_status vq_ctl_going(const struct vq_run *run, struct vq_error *err)
 {
     if (run->coord == NULL || run->distrust.again || run->fatal != VQ_OK || run->stop.finished ||
         run->stop.stopped || run->stop.interrupts > 0) {
@@ -39,7 +40,7 @@ static enum vq_status do_pause(struct vq_run *run, const char *const *values, st
                                struct vq_error *err)
 {
     (void)values;
-    VQ_TRY(going(run, err));
+    VQ_TRY(vq_ctl_going(run, err));
     if (run->control.held) {
         char since[VQ_RUN_WHEN_BYTES];
         vq_watch_when(run->control.held_since_unix_ms, since);
@@ -55,7 +56,7 @@ static enum vq_status do_resume(struct vq_run *run, const char *const *values, s
                                 struct vq_error *err)
 {
     (void)values;
-    VQ_TRY(going(run, err));
+    VQ_TRY(vq_ctl_going(run, err));
     if (!run->control.held) {
         vq_buf_puts(said, "the run is not paused");
         return VQ_OK;
@@ -91,7 +92,7 @@ static enum vq_status do_drain(struct vq_run *run, const char *const *values, st
                                struct vq_error *err)
 {
     uint32_t drained = 0, stay = 0;
-    VQ_TRY(going(run, err));
+    VQ_TRY(vq_ctl_going(run, err));
     VQ_TRY(vq_coord_drain_worker(run->coord, values[0], vq_run_now(), &drained, &stay));
     if (drained == 0) {
         struct vq_buf list;
@@ -165,7 +166,7 @@ static enum vq_status check_stage(const struct vq_run *run, const char *stage, s
 static enum vq_status do_requeue(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                  struct vq_error *err)
 {
-    VQ_TRY(going(run, err));
+    VQ_TRY(vq_ctl_going(run, err));
     VQ_TRY(check_stage(run, values[REQUEUE_STAGE], err));
     const char *name = values[REQUEUE_CLASS];
     uint32_t failures = name == NULL ? VQ_FAILURES_ALL : vq_ctl_failures(name);
@@ -244,6 +245,15 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .check = check_requeue,
      .carry_out = do_requeue,
      .otherwise = "resume RUN --retry-failed"},
+    {.name = "batches",
+     .help = "Lists the batches at providers in which calls wait",
+     .carry_out = vq_ctl_do_batches,
+     .otherwise = "resume RUN"},
+    {.name = "cancel",
+     .args = {{.name = "BATCH", .help = "A name that `batches` lists, or all"}},
+     .help = "Cancels a batch at its provider; what was answered counts, the rest is asked again",
+     .carry_out = vq_ctl_do_cancel,
+     .otherwise = "resume RUN"},
     {.name = "drain",
      .args = {{.name = "WORKER", .help = "The worker's name in `vibeq status`"}},
      .help = "Sends a worker away: it gets no more work, ends its calls and returns the rest",

@@ -50,6 +50,8 @@ struct vq_ctl_asked {
     const char *values[VQ_CTL_ARGS_MAX]; /* point into the words */
 };
 
+/* VQ_DENIED: the run is ending, and takes no commands any more. */
+enum vq_status vq_ctl_going(const struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 /* The words after the run's name. VQ_INVALID with a sentence: no such command, or its arguments are
  * not right. */
 enum vq_status vq_ctl_parse(const char *const *words, size_t count, struct vq_ctl_asked *ret_asked,

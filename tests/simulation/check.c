@@ -22,7 +22,7 @@ static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_cal
 
 /* I2, I3: nothing that is in flight at a live worker, or whose answer is kept, is asked again,
  * unless its worker was silent for a whole term since: said nothing that lists what it holds. */
-static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+void sim_check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     const uint64_t *at = sim_map_get(&s->calls_by_request, &call->request);
     for (int64_t n = at == NULL ? -1 : (int64_t)*at; n >= 0; n = s->calls[n].next_same) {
@@ -32,6 +32,11 @@ static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_cal
             continue;
         }
         s->report->asked_twice++;
+        if (before->state == CALL_IN_BATCH) {
+            sim_fail(s, "I2: worker %u asks task %llu again, which is in a batch", worker,
+                     (unsigned long long)call->task);
+            continue;
+        }
         if (before->state == CALL_UNKNOWN) {
             s->report->unknown++;
             continue;
@@ -147,7 +152,7 @@ void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *c
     check_held(s, worker, call);
     check_fence(s, worker, call);
     check_clean(s, worker, call);
-    check_twice(s, worker, call);
+    sim_check_twice(s, worker, call);
 }
 
 /* No reply before its commit. */
@@ -339,6 +344,11 @@ void sim_check_step(struct sim *s)
 /* What a run that does not end waits for, for people. */
 void sim_say_state(const struct sim *s)
 {
+    struct vq_coord_batch_status batch;
+    for (uint32_t i = 0; vq_coord_api_batch_fill(s->coord.core, i, &batch); i++) {
+        sim_say(s, "batch %s as %s: state %u, %u calls, %u wait, worker %s", batch.name, batch.id,
+                batch.state, batch.calls, batch.waiting, batch.worker);
+    }
     struct vq_coord_judge_status judge;
     struct vq_coord_worker_status worker;
     struct vq_coord_status status;
@@ -427,7 +437,8 @@ static void check_answers(struct sim *s)
                      (unsigned long long)s->calls[*at].task, s->calls[*at].stage,
                      (unsigned long long)row->task, row->stage);
         }
-        if (row->end != VQ_END_UNKNOWN && row->end != VQ_END_NETWORK && at == NULL) {
+        if (row->end != VQ_END_UNKNOWN && row->end != VQ_END_NETWORK &&
+            row->end != VQ_END_BATCHED && at == NULL) {
             sim_fail(s, "the ledger has a call that was never made");
         }
     }
@@ -483,6 +494,7 @@ void sim_check_end(struct sim *s)
     sim_talks_check_end(s);
     check_earlier(s);
     check_answers(s);
+    sim_bulk_check_end(s);
     for (size_t c = 0; c < VQ_TASK_STATES; c++) {
         for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {
             s->report->moves[c][e] += vq_coord_moves(s->coord.core)[c][e];

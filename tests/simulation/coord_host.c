@@ -45,6 +45,7 @@ void sim_coord_start(struct sim *s)
         return;
     }
     sim_take_stored(s);
+    sim_bulk_take_stored(s);
     sim_say(s, "coordinator starts, epoch %llu%s", (unsigned long long)co->epoch,
             s->params.wait_ns > 0 ? ", waits one term" : "");
     for (uint32_t i = 0; i < s->workers_count; i++) {
@@ -396,6 +397,7 @@ static void commit_lmdb(struct sim *s)
         commit_fails(s, !full && (s->options.small != NULL || sim_chance(s, 0.5)));
         return;
     }
+    sim_bulk_repeated(s);
     sim_store_commit_lmdb(&s->store, co->batch);
     co->settled_count = sim_store_settled(&s->store, co->batch, &co->settled);
     co->batch_lmdb = true;
@@ -429,6 +431,9 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     }
     for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
         sim_check_ack(s, &msg->u.ack.calls[i]);
+    }
+    for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.batched_count; i++) {
+        sim_check_ack(s, &msg->u.ack.batched[i]);
     }
     sim_advances_keep(s, msg->type == VQ_MSG_GRANT);
     if (msg->type == VQ_MSG_GRANT) {
@@ -554,7 +559,7 @@ static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_s
         }
         sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns), EV_LMDB, 0, 0, co->life);
         break;
-    case VQ_COORD_COLLECT: break;
+    case VQ_COORD_COLLECT: sim_bulk_send(s, &action->u.collect); break;
     case VQ_COORD_CLOSE: closed(s, action->u.send.peer); break;
     case VQ_COORD_NOTE: sim_say(s, "coordinator: %s", action->u.note.text); break;
     case VQ_COORD_FINISHED: finished(s); break;

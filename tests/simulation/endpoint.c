@@ -105,7 +105,8 @@ static void draw_usage(struct sim *s, struct sim_call *call, const struct vq_wor
         work->cost_nano > s->reserved_most_nano ? work->cost_nano : s->reserved_most_nano;
 }
 
-void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+/* Its row of the log. */
+static size_t call_new(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     void *calls = s->calls;
     VQ_ASSERT(vq_grow(&calls, &s->calls_cap, s->calls_count + 1, sizeof(*s->calls), 1u << 24) ==
@@ -132,6 +133,29 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
     }
     sim_map_put(&s->calls_by_id, &key, n);
     sim_map_put(&s->calls_by_request, &call->request, n);
+    return n;
+}
+
+void sim_call_batched(struct sim *s, uint32_t worker, const struct vq_work_call *call,
+                      bool answered, int64_t ends_ns)
+{
+    sim_check_twice(s, worker, call);
+    size_t n = call_new(s, worker, call);
+    struct sim_call *c = &s->calls[n];
+    c->state = CALL_IN_BATCH;
+    c->ends_ns = ends_ns;
+    c->end = answered ? VQ_END_ANSWER : VQ_END_BAD_REQUEST;
+    c->finish_reason = "stop";
+    c->answer = draw_answer(s, call->stage_kind, call->kind, &c->refusal);
+    draw_usage(s, c, call);
+    s->spent_nano += c->cost_nano;
+    sim_check_budget(s);
+}
+
+void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    size_t n = call_new(s, worker, call);
+    struct sim_call *c = &s->calls[n];
     int64_t latency_ns = draw_end(s, &s->workers[worker], c, call);
     sim_trouble_call(s, c, &latency_ns);
     c->ends_ns = s->now_ns + latency_ns;

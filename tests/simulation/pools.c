@@ -62,6 +62,7 @@ void sim_pools_make(struct sim *s)
     for (uint32_t j = 0; j < SIM_JUDGES_MAX; j++) {
         serve(s, j);
     }
+    sim_bulk_make(s);
 }
 
 void sim_pools_free(struct sim *s)
@@ -100,7 +101,8 @@ uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools)
                                   .total_timeout_ms = 60000,
                                   .service_tier = vq_span_str(is_tiered(s, p) ? "flex" : ""),
                                   .tier_price = 1,
-                                  .tier_tries = 2};
+                                  .tier_tries = 2,
+                                  .batch_calls = sim_is_batch(s, p) ? 100 : 0};
     }
     return s->pools_count;
 }
@@ -174,7 +176,7 @@ void sim_authority_make(struct sim *s, bool waits)
             .name = pool->name,
             .limit = {.rates = {.requests = (double)pool->requests * windows,
                                 .tokens = (double)pool->tokens * windows},
-                      .concurrency = pool->concurrency},
+                      .concurrency = sim_is_batch(s, p) ? 16 : pool->concurrency},
             .window_ms = (uint32_t)(pool->window_ns / VQ_NS_PER_MS),
             .account = pool,
         };

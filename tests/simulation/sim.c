@@ -340,6 +340,7 @@ static void world_free(struct sim *s)
     vq_authority_destroy(&s->stale.authority);
     vq_free(s->stale.settled);
     sim_pools_free(s);
+    sim_bulk_free(s);
     sim_trouble_free(s);
     sim_talks_free(s);
     vq_free(s->coord.settled);
@@ -384,6 +385,8 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     case EV_CONNECTED:
     case EV_REPLY:
     case EV_REFUSED:
+    case EV_GATHERED:
+    case EV_BATCH:
     case EV_WORKER_TICK: until_ns = s->workers[event->a].paused_until_ns; break;
     default: break;
     }
@@ -428,6 +431,8 @@ static void for_worker(struct sim *s, const struct sim_event *event)
         }
         break;
     case EV_REFUSED: not_sent(s, event); break;
+    case EV_GATHERED: sim_bulk_gathered(s, event->a, (size_t)event->b); break;
+    case EV_BATCH: sim_bulk_event(s, event->a, event->b); break;
     case EV_REPLY:
         call = &s->calls[event->b];
         if (s->stages[call->stage].poison[call->task] && call->end == VQ_END_ANSWER) {
@@ -458,7 +463,10 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_CONNECTED:
     case EV_REPLY:
     case EV_REFUSED:
+    case EV_GATHERED:
+    case EV_BATCH:
     case EV_WORKER_TICK: for_worker(s, event); return;
+    case EV_CREATE: sim_bulk_create(s, (size_t)event->b); return;
     case EV_FAULT: sim_fault(s); return;
     case EV_BLOCK: sim_block(s, event->a); return;
     case EV_HEAL: sim_heal(s); return;

@@ -12,6 +12,7 @@
  *     talks.c        dialogues, in some of the runs
  *     faults.c       what goes wrong, when
  *     trouble.c      what else may: half of the seeds have none of it (faults.def)
+ *     batches.c      batches at providers, in some of the runs
  *     check.c        what must hold, after every step and at the end
  *     store.c, map.c the model of the store
  */
@@ -26,6 +27,7 @@
 #include "proto/wire.h"
 #include "tests/simulation/map.h"
 #include "tests/simulation/store.h"
+#include "worker/batches/batches.h"
 #include "worker/core/work.h"
 
 #define SIM_WORKERS_MAX 240 /* processes, over the whole run */
@@ -104,6 +106,9 @@ enum sim_event_kind {
     EV_CLOCK,       /* the coordinator's shell tells its wall clock */
     EV_DRAIN,       /* a person stops the run */
     EV_AGAIN,       /* a person who asked for what failed asks once more */
+    EV_GATHERED,    /* a: worker; b: the item that was added to a batch */
+    EV_BATCH,       /* a: worker; b: its exchange with a batch API has ended, or UINT64_MAX: time */
+    EV_CREATE,      /* b: the exchange whose batch arrives at its provider */
     EV_USURPED,     /* the coordinator that was taken for dead goes on */
 };
 
@@ -125,6 +130,7 @@ enum sim_call_state {
     CALL_ANSWERED, /* the answer reached its worker */
     CALL_FAILED,   /* its worker knows that it gave no answer */
     CALL_UNKNOWN,  /* its worker was killed: sent, never answered */
+    CALL_IN_BATCH, /* part of a batch at its provider */
 };
 
 struct sim_call {
@@ -176,7 +182,10 @@ struct sim_spool {
 };
 
 struct sim_worker {
-    struct vq_work *work; /* NULL: the process has ended */
+    struct vq_work *work;       /* NULL: the process has ended */
+    struct vq_batches *batches; /* NULL: the run has no batch pools */
+    bool takes;                 /* their actions are being taken */
+    int64_t batches_wake_ms;
     struct vq_id id;
     uint64_t life;
     int64_t local;         /* k; -1: remote */
@@ -308,6 +317,50 @@ struct sim_talks {
     const char *sayings[64];
 };
 
+/* ---- batches ---- */
+
+struct sim_gathered { /* a call that was added to a batch */
+    struct vq_id call;
+    struct vq_hash request;
+    uint32_t stage, worker, pool;
+    uint64_t task, tokens_reserved, cost_nano;
+    enum vq_stage_kind stage_kind;
+    enum vq_call_kind kind;
+    enum vq_status status; /* of adding it */
+    char text[VQ_RESULT_BATCH_BYTES];
+    int fate;
+    bool given_up;
+};
+
+struct sim_op { /* an exchange with a batch API */
+    uint32_t worker;
+    uint64_t batch;
+    enum vq_batch_action_type step;
+    enum vq_batch_part part;
+    char name[VQ_BATCH_NAME_BYTES_MAX + 1], id[80];
+    size_t from; /* of a list */
+    bool failed, refused, unsent;
+};
+
+struct sim_api_batch { /* at its provider */
+    char name[VQ_BATCH_NAME_BYTES_MAX + 1], id[80];
+    size_t *items;
+    size_t items_count, items_cap;
+    int64_t shows_ns, ends_ns;
+    bool cancelled, lost;
+};
+
+struct sim_bulk {
+    bool on;
+    struct vq_rng rng;
+    struct sim_gathered *items;
+    size_t items_count, items_cap;
+    struct sim_op *ops;
+    size_t ops_count, ops_cap;
+    struct sim_api_batch *batches;
+    size_t batches_count, batches_cap;
+};
+
 struct sim_stage {
     const struct vq_sample *samples;
     const struct vq_sample_id *ids;
@@ -339,6 +392,7 @@ struct sim {
     struct sim_knobs knobs;
     struct sim_trouble trouble;
     struct sim_talks talks;
+    struct sim_bulk bulk;
     int64_t now_ns, term_ns, heartbeat_ns, heal_ns;
     bool healed, over;
     struct sim_event *heap;
@@ -443,7 +497,26 @@ void sim_budget_drain(struct sim *s);
 void sim_advances_keep(struct sim *s,
                        bool grant); /* before a message of the coordinator goes out */
 
+/* batches.c */
+void sim_bulk_make(struct sim *s);
+void sim_bulk_free(struct sim *s);
+bool sim_is_batch(const struct sim *s, uint32_t pool);
+void sim_bulk_start(struct sim *s, uint32_t worker); /* of its process */
+void sim_bulk_gather(struct sim *s, uint32_t worker, const struct vq_work_call *call);
+void sim_bulk_gathered(struct sim *s, uint32_t worker, size_t item);
+void sim_bulk_collect(struct sim *s, uint32_t worker, const struct vq_msg_collect *collect);
+void sim_bulk_take(struct sim *s, uint32_t worker); /* what its batches want done */
+void sim_bulk_event(struct sim *s, uint32_t worker, uint64_t op);
+void sim_bulk_create(struct sim *s, size_t op);
+void sim_bulk_send(struct sim *s, const struct vq_coord_collect *about);
+void sim_bulk_repeated(struct sim *s); /* of the batch in flight, before it is stored */
+void sim_bulk_take_stored(struct sim *s);
+void sim_bulk_check_end(struct sim *s);
+
 /* endpoint.c */
+/* A call that comes in a batch: it will be answered (and paid for), or not. */
+void sim_call_batched(struct sim *s, uint32_t worker, const struct vq_work_call *call,
+                      bool answered, int64_t ends_ns);
 void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_call_reply(struct sim *s, uint32_t worker, size_t call);
 void sim_foreign_answer(struct sim *s);
@@ -501,6 +574,7 @@ void sim_reset(struct sim *s, uint32_t worker);
 
 /* check.c */
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call);
+void sim_check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_check_ack(struct sim *s, const struct vq_id *call);
 void sim_listed(struct sim *s, const struct vq_msg_held *held); /* the core has read it */
 void sim_listed_anew(struct sim *s);                            /* another process */

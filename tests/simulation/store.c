@@ -4,6 +4,8 @@
 
 #include "common/base/alloc.h"
 
+#include <stdio.h>
+
 void sim_store_init(struct sim_store *store, uint64_t tasks_max)
 {
     store->column = vq_alloc((size_t)tasks_max, 1);
@@ -17,7 +19,11 @@ void sim_store_free(struct sim_store *store)
         vq_free(store->answers[i].finish_reason);
     }
     vq_free(store->answers);
+    for (size_t i = 0; i < store->ledger_count; i++) {
+        vq_free(store->ledger[i].draft);
+    }
     vq_free(store->ledger);
+    vq_free(store->said);
     vq_free(store->column);
     sim_map_free(&store->answers_by_hash);
     sim_map_free(&store->ledger_by_call);
@@ -299,6 +305,49 @@ static bool text_key(const struct sim_store *store, const struct vq_result *r,
     return repair;
 }
 
+static void draft_keep(struct sim_ledger_row *row, const struct vq_result *r)
+{
+    struct vq_buf encoded;
+    vq_free(row->draft);
+    row->draft = NULL;
+    if (r->end != VQ_END_BATCHED) {
+        return;
+    }
+    vq_buf_init(&encoded, VQ_FRAME_BYTES_MAX);
+    VQ_ASSERT(vq_result_encode(r, &encoded) == VQ_OK);
+    row->draft = encoded.at;
+    row->draft_bytes = encoded.bytes;
+}
+
+bool sim_store_draft(const struct sim_store *store, size_t n, struct vq_decoder *decoder,
+                     struct vq_result *ret_draft)
+{
+    const struct sim_ledger_row *row = &store->ledger[n];
+    if (row->draft == NULL) {
+        return false;
+    }
+    VQ_ASSERT(vq_result_decode(decoder, vq_span(row->draft, row->draft_bytes), ret_draft, NULL) ==
+              VQ_OK);
+    return true;
+}
+
+static void said_keep(struct sim_store *store, const struct vq_msg_batch *batch)
+{
+    size_t n = 0;
+    while (n < store->said_count && !vq_span_eq(vq_span_str(store->said[n].name), batch->name)) {
+        n++;
+    }
+    if (n == store->said_count) {
+        store->said = room(store->said, &store->said_cap, store->said_count, sizeof(*store->said));
+        store->said_count++;
+    }
+    struct sim_said *said = &store->said[n];
+    *said = (struct sim_said){.state = batch->state, .calls = batch->calls};
+    (void)snprintf(said->name, sizeof(said->name), "%.*s", (int)batch->name.bytes, batch->name.at);
+    (void)snprintf(said->pool, sizeof(said->pool), "%.*s", (int)batch->pool.bytes, batch->pool.at);
+    (void)snprintf(said->id, sizeof(said->id), "%.*s", (int)batch->id.bytes, batch->id.at);
+}
+
 void sim_store_record(struct sim_store *store, const struct vq_result *r)
 {
     struct vq_hash key = sim_key_id(&r->call);
@@ -309,12 +358,16 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
         store->ledger[store->ledger_count] =
             (struct sim_ledger_row){r->call, r->stage, r->task, r->end, 1, r->cost_nano};
         sim_map_put(&store->ledger_by_call, &key, store->ledger_count++);
+        draft_keep(&store->ledger[store->ledger_count - 1], r);
     } else {
         struct sim_ledger_row *row = &store->ledger[*at];
         row->times++;
         bool replaces = vq_call_end_replaces((enum vq_call_end)row->end, (enum vq_call_end)r->end);
         row->cost_nano = replaces ? r->cost_nano : row->cost_nano;
         row->end = replaces ? r->end : row->end;
+        if (replaces) {
+            draft_keep(row, r);
+        }
     }
     struct vq_hash text;
     bool shares = text_key(store, r, &text);
@@ -336,6 +389,9 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_batch *batch
 {
     for (size_t i = 0; i < batch->results_count; i++) {
         sim_store_record(store, &batch->results[i]);
+    }
+    for (size_t i = 0; i < batch->said_count; i++) {
+        said_keep(store, &batch->said[i]);
     }
     for (size_t i = 0; i < batch->reopened_count; i++) {
         failure_lift(store, batch->reopened[i]);

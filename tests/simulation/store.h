@@ -7,6 +7,8 @@
 
 #include "common/judge/chain.h"
 #include "coordinator/queue/coord.h"
+#include "proto/result.h"
+#include "proto/wire.h"
 #include "tests/simulation/map.h"
 
 #define SIM_REPEATS_MAX 4
@@ -25,6 +27,14 @@ struct sim_ledger_row {
     uint8_t end;
     uint32_t times; /* committed so often */
     uint64_t cost_nano;
+    char *draft; /* end BATCHED: its record; owned */
+    size_t draft_bytes;
+};
+
+struct sim_said { /* of a batch */
+    char name[VQ_RESULT_BATCH_BYTES], pool[16], id[80];
+    uint8_t state;
+    uint32_t calls;
 };
 
 /* `stage` to `first`, and the run state's column, are of the stage that goes on. */
@@ -50,6 +60,8 @@ struct sim_store {
     size_t answers_count, answers_cap;
     struct sim_ledger_row *ledger;
     size_t ledger_count, ledger_cap;
+    struct sim_said *said;
+    size_t said_count, said_cap;
     struct sim_map failures; /* by request: an outcome */
     uint64_t commits;        /* n in LMDB */
 
@@ -83,6 +95,9 @@ size_t sim_store_settled(const struct sim_store *store, const struct vq_batch *b
                          struct vq_settled **ret_settled);
 /* The same for one result that is recorded without a coordinator, from a spool found after the
  * end. */
+/* The record of a call that waits in a batch; false: row n is none. Valid until the next one. */
+bool sim_store_draft(const struct sim_store *store, size_t n, struct vq_decoder *decoder,
+                     struct vq_result *ret_draft);
 void sim_store_record(struct sim_store *store, const struct vq_result *result);
 
 #endif

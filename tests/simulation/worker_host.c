@@ -24,6 +24,7 @@ static int64_t time_of(const struct sim_worker *w, int64_t clock_ns)
 void sim_worker_free(struct sim_worker *w)
 {
     vq_work_destroy(&w->work);
+    vq_batches_destroy(&w->batches);
     for (size_t i = 0; i < w->spool.count; i++) {
         vq_free(w->spool.records[i].encoded);
     }
@@ -83,6 +84,7 @@ static void spool_answer(struct sim *s, struct sim_worker *w, const struct vq_re
     record->encoded_bytes = s->frame.bytes;
     VQ_ASSERT(record->encoded != NULL);
     record->ended = result->end;
+    record->acked = record->written_ack = false; /* a call of a batch has two results */
     note(w, record);
 }
 
@@ -150,6 +152,8 @@ static void worker_end(struct sim *s, uint32_t i)
 {
     struct sim_worker *w = &s->workers[i];
     vq_work_destroy(&w->work);
+    vq_batches_destroy(&w->batches);
+    w->takes = false;
     w->life++;
     w->paused_until_ns = 0;
     sim_disconnect(s, i);
@@ -225,10 +229,18 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
         sim_check_call(s, i, &action->u.call);
         sim_call_start(s, i, &action->u.call);
         return true;
-    case VQ_WORK_GATHER:
+    case VQ_WORK_GATHER: sim_bulk_gather(s, i, &action->u.call); return true;
     case VQ_WORK_GATHERED:
+        if (w->batches != NULL) {
+            vq_batches_gathered(w->batches, &action->u.id, s->now_ns / VQ_NS_PER_MS);
+        }
+        return true;
     case VQ_WORK_BATCHES_ANEW:
-    case VQ_WORK_COLLECT: return true;
+        if (w->batches != NULL) {
+            vq_batches_anew(w->batches, s->now_ns / VQ_NS_PER_MS);
+        }
+        return true;
+    case VQ_WORK_COLLECT: sim_bulk_collect(s, i, action->u.collect); return true;
     case VQ_WORK_SPOOL_UNSENT:
     case VQ_WORK_SPOOL_ANSWER: spool_answer(s, w, action->u.result); return true;
     case VQ_WORK_SPOOL_WRITE:
@@ -307,6 +319,10 @@ void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *even
         return;
     }
     if (!take_actions(s, i) || w->life != life) {
+        return;
+    }
+    sim_bulk_take(s, i);
+    if (w->work == NULL || w->life != life) {
         return;
     }
     int64_t wake_ns = vq_work_wake_ns(w->work);
@@ -429,6 +445,7 @@ void sim_worker_spawn(struct sim *s, int64_t local)
         options.before = old->id;
     }
     VQ_ASSERT(vq_work_create(&options, &w->work) == VQ_OK);
+    sim_bulk_start(s, i);
     sim_say(s, "worker %u starts (%s %lld, %s)", i, local >= 0 ? "local" : "remote",
             (long long)local, w->has_spool ? "spool" : "no spool");
     if (old != NULL) {

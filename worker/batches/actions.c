@@ -40,10 +40,16 @@ static const struct vq_result *collected(struct vq_batches_entry *entry, uint32_
 
 /* ---- a batch that was never submitted ---- */
 
+/* A call is given up only after it is committed that it is part of the batch: its two results are
+ * never on their way at once. */
 static bool next_abandoned(struct vq_batches *b, struct vq_batches_entry *entry,
                            struct vq_batches_action *ret_action)
 {
     while (entry->give_up_from < entry->calls) {
+        const struct vq_draft *draft = entry->drafts[entry->give_up_from];
+        if (draft != NULL && draft->state == VQ_DRAFT_ADDED) {
+            return false;
+        }
         ret_action->draft = collected(entry, entry->give_up_from++);
         if (ret_action->draft != NULL) {
             ret_action->type = VQ_BATCHES_GIVE_UP;

@@ -107,6 +107,7 @@ enum vq_status vq_batches_collect(struct vq_batches *b, const struct vq_msg_coll
         if (message->cancel) {
             cancel(entry);
         }
+        entry->told.any = false; /* the coordinator has not heard that it is looked after here */
         return VQ_OK;
     }
     if (entry == NULL) {

@@ -14,10 +14,9 @@ static bool is_table(enum vq_stage_kind kind)
     return kind != VQ_STAGE_TEXT && kind != VQ_STAGE_EMBED && !vq_stage_chains(kind);
 }
 
-bool vq_work_may_gather(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool)
+bool vq_work_pool_fits(const struct vq_work *w, uint32_t pool)
 {
-    return w->spec->pools[pool].batch_calls > 0 && ask->lease->chain == NULL &&
-           is_table(w->spec->kind);
+    return w->spec->pools[pool].batch_calls == 0 || is_table(w->spec->kind);
 }
 
 void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask)

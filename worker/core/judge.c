@@ -37,15 +37,19 @@ enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
                                        const char **ret_text)
 {
     const struct vq_work_judge *j = &w->spec->judges[judge];
-    const struct vq_work_pool *first = &w->pools[j->pools[0]];
-    *ret_text = first->text;
+    const struct vq_work_pool *first = NULL;
     for (uint32_t i = 0; i < j->pools_count; i++) {
-        if (w->pools[j->pools[i]].state == VQ_POOL_OPEN) {
+        const struct vq_work_pool *pool = &w->pools[j->pools[i]];
+        bool fits = vq_work_pool_fits(w, j->pools[i]);
+        if (fits && pool->state == VQ_POOL_OPEN) {
             *ret_text = "";
             return VQ_POOL_OPEN;
         }
+        first = first == NULL && fits ? pool : first;
     }
-    return (enum vq_pool_state)first->state;
+    *ret_text =
+        first == NULL ? "its pools are batch pools, for which this stage has no work" : first->text;
+    return first == NULL ? VQ_POOL_NO_MODEL : (enum vq_pool_state)first->state;
 }
 
 bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge)
@@ -213,7 +217,7 @@ bool vq_work_judge_gathers(const struct vq_work *w, const struct vq_work_ask *as
     for (uint32_t i = 0; i < judge->pools_count; i++) {
         uint32_t pool = judge->pools[i];
         if ((!avoid || pool + 1 != ask->failed_pool) && vq_work_pool_usable(w, pool) &&
-            vq_work_may_gather(w, ask, pool)) {
+            w->spec->pools[pool].batch_calls > 0) {
             return true;
         }
     }
@@ -231,7 +235,7 @@ bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask
     for (uint32_t i = 0; i < judge->pools_count; i++) {
         uint32_t pool = judge->pools[i];
         if ((avoid && pool + 1 == ask->failed_pool) || !vq_work_pool_usable(w, pool) ||
-            vq_work_may_gather(w, ask, pool) != gather) {
+            (w->spec->pools[pool].batch_calls > 0) != gather) {
             continue;
         }
         struct vq_work_need need = need_of(w, ask, pool, bytes);

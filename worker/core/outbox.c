@@ -207,36 +207,58 @@ static void resend_before(struct vq_work_outbox *outbox, uint64_t sent_no)
     }
 }
 
+/* The result of this call that is part of a batch (`batched`), or any; NULL: none. */
+static struct vq_work_result *entry_acked(const struct vq_work_outbox *outbox,
+                                          const struct vq_id *call, bool batched)
+{
+    struct vq_index_node *node = vq_index_find(&outbox->by_id, vq_id_hash(call));
+    for (; node != NULL; node = vq_index_again(node)) {
+        struct vq_work_result *entry = VQ_CONTAINER_OF(node, struct vq_work_result, by_id);
+        if (vq_id_eq(&entry->result.call, call) &&
+            (!batched || entry->result.end == VQ_END_BATCHED)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* One entry is ACKed; its place in the order of sending, or 0. */
+static uint64_t entry_over(struct vq_work *w, struct vq_work_result *entry)
+{
+    const struct vq_result *result = &entry->result;
+    struct vq_work_ask *ask = NULL;
+    if (result->final || result->end == VQ_END_BATCHED) {
+        ask = vq_work_ask_find(&w->leases, result->shard, result->fence, result->task);
+    }
+    if (ask != NULL && ask->state == VQ_WORK_ASK_DONE) {
+        vq_work_ask_close(w, ask);
+    }
+    if (w->options.has_spool) {
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_ACKED, .u.id = result->call});
+    }
+    if (entry->batch) {
+        vq_work_queue(w,
+                      (struct vq_work_item){.type = VQ_WORK_ITEM_GATHERED, .u.id = result->call});
+    }
+    uint64_t sent_no = entry->place == VQ_WORK_RESULT_SENT ? entry->sent_no : 0;
+    vq_work_charge_acked(w, entry->pool, &entry->charge);
+    entry_forget(&w->outbox, entry);
+    return sent_no;
+}
+
+/* A call of a batch has two results. An ACK of the second one is one of the first one too. */
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
 {
     uint64_t last = 0;
     bool held_enough = vq_work_holds_enough(w);
-    for (uint32_t i = 0; i < ack->calls_count; i++) {
-        struct vq_work_result *entry = entry_of(&w->outbox, &ack->calls[i]);
-        if (entry == NULL) {
-            continue;
+    for (uint32_t i = 0; i < ack->calls_count + ack->batched_count; i++) {
+        bool batched = i >= ack->calls_count;
+        const struct vq_id *call = batched ? &ack->batched[i - ack->calls_count] : &ack->calls[i];
+        struct vq_work_result *entry;
+        while ((entry = entry_acked(&w->outbox, call, batched)) != NULL) {
+            uint64_t sent_no = entry_over(w, entry);
+            last = sent_no > last ? sent_no : last;
         }
-        const struct vq_result *result = &entry->result;
-        struct vq_work_ask *ask = NULL;
-        if (result->final || result->end == VQ_END_BATCHED) {
-            ask = vq_work_ask_find(&w->leases, result->shard, result->fence, result->task);
-        }
-        if (ask != NULL && ask->state == VQ_WORK_ASK_DONE) {
-            vq_work_ask_close(w, ask);
-        }
-        if (w->options.has_spool) {
-            vq_work_queue(w,
-                          (struct vq_work_item){.type = VQ_WORK_ITEM_ACKED, .u.id = ack->calls[i]});
-        }
-        if (entry->batch) {
-            vq_work_queue(
-                w, (struct vq_work_item){.type = VQ_WORK_ITEM_GATHERED, .u.id = ack->calls[i]});
-        }
-        if (entry->place == VQ_WORK_RESULT_SENT && entry->sent_no > last) {
-            last = entry->sent_no;
-        }
-        vq_work_charge_acked(w, entry->pool, &entry->charge);
-        entry_forget(&w->outbox, entry);
     }
     resend_before(&w->outbox, last);
     if (held_enough && !vq_work_holds_enough(w)) {

@@ -446,7 +446,8 @@ void vq_work_charge_acked(struct vq_work *w, uint32_t index, const struct vq_wor
 
 bool vq_work_pool_usable(const struct vq_work *w, uint32_t index)
 {
-    return w->pools[index].state == VQ_POOL_OPEN && w->pools[index].slice.concurrency > 0;
+    return w->pools[index].state == VQ_POOL_OPEN && w->pools[index].slice.concurrency > 0 &&
+           vq_work_pool_fits(w, index);
 }
 
 bool vq_work_pool_affords(const struct vq_work *w, uint32_t index)

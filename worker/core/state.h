@@ -615,8 +615,8 @@ void vq_work_result_fill(struct vq_result *result, enum vq_stage_kind kind,
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read);
 
 /* gather.c */
-/* Whether this ask may go into a batch of that pool. */
-bool vq_work_may_gather(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool);
+/* Whether asks of this stage may go there: into the batches of a batch pool go tables alone. */
+bool vq_work_pool_fits(const struct vq_work *w, uint32_t pool);
 /* Its call is part of a batch: the lease waits for it no longer than for its ACK. */
 void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *collected);

@@ -293,7 +293,7 @@ static enum vq_status mark_known(struct commit_ctx *c, struct vq_write *w, struc
             before = r;
         }
         c->done.duplicates += mark->known ? 1 : 0;
-        if (mark->known || mark->upgrade) {
+        if (mark->known || (mark->upgrade && r->end != VQ_END_BATCHED)) {
             c->done.repeated[c->done.repeated_count++] = c->by_call[i];
         }
     }

@@ -21,7 +21,9 @@ struct vq_commit {
      * after it. */
     struct vq_settled *standing;
     size_t standing_count;
-    size_t *repeated; /* results, by index, of calls whose cost is in the ledger already */
+    /* results, by index, of calls whose cost is in the ledger already; of end BATCHED: those that
+     * the ledger has as BATCHED or with what followed */
+    size_t *repeated;
     size_t repeated_count;
     size_t duplicates;  /* call ids that the ledger knew already: nothing changed */
     size_t paid_unused; /* answers to a question that had one */

@@ -221,9 +221,11 @@ static inline void rig_keep_message(struct rig_said *said, const struct vq_msg *
         }
         break;
     case VQ_MSG_ACK:
-        said->count = msg->u.ack.calls_count;
+        said->count = msg->u.ack.calls_count + msg->u.ack.batched_count;
         for (uint32_t i = 0; i < said->count && i < RIG_LIST_MAX; i++) {
-            said->ids[i] = msg->u.ack.calls[i];
+            said->ids[i] = i < msg->u.ack.calls_count
+                               ? msg->u.ack.calls[i]
+                               : msg->u.ack.batched[i - msg->u.ack.calls_count];
         }
         break;
     case VQ_MSG_GRANT:

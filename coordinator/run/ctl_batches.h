@@ -1,0 +1,14 @@
+/* Commands about batches at providers, for the table in ctl.c. */
+#ifndef VQ_COORDINATOR_RUN_CTL_BATCHES_H
+#define VQ_COORDINATOR_RUN_CTL_BATCHES_H
+
+#include "coordinator/run/ctl.h"
+
+/* One line a batch in which calls wait. No values. */
+enum vq_status vq_ctl_do_batches(struct vq_run *run, const char *const *values, struct vq_buf *said,
+                                 struct vq_error *err);
+/* values: NAME, or "all". */
+enum vq_status vq_ctl_do_cancel(struct vq_run *run, const char *const *values, struct vq_buf *said,
+                                struct vq_error *err);
+
+#endif
