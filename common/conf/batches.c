@@ -60,13 +60,3 @@ bool vq_conf_model_is_batch(const struct vq_conf_pool_model *model)
 {
     return model->batch != NULL && model->batch->enabled;
 }
-
-const struct vq_conf_use *vq_conf_batch_first(const struct vq_conf_uses *uses)
-{
-    for (uint32_t i = 0; i < uses->count; i++) {
-        if (uses->uses[i].batch != NULL) {
-            return &uses->uses[i];
-        }
-    }
-    return NULL;
-}

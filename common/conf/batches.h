@@ -26,7 +26,4 @@ double vq_conf_batch_price(const struct vq_conf_batch *batch);
 
 bool vq_conf_model_is_batch(const struct vq_conf_pool_model *model);
 
-/* The first batch pool; NULL: there is none. */
-const struct vq_conf_use *vq_conf_batch_first(const struct vq_conf_uses *uses);
-
 #endif

@@ -3,7 +3,6 @@
  * calls that were paid for. */
 #include "coordinator/run/machine.h"
 
-#include "common/conf/batches.h"
 #include "common/net/loop.h"
 
 /* Calls in flight that a pool may come to; what is unknown is counted as what is common. */
@@ -23,18 +22,8 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
         who, (unsigned long long)calls, (unsigned long long)files, advice);
 }
 
-/* The workers of this build send single calls only. */
-static enum vq_status refuse_batches(const struct vq_run_pools *pools,
-                                     const struct vq_config *config, struct vq_error *err)
+static enum vq_status refuse_deadline(const struct vq_config *config, struct vq_error *err)
 {
-    const struct vq_conf_use *use = vq_conf_batch_first(&pools->uses);
-    if (use != NULL) {
-        return vq_fail(
-            err, VQ_INVALID,
-            "the pool %.80s is a batch, and this build cannot yet run batch pools: leave "
-            "out its batch; `vibeq plan` works with it",
-            use->name);
-    }
     return config->deadline == NULL
                ? VQ_OK
                : vq_fail(
@@ -46,7 +35,7 @@ static enum vq_status refuse_batches(const struct vq_run_pools *pools,
 enum vq_status vq_machine_check(const struct vq_run_pools *pools, const struct vq_config *config,
                                 struct vq_error *err)
 {
-    VQ_TRY(refuse_batches(pools, config, err));
+    VQ_TRY(refuse_deadline(config, err));
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
     for (uint32_t i = 0; i < pools->uses.count; i++) { /* a worker may be given all of a pool */

@@ -287,9 +287,6 @@ class Limits(PlanCase):
         table = self.vibeq("plan", "config.yaml").stdout
         self.assertIn("batch price: half of the interactive price, assumed", table)
         self.assertRegex(table, r"p/m/batch +batch: up to 24 h each, at 0.5 of the price \(assumed\)")
-        refused = self.vibeq("run", "config.yaml", "--name", "r", "--quiet", "--yes", code=USAGE).stderr
-        self.assertIn("p/m/batch is a batch, and this build cannot yet run batch pools", refused)
-        self.assertFalse((self.dir / "runs" / "r").exists())
         (self.dir / "config.yaml").write_text(text.replace("{model: m, batch: true, price_input_usd: 1, price_output_usd: 4}", "n"))
         self.assertFalse(self.plan("config.yaml")["as_batches"]["configured"])
         self.assertIn("As a batch: $", self.vibeq("plan", "config.yaml").stdout)

@@ -108,7 +108,6 @@ TEST(test_a_batch_is_a_pool_of_its_own_and_serves_the_same_judge)
     uint32_t pools[VQ_POOLS_MAX];
     assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[0], pools), 4);
     assert_true(vq_conf_uses_interactive(&uses, &c->judges[0]));
-    assert_ptr_equal(vq_conf_batch_first(&uses), &uses.uses[1]);
     struct vq_conf_batch_limits limits;
     assert_false(vq_conf_batch_limits(&uses.uses[0], &limits));
     assert_false(vq_conf_batch_limits(&uses.uses[3], &limits));

@@ -1,0 +1,136 @@
+"""Whole runs through the batch APIs that vibeq-offline plays: the scores of single calls, nothing bought twice, half the price, kills."""
+import json
+import os
+import random
+import shutil
+import signal
+import time
+import unittest
+from pathlib import Path
+
+from vqtest import ROOT, Case
+
+ENDS = {"openai": "/v1", "azure": "/openai/v1", "anthropic": "/v1", "gemini": "/v1beta"}
+QUICK = "batch: {wait_s: 1, poll_s: 1}"
+
+
+class Batches(Case):
+    known = None
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(ROOT / "examples" / "friendly-vs-terse.csv", self.dir / "data.csv")
+        self.plain()
+
+    def environment(self, **more):
+        return super().environment(VIBEQ_BATCH_SETTLE_MS="2000", **more)
+
+    def write(self, name, server, dialect, batch, more=""):
+        url = server.url.removesuffix("/v1") + ENDS[dialect]
+        model = "{model: judge-1, price_input_usd: 2, price_output_usd: 8"
+        entries = [f"{model}, {batch}}}"] if batch else [f"{model}, concurrency: 8}}"]
+        (self.dir / f"{name}.yaml").write_text("\n".join([
+            "data: {path: data.csv, prompt: question, preference: preference, limit: 8}", "models: [friendly, terse]", "method: preset",
+            "judges: [{model: judge-1, identity: one}]", "judging: {lazy_swap: false, prefix_cache: off}", "term_ms: 2000", more, "pools:",
+            f"  - {{name: p, dialect: {dialect}, base_url: '{url}', models: [{', '.join(entries)}]}}", ""]))
+
+    def serve(self, name, *options):
+        return self.offline("--model", "judge-1", *options, name=name)
+
+    def scores(self, run):
+        return (self.dir / "runs" / run / "results" / "scores.csv").read_bytes()
+
+    def plain(self):
+        """The scores of the same run by single calls, made once, on a store of its own."""
+        if Batches.known is None:
+            self.write("plain", self.serve("plain"), "openai", None)
+            self.vibeq("run", "plain.yaml", "--name", "plain", "--quiet", "--yes")
+            Batches.known = self.scores("plain")
+            (self.dir / "runs" / "calls.lmdb").unlink()
+        return Batches.known
+
+    def usd(self, run):
+        return json.loads((self.dir / "runs" / run / "accounting.json").read_text())["cost_usd"]
+
+    def check(self, run, server):
+        """Each question was carried out once, the results are those of single calls, and what was paid is half the price."""
+        paid = [line for line in server.log() if line["event"] == "batch_line" and line["paid"]]
+        questions = [line["hash"] for line in paid]
+        self.assertGreater(len(questions), 100)
+        self.assertEqual(len(questions), len(set(questions)), "a question was bought twice")
+        self.assertEqual(self.scores(run), self.plain())
+        usd = sum(2 * line["prompt_tokens"] + 8 * line["completion_tokens"] for line in paid) / 1e6 / 2
+        self.assertAlmostEqual(self.usd(run), usd, places=7)
+        self.vibeq("verify", run)
+
+    def test_each_dialect(self):
+        for dialect in ENDS:
+            with self.subTest(dialect):
+                server = self.serve(f"s-{dialect}", "--batch", "duration=300ms,reorder=on")
+                self.write(dialect, server, dialect, QUICK)
+                self.vibeq("run", f"{dialect}.yaml", "--name", dialect, "--quiet", "--yes")
+                self.check(dialect, server)
+                (self.dir / "runs" / "calls.lmdb").unlink()
+
+    def test_lines_that_fail_are_asked_again(self):
+        server = self.serve("odd", "--batch", "duration=300ms,errored=0.1,expired=0.1")
+        self.write("odd", server, "openai", QUICK)
+        self.vibeq("run", "odd.yaml", "--name", "odd", "--quiet", "--yes")
+        self.check("odd", server)
+
+    def test_killed_and_resumed(self):
+        server = self.serve("kill", "--batch", "duration=6s")
+        self.write("kill", server, "openai", QUICK, "workers: 2")
+        run = self.start("run", "kill.yaml", "--name", "kill", "--quiet", "--yes")
+        self.wait_for("a batch", lambda: any(line["event"] == "batch" for line in server.log()))
+        status = json.loads(self.vibeq("status", "kill", "--json").stdout)
+        self.assertGreater(status["in_batches"], 0)
+        self.assertIn("is at the provider as batch", self.vibeq("ctl", "kill", "batches").stdout)
+        self.kill_all(run)
+        self.vibeq("resume", "kill", "--quiet")
+        self.check("kill", server)
+
+    def test_cancelled(self):
+        server = self.serve("cancel", "--batch", "duration=600s")
+        self.write("cancel", server, "openai", QUICK)
+        run = self.start("run", "cancel.yaml", "--name", "cancel", "--quiet", "--yes")
+        self.wait_for("a batch", lambda: any(line["event"] == "batch" for line in server.log()))
+        self.assertIn("cancelled", self.vibeq("ctl", "cancel", "cancel", "all").stdout)
+        self.wait_for("a second batch", lambda: sum(line["event"] == "batch" for line in server.log()) > 1)
+        run.send_signal(signal.SIGINT)
+        self.wait_exit(run, 4)
+
+    def test_killed_at_random(self):
+        """Rounds of a run that is killed: its coordinator, a worker, both, or a worker whose machine is gone for good. VQ_BATCH_ROUNDS: which."""
+        first, last = os.environ.get("VQ_BATCH_ROUNDS", "0..1").split("..")
+        for n in range(int(first), int(last) + 1):
+            chance = random.Random(n)
+            with self.subTest(n):
+                self.round(chance, f"round-{n}", chance.choice(list(ENDS)))
+
+    def round(self, chance, name, dialect):
+        (self.dir / "runs" / "calls.lmdb").unlink(missing_ok=True)
+        server = self.serve(name, "--batch", "duration=400ms,reorder=on,errored=0.02,duplicate=0.02")
+        self.write(name, server, dialect, "batch: {wait_s: 1, poll_s: 1, max_requests: 40}", "workers: 2")
+        run = self.start("run", f"{name}.yaml", "--name", name, "--quiet", "--yes")
+        for _ in range(chance.randint(1, 3)):
+            time.sleep(chance.uniform(0.2, 3))
+            workers = [pid for pid in self.workers() if name in Path(f"/proc/{pid}/cmdline").read_text()]
+            victims = chance.choice(("coordinator", "worker", "both", "machine"))
+            if victims in ("worker", "both", "machine") and workers:
+                os.kill(chance.choice(workers), signal.SIGKILL)
+            if victims == "machine":
+                for spool in (self.dir / "runs" / name / "spool").glob("*/spool"):
+                    if chance.random() < 0.5:
+                        spool.unlink(missing_ok=True)
+            if victims in ("coordinator", "both") and run.poll() is None and (self.dir / "runs" / name / "status.json").exists():
+                run.kill()
+                run.wait()
+                run = self.start("resume", name, "--quiet")
+        self.wait_exit(run, 0)
+        self.check(name, server)
+        server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
