@@ -422,8 +422,11 @@ static void view_of(const struct sim *s, const struct sim_api_batch *b,
 
 static void say(struct sim *s, const struct sim_op *op, const struct vq_batch_event *event)
 {
-    vq_batches_event(s->workers[op->worker].batches, op->batch, event, now_ms(s));
-    sim_bulk_take(s, op->worker);
+    struct vq_batches *batches = s->workers[op->worker].batches;
+    if (batches != NULL) { /* its process may have ended with the event before */
+        vq_batches_event(batches, op->batch, event, now_ms(s));
+        sim_bulk_take(s, op->worker);
+    }
 }
 
 static void list(struct sim *s, const struct sim_op *op)
