@@ -361,7 +361,7 @@ static void make_call(struct sim *s, struct sim_gathered *g, int64_t ends_ns)
                                 .pool = g->pool,
                                 .tokens_reserved = g->tokens_reserved,
                                 .cost_nano = g->cost_nano};
-    g->fate = draw_fate(s);
+    g->fate = (int)draw_fate(s);
     sim_call_batched(s, g->worker, &call, g->fate == FATE_ANSWERED, ends_ns);
 }
 
