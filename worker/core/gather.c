@@ -8,15 +8,11 @@
 
 #include <math.h>
 
-/* A batch takes hours: it is for the many calls of a table, whose answers wait for nothing. */
-static bool is_table(enum vq_stage_kind kind)
-{
-    return kind != VQ_STAGE_TEXT && kind != VQ_STAGE_EMBED && !vq_stage_chains(kind);
-}
-
+/* A batch takes hours: it is for the calls that look at outputs, which do not wait for each other.
+ * The plan assumes the same. */
 bool vq_work_pool_fits(const struct vq_work *w, uint32_t pool)
 {
-    return w->spec->pools[pool].batch_calls == 0 || is_table(w->spec->kind);
+    return w->spec->pools[pool].batch_calls == 0 || vq_stage_shows_outputs(w->spec->kind);
 }
 
 void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask)

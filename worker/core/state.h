@@ -615,7 +615,7 @@ void vq_work_result_fill(struct vq_result *result, enum vq_stage_kind kind,
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read);
 
 /* gather.c */
-/* Whether asks of this stage may go there: into the batches of a batch pool go tables alone. */
+/* Whether asks of this stage may go there: a batch pool takes those that look at outputs. */
 bool vq_work_pool_fits(const struct vq_work *w, uint32_t pool);
 /* Its call is part of a batch: the lease waits for it no longer than for its ACK. */
 void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask);
