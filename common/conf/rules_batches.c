@@ -80,6 +80,25 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
                                  judge->model, why);
 }
 
+/* Discovery asks one text after the other. */
+static enum vq_status check_discovery(const struct vq_rules *r, const struct vq_conf_uses *uses)
+{
+    const struct vq_config *c = r->config;
+    static const char why[] = "discovery asks one text after the other";
+    bool named = c->proposer != NULL;
+    if (c->method != VQ_METHOD_DISCOVER || c->judges_count == 0) {
+        return VQ_OK;
+    }
+    VQ_TRY(check_role(r, uses, named ? c->proposer : &c->judges[0],
+                      named ? "proposer" : "judges[0]", why));
+    for (uint32_t i = 0; i < c->repeat_proposers_count; i++) {
+        char place[VQ_RULES_PATH_BYTES / 2];
+        (void)snprintf(place, sizeof(place), "repeat_proposers[%u]", i);
+        VQ_TRY(check_role(r, uses, &c->repeat_proposers[i], place, why));
+    }
+    return c->reducer == NULL ? VQ_OK : check_role(r, uses, c->reducer, "reducer", why);
+}
+
 enum vq_status vq_rules_interactive(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
@@ -96,6 +115,9 @@ enum vq_status vq_rules_interactive(const struct vq_rules *r)
         strcmp(c->embedder->model, VQ_EMBEDDER_NONE) != 0) {
         status = check_role(r, &uses, c->embedder, "embedder",
                             "vibeq does not ask for embeddings in batches");
+    }
+    if (status == VQ_OK) {
+        status = check_discovery(r, &uses);
     }
     vq_conf_uses_free(&uses);
     return status;

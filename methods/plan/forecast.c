@@ -71,7 +71,7 @@ struct chosen {
 
 static struct chosen choose(const struct vq_forecast *f, const struct vq_forecast_line *l)
 {
-    bool fits = l->kind != VQ_STAGE_CHAT && l->kind != VQ_STAGE_EMBED;
+    bool fits = vq_stage_shows_outputs(l->kind);
     struct chosen c = {.batch = f->way == VQ_WAY_BATCH && fits};
     for (int turn = 0; c.count == 0 && turn < 2; turn++) {
         c.batch = turn == 0 ? c.batch : !c.batch;
