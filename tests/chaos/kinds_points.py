@@ -9,7 +9,7 @@ import work
 from chaos import BIN, ROOT, USAGE
 
 POINT = re.compile(r'^VQ_CRASH\((\w+), (COORDINATOR|WORKER), (ONCE|TWICE|MANY), "([^"]*)"\)', re.M)
-BATCHES = "worker_batch_"  # only a run with a batch pool comes there: tests/unit/worker/shell/test_batcher.c
+BATCHES = "worker_batch_"  # only a run with a batch pool comes there: tests/integration/test_batch.py
 LATER = {"ONCE": (1,), "TWICE": (1, 2), "MANY": (1, 2, 10)}
 MARK = b"VIBEQ_CRASH_AT"
 

@@ -100,6 +100,17 @@ class Batches(Case):
         run.send_signal(signal.SIGINT)
         self.wait_exit(run, 4)
 
+    def killed_at_a_point(self):
+        """A worker kills itself at VQ_BATCH_POINT: tests/chaos/points, whose programs have such points."""
+        server = self.serve("point", "--batch", "duration=1s")
+        self.write("point", server, "openai", QUICK, "workers: 2")
+        log = self.dir / "crash.log"
+        run = self.start("run", "point.yaml", "--name", "point", "--quiet", "--yes",
+                         env={"VIBEQ_CRASH_AT": os.environ["VQ_BATCH_POINT"] + ":1", "VIBEQ_CRASH_LOG": str(log)})
+        self.wait_exit(run, 0)
+        self.assertTrue(log.with_name("crash.log.died").exists(), "no worker came to this point")
+        self.check("point", server)
+
     def test_killed_at_random(self):
         """Rounds of a run that is killed: its coordinator, a worker, both, or a worker whose machine is gone for good. VQ_BATCH_ROUNDS: which."""
         first, last = os.environ.get("VQ_BATCH_ROUNDS", "0..1").split("..")
