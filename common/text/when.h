@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* "07:00": local time, the next one after `now`. "2026-11-29T07:00" (also with a blank for the T,
- * and with seconds): local time, also if it is past; with "Z" or "+01:00" behind it: of that zone.
+ * and with seconds): local time, also if it is past; "Z" or "+01:00" at its end names another zone.
  * VQ_INVALID with a sentence: no such time. */
 enum vq_status vq_when_parse(const char *text, time_t now, time_t *ret_time,
                              struct vq_error *err) VQ_WARN_UNUSED;

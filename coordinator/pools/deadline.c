@@ -117,12 +117,12 @@ static struct prospect nothing(void)
     return p;
 }
 
-/* The most calls at the batch price from this stage on with `slack` cells, if `after` says it of
- * the stages behind it; *ret_wait: how many cells this stage waits at the most. */
+/* The most calls at the batch price from this stage on with `slack` cells. `after` has that number
+ * for the later stages. *ret_wait: how many cells this stage waits at the most. */
 static double best_wait(const struct prospect *p, const double *after, uint32_t slack,
                         uint32_t *ret_wait)
 {
-    double best = -1, early = 0; /* early: what is left to the others if all end before */
+    double best = -1, early = 0; /* early: for later stages, if all end before */
     for (uint32_t t = 0; t <= slack; t++) {
         early += (p->all[t] - (t > 0 ? p->all[t - 1] : 0)) * after[slack - t];
         double value = p->calls[t] + early + (1 - p->all[t]) * after[slack - t];

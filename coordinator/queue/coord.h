@@ -141,7 +141,7 @@ struct vq_coord_past_call { /* of this stage, by an earlier process of the run *
 bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
 
 /* Of a run that is resumed, before the first event: the record of a call that waits in a batch at a
- * provider, and what is known of a batch (in this order). VQ_LIMIT, VQ_NOMEM. */
+ * provider, and what is known of a batch (in this order). VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draft) VQ_WARN_UNUSED;
 enum vq_status vq_coord_api_batch_store(struct vq_coord *c,
                                         const struct vq_msg_batch *batch) VQ_WARN_UNUSED;

@@ -238,7 +238,7 @@ enum vq_work_item_type {
     VQ_WORK_ITEM_RESULTS,
     VQ_WORK_ITEM_DRAIN,
     VQ_WORK_ITEM_BYE,
-    /* `flight`: the note (or word to the coordinator); its CALL comes behind it */
+    /* `flight`: the note (or word to the coordinator); its CALL follows */
     VQ_WORK_ITEM_SENT,
     VQ_WORK_ITEM_CALL,     /* `flight` */
     VQ_WORK_ITEM_GATHER,   /* `flight` */
@@ -246,7 +246,7 @@ enum vq_work_item_type {
     VQ_WORK_ITEM_ANEW,
     VQ_WORK_ITEM_COLLECT, /* `collect` */
     VQ_WORK_ITEM_BATCH,   /* `news` */
-    VQ_WORK_ITEM_ANSWER,  /* `read`: the note; its READ comes behind the write */
+    VQ_WORK_ITEM_ANSWER,  /* `read`: the note; its READ follows the write */
     VQ_WORK_ITEM_READ,    /* `read` */
     VQ_WORK_ITEM_ACKED,   /* `id` */
     VQ_WORK_ITEM_NOTE,    /* `note` */

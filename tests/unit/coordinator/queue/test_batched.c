@@ -287,3 +287,40 @@ TEST_WITH(a_batch_is_cancelled_by_who_looks_after_it, rig_setup_tried, rig_teard
     rig_pull(r);
     assert_int_equal(rig_count(r, 7, VQ_MSG_COLLECT), 1);
 }
+
+/* A worker that names a batch for each call never ends the run. */
+TEST_WITH(too_many_batches_are_no_end, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    enum {
+        FRAME = 3000
+    };
+    static struct vq_result results[FRAME];
+    static char names[FRAME][VQ_RESULT_BATCH_BYTES];
+    r->params.commit_results_max = 3 * FRAME;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    r->hold_commits = true;
+    for (int frame = 0; frame < 2; frame++) {
+        for (uint32_t i = 0; i < FRAME; i++) {
+            (void)snprintf(names[i], sizeof(names[i]), "b-%d-%u 0", frame, i);
+            results[i] = (struct vq_result){.call = rig_call(r),
+                                            .stage = r->params.stage + 1,
+                                            .end = VQ_END_BATCHED,
+                                            .pool = vq_span_str("ada"),
+                                            .error = vq_span_str(names[i])};
+        }
+        rig_results(r, 7, session, results, FRAME);
+    }
+    rig_commit(r);
+    rig_pull(r);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(vq_coord_health(r->c), VQ_OK);
+    assert_true(rig_status(r).batched > VQ_COORD_API_BATCHES_MAX); /* all were taken together */
+    results[0].call = rig_call(r);
+    results[0].error = vq_span_str("one-more 0");
+    rig_mark(r);
+    rig_results(r, 7, session, results, 1);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_BYE), 1);
+}

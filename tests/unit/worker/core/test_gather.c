@@ -1,5 +1,5 @@
-/* Calls that go into batches: they are gathered without a SENT, end for their lease as BATCHED, and
- * end for good with what is collected; which asks go there; what is said of batches. */
+/* Calls that go into batches: no SENT is noted, their lease gets the end BATCHED, and what is
+ * collected later is their result. Also: which asks go there, and what the coordinator hears. */
 #include "proto/result.h"
 #include "rig.h"
 
