@@ -50,7 +50,7 @@ static inline void vq_result_batch_text(const char *name, uint32_t number,
     (void)snprintf(ret_text, VQ_RESULT_BATCH_BYTES, "%s %u", name, number);
 }
 
-/* false: it is of no such form. *ret_name points into `result`. */
+/* false: `result` does not have this form. *ret_name points into `result`. */
 static inline bool vq_result_batch(const struct vq_result *result, struct vq_span *ret_name,
                                    uint32_t *ret_number)
 {

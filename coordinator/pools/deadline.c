@@ -117,8 +117,8 @@ static struct prospect nothing(void)
     return p;
 }
 
-/* The most calls at the batch price from this stage on with `slack` cells. `after` has that number
- * for the later stages. *ret_wait: how many cells this stage waits at the most. */
+/* The most calls at the batch price from this stage on with `slack` cells. `after[n]`: the same
+ * for the later stages, with n cells. *ret_wait: the cells after which this stage stops waiting. */
 static double best_wait(const struct prospect *p, const double *after, uint32_t slack,
                         uint32_t *ret_wait)
 {

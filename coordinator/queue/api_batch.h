@@ -47,7 +47,7 @@ enum vq_status vq_coord_api_batch_add(struct vq_coord *c, struct vq_coord_call *
 void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call);
 /* The call was added by this worker, which gathers the batch. */
 void vq_coord_api_batch_gathers(struct vq_coord_api_batch *b, const struct vq_coord_session *s);
-/* The worker of `s` looks after it, and says this of it; NULL: the store does. */
+/* `s`: the worker that looks after the batch and reports this; NULL: the store reports it. */
 enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_coord_session *s,
                                        const struct vq_msg_batch *msg) VQ_WARN_UNUSED;
 /* Batches whose worker is gone get another one. */

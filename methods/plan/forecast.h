@@ -195,7 +195,7 @@ struct vq_forecast {
     /* Filled in by vq_forecast_figure. */
     struct vq_forecast_sums all;
     struct vq_range seconds; /* stages one after the other, pools of a stage side by side */
-    uint32_t batches;        /* that follow each other, at the most */
+    uint32_t batches;        /* the longest chain of batches */
 };
 
 /* Fills in what follows from the lines. */
