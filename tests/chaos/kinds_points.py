@@ -35,6 +35,8 @@ def scene(r, name, hit):
         more["stages"] = 2
     if name == "spool_cut" or name.startswith("import_"):
         more.update(workers=1, concurrency=8, latency="uniform:20ms:60ms")  # the worker must die before the run is over
+    if name == "worker_got_BYE":
+        more["workers"] = 0  # a worker of the run's own may leave at its signal before it reads the goodbye: disturb() joins two of elsewhere
     r.set_up(**more)
 
 
@@ -44,6 +46,10 @@ def disturb(r, name):
         r.some_work(0.2, 0.6)
         for pid in r.workers()[:1]:
             r.kill_worker(pid)
+    elif name == "worker_got_BYE":
+        r.wait_for("the certificate", lambda: all((r.run_dir / file).exists() for file in ("join.cert", "endpoint.json")))
+        for k in range(2):
+            r.join("--name", f"far-{k}", "--spool", r.dir / f"far-spool-{k}")
     elif name == "redis_fill_before":
         r.some_work(0.2, 0.6)
         forget(r)
