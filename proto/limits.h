@@ -21,5 +21,8 @@
 #define VQ_WIRE_HELD_LEASES_MAX  50000u
 #define VQ_WIRE_HELD_CALLS_MAX   200000u
 #define VQ_WIRE_HTTP_STATUS_MAX  999u
+/* Of a batch at a provider. A value of OpenAI's metadata, which carries the name, may have 512. */
+#define VQ_WIRE_BATCH_NAME_BYTES_MAX 64u
+#define VQ_WIRE_BATCH_CALLS_MAX      100000u
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef VQ_PROTO_RESULT_H
 #define VQ_PROTO_RESULT_H
 
+#include "common/base/hash.h"
+#include "proto/limits.h"
 #include "proto/messages.h"
 
 #include <stdio.h>
@@ -50,6 +52,31 @@ static inline void vq_result_batch_text(const char *name, uint32_t number,
     (void)snprintf(ret_text, VQ_RESULT_BATCH_BYTES, "%s %u", name, number);
 }
 
+/* A batch is named after the process that made its calls: a name begins with "vq-", the first bytes
+ * of that process's id in hex, with which its call ids begin too, and "-". */
+#define VQ_BATCH_NAME_ID_BYTES    8
+#define VQ_BATCH_NAME_FRONT_BYTES (VQ_HEX_BYTES(VQ_BATCH_NAME_ID_BYTES) + 4)
+static inline void vq_batch_name_front(const struct vq_id *id,
+                                       char ret_front[VQ_BATCH_NAME_FRONT_BYTES])
+{
+    char hex[VQ_HEX_BYTES(VQ_BATCH_NAME_ID_BYTES)];
+    vq_hex(id->b, VQ_BATCH_NAME_ID_BYTES, hex);
+    (void)snprintf(ret_front, VQ_BATCH_NAME_FRONT_BYTES, "vq-%s-", hex);
+}
+
+/* A batch's name is ours: 1 to 64 of [A-Za-z0-9_.-]. */
+static inline bool vq_batch_name_fits(struct vq_span name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    for (size_t i = 0; i < name.bytes && i <= VQ_WIRE_BATCH_NAME_BYTES_MAX; i++) {
+        if (memchr(allowed, name.at[i], sizeof(allowed) - 1) == NULL) {
+            return false;
+        }
+    }
+    return name.bytes > 0 && name.bytes <= VQ_WIRE_BATCH_NAME_BYTES_MAX;
+}
+
 /* false: `result` does not have this form. *ret_name points into `result`. */
 static inline bool vq_result_batch(const struct vq_result *result, struct vq_span *ret_name,
                                    uint32_t *ret_number)
@@ -63,12 +90,13 @@ static inline bool vq_result_batch(const struct vq_result *result, struct vq_spa
     uint64_t number = 0;
     const char *end = result->error.at + result->error.bytes;
     for (const char *at = space + 1; at < end; at++) {
-        if (*at < '0' || *at > '9' || (number = number * 10 + (uint64_t)(*at - '0')) > UINT32_MAX) {
+        if (*at < '0' || *at > '9' ||
+            (number = number * 10 + (uint64_t)(*at - '0')) >= VQ_WIRE_BATCH_CALLS_MAX) {
             return false;
         }
     }
     *ret_number = (uint32_t)number;
-    return space + 1 < end;
+    return space + 1 < end && vq_batch_name_fits(*ret_name);
 }
 
 #endif

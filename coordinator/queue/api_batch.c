@@ -6,8 +6,11 @@
  * worker that is gone has created it by then or never will, because a create goes out only within
  * the session's term; the other one only looks for it.
  *
- * Invariant: a batch is here while a call waits in it. Not its job: what a provider says of a batch
- * (the worker), the records of its calls (the store). */
+ * Invariants: a batch is here while a call waits in it. Its calls were made by the process that it
+ * is named after. Only the worker that gathered it, or that was sent COLLECT last, is heard about
+ * it, and an id that is known never changes: another worker with a certificate could else keep it
+ * from being collected, or have it bought again. Not its job: what a provider says of a batch (the
+ * worker), the records of its calls (the store). */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/queue/internal.h"
@@ -74,7 +77,10 @@ bool vq_coord_api_batch_named(const struct vq_coord *c, const struct vq_result *
 {
     struct vq_span name;
     uint32_t number;
-    return vq_result_batch(r, &name, &number) && name.bytes < VQ_COORD_API_NAME_BYTES &&
+    char front[VQ_BATCH_NAME_FRONT_BYTES];
+    vq_batch_name_front(&r->call, front);
+    return vq_result_batch(r, &name, &number) && name.bytes >= sizeof(front) &&
+           memcmp(name.at, front, sizeof(front) - 1) == 0 &&
            (find(&c->api, name) != NULL || c->api.count < VQ_COORD_API_BATCHES_MAX);
 }
 
@@ -107,43 +113,84 @@ void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call)
     }
 }
 
-void vq_coord_api_batch_gathers(struct vq_coord_api_batch *b, const struct vq_coord_session *s)
+static const struct vq_id none;
+
+static void looks_after(struct vq_coord_api_batch *b, const struct vq_coord_session *s)
 {
     b->owner = s->worker;
     b->session = s->id;
     b->lost_ns = 0;
 }
 
-enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_coord_session *s,
-                                       const struct vq_msg_batch *msg)
+void vq_coord_api_batch_gathers(const struct vq_coord_call *call, const struct vq_coord_session *s)
 {
-    struct vq_coord_api_batch *b = find(&c->api, msg->name);
-    if (b == NULL) {
-        return VQ_OK; /* none of its calls is committed yet, or all of them are answered */
+    struct vq_coord_api_batch *b = call->api_batch;
+    bool made = s != NULL && memcmp(s->worker.b, call->id.b, VQ_BATCH_NAME_ID_BYTES) == 0;
+    if (made && (vq_id_eq(&b->owner, &none) || vq_id_eq(&b->owner, &s->worker))) {
+        looks_after(b, s);
     }
-    bool news = msg->state > b->state || !vq_span_eq(vq_span_str(b->id), msg->id);
+}
+
+static void take_news(struct vq_coord_api_batch *b, const struct vq_msg_batch *msg)
+{
     b->state = msg->state > b->state ? msg->state : b->state;
     b->calls = msg->state > VQ_BATCH_PROGRESS_GATHERS ? msg->calls : b->calls;
     b->submitted = b->submitted || msg->state > VQ_BATCH_PROGRESS_GATHERS;
     b->ended = msg->ended;
-    if (msg->id.bytes > 0) {
+    if (b->id[0] == '\0') {
         copy(b->id, sizeof(b->id), msg->id);
     }
-    if (s == NULL) { /* of the store */
+}
+
+/* Of a worker that does not look after it: one that was taken for gone, or one that means harm. */
+static void dispute(struct vq_coord *c, struct vq_coord_api_batch *b,
+                    const struct vq_coord_session *s)
+{
+    if (!b->disputed) {
+        vq_coord_note(c, VQ_COORD_NOTE_WARN,
+                      "worker %s reports on batch %s, which it does not look after: ignored",
+                      s->name, b->name);
+    }
+    b->disputed = true;
+}
+
+enum vq_status vq_coord_api_batch_said(struct vq_coord *c, struct vq_coord_session *s,
+                                       const struct vq_msg_batch *msg)
+{
+    if (msg->calls > VQ_WIRE_BATCH_CALLS_MAX || msg->id.bytes >= VQ_WIRE_NAME_BYTES_MAX) {
+        return vq_coord_broke(c, s, "BATCH with more calls or a longer id than a batch can have");
+    }
+    struct vq_coord_api_batch *b = find(&c->api, msg->name);
+    if (b == NULL) {
+        return VQ_OK; /* none of its calls is committed yet, or all of them are answered */
+    }
+    struct vq_span id = vq_span_str(b->id);
+    if (!vq_id_eq(&b->owner, &s->worker)) {
+        dispute(c, b, s);
         return VQ_OK;
     }
-    vq_coord_api_batch_gathers(b, s);
+    if (id.bytes > 0 && msg->id.bytes > 0 && !vq_span_eq(id, msg->id)) {
+        return vq_coord_broke(c, s, "BATCH gives another id to a batch that has one");
+    }
+    bool news = msg->state > b->state || (id.bytes == 0 && msg->id.bytes > 0) || b->session == 0;
+    take_news(b, msg);
+    looks_after(b, s);
     if (msg->state == VQ_BATCH_PROGRESS_OVER) { /* calls that came too late to be collected there */
         b->state = VQ_BATCH_PROGRESS_SUBMITTED;
-        b->owner = (struct vq_id){{0}};
+        b->owner = none;
         return VQ_OK;
     }
     return news && b->submitted ? vq_coord_gather_said(&c->batches, b) : VQ_OK;
 }
 
-enum vq_status vq_coord_api_batch_store(struct vq_coord *c, const struct vq_msg_batch *msg)
+enum vq_status vq_coord_api_batch_store(struct vq_coord *c, const struct vq_batch_said *said)
 {
-    return vq_coord_api_batch_said(c, NULL, msg);
+    struct vq_coord_api_batch *b = find(&c->api, said->about.name);
+    if (b != NULL) {
+        take_news(b, &said->about);
+        b->owner = said->owner;
+    }
+    return VQ_OK;
 }
 
 /* ---- who looks after it ---- */
@@ -194,7 +241,9 @@ static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *
         return VQ_NOMEM;
     }
     b->owner = s->worker;
+    b->session = 0;
     b->lost_ns = c->now_ns;
+    b->disputed = false;
     vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s looks after batch %s of pool %s from now on",
                   s->name, b->name, b->pool);
     return vq_coord_say(
@@ -237,7 +286,7 @@ void vq_coord_api_batch_again(struct vq_coord *c, const char *name)
 {
     struct vq_coord_api_batch *b = find(&c->api, vq_span_str(name));
     if (b != NULL) {
-        b->owner = (struct vq_id){{0}};
+        b->owner = none;
     }
 }
 

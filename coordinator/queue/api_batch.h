@@ -17,17 +17,18 @@ struct vq_coord_acks { /* of one kind, that go with a session's next ACK */
 
 struct vq_coord_api_batch { /* api_batch.c */
     struct vq_link link;
-    char name[VQ_COORD_API_NAME_BYTES];
+    char name[VQ_WIRE_BATCH_NAME_BYTES_MAX + 1];
     char pool[VQ_WIRE_NAME_BYTES_MAX + 1];
     char id[VQ_WIRE_NAME_BYTES_MAX + 1]; /* as the provider calls it; empty: not known */
     uint8_t state;                       /* enum vq_batch_progress */
     bool submitted;                      /* `calls` is known */
     uint32_t calls, ended, waiting;
     uint64_t cost_nano; /* the bounds of those that wait */
-    struct vq_id owner; /* the worker that looks after it */
+    struct vq_id owner; /* the worker that looks after it; zero: none */
     uint64_t session;   /* in which that has said so; 0: none */
     /* since when it has no session, or has not said so in it; 0: it has, or was not looked at */
     int64_t lost_ns;
+    bool disputed; /* another worker reported on it, and this was noted */
 };
 
 struct vq_coord_api_batches {
@@ -38,17 +39,19 @@ struct vq_coord_api_batches {
 };
 
 void vq_coord_api_batches_free(struct vq_coord_api_batches *api);
-/* The result of end BATCHED names a batch that there is room for. */
+/* The result of end BATCHED names a batch of the process that made the call, and there is room
+ * for it. */
 bool vq_coord_api_batch_named(const struct vq_coord *c, const struct vq_result *r);
 /* The call, whose result BATCHED is committed, waits in its batch from now on. */
 enum vq_status vq_coord_api_batch_add(struct vq_coord *c, struct vq_coord_call *call,
                                       const struct vq_result *r) VQ_WARN_UNUSED;
 /* It waits no more. The batch goes with the last one. */
 void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call);
-/* The call was added by this worker, which gathers the batch. */
-void vq_coord_api_batch_gathers(struct vq_coord_api_batch *b, const struct vq_coord_session *s);
-/* `s`: the worker that looks after the batch and reports this; NULL: the store reports it. */
-enum vq_status vq_coord_api_batch_said(struct vq_coord *c, const struct vq_coord_session *s,
+/* The call is committed, which `s` brought (NULL: it is gone). If `s` made it, and no worker looks
+ * after its batch, `s` gathers that. */
+void vq_coord_api_batch_gathers(const struct vq_coord_call *call, const struct vq_coord_session *s);
+/* BATCH of a worker: it counts only if this worker gathered the batch, or was sent COLLECT. */
+enum vq_status vq_coord_api_batch_said(struct vq_coord *c, struct vq_coord_session *s,
                                        const struct vq_msg_batch *msg) VQ_WARN_UNUSED;
 /* Batches whose worker is gone get another one. */
 enum vq_status vq_coord_api_batches_look(struct vq_coord *c) VQ_WARN_UNUSED;

@@ -151,17 +151,18 @@ enum vq_status vq_coord_gather_said(struct vq_coord_batches *batches,
                                     const struct vq_coord_api_batch *b)
 {
     struct vq_coord_gather *g = batches->gather;
-    struct vq_msg_batch said = {.name = vq_span_str(b->name),
-                                .pool = vq_span_str(b->pool),
-                                .id = vq_span_str(b->id),
-                                .state = b->state,
-                                .calls = b->calls,
-                                .ended = b->ended};
+    struct vq_batch_said said = {.about = {.name = vq_span_str(b->name),
+                                           .pool = vq_span_str(b->pool),
+                                           .id = vq_span_str(b->id),
+                                           .state = b->state,
+                                           .calls = b->calls,
+                                           .ended = b->ended},
+                                 .owner = b->owner};
     VQ_TRY(vq_grow((void **)&g->said, &g->said_cap, g->said_count + 1, sizeof(*g->said),
                    VQ_COORD_SHARDS_MAX));
-    VQ_TRY(span_copy(g, &said.name));
-    VQ_TRY(span_copy(g, &said.pool));
-    VQ_TRY(span_copy(g, &said.id));
+    VQ_TRY(span_copy(g, &said.about.name));
+    VQ_TRY(span_copy(g, &said.about.pool));
+    VQ_TRY(span_copy(g, &said.about.id));
     g->said[g->said_count++] = said;
     return VQ_OK;
 }
@@ -463,11 +464,6 @@ static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *c
                                                       : VQ_OK;
 }
 
-static bool is_own(const struct vq_coord_session *s, const struct vq_id *call)
-{
-    return s != NULL && memcmp(s->worker.b, call->b, sizeof(uint64_t)) == 0;
-}
-
 /* The task leaves its lease, and stays reserved by the call until the batch has ended. */
 static enum vq_status batched_committed(struct vq_coord *c, struct vq_coord_call *call,
                                         const struct vq_result *r)
@@ -482,9 +478,7 @@ static enum vq_status batched_committed(struct vq_coord *c, struct vq_coord_call
     VQ_TRY(call_committed(c, call));
     if (call->state == CALL_BATCHED) {
         VQ_TRY(vq_coord_api_batch_add(c, call, r));
-        if (is_own(s, &r->call)) {
-            vq_coord_api_batch_gathers(call->api_batch, s);
-        }
+        vq_coord_api_batch_gathers(call, s);
     }
     if (shard != NULL && shard->state == SHARD_LEASED) {
         c->lanes[shard->judge].answered = true; /* its probe would be answered in hours */

@@ -19,6 +19,12 @@ struct vq_batch_failure {
     enum vq_outcome outcome;
 };
 
+/* What is known of a batch at a provider. */
+struct vq_batch_said {
+    struct vq_msg_batch about;
+    struct vq_id owner; /* the worker that looks after it; zero: none */
+};
+
 /* Results may be of another stage (their `stage` says so): the store records them, they settle
  * nothing. The core that gathered the batch owns its memory, and changes nothing of it while it is
  * being committed (also by another thread). */
@@ -36,7 +42,7 @@ struct vq_batch {
      * failure of the batch. The task is then open, or settled by its answers. */
     const uint64_t *reopened;
     size_t reopened_count;
-    const struct vq_msg_batch *said; /* what is new of batches at providers */
+    const struct vq_batch_said *said; /* what is new of batches at providers */
     size_t said_count;
 };
 

@@ -144,7 +144,7 @@ bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
  * provider, and what is known of a batch (in this order). VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draft) VQ_WARN_UNUSED;
 enum vq_status vq_coord_api_batch_store(struct vq_coord *c,
-                                        const struct vq_msg_batch *batch) VQ_WARN_UNUSED;
+                                        const struct vq_batch_said *said) VQ_WARN_UNUSED;
 
 /* ---- events ---- */
 

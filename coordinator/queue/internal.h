@@ -242,7 +242,7 @@ struct vq_coord_gather {
     size_t settled_count, settled_cap;
     uint64_t *reopened;
     size_t reopened_count, reopened_cap;
-    struct vq_msg_batch *said;
+    struct vq_batch_said *said;
     size_t said_count, said_cap;
     struct vq_coord_chunk *chunks; /* bytes of the results' spans */
     struct vq_coord_chunk *spares; /* empty ones */

@@ -12,7 +12,6 @@
 #define VQ_COORD_LEASES_MAX      65536u     /* of one session */
 #define VQ_COORD_SHARDS_MAX      (1u << 20) /* in memory: looked up, ready, leased or reserved */
 #define VQ_COORD_API_BATCHES_MAX 4096u      /* batches at providers in which calls wait */
-#define VQ_COORD_API_NAME_BYTES  72u        /* of such a batch's name, with its NUL */
 #define VQ_COORD_CALLS_MAX       (1u << 22) /* reserved calls of all workers together */
 /* Listed calls of one worker: more than a worker lists that keeps its own bounds
  * (VQ_WORK_OUTBOX_MAX, VQ_WORK_CONCURRENCY_MAX). */

@@ -121,9 +121,9 @@ static enum vq_status take_draft(void *ctx, const struct vq_result *draft)
     return vq_coord_batched(((struct vq_run *)ctx)->coord, draft);
 }
 
-static enum vq_status take_batch(void *ctx, const struct vq_msg_batch *batch)
+static enum vq_status take_batch(void *ctx, const struct vq_batch_said *said)
 {
-    return vq_coord_api_batch_store(((struct vq_run *)ctx)->coord, batch);
+    return vq_coord_api_batch_store(((struct vq_run *)ctx)->coord, said);
 }
 
 /* What waits in batches at providers: the first core of this process takes it, and no stage ends

@@ -2,15 +2,18 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
+import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from vqtest import ROOT, Case
+from vqtest import BIN, ROOT, Case
 
 ENDS = {"openai": "/v1", "azure": "/openai/v1", "anthropic": "/v1", "gemini": "/v1beta"}
+BUILD = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent))
 QUICK = "batch: {wait_s: 1, poll_s: 1}"
 
 
@@ -89,6 +92,24 @@ class Batches(Case):
         self.kill_all(run)
         self.vibeq("resume", "kill", "--quiet")
         self.check("kill", server)
+
+    def test_a_worker_that_claims_the_batch_of_another(self):
+        server = self.serve("claim", "--batch", "duration=4s")
+        self.write("claim", server, "openai", QUICK)
+        run = self.start("run", "claim.yaml", "--name", "claim", "--quiet", "--yes")
+        self.wait_for("a batch", lambda: any(line["event"] == "batch" for line in server.log()))
+        self.wait_for("its id", lambda: "is at the provider as batch" in self.vibeq("ctl", "claim", "batches").stdout)
+        batch = re.search(r"vq-[0-9a-f]{16}-\d+", self.vibeq("ctl", "claim", "batches").stdout).group(0)
+        rogue = subprocess.run([BUILD / "tests" / "vq-rogue", self.dir / "runs/claim/join.cert", "20", "batch", batch],
+                               capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(json.loads(rogue.stdout)["acks"], 0)
+        log = (self.dir / "runs/claim/log").read_text()
+        self.assertIn(f"rogue reports on batch {batch}, which it does not look after: ignored", log)
+        self.assertIn("rogue broke the protocol: a result that fits no task", log)
+        self.assertNotIn("stolen", self.vibeq("ctl", "claim", "batches").stdout)
+        self.kill_all(run)  # what is stored of the batch is not what the other one said, either
+        self.vibeq("resume", "claim", "--quiet")
+        self.check("claim", server)
 
     def test_cancelled(self):
         server = self.serve("cancel", "--batch", "duration=600s")

@@ -331,8 +331,9 @@ bool sim_store_draft(const struct sim_store *store, size_t n, struct vq_decoder 
     return true;
 }
 
-static void said_keep(struct sim_store *store, const struct vq_msg_batch *batch)
+static void said_keep(struct sim_store *store, const struct vq_batch_said *last)
 {
+    const struct vq_msg_batch *batch = &last->about;
     size_t n = 0;
     while (n < store->said_count && !vq_span_eq(vq_span_str(store->said[n].name), batch->name)) {
         n++;
@@ -342,7 +343,7 @@ static void said_keep(struct sim_store *store, const struct vq_msg_batch *batch)
         store->said_count++;
     }
     struct sim_said *said = &store->said[n];
-    *said = (struct sim_said){.state = batch->state, .calls = batch->calls};
+    *said = (struct sim_said){.owner = last->owner, .state = batch->state, .calls = batch->calls};
     (void)snprintf(said->name, sizeof(said->name), "%.*s", (int)batch->name.bytes, batch->name.at);
     (void)snprintf(said->pool, sizeof(said->pool), "%.*s", (int)batch->pool.bytes, batch->pool.at);
     (void)snprintf(said->id, sizeof(said->id), "%.*s", (int)batch->id.bytes, batch->id.at);

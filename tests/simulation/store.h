@@ -33,6 +33,7 @@ struct sim_ledger_row {
 
 struct sim_said { /* of a batch */
     char name[VQ_RESULT_BATCH_BYTES], pool[16], id[80];
+    struct vq_id owner;
     uint8_t state;
     uint32_t calls;
 };

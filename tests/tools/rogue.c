@@ -1,17 +1,20 @@
 /* A worker that is let in and keeps no rule: `vq-rogue JOIN_CERT SHARD_TASKS
- * [stranger|forge|cost|spent|park|list]`. It speaks without a session, for other sessions, of
- * tasks that it does not hold, again and again, of other stages and epochs, in frames that are no
- * messages, a hundred thousand times with its heart, and at last of a task that does not exist. Its
- * answers carry the word "canary". With "stranger" it has a key pair that is not approved. With
- * "forge" it only forges results. With "cost", "spent", "park" or "list" it says one thing that
- * cannot be, and nothing else. Prints what it sent and what came back, as one line of JSON. For
- * tests/integration/test_hostile.py and test_distrust.py, which look at the run beside it. */
+ * [stranger|forge|cost|spent|park|list|batch NAME]`. It speaks without a session, for other
+ * sessions, of tasks that it does not hold, again and again, of other stages and epochs, in frames
+ * that are no messages, a hundred thousand times with its heart, and at last of a task that does
+ * not exist. Its answers carry the word "canary". With "stranger" it has a key pair that is not
+ * approved. With "forge" it only forges results. With "cost", "spent", "park" or "list" it says
+ * one thing that cannot be, and nothing else. With "batch" it claims the batch NAME of another
+ * worker, and then that a call of its own is part of it. Prints what it sent and what came back,
+ * as one line of JSON. For tests/integration/test_hostile.py and test_distrust.py, which look at
+ * the run beside it. */
 #include "common/base/clock.h"
 #include "common/base/hash.h"
 #include "common/net/cert.h"
 #include "common/net/loop.h"
 #include "common/net/zsock.h"
 #include "proto/pool.h"
+#include "proto/result.h"
 #include "proto/wire.h"
 
 #include <stdio.h>
@@ -40,6 +43,7 @@ struct rogue {
     unsigned acks, byes, echoes, dropped, canceled;
     bool welcome, attacked, broke;
     const char *lie; /* NULL: none */
+    const char *batch;
 };
 
 static void must(enum vq_status status, const char *what)
@@ -167,6 +171,24 @@ static void list(struct rogue *r)
     }
 }
 
+static void claim_batch(struct rogue *r)
+{
+    struct vq_msg msg = {.type = VQ_MSG_BATCH,
+                         .u.batch = {.session = r->session,
+                                     .name = vq_span_str(r->batch),
+                                     .id = vq_span_str("stolen"),
+                                     .state = VQ_BATCH_PROGRESS_CREATED,
+                                     .calls = 1}};
+    send(r, &msg);
+    char text[VQ_RESULT_BATCH_BYTES];
+    vq_result_batch_text(r->batch, 0, text);
+    struct vq_result result = forged(r, 7);
+    result.end = VQ_END_BATCHED;
+    result.final = false;
+    result.error = vq_span_str(text);
+    say(r, r->session, &result);
+}
+
 static void lie(struct rogue *r)
 {
     struct vq_pool_report report = {.unit.requests = 1};
@@ -183,6 +205,8 @@ static void lie(struct rogue *r)
         say(r, r->session, &result);
     } else if (strcmp(r->lie, "list") == 0) {
         list(r);
+    } else if (strcmp(r->lie, "batch") == 0) {
+        claim_batch(r);
     } else {
         bool park = strcmp(r->lie, "park") == 0;
         report.park_unix_s = park ? INT64_MAX : 0;
@@ -291,9 +315,8 @@ int main(int argc, char **argv)
     struct vq_cert cert = {0};
     struct vq_error err = {""};
     if (argc < 3) {
-        (void)fprintf(
-            stderr,
-            "usage: vq-rogue JOIN_CERT SHARD_TASKS [stranger|forge|cost|spent|park|list]\n");
+        (void)fprintf(stderr, "usage: vq-rogue JOIN_CERT SHARD_TASKS "
+                              "[stranger|forge|cost|spent|park|list|batch NAME]\n");
         return 2;
     }
     r.shard_tasks = strtoull(argv[2], NULL, 10);
@@ -301,6 +324,7 @@ int main(int argc, char **argv)
     must(vq_cert_read(argv[1], &cert, &err), err.text);
     bool stranger = argc > 3 && strcmp(argv[3], "stranger") == 0;
     r.lie = argc > 3 && !stranger ? argv[3] : NULL;
+    r.batch = argc > 4 ? argv[4] : "vq-0000000000000000-1";
     if (stranger) {
         must(vq_keypair_create(&cert.keys), "a key pair");
     }

@@ -160,9 +160,9 @@ static enum vq_status open_one(struct vq_batches *b, const struct vq_batches_poo
     if (b->count >= VQ_BATCHES_MAX || documents_bytes(b) >= VQ_BATCHES_DOCUMENTS_BYTES_MAX) {
         return VQ_AGAIN;
     }
-    char name[VQ_BATCH_NAME_BYTES_MAX + 1], hex[VQ_HEX_BYTES(8)];
-    vq_hex(b->options.worker.b, 8, hex);
-    (void)snprintf(name, sizeof(name), "vq-%s-%llu", hex, (unsigned long long)++b->last_name);
+    char name[VQ_BATCH_NAME_BYTES_MAX + 1], front[VQ_BATCH_NAME_FRONT_BYTES];
+    vq_batch_name_front(&b->options.worker, front);
+    (void)snprintf(name, sizeof(name), "%s%llu", front, (unsigned long long)++b->last_name);
     *ret_entry = vq_entry_open(b, name, pool);
     return *ret_entry == NULL ? VQ_NOMEM : VQ_OK;
 }

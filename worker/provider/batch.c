@@ -63,8 +63,7 @@ const char *vq_batch_outcome_name(enum vq_batch_outcome outcome)
 
 bool vq_batch_name_ok(const char *name)
 {
-    size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
-    return n > 0 && n <= VQ_BATCH_NAME_BYTES_MAX && name[n] == '\0';
+    return vq_batch_name_fits(vq_span_str(name));
 }
 
 /* "vq-HASH-" */

@@ -13,12 +13,13 @@
 #ifndef VQ_WORKER_BATCH_H
 #define VQ_WORKER_BATCH_H
 
+#include "proto/result.h"
 #include "worker/provider/provider.h"
 
-#define VQ_BATCH_NAME_BYTES_MAX  64  /* a value of OpenAI's metadata may have 512 */
+#define VQ_BATCH_NAME_BYTES_MAX  VQ_WIRE_BATCH_NAME_BYTES_MAX
 #define VQ_BATCH_ID_BYTES_MAX    256 /* of a batch or a file, as the provider names it */
 #define VQ_BATCH_CALL_ID_BYTES   41  /* custom_id with its NUL; Anthropic allows 64 characters */
-#define VQ_BATCH_CALLS_MAX       100000u
+#define VQ_BATCH_CALLS_MAX       VQ_WIRE_BATCH_CALLS_MAX
 #define VQ_BATCH_URL_BYTES_MAX   4096
 #define VQ_BATCH_FRAME_BYTES_MAX 4096         /* what stands around a document */
 #define VQ_BATCH_STATE_BYTES_MAX (128u << 20) /* a response with one batch, or a page of the list */
@@ -26,7 +27,7 @@
 
 /* ---- names ---- */
 
-/* A batch's name is ours: 1 to 64 of [A-Za-z0-9_.-]. OpenAI carries it as metadata, Gemini as the
+/* A batch's name is ours (vq_batch_name_fits). OpenAI carries it as metadata, Gemini as the
  * display name. Anthropic's API carries no name: only the custom_id of a result shows it. */
 bool vq_batch_name_ok(const char *name);
 

@@ -52,12 +52,12 @@ enum vq_status vq_batched_drop(struct vq_write *w, const struct vq_id *run,
 }
 
 enum vq_status vq_batched_say(struct vq_write *w, const struct vq_id *run,
-                              const struct vq_msg_batch *batch, struct vq_buf *value,
+                              const struct vq_batch_said *said, struct vq_buf *value,
                               struct vq_error *err)
 {
-    struct vq_ledger_key key = key_of_batch(run, batch->name);
+    struct vq_ledger_key key = key_of_batch(run, said->about.name);
     struct vq_span k = vq_ledger_key_span(&key);
-    vq_record_batch(value, k, batch);
+    vq_record_batch(value, k, said);
     VQ_TRY(value->status);
     return vq_env_put(w, w->view.calls->ledger, k, vq_buf_span(value), true, err);
 }
@@ -99,7 +99,7 @@ static enum vq_status give(const struct walk *walk, struct vq_span key, struct v
     if (walk->kind == VQ_RECORD_WAITING) {
         return give_waiting(walk, key, value);
     }
-    struct vq_msg_batch batch;
+    struct vq_batch_said batch;
     enum vq_status status = vq_record_read_batch(key, value, &batch);
     return status != VQ_OK
                ? vq_env_bad_value(walk->view->calls, status, "the batch", key, walk->err)

@@ -164,7 +164,7 @@ static enum vq_status check_row(struct check *c, struct vq_span key, enum vq_rec
         struct vq_span result;
         status = vq_record_read_waiting(key, value, &result);
     } else if (kind == VQ_RECORD_BATCH) {
-        struct vq_msg_batch batch;
+        struct vq_batch_said batch;
         status = vq_record_read_batch(key, value, &batch);
     }
     if (status != VQ_OK) {

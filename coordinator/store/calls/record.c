@@ -179,7 +179,7 @@ static uint8_t version_of(enum vq_record_kind kind)
     case VQ_RECORD_CALL: return VQ_RECORD_CALL_VERSION;
     case VQ_RECORD_META: return VQ_RECORD_META_VERSION;
     case VQ_RECORD_FAILURE: return VQ_RECORD_FAILURE_VERSION;
-    case VQ_RECORD_BATCH:
+    case VQ_RECORD_BATCH: return VQ_RECORD_BATCH_VERSION;
     case VQ_RECORD_WAITING:
     case VQ_RECORD_DISTRUSTED:
     case VQ_RECORD_ANSWER: break;
@@ -324,8 +324,9 @@ void vq_record_waiting(struct vq_buf *out, struct vq_span key, struct vq_span re
     end(out, key);
 }
 
-void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_msg_batch *batch)
+void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_batch_said *said)
 {
+    const struct vq_msg_batch *batch = &said->about;
     begin(out, VQ_RECORD_BATCH);
     put_number(out, batch->state, 1);
     put_number(out, batch->calls, 4);
@@ -333,6 +334,7 @@ void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_msg
     put_text(out, batch->name, VQ_RECORD_NAME_BYTES);
     put_text(out, batch->pool, VQ_RECORD_NAME_BYTES);
     put_text(out, batch->id, VQ_RECORD_NAME_BYTES);
+    vq_buf_append(out, said->owner.b, VQ_ID_BYTES);
     end(out, key);
 }
 
@@ -529,15 +531,18 @@ enum vq_status vq_record_read_waiting(struct vq_span key, struct vq_span value,
 }
 
 enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
-                                    struct vq_msg_batch *ret_batch)
+                                    struct vq_batch_said *ret_said)
 {
     struct reader r;
     VQ_TRY(open_value(key, value, VQ_RECORD_BATCH, &r));
-    *ret_batch = (struct vq_msg_batch){.state = (uint8_t)take_number(&r, 1),
-                                       .calls = (uint32_t)take_number(&r, 4),
-                                       .ended = (uint32_t)take_number(&r, 4)};
-    ret_batch->name = take_text(&r);
-    ret_batch->pool = take_text(&r);
-    ret_batch->id = take_text(&r);
+    *ret_said = (struct vq_batch_said){.about = {.state = (uint8_t)take_number(&r, 1),
+                                                 .calls = (uint32_t)take_number(&r, 4),
+                                                 .ended = (uint32_t)take_number(&r, 4)}};
+    ret_said->about.name = take_text(&r);
+    ret_said->about.pool = take_text(&r);
+    ret_said->about.id = take_text(&r);
+    if (value.at[0] >= VQ_RECORD_BATCH_VERSION) {
+        take_bytes(&r, ret_said->owner.b, VQ_ID_BYTES);
+    }
     return close_value(&r);
 }

@@ -4,6 +4,7 @@
 #ifndef VQ_COORDINATOR_STORE_CALLS_RECORD_H
 #define VQ_COORDINATOR_STORE_CALLS_RECORD_H
 
+#include "coordinator/queue/batch.h"
 #include "coordinator/store/calls/account.h"
 #include "coordinator/store/calls/calls.h"
 #include "coordinator/store/calls/failures.h"
@@ -17,6 +18,7 @@
 #define VQ_RECORD_CALL_VERSION    5
 #define VQ_RECORD_META_VERSION    2 /* of meta rows. 1: did not say when a run ended, read as 0 */
 #define VQ_RECORD_FAILURE_VERSION 2 /* 1: before they could be lifted */
+#define VQ_RECORD_BATCH_VERSION   2 /* 1: without the worker that looks after it, read as none */
 #define VQ_RECORD_HEAD_BYTES      8
 /* of finish_reason, model, fingerprint, error as stored: cut */
 #define VQ_RECORD_NAME_BYTES 256
@@ -60,7 +62,7 @@ void vq_record_failure(struct vq_buf *out, struct vq_span key, const struct vq_f
 void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_meta *meta);
 /* `result`: an encoded RESULT (wire.h). */
 void vq_record_waiting(struct vq_buf *out, struct vq_span key, struct vq_span result);
-void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_msg_batch *batch);
+void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_batch_said *said);
 
 /* Decoders check everything; spans of the result point into `value`. VQ_CORRUPT; VQ_VERSION:
  * written by a later vibeq. */
@@ -75,7 +77,7 @@ enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
 enum vq_status vq_record_read_waiting(struct vq_span key, struct vq_span value,
                                       struct vq_span *ret_result) VQ_WARN_UNUSED;
 enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
-                                    struct vq_msg_batch *ret_batch) VQ_WARN_UNUSED;
+                                    struct vq_batch_said *ret_said) VQ_WARN_UNUSED;
 
 /* CRC-32C (Castagnoli), continued from `crc`; 0 begins. */
 uint32_t vq_crc32c(uint32_t crc, const void *bytes, size_t n);

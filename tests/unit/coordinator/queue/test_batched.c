@@ -1,11 +1,14 @@
 /* Calls that are part of a batch at a provider: they are committed, reserve their tasks without a
  * lease and without a worker, and end with the result that follows. */
+#include "proto/result.h"
 #include "tests/unit/coordinator/queue/rig.h"
+
+#define BATCH "vq-0100000000000055-1" /* of worker 1 */
 
 static struct vq_result batched(struct rig *r, const struct rig_said *lease, uint64_t task)
 {
     struct vq_result result = rig_failure(r, lease, task, VQ_END_BATCHED, false, VQ_OUTCOME_NONE);
-    result.error = vq_span_str("b-1 0");
+    result.error = vq_span_str(BATCH " 0");
     result.pool = vq_span_str("ada");
     struct vq_id worker = rig_worker(1);
     memcpy(result.call.b, worker.b, sizeof(uint64_t));
@@ -189,7 +192,7 @@ static void say_batch(struct rig *r, uint64_t peer, uint64_t session, const char
 {
     struct vq_msg msg = {.type = VQ_MSG_BATCH,
                          .u.batch = {.session = session,
-                                     .name = vq_span_str("b-1"),
+                                     .name = vq_span_str(BATCH),
                                      .pool = vq_span_str("ada"),
                                      .id = vq_span_str(id),
                                      .state = state,
@@ -213,7 +216,7 @@ TEST_WITH(a_batch_is_known_by_its_name, rig_setup_tried, rig_teardown)
     struct vq_result result;
     uint64_t session = begin(r, &lease, &result);
     struct vq_coord_batch_status batch = only_batch(r);
-    assert_string_equal(batch.name, "b-1");
+    assert_string_equal(batch.name, BATCH);
     assert_string_equal(batch.id, "");
     assert_int_equal(batch.waiting, 1);
     assert_string_equal(batch.worker, "worker");
@@ -257,14 +260,14 @@ TEST_WITH(a_batch_of_an_earlier_process_is_given_to_a_worker, rig_setup_tried, r
     struct rig *r = *state;
     rig_start(r);
     struct vq_result draft = {.call = {{9}}, .end = VQ_END_BATCHED, .cost_nano = 7};
-    draft.error = vq_span_str("b-1 4");
+    draft.error = vq_span_str(BATCH " 4");
     draft.pool = vq_span_str("ada");
     assert_int_equal(vq_coord_batched(r->c, &draft), VQ_OK);
-    struct vq_msg_batch said = {.name = vq_span_str("b-1"),
-                                .pool = vq_span_str("ada"),
-                                .id = vq_span_str("batch_5"),
-                                .state = VQ_BATCH_PROGRESS_CREATED,
-                                .calls = 9};
+    struct vq_batch_said said = {.about = {.name = vq_span_str(BATCH),
+                                           .pool = vq_span_str("ada"),
+                                           .id = vq_span_str("batch_5"),
+                                           .state = VQ_BATCH_PROGRESS_CREATED,
+                                           .calls = 9}};
     assert_int_equal(vq_coord_api_batch_store(r->c, &said), VQ_OK);
     assert_int_equal(only_batch(r).calls, 9);
     uint64_t session = rig_join(r, 7, 1, 4);
@@ -282,7 +285,7 @@ TEST_WITH(a_batch_is_cancelled_by_who_looks_after_it, rig_setup_tried, rig_teard
     (void)begin(r, &lease, &result);
     assert_int_equal(vq_coord_api_batch_cancel(r->c, "no such", r->now_ns, &count), VQ_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(vq_coord_api_batch_cancel(r->c, "b-1", r->now_ns, &count), VQ_OK);
+    assert_int_equal(vq_coord_api_batch_cancel(r->c, BATCH, r->now_ns, &count), VQ_OK);
     assert_int_equal(count, 1);
     rig_pull(r);
     assert_int_equal(rig_count(r, 7, VQ_MSG_COLLECT), 1);
@@ -303,8 +306,11 @@ TEST_WITH(too_many_batches_are_no_end, rig_setup_tried, rig_teardown)
     r->hold_commits = true;
     for (int frame = 0; frame < 2; frame++) {
         for (uint32_t i = 0; i < FRAME; i++) {
-            (void)snprintf(names[i], sizeof(names[i]), "b-%d-%u 0", frame, i);
-            results[i] = (struct vq_result){.call = rig_call(r),
+            struct vq_id call = rig_call(r);
+            char front[VQ_BATCH_NAME_FRONT_BYTES];
+            vq_batch_name_front(&call, front);
+            (void)snprintf(names[i], sizeof(names[i]), "%s%d-%u 0", front, frame, i);
+            results[i] = (struct vq_result){.call = call,
                                             .stage = r->params.stage + 1,
                                             .end = VQ_END_BATCHED,
                                             .pool = vq_span_str("ada"),
@@ -319,8 +325,139 @@ TEST_WITH(too_many_batches_are_no_end, rig_setup_tried, rig_teardown)
     assert_int_equal(vq_coord_health(r->c), VQ_OK);
     assert_true(rig_status(r).batched > VQ_COORD_API_BATCHES_MAX); /* all were taken together */
     results[0].call = rig_call(r);
-    results[0].error = vq_span_str("one-more 0");
+    char front[VQ_BATCH_NAME_FRONT_BYTES], one_more[VQ_RESULT_BATCH_BYTES];
+    vq_batch_name_front(&results[0].call, front);
+    vq_result_batch_text(front, 0, one_more);
+    results[0].error = vq_span_str(one_more);
     rig_mark(r);
     rig_results(r, 7, session, results, 1);
     assert_int_equal(rig_count(r, 7, VQ_MSG_BYE), 1);
+}
+
+/* ---- a worker that means harm ---- */
+
+TEST_WITH(only_the_worker_that_looks_after_a_batch_is_heard, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    uint64_t other = rig_join(r, 8, 2, 0);
+    say_batch(r, 8, other, "stolen", VQ_BATCH_PROGRESS_CREATED);
+    assert_string_equal(only_batch(r).id, "");
+    assert_int_equal(only_batch(r).state, VQ_BATCH_PROGRESS_GATHERS);
+    say_batch(r, 7, session, "batch_5", VQ_BATCH_PROGRESS_CREATED);
+    say_batch(r, 8, other, "batch_5", VQ_BATCH_PROGRESS_OVER);
+    assert_string_equal(only_batch(r).id, "batch_5");
+    assert_int_equal(rig_status(r).broken, 0); /* it may have been taken for gone */
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    rig_mark(r);
+    wait_for_collect(r, 8, other); /* its claim keeps nothing from being collected */
+    assert_int_equal(rig_count(r, 8, VQ_MSG_COLLECT), 1);
+}
+
+TEST_WITH(a_batch_keeps_the_id_that_it_has, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    say_batch(r, 7, session, "batch_5", VQ_BATCH_PROGRESS_CREATED);
+    say_batch(r, 7, session, "", VQ_BATCH_PROGRESS_SUBMITTED);
+    assert_string_equal(only_batch(r).id, "batch_5");
+    say_batch(r, 7, session, "another", VQ_BATCH_PROGRESS_CREATED);
+    assert_string_equal(only_batch(r).id, "batch_5");
+    assert_int_equal(rig_status(r).broken, 1);
+}
+
+TEST_WITH(a_batch_has_the_calls_of_one_process, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    (void)begin(r, &lease, &result);
+    uint64_t other = rig_join(r, 8, 2, 0);
+    struct vq_result more = {.call = {{0xcc}},
+                             .stage = r->params.stage + 1,
+                             .end = VQ_END_BATCHED,
+                             .pool = vq_span_str("ada"),
+                             .error = vq_span_str(BATCH " 1")};
+    rig_results(r, 8, other, &more, 1);
+    rig_pull(r);
+    assert_int_equal(rig_status(r).broken, 1);
+    assert_int_equal(rig_status(r).batched, 1);
+    assert_string_equal(only_batch(r).worker, "worker");
+}
+
+/* What the core takes of a batch, each worker that collects it takes, too. */
+TEST_WITH(what_no_worker_could_collect_is_refused, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    const char *texts[] = {BATCH " 100000",
+                           "vq-0100000000000055-/ 0",
+                           " 0",
+                           BATCH " ",
+                           BATCH,
+                           "vq-0100000000000055- 0",
+                           "b-1 0",
+                           "vq-0200000000000055-1 0",
+                           "vq-0100000000000055-234567890123456789012345678901234567890123456 0"};
+    rig_start(r);
+    for (uint32_t i = 0; i < VQ_COUNT(texts); i++) {
+        uint64_t session = rig_join(r, 20 + i, 1 + i, 0);
+        struct vq_result result = {.call = rig_worker(1),
+                                   .stage = r->params.stage + 1,
+                                   .end = VQ_END_BATCHED,
+                                   .pool = vq_span_str("ada"),
+                                   .error = vq_span_str(texts[i])};
+        rig_results(r, 20 + i, session, &result, 1);
+        assert_int_equal(rig_status(r).broken, i + 1);
+    }
+}
+
+TEST_WITH(a_batch_is_no_larger_than_a_worker_takes, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    struct vq_result result;
+    uint64_t session = begin(r, &lease, &result);
+    struct vq_msg msg = {.type = VQ_MSG_BATCH,
+                         .u.batch = {.session = session,
+                                     .name = vq_span_str(BATCH),
+                                     .pool = vq_span_str("ada"),
+                                     .state = VQ_BATCH_PROGRESS_SUBMITTED,
+                                     .calls = VQ_WIRE_BATCH_CALLS_MAX + 1}};
+    assert_int_equal(vq_coord_message(r->c, 7, &msg, r->now_ns), VQ_OK);
+    assert_int_equal(rig_status(r).broken, 1);
+    assert_int_equal(only_batch(r).state, VQ_BATCH_PROGRESS_GATHERS);
+}
+
+/* After a restart the worker that looked after it goes on, and no other one. */
+TEST_WITH(the_store_knows_which_worker_looks_after_it, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    struct vq_result draft = {.call = {{9}}, .end = VQ_END_BATCHED};
+    draft.error = vq_span_str(BATCH " 0");
+    draft.pool = vq_span_str("ada");
+    assert_int_equal(vq_coord_batched(r->c, &draft), VQ_OK);
+    struct vq_batch_said said = {.about = {.name = vq_span_str(BATCH),
+                                           .pool = vq_span_str("ada"),
+                                           .state = VQ_BATCH_PROGRESS_SUBMITTED,
+                                           .calls = 1},
+                                 .owner = rig_worker(1)};
+    assert_int_equal(vq_coord_api_batch_store(r->c, &said), VQ_OK);
+    uint64_t other = rig_join(r, 8, 2, 0), session = rig_join(r, 7, 1, 0);
+    say_batch(r, 8, other, "stolen", VQ_BATCH_PROGRESS_CREATED);
+    assert_string_equal(only_batch(r).id, "");
+    say_batch(r, 7, session, "batch_5", VQ_BATCH_PROGRESS_CREATED);
+    assert_string_equal(only_batch(r).id, "batch_5");
+    rig_mark(r);
+    for (int i = 0; i < 3 * RIG_TERM / RIG_HEARTBEAT; i++) {
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 7, session, NULL);
+        rig_beat(r, 8, other, NULL);
+        rig_pull(r);
+    }
+    assert_int_equal(rig_count(r, 0, VQ_MSG_COLLECT), 0);
 }

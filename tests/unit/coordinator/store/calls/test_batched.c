@@ -8,7 +8,7 @@ struct seen {
     uint32_t count;
     struct vq_id call;
     uint64_t task, cost_nano;
-    struct vq_msg_batch batch;
+    struct vq_batch_said batch;
     char id[32];
 };
 
@@ -22,12 +22,13 @@ static enum vq_status see(void *ctx, const struct vq_result *draft)
     return VQ_OK;
 }
 
-static enum vq_status see_batch(void *ctx, const struct vq_msg_batch *batch)
+static enum vq_status see_batch(void *ctx, const struct vq_batch_said *said)
 {
     struct seen *seen = ctx;
     seen->count++;
-    seen->batch = *batch;
-    (void)snprintf(seen->id, sizeof(seen->id), "%.*s", (int)batch->id.bytes, batch->id.at);
+    seen->batch = *said;
+    (void)snprintf(seen->id, sizeof(seen->id), "%.*s", (int)said->about.id.bytes,
+                   said->about.id.at);
     return VQ_OK;
 }
 
@@ -92,11 +93,12 @@ TEST_WITH(test_what_is_known_of_a_batch, fx_setup, fx_teardown)
     struct fx *fx = *state;
     struct vq_commit commit;
     for (uint8_t i = 1; i <= 2; i++) {
-        struct vq_msg_batch said = {.name = vq_span_str("b-1"),
-                                    .pool = vq_span_str("p"),
-                                    .id = vq_span_str(i == 1 ? "" : "batch_7"),
-                                    .state = i,
-                                    .calls = 40};
+        struct vq_batch_said said = {.about = {.name = vq_span_str("b-1"),
+                                               .pool = vq_span_str("p"),
+                                               .id = vq_span_str(i == 1 ? "" : "batch_7"),
+                                               .state = i,
+                                               .calls = 40},
+                                     .owner = {{i}}};
         struct vq_result r = batched(fx, 4u + 2u * i, "b-1 0");
         fx->batch.said = &said;
         fx->batch.said_count = 1;
@@ -111,7 +113,8 @@ TEST_WITH(test_what_is_known_of_a_batch, fx_setup, fx_teardown)
     assert_ok(vq_batched_each_batch(view, &fx->run, see_batch, &seen, &fx->err), &fx->err);
     vq_view_end(&view);
     assert_int_equal(seen.count, 1);
-    assert_int_equal(seen.batch.state, VQ_BATCH_PROGRESS_CREATED);
-    assert_int_equal(seen.batch.calls, 40);
+    assert_int_equal(seen.batch.about.state, VQ_BATCH_PROGRESS_CREATED);
+    assert_int_equal(seen.batch.about.calls, 40);
     assert_string_equal(seen.id, "batch_7");
+    assert_int_equal(seen.batch.owner.b[0], 2);
 }
