@@ -7,6 +7,7 @@
 
 #define VQ_CONF_BATCH_PRICE     0.5    /* of the interactive price, if none is given */
 #define VQ_CONF_BATCH_WINDOW_S  86400u /* in which providers promise the results */
+#define VQ_CONF_BATCH_GAIN      0.04   /* of the price; for less, no call waits for another batch */
 #define VQ_CONF_BATCH_BYTES_MIN UINT64_C(65536)
 
 struct vq_conf_batch_limits {

@@ -69,6 +69,7 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
             return VQ_NOMEM;
         }
         lane->pools_count = judges[j].pools_count;
+        lane->seconds_wait = judges[j].seconds_wait;
         memcpy(lane->pools, judges[j].pools, lane->pools_count * sizeof(*lane->pools));
         vq_list_init(&lane->again);
         vq_list_init(&lane->ready);

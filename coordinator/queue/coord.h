@@ -37,6 +37,8 @@ struct vq_coord_judge {
     /* any of them may answer for it: the authority's indices, as in the SPEC; copied */
     const uint32_t *pools;
     uint32_t pools_count; /* at least one */
+    /* under lazy swap: a second order is leased only when the first one is answered, not with it */
+    bool seconds_wait;
 };
 
 struct vq_coord_params {

@@ -200,6 +200,7 @@ struct vq_coord_lane { /* a judge */
     char *name;
     uint32_t *pools; /* owned */
     uint32_t pools_count;
+    bool seconds_wait;
     uint32_t cursor; /* how many samples the scout has passed */
     uint32_t due_first,
         due_last; /* chains that waited for what they have in common with another one */
@@ -700,6 +701,10 @@ enum vq_status vq_coord_calls_end(struct vq_coord *c) VQ_WARN_UNUSED;
 enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
 /* A worker that has gone listed a call, and this call is not given up yet. */
 bool vq_coord_calls_orphaned(const struct vq_coord_calls *calls);
+/* What the session listed was never sent: its holds stay. */
+void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s);
+/* The call is in the list of `s` from here on; NULL: in no session's. */
+void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s);
 
 /* batch.c */
 /* A question's answer without a verdict. Its repair is asked under a lease of its own, if the store
@@ -731,7 +736,6 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
 /* A task's state as the store says it. VQ_BUG: the table refuses it. */
 enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t task,
                                enum vq_outcome outcome) VQ_WARN_UNUSED;
-
 enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
                                     const struct vq_settled *settled, size_t count) VQ_WARN_UNUSED;
 
@@ -748,10 +752,6 @@ void vq_coord_requeue_judge(struct vq_coord *c, uint32_t judge, uint32_t failure
 /* The batch that lifts its failure row is committed. Nothing if it is not failed (any more). */
 enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
 
-/* What the session listed was never sent: its holds stay. */
-void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s);
-/* The call is in the list of `s` from here on; NULL: in no session's. */
-void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s);
 /* keyless.c */
 /* Keeps which pools the worker has no key for, as its reports say. */
 enum vq_status vq_coord_keyless(struct vq_coord *c, struct vq_coord_session *s,
@@ -766,7 +766,6 @@ enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,
 /* It names a task of this stage's grid. */
 bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r);
 bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *result);
-
 enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer,
                                      const struct vq_msg *msg) VQ_WARN_UNUSED;
 

@@ -372,7 +372,7 @@ static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *sha
         return true;
     }
     *ret_lazy = true; /* whether it is needed is not known before the first order's answer */
-    return shard->slots[first].state == SLOT_OUT;
+    return shard->slots[first].state == SLOT_OUT && !c->lanes[shard->judge].seconds_wait;
 }
 
 /* Marks up to `room` slots as out, each cell's first order before its second. */

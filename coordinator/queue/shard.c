@@ -270,6 +270,7 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         uint64_t task = vq_coord_task_at(c, shard, i);
         enum vq_outcome outcome = known[i].outcome;
+        shard->slots[i].second = known[i].second;
         bool is_new = c->tasks.outcome[task] == VQ_OUTCOME_NONE;
         bool overruled = outcome == VQ_OUTCOME_NOT_NEEDED && /* by another run's first order */
                          vq_outcome_is_answered((enum vq_outcome)c->tasks.outcome[task]);
@@ -321,7 +322,6 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         struct vq_coord_slot *slot = &shard->slots[i];
         slot->repeat = known[i].repeat;
-        slot->second = known[i].second;
         slot->lazy = known[i].lazy;
         slot->wait = false;
         slot->prior_bytes = 0;

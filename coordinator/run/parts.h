@@ -191,7 +191,9 @@ struct vq_run_stages {
     struct vq_answered answered;    /* the past stages, to read */
     struct vq_stage_reader answers; /* open while actions may send texts made of stored answers */
     struct vq_status_totals before; /* of the stages that are over */
-    uint32_t notes_said;            /* of the method */
+    uint64_t firsts,
+        settling;        /* answered first orders of stages that are over; those that settle */
+    uint32_t notes_said; /* of the method */
     struct vq_expected_stage *expected; /* what may follow, in order, from the start */
     uint32_t expected_count;
     bool is_over; /* the core has finished its stage */
@@ -462,6 +464,13 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err) VQ_
 void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is over */
 void vq_stages_stop(struct vq_run *run); /* run->stage_over: there is nothing to drain */
 void vq_stages_close(struct vq_run_stages *stages);
+
+/* second_orders.c */
+/* A stage is over: how often a first order settled the score. */
+void vq_second_orders_learn(struct vq_run_stages *stages, const struct vq_stage_grid *asking,
+                            const uint8_t *outcomes);
+/* Whether second orders of the present stage wait for a batch of their own. */
+bool vq_run_seconds_wait(const struct vq_run *run, uint32_t judge);
 
 /* children.c */
 enum vq_status vq_children_open(struct vq_run *run,

@@ -160,7 +160,8 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
     for (uint32_t i = 0; i < cast->count; i++) {
         judges[i] = (struct vq_coord_judge){.name = cast->conf[i].name,
                                             .pools = cast->pools[i],
-                                            .pools_count = cast->pools_count[i]};
+                                            .pools_count = cast->pools_count[i],
+                                            .seconds_wait = vq_run_seconds_wait(run, i)};
     }
     int64_t term_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS;
     bool remote = run->options->listen != NULL || run->options->workers == 0;
@@ -345,6 +346,7 @@ static enum vq_status keep_past(struct vq_run_stages *stages)
         (struct vq_past_stage){.asking = stages->asking,
                                .outcomes = stages->outcomes,
                                .dead = vq_looks_count_dead(stages->asking, stages->outcomes)};
+    vq_second_orders_learn(stages, stages->asking, stages->outcomes);
     stages->asking = NULL;
     stages->outcomes = NULL;
     return VQ_OK;

@@ -4,6 +4,7 @@
  * (forecast_calls.c), and where tokens, latencies and limits come from (the shell). */
 #include "methods/plan/forecast.h"
 
+#include "common/conf/batches.h"
 #include "common/text/fmt.h"
 
 #include <math.h>
@@ -84,10 +85,12 @@ static struct chosen choose(const struct vq_forecast *f, const struct vq_forecas
     return c;
 }
 
-/* How often a batch of the line follows another one: repairs wait for the answers. */
+/* How often a batch of the line follows another one: repairs wait for the answers, and second
+ * orders may. */
 static uint32_t batches_of(const struct vq_forecast_line *l, enum which which)
 {
-    return (pick(l->calls, which) >= 0.5 ? 1u : 0u) + (pick(l->repairs, which) >= 0.5 ? 1u : 0u);
+    return (pick(l->calls, which) >= 0.5 ? 1u : 0u) + (pick(l->repairs, which) >= 0.5 ? 1u : 0u) +
+           (l->seconds_wait ? 1u : 0u);
 }
 
 static double batch_seconds(const struct vq_forecast_line *l, enum which which)
@@ -106,6 +109,25 @@ static void ask_both_orders(struct vq_forecast_line *l)
                                  fmax(l->calls.expected, l->planned.expected - settled),
                                  fmax(l->calls.most, l->planned.most - settled)};
     l->saved = vq_range_of(l->saved.least);
+}
+
+/* As the run decides it (coordinator/pools/second_orders.h): it knows no share before its first
+ * stage of comparisons. *known: whether there was one. */
+static void place_second_orders(struct vq_forecast *f, uint32_t first, uint32_t end, bool *known)
+{
+    bool compares = false;
+    for (uint32_t i = first; i < end; i++) {
+        struct vq_forecast_line *l = &f->lines[i];
+        double saved = l->saved.expected - l->saved.least;
+        bool batch = choose(f, l).batch;
+        compares = compares || (vq_stage_shows_outputs(l->kind) && l->planned.expected > 0);
+        l->seconds_wait =
+            batch && *known && saved > VQ_CONF_BATCH_GAIN * (l->calls.expected + saved);
+        if (batch && !l->seconds_wait) {
+            ask_both_orders(l);
+        }
+    }
+    *known = *known || compares;
 }
 
 /* For how long one call of the line keeps the pool from others, by the limit that it uses up most
@@ -418,10 +440,11 @@ void vq_forecast_figure(struct vq_forecast *f)
     f->seconds = (struct vq_range){0};
     f->batches = 0;
     memset(f->pools, 0, f->limits_count * sizeof(*f->pools));
+    bool known = false;
+    for (uint32_t first = 0; first < f->lines_count; first = stage_end(f, first)) {
+        place_second_orders(f, first, stage_end(f, first), &known);
+    }
     for (uint32_t i = 0; i < f->lines_count; i++) {
-        if (choose(f, &f->lines[i]).batch) {
-            ask_both_orders(&f->lines[i]);
-        }
         figure_tokens(&f->lines[i]);
         for (uint32_t k = 0; k < f->lines[i].pools_count; k++) {
             f->pools[f->lines[i].pools[k]].serves = true;

@@ -131,6 +131,7 @@ struct vq_forecast_line {
     /* of dialogues: the turns of the longest one, which are sent in sequence; else 0 */
     uint32_t turns;
     /* From here on filled in by vq_forecast_figure. */
+    bool seconds_wait; /* in batches: second orders go into one that follows the first ones' */
     struct vq_range tokens_in, tokens_out;
     /* at the cheapest pool, as the calls are shared out, at the dearest; 0 without a price */
     struct vq_range usd;

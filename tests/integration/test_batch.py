@@ -28,13 +28,14 @@ class Batches(Case):
     def environment(self, **more):
         return super().environment(VIBEQ_BATCH_SETTLE_MS="2000", **more)
 
-    def write(self, name, server, dialect, batch, more=""):
+    def write(self, name, server, dialect, batch, more="", method="preset", lazy=False):
         url = server.url.removesuffix("/v1") + ENDS[dialect]
         model = "{model: judge-1, price_input_usd: 2, price_output_usd: 8"
-        entries = [f"{model}, {batch}}}"] if batch else [f"{model}, concurrency: 8}}"]
+        entries = ([f"{model}, {batch}}}"] if batch else []) + ([f"{model}, concurrency: 8}}"] if lazy or not batch else [])
         (self.dir / f"{name}.yaml").write_text("\n".join([
-            "data: {path: data.csv, prompt: question, preference: preference, limit: 8}", "models: [friendly, terse]", "method: preset",
-            "judges: [{model: judge-1, identity: one}]", "judging: {lazy_swap: false, prefix_cache: off}", "term_ms: 2000", more, "pools:",
+            f"data: {{path: data.csv, prompt: question, preference: preference, near_duplicate: 0, limit: {48 if lazy else 8}}}",
+            "models: [friendly, terse]", f"method: {method}", "judges: [{model: judge-1, identity: one}]",
+            f"judging: {{lazy_swap: {str(lazy).lower()}, prefix_cache: off}}", "term_ms: 2000", more, "pools:",
             f"  - {{name: p, dialect: {dialect}, base_url: '{url}', models: [{', '.join(entries)}]}}", ""]))
 
     def serve(self, name, *options):
@@ -74,6 +75,30 @@ class Batches(Case):
                 self.vibeq("run", f"{dialect}.yaml", "--name", dialect, "--quiet", "--yes")
                 self.check(dialect, server)
                 (self.dir / "runs" / "calls.lmdb").unlink()
+
+    def discovered(self, run, server, batch):
+        """The accounting of a run with several stages under lazy swap."""
+        self.write(run, server, "openai", batch, method="discover", lazy=True,
+                   more="vibecheck: {d: 10, iterations: 1}")
+        self.vibeq("run", f"{run}.yaml", "--name", run, "--quiet", "--yes")
+        self.vibeq("verify", run)
+        (self.dir / "runs" / "calls.lmdb").unlink()
+        return json.loads((self.dir / "runs" / run / "accounting.json").read_text())["calls"]
+
+    def test_second_orders_wait_when_many_first_ones_settle(self):
+        """The first stage asks both orders in one batch; from then on the share that settles is known, and they go into two."""
+        alone = self.discovered("alone", self.serve("sa"), None)
+        server = self.serve("sb", "--batch", "duration=300ms")
+        batched = self.discovered("batched", server, QUICK)
+        self.assertEqual(self.scores("batched"), self.scores("alone"))
+        log = [json.loads(line) for line in (self.dir / "runs" / "batched" / "log").read_text().splitlines()]
+        waits = [line["wait"] for line in log if line["event"] == "stage.second_orders"]
+        self.assertEqual(waits, [0] + [1] * (len(waits) - 1))
+        self.assertGreater(len(waits), 1)
+        self.assertGreater(batched["saved_by_lazy_swap"], 0)
+        self.assertLess(batched["saved_by_lazy_swap"], alone["saved_by_lazy_swap"])
+        paid = [line["hash"] for line in server.log() if line["event"] == "batch_line" and line["paid"]]
+        self.assertEqual(len(paid), len(set(paid)), "a question was bought twice")
 
     def test_lines_that_fail_are_asked_again(self):
         server = self.serve("odd", "--batch", "duration=300ms,errored=0.1,expired=0.1")

@@ -50,6 +50,16 @@ static void repair_of(void *ctx, uint64_t task, const struct vq_hash *of, struct
 
 /* ---- making them ---- */
 
+/* In every second run with a batch pool, for the judges that it serves. */
+static bool seconds_wait(const struct sim *s, uint32_t judge)
+{
+    bool batch = false;
+    for (uint32_t i = 0; i < s->serves_count[judge]; i++) {
+        batch = batch || sim_is_batch(s, s->serves[judge][i]);
+    }
+    return batch && (s->draw & 1) != 0;
+}
+
 static void make_spec(struct sim *s, struct sim_stage *st)
 {
     struct vq_span asked = vq_template_builtin(kinds[st->kind].asked);
@@ -72,8 +82,10 @@ static void make_spec(struct sim *s, struct sim_stage *st)
                                            .tries_max = 4,
                                            .pools = s->serves[i],
                                            .pools_count = s->serves_count[i]};
-        st->judges[i] = (struct vq_coord_judge){
-            .name = j->name, .pools = s->serves[i], .pools_count = s->serves_count[i]};
+        st->judges[i] = (struct vq_coord_judge){.name = j->name,
+                                                .pools = s->serves[i],
+                                                .pools_count = s->serves_count[i],
+                                                .seconds_wait = seconds_wait(s, i)};
     }
     for (uint32_t i = 0; i < st->grid.vibes; i++) {
         axes[i] = (struct vq_spec_axis){vq_span_str(st->axes[i].name), vq_span_str(st->axes[i].low),

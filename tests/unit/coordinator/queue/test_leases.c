@@ -28,6 +28,41 @@ TEST_WITH(whole_shards_in_order_with_the_second_order_lazy, rig_setup_tried, rig
     assert_true(two->fence.n > one->fence.n);
 }
 
+TEST_WITH(a_second_order_waits_where_the_first_one_goes_into_a_batch, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    r->audited[1] = 1; /* sample 0, vibe 1 */
+    r->judges[0].seconds_wait = true;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    struct rig_said one = *rig_lease(r, 0);
+    const uint64_t tasks[] = {0, 2, 3}; /* vibe 1 is audited: both orders are asked at once */
+    assert_int_equal(one.count, 3);
+    assert_memory_equal(one.tasks, tasks, sizeof(tasks));
+    rig_mark(r);
+    rig_say_answer(r, 7, session, &one, 0, "Model: A");
+    for (uint32_t i = 2; i <= 3; i++) {
+        rig_say_answer(r, 7, session, &one, i, "Model: A");
+    }
+    const struct rig_said *then = rig_leased(r, 0); /* not settled: its turn has come */
+    assert_non_null(then);
+    assert_int_equal(then->count, 1);
+    assert_int_equal(then->tasks[0], 1);
+    assert_false(then->lazy[0]);
+}
+
+TEST_WITH(a_second_order_that_waited_is_not_asked_after_an_equal, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    r->judges[0].seconds_wait = true;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said one = *rig_lease(r, 0);
+    assert_int_equal(one.count, 2);
+    rig_say_answer(r, 7, session, &one, 0, "Model: tie");
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NOT_NEEDED);
+}
+
 TEST_WITH(both_orders_are_asked_without_lazy_swap, rig_setup_tried, rig_teardown)
 {
     struct rig *r = *state;

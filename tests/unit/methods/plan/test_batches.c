@@ -75,6 +75,8 @@ TEST(repairs_wait_for_the_first_batch_and_stages_for_each_other)
     struct vq_forecast_line lines[] = {ranking(2), ranking(2)};
     lines[0].repairs = (struct vq_range){0, 0.2, 9};
     lines[1].stage_no = 1;
+    lines[1].calls = (struct vq_range){1920, 1920, 1920}; /* nothing that lazy swap could save */
+    lines[1].saved = (struct vq_range){40, 40, 40};
     struct vq_forecast_limits limits[] = {pool(false), pool(true)};
     struct vq_forecast_pool pools[2];
     struct vq_forecast f = {
@@ -86,6 +88,30 @@ TEST(repairs_wait_for_the_first_batch_and_stages_for_each_other)
     near(b.seconds.least, 2 * VQ_ASSUMED_BATCH_LEAST_S);
     near(b.seconds.expected, 2 * VQ_ASSUMED_BATCH_S);
     near(b.seconds.most, 3 * VQ_ASSUMED_BATCH_MOST_S);
+}
+
+/* The first stage measures how often a first order settles. */
+TEST(second_orders_of_a_later_stage_have_a_batch_of_their_own_if_this_saves_enough)
+{
+    struct vq_forecast_line lines[] = {ranking(2), ranking(2)};
+    lines[1].stage_no = 1;
+    struct vq_forecast_limits limits[] = {pool(false), pool(true)};
+    struct vq_forecast_pool pools[2];
+    struct vq_forecast f = {
+        .lines = lines, .lines_count = 2, .limits = limits, .pools = pools, .limits_count = 2};
+    struct vq_forecast_batches b;
+    vq_forecast_figure(&f);
+    assert_int_equal(vq_forecast_as_batches(&f, &b), VQ_OK);
+    near(b.all.calls.expected, 1920 + 1760);
+    near(b.all.usd.expected, (1.92 + 1.76) * 2 * 0.25);
+    assert_int_equal(b.in_sequence, 3);
+    near(b.seconds.expected, 3 * VQ_ASSUMED_BATCH_S);
+    lines[1].calls.expected = 1890; /* 30 saved of 1,920 */
+    lines[1].saved.expected = 70;
+    vq_forecast_figure(&f);
+    assert_int_equal(vq_forecast_as_batches(&f, &b), VQ_OK);
+    near(b.all.calls.expected, 2 * 1920);
+    assert_int_equal(b.in_sequence, 2);
 }
 
 TEST(a_run_without_batch_pools_is_figured_at_half_the_price)

@@ -1,0 +1,74 @@
+/* What coordinator/pools/second_orders.h needs to know of a run, when a stage begins. Not its job:
+ * which orders are leased (the core). */
+#include "coordinator/pools/second_orders.h"
+
+#include "common/conf/batches.h"
+#include "common/conf/tiers.h"
+#include "common/text/log.h"
+#include "coordinator/run/parts.h"
+
+#include <math.h>
+
+#define TOKENS_IN  1000.0 /* of a call, for a comparison of prices */
+#define TOKENS_OUT 100.0
+
+/* Of a usual call, in millionths of a dollar; 1 without prices. */
+static double price_of(const struct vq_conf_use *use)
+{
+    const struct vq_conf_limits *l = &use->limits;
+    bool priced = l->price_input_usd > 0 || l->price_output_usd > 0;
+    double price =
+        fmax(l->price_input_usd, 0) * TOKENS_IN + fmax(l->price_output_usd, 0) * TOKENS_OUT;
+    return (priced ? price : 1) * vq_tier_price(l) * vq_conf_batch_price(use->batch);
+}
+
+/* The prices of the judge's cheapest pools; 0: it has none. */
+static void prices(const struct vq_run *run, uint32_t judge, double *ret_interactive,
+                   double *ret_batch)
+{
+    const struct vq_role_models *cast = run->stages.asking->cast;
+    *ret_interactive = *ret_batch = 0;
+    for (uint32_t i = 0; i < cast->pools_count[judge]; i++) {
+        const struct vq_conf_use *use = &run->source.pools->uses.uses[cast->pools[judge][i]];
+        double *cheapest = use->batch != NULL ? ret_batch : ret_interactive;
+        double price = price_of(use);
+        *cheapest = *cheapest == 0 || price < *cheapest ? price : *cheapest;
+    }
+}
+
+static bool is_lazy(const struct vq_stage_grid *asking)
+{
+    return asking->plan.swap == VQ_SWAP_LAZY && vq_stage_shows_outputs(asking->kind);
+}
+
+void vq_second_orders_learn(struct vq_run_stages *stages, const struct vq_stage_grid *asking,
+                            const uint8_t *outcomes)
+{
+    uint32_t shard_tasks = vq_grid_shard_tasks(&asking->plan.grid);
+    for (uint64_t task = 0; is_lazy(asking) && task < vq_grid_tasks(&asking->plan.grid); task++) {
+        enum vq_outcome outcome = (enum vq_outcome)outcomes[task];
+        bool first = task % 2 == asking->plan.first_order[task / shard_tasks];
+        if (first && vq_outcome_is_answered(outcome)) {
+            stages->firsts++;
+            stages->settling += vq_outcome_settles(outcome) ? 1 : 0;
+        }
+    }
+}
+
+bool vq_run_seconds_wait(const struct vq_run *run, uint32_t judge)
+{
+    const struct vq_stage_grid *asking = run->stages.asking;
+    struct vq_second_orders state = {.firsts = run->stages.firsts,
+                                     .settled = run->stages.settling,
+                                     .audited = run->source.config->judging.audit_share,
+                                     .left_s = INFINITY};
+    prices(run, judge, &state.interactive_usd, &state.batch_usd);
+    if (!is_lazy(asking) || state.batch_usd <= 0) {
+        return false;
+    }
+    bool wait = vq_second_orders_wait(&state);
+    vq_log(VQ_LOG_INFO, "stage.second_orders", "judge=%s wait=%d settled=%llu of=%llu",
+           asking->cast->conf[judge].name, wait, (unsigned long long)state.settled,
+           (unsigned long long)state.firsts);
+    return wait;
+}
