@@ -2,8 +2,7 @@
  *
  * The incomplete beta is a continued fraction (modified Lentz) times a binomial weight that is
  * taken in Loader's saddle-point form (2000), since differences of lgamma lose the digits of large
- * counts. The incomplete gamma is the series below a + 1 and a continued fraction above. Quantiles
- * are bracketed Newton steps on these. */
+ * counts. Quantiles are bracketed Newton steps on these. */
 #include "methods/stats/special.h"
 
 #include <math.h>
@@ -15,11 +14,6 @@
 #define QUANTILE_STEPS    1200
 #define FRACTION_TINY     1e-300
 #define FRACTION_ACCURACY 1e-16
-
-double vq_normal_cdf(double z)
-{
-    return 0.5 * erfc(-z * SQRT_HALF);
-}
 
 double vq_normal_two_sided(double z)
 {
@@ -33,7 +27,7 @@ static double normal_quantile_lower(double p)
     double z = -sqrt(-2.0 * log(p));
     double log_p = log(p);
     for (int step = 0; step < 100; step++) {
-        double cdf = vq_normal_cdf(z);
+        double cdf = 0.5 * erfc(-z * SQRT_HALF);
         double density = exp(-0.5 * z * z - HALF_LOG_2PI);
         double change = (log_p - log(cdf)) * cdf / density;
         z += change;
@@ -187,52 +181,6 @@ double vq_beta_quantile(double a, double b, double p)
         }
     }
     return x;
-}
-
-static double gamma_lower_series(double a, double x)
-{
-    double term = 1.0 / a;
-    double sum = term;
-    for (double n = a + 1.0; term > sum * FRACTION_ACCURACY; n += 1.0) {
-        term *= x / n;
-        sum += term;
-    }
-    return sum * exp(a * log(x) - x - log_gamma(a));
-}
-
-static double gamma_upper_fraction(double a, double x)
-{
-    double b = x + 1.0 - a;
-    double c = 1.0 / FRACTION_TINY;
-    double d = 1.0 / away_from_zero(b);
-    double h = d;
-    for (int i = 1; i < FRACTION_STEPS; i++) {
-        double an = -i * (i - a);
-        b += 2.0;
-        d = 1.0 / away_from_zero(an * d + b);
-        c = away_from_zero(b + an / c);
-        h *= d * c;
-        if (fabs(d * c - 1.0) <= FRACTION_ACCURACY) {
-            break;
-        }
-    }
-    return h * exp(a * log(x) - x - log_gamma(a));
-}
-
-double vq_chi_square_upper(double x, double df)
-{
-    if (!(df > 0.0) || !(x >= 0.0)) {
-        return NAN;
-    }
-    double a = 0.5 * df;
-    double half = 0.5 * x;
-    if (half <= 0.0) {
-        return 1.0;
-    }
-    if (isinf(half)) {
-        return 0.0;
-    }
-    return half < a + 1.0 ? 1.0 - gamma_lower_series(a, half) : gamma_upper_fraction(a, half);
 }
 
 double vq_student_two_sided(double t, double df)

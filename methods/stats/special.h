@@ -1,4 +1,4 @@
-/* The distribution functions the tests need: normal, chi-square, Student t, beta. Relative accuracy
+/* The distribution functions the tests need: normal, Student t, beta. Relative accuracy
  * about 1e-12 in the body and 1e-10 in tails down to 1e-300. NaN in, NaN out; arguments outside of
  * the domain give NaN. */
 #ifndef VQ_METHODS_STATS_SPECIAL_H
@@ -6,10 +6,8 @@
 
 #define VQ_NORMAL_975 1.959963984540054 /* the 0.975 quantile of the normal */
 
-double vq_normal_cdf(double z);
-double vq_normal_two_sided(double z); /* P(|Z| >= |z|) */
-double vq_normal_quantile(double p);  /* p in [0, 1]; the ends give infinities */
-double vq_chi_square_upper(double x, double df);
+double vq_normal_two_sided(double z);               /* P(|Z| >= |z|) */
+double vq_normal_quantile(double p);                /* p in [0, 1]; the ends give infinities */
 double vq_beta_lower(double a, double b, double x); /* regularised I_x(a, b), a, b > 0 */
 double vq_beta_quantile(double a, double b, double p);
 double vq_student_two_sided(double t, double df); /* P(|T| >= |t|) */

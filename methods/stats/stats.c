@@ -51,33 +51,6 @@ double vq_stats_quantile(const double *sorted, size_t n, double q)
     return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-void vq_stats_standardise(struct vq_matrix x, double *ret_mean, double *ret_scale)
-{
-    for (size_t col = 0; col < x.cols; col++) {
-        double sum = 0.0;
-        size_t present = 0;
-        for (size_t row = 0; row < x.rows; row++) {
-            double value = x.at[row * x.cols + col];
-            if (!isnan(value)) {
-                sum += value;
-                present++;
-            }
-        }
-        double mean = present == 0 ? 0.0 : sum / (double)present;
-        double squares = 0.0;
-        for (size_t row = 0; row < x.rows; row++) {
-            double value = x.at[row * x.cols + col];
-            if (!isnan(value)) {
-                squares += (value - mean) * (value - mean);
-            }
-        }
-        double scale = present == 0 ? 0.0 : sqrt(squares / (double)present);
-        ret_mean[col] = mean;
-        /* The mean of a constant is off by a rounding error, which must not become the scale. */
-        ret_scale[col] = scale > 1e-14 * fabs(mean) ? scale : 1.0;
-    }
-}
-
 void vq_stats_root_mean_square(struct vq_matrix x, double *ret_scale)
 {
     for (size_t col = 0; col < x.cols; col++) {

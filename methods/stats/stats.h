@@ -4,8 +4,7 @@
  * Everything here is pure: double arrays in, structs out; no clock, no files, no log, no randomness
  * but a seed that is passed in. A missing value is NaN. Same input, same bits out, on one CPU type.
  *
- * All of the room is held to the reference numbers in tests/data/stats. No method prints some of it
- * yet: clustered errors, Fleiss' kappa. */
+ * All of the room is held to the reference numbers in tests/data/stats. */
 #ifndef VQ_METHODS_STATS_STATS_H
 #define VQ_METHODS_STATS_STATS_H
 
@@ -43,11 +42,6 @@ enum vq_status vq_stats_check(struct vq_matrix x, bool allow_missing,
  * q (type 7 of Hyndman and Fan, 1996), q in [0, 1]. */
 double vq_stats_quantile(const double *sorted, size_t n, double q);
 void vq_stats_sort(double *values, size_t n); /* ascending; no NaN */
-
-/* Mean and population standard deviation (divided by n) of each column over its present cells; a
- * constant column, and one without cells, has scale 1. `ret_mean` and `ret_scale` hold x.cols
- * values. */
-void vq_stats_standardise(struct vq_matrix x, double *ret_mean, double *ret_scale);
 
 /* The scale of mirrored columns, whose mean is 0: the root of the mean square over present cells; 1
  * for a column that is all 0 or missing. `ret_scale` holds x.cols values. */

@@ -1,26 +1,11 @@
 /* Chance-corrected agreement. Formulas are from counts: two raters meet in a confusion table, many
  * in a coincidence matrix. A denominator of exactly 0 (one category only) is a status, never a
- * number. Owns work space only in Krippendorff's alpha, for the length of a call. */
+ * number. */
 #include "methods/stats/agreement/agreement.h"
 
-#include "common/base/alloc.h"
 #include "methods/stats/special.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const char *const STATUS_NAMES[] = {
-    [VQ_AGREEMENT_OK] = "ok",
-    [VQ_AGREEMENT_UNDEFINED] = "undefined",
-    [VQ_AGREEMENT_NO_ROWS] = "no_rows",
-};
-
-const char *vq_agreement_status_name(enum vq_agreement_status status)
-{
-    VQ_ASSERT((size_t)status < VQ_COUNT(STATUS_NAMES));
-    return STATUS_NAMES[status];
-}
 
 static struct vq_kappa no_kappa(void)
 {
@@ -29,13 +14,9 @@ static struct vq_kappa no_kappa(void)
         .observed = NAN,
         .expected = NAN,
         .kappa = NAN,
-        .kappa_linear = NAN,
         .kappa_quadratic = NAN,
         .se = NAN,
-        .se_null = NAN,
         .ci95 = {NAN, NAN},
-        .z = NAN,
-        .p = NAN,
     };
 }
 
@@ -44,15 +25,14 @@ struct margins {
     double cols[VQ_AGREEMENT_CATEGORIES_MAX];
 };
 
-static double weighted_kappa(const double *counts, size_t c, const struct margins *m, double n,
-                             bool quadratic)
+static double quadratic_kappa(const double *counts, size_t c, const struct margins *m, double n)
 {
     double seen = 0.0;
     double chance = 0.0;
     for (size_t i = 0; i < c; i++) {
         for (size_t j = 0; j < c; j++) {
             double gap = i > j ? (double)(i - j) : (double)(j - i);
-            double weight = quadratic ? gap * gap : gap;
+            double weight = gap * gap;
             seen += weight * counts[i * c + j];
             chance += weight * m->rows[i] * m->cols[j];
         }
@@ -67,12 +47,10 @@ static void kappa_errors(const double *counts, size_t c, const struct margins *m
     double n = kappa->n;
     double chance = kappa->expected;
     double rest = 1.0 - kappa->kappa;
-    double null_sum = 0.0;
     double diagonal = 0.0;
     double off = 0.0;
     for (size_t i = 0; i < c; i++) {
         double both = (m->rows[i] + m->cols[i]) / n;
-        null_sum += m->rows[i] / n * (m->cols[i] / n) * both;
         double inner = 1.0 - both * rest;
         diagonal += counts[i * c + i] / n * inner * inner;
         for (size_t j = 0; j < c; j++) {
@@ -83,11 +61,8 @@ static void kappa_errors(const double *counts, size_t c, const struct margins *m
     double last = kappa->kappa - chance * rest;
     double scale = (1.0 - chance) * (1.0 - chance) * n;
     kappa->se = sqrt(fmax(0.0, diagonal + rest * rest * off - last * last) / scale);
-    kappa->se_null = sqrt(fmax(0.0, chance + chance * chance - null_sum) / scale);
     kappa->ci95.lo = kappa->kappa - VQ_NORMAL_975 * kappa->se;
     kappa->ci95.hi = kappa->kappa + VQ_NORMAL_975 * kappa->se;
-    kappa->z = kappa->kappa / kappa->se_null;
-    kappa->p = vq_normal_two_sided(kappa->z);
 }
 
 enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories,
@@ -127,8 +102,7 @@ enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories
         if (!constant) {
             /* In whole counts, so that one constant rater gives exactly 0. */
             kappa.kappa = (kappa.n * agreed - met) / (kappa.n * kappa.n - met);
-            kappa.kappa_linear = weighted_kappa(counts, c, &m, kappa.n, false);
-            kappa.kappa_quadratic = weighted_kappa(counts, c, &m, kappa.n, true);
+            kappa.kappa_quadratic = quadratic_kappa(counts, c, &m, kappa.n);
         }
         if (!one_constant) {
             kappa_errors(counts, c, &m, &kappa); /* the formula says nothing of a constant rater */
@@ -171,10 +145,7 @@ static enum vq_status cohen_strided(const double *a, const double *b, size_t n, 
         VQ_TRY(vq_agreement_cohen_counts(both, 3, &mirrored));
         mirrored.n = ret_kappa->n;
         mirrored.se = NAN;
-        mirrored.se_null = NAN;
         mirrored.ci95 = (struct vq_interval){NAN, NAN};
-        mirrored.z = NAN;
-        mirrored.p = NAN;
         *ret_mirrored = mirrored;
     }
     return VQ_OK;
@@ -184,6 +155,55 @@ enum vq_status vq_agreement_cohen(const double *a, const double *b, size_t n,
                                   struct vq_kappa *ret_kappa, struct vq_kappa *ret_mirrored)
 {
     return cohen_strided(a, b, n, 1, ret_kappa, ret_mirrored);
+}
+
+#define SCORES 3 /* -1, 0, +1 */
+
+/* coincidence[c][k]: pairs of scores (c, k) within an item, each worth 1 / (ratings - 1). */
+static void coincidences(struct vq_matrix ratings, double coincidence[SCORES][SCORES])
+{
+    for (size_t row = 0; row < ratings.rows; row++) {
+        double of_score[SCORES] = {0.0};
+        double rated = 0.0;
+        for (size_t col = 0; col < ratings.cols; col++) {
+            double score = ratings.at[row * ratings.cols + col];
+            if (!isnan(score)) {
+                of_score[category_of(score)] += 1.0;
+                rated += 1.0;
+            }
+        }
+        for (size_t c = 0; c < SCORES && rated > 1.0; c++) {
+            for (size_t k = 0; k < SCORES; k++) {
+                double pairs = of_score[c] * (c == k ? of_score[k] - 1.0 : of_score[k]);
+                coincidence[c][k] += pairs / (rated - 1.0);
+            }
+        }
+    }
+}
+
+/* Krippendorff's alpha of nominal scores. The scores are checked. */
+static void krippendorff(struct vq_matrix ratings, struct vq_kappa_pairs *pairs)
+{
+    double coincidence[SCORES][SCORES] = {{0.0}};
+    double totals[SCORES] = {0.0};
+    double all = 0.0, seen = 0.0, chance = 0.0;
+    coincidences(ratings, coincidence);
+    for (size_t c = 0; c < SCORES; c++) {
+        for (size_t k = 0; k < SCORES; k++) {
+            totals[c] += coincidence[c][k];
+        }
+        all += totals[c];
+    }
+    for (size_t c = 0; c < SCORES; c++) {
+        for (size_t k = 0; k < SCORES; k++) {
+            seen += c == k ? 0.0 : coincidence[c][k];
+            chance += c == k ? 0.0 : totals[c] * totals[k];
+        }
+    }
+    pairs->alpha_status = all <= 0.0      ? VQ_AGREEMENT_NO_ROWS
+                          : chance <= 0.0 ? VQ_AGREEMENT_UNDEFINED
+                                          : VQ_AGREEMENT_OK;
+    pairs->alpha = pairs->alpha_status == VQ_AGREEMENT_OK ? 1.0 - (all - 1.0) * seen / chance : NAN;
 }
 
 enum vq_status vq_agreement_pairs(struct vq_matrix ratings, struct vq_kappa_pairs *ret_pairs)
@@ -216,164 +236,7 @@ enum vq_status vq_agreement_pairs(struct vq_matrix ratings, struct vq_kappa_pair
     if (mirrored_defined > 0) {
         pairs.mean_kappa_mirrored = mirrored_sum / (double)mirrored_defined;
     }
-    VQ_TRY(vq_agreement_krippendorff(ratings, VQ_AGREEMENT_NOMINAL, &pairs.alpha_status,
-                                     &pairs.alpha));
+    krippendorff(ratings, &pairs);
     *ret_pairs = pairs;
-    return VQ_OK;
-}
-
-enum vq_status vq_agreement_fleiss(struct vq_matrix counts, struct vq_fleiss *ret_fleiss)
-{
-    struct vq_fleiss result = {VQ_AGREEMENT_NO_ROWS, NAN, NAN};
-    double raters = 0.0;
-    double agreed = 0.0; /* sum over items of the share of agreeing pairs */
-    if (counts.cols > VQ_AGREEMENT_CATEGORIES_MAX) {
-        return VQ_LIMIT;
-    }
-    double totals[VQ_AGREEMENT_CATEGORIES_MAX] = {0.0};
-    for (size_t row = 0; row < counts.rows; row++) {
-        double sum = 0.0;
-        double squares = 0.0;
-        for (size_t col = 0; col < counts.cols; col++) {
-            double count = counts.at[row * counts.cols + col];
-            if (!(count >= 0.0) || isinf(count)) {
-                return VQ_INVALID;
-            }
-            sum += count;
-            squares += count * count;
-            totals[col] += count;
-        }
-        raters = row == 0 ? sum : raters;
-        if (sum < 2.0 || sum != raters) {
-            return VQ_INVALID;
-        }
-        agreed += (squares - sum) / (sum * (sum - 1.0));
-    }
-    if (counts.rows > 0) {
-        double items = (double)counts.rows;
-        double chance = 0.0;
-        bool constant = false;
-        for (size_t col = 0; col < counts.cols; col++) {
-            double share = totals[col] / (items * raters);
-            chance += share * share;
-            constant = constant || totals[col] >= items * raters;
-        }
-        double uniform = 1.0 / (double)counts.cols;
-        double observed = agreed / items;
-        result.status = constant ? VQ_AGREEMENT_UNDEFINED : VQ_AGREEMENT_OK;
-        result.fleiss = constant ? NAN : (observed - chance) / (1.0 - chance);
-        result.randolph = counts.cols > 1 ? (observed - uniform) / (1.0 - uniform) : NAN;
-    }
-    *ret_fleiss = result;
-    return VQ_OK;
-}
-
-/* Distinct present values, ascending; VQ_LIMIT when there are too many. */
-static enum vq_status distinct(struct vq_matrix ratings, double *values, size_t *ret_count)
-{
-    size_t count = 0;
-    for (size_t cell = 0; cell < ratings.rows * ratings.cols; cell++) {
-        double value = ratings.at[cell];
-        if (isinf(value)) {
-            return VQ_INVALID;
-        }
-        size_t at = 0;
-        while (at < count && values[at] < value) {
-            at++;
-        }
-        if (isnan(value) || (at < count && values[at] == value)) {
-            continue;
-        }
-        if (count == VQ_AGREEMENT_CATEGORIES_MAX) {
-            return VQ_LIMIT;
-        }
-        memmove(values + at + 1, values + at, (count - at) * sizeof(*values));
-        values[at] = value;
-        count++;
-    }
-    *ret_count = count;
-    return VQ_OK;
-}
-
-/* coincidence[c * count + k]: ordered pairs of ratings (c, k) within an item, each worth 1 /
- * (ratings - 1). */
-static void coincidences(struct vq_matrix ratings, const double *values, size_t count,
-                         double *coincidence)
-{
-    for (size_t row = 0; row < ratings.rows; row++) {
-        double of_value[VQ_AGREEMENT_CATEGORIES_MAX] = {0.0};
-        double rated = 0.0;
-        for (size_t col = 0; col < ratings.cols; col++) {
-            double value = ratings.at[row * ratings.cols + col];
-            for (size_t at = 0; at < count; at++) {
-                if (values[at] == value) {
-                    of_value[at] += 1.0;
-                    rated += 1.0;
-                }
-            }
-        }
-        for (size_t c = 0; c < count && rated > 1.0; c++) {
-            for (size_t k = 0; k < count; k++) {
-                double pairs = of_value[c] * (c == k ? of_value[k] - 1.0 : of_value[k]);
-                coincidence[c * count + k] += pairs / (rated - 1.0);
-            }
-        }
-    }
-}
-
-/* Squared distance of two values at a level of measurement; `totals` are the margins. */
-static double distance(enum vq_agreement_level level, const double *values, const double *totals,
-                       size_t c, size_t k)
-{
-    if (c == k) {
-        return 0.0;
-    }
-    size_t lo = c < k ? c : k;
-    size_t hi = c < k ? k : c;
-    double gap = 1.0;
-    if (level == VQ_AGREEMENT_INTERVAL) {
-        gap = values[hi] - values[lo];
-    } else if (level == VQ_AGREEMENT_ORDINAL) {
-        gap = -0.5 * (totals[lo] + totals[hi]);
-        for (size_t g = lo; g <= hi; g++) {
-            gap += totals[g];
-        }
-    }
-    return gap * gap;
-}
-
-enum vq_status vq_agreement_krippendorff(struct vq_matrix ratings, enum vq_agreement_level level,
-                                         enum vq_agreement_status *ret_status, double *ret_alpha)
-{
-    double values[VQ_AGREEMENT_CATEGORIES_MAX];
-    size_t count;
-    VQ_TRY(distinct(ratings, values, &count));
-    double *coincidence = vq_alloc(count * count, sizeof(*coincidence));
-    if (coincidence == NULL) {
-        return VQ_NOMEM;
-    }
-    coincidences(ratings, values, count, coincidence);
-    double totals[VQ_AGREEMENT_CATEGORIES_MAX] = {0.0};
-    double all = 0.0;
-    for (size_t c = 0; c < count; c++) {
-        for (size_t k = 0; k < count; k++) {
-            totals[c] += coincidence[c * count + k];
-        }
-        all += totals[c];
-    }
-    double seen = 0.0;
-    double chance = 0.0;
-    for (size_t c = 0; c < count; c++) {
-        for (size_t k = 0; k < count; k++) {
-            double apart = distance(level, values, totals, c, k);
-            seen += coincidence[c * count + k] * apart;
-            chance += totals[c] * totals[k] * apart;
-        }
-    }
-    vq_free(coincidence);
-    *ret_status = all <= 0.0      ? VQ_AGREEMENT_NO_ROWS
-                  : chance <= 0.0 ? VQ_AGREEMENT_UNDEFINED
-                                  : VQ_AGREEMENT_OK;
-    *ret_alpha = *ret_status == VQ_AGREEMENT_OK ? 1.0 - (all - 1.0) * seen / chance : NAN;
     return VQ_OK;
 }

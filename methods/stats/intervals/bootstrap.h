@@ -40,14 +40,4 @@ enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, doubl
                                          struct vq_interval *ret, struct vq_interval *ret_intercept,
                                          double *ret_p, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* One draw by given rows, for tests and replays: draws x size row numbers below n. */
-struct vq_bootstrap_explicit {
-    double mean, se;
-    struct vq_interval percentile, basic;
-};
-
-enum vq_status vq_bootstrap_explicit(const double *values, size_t n, const uint32_t *indices,
-                                     size_t draws, size_t size, double level, double *ret_means,
-                                     struct vq_bootstrap_explicit *ret) VQ_WARN_UNUSED;
-
 #endif

@@ -22,38 +22,19 @@ static int compare_p(const void *left, const void *right)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* What the p of rank i (from 1) of m is multiplied by; `harmonic` is 1 + 1/2 + ... + 1/m. */
-static double factor_of(enum vq_multiple_method method, size_t i, size_t m, double harmonic)
-{
-    double n = (double)m;
-    switch (method) {
-    case VQ_MULTIPLE_BH: return n / (double)i;
-    case VQ_MULTIPLE_BY: return harmonic * n / (double)i;
-    case VQ_MULTIPLE_HOLM: /* as Hochberg */
-    case VQ_MULTIPLE_HOCHBERG: return (double)(m - i + 1);
-    case VQ_MULTIPLE_BONFERRONI: return n;
-    }
-    VQ_ASSERT(false);
-}
-
-/* `ranks` ascending; results into ranks[].p, made monotone from the side the method asks for. */
+/* `ranks` ascending; results into ranks[].p, made monotone from the end of the method. */
 static void adjust_ranked(enum vq_multiple_method method, struct ranked_p *ranks, size_t m)
 {
-    double harmonic = 0.0;
-    for (size_t i = 1; i <= m; i++) {
-        harmonic += 1.0 / (double)i;
-    }
+    bool holm = method == VQ_MULTIPLE_HOLM;
     for (size_t i = 0; i < m; i++) {
-        ranks[i].p = fmin(1.0, ranks[i].p * factor_of(method, i + 1, m, harmonic));
+        double factor = holm ? (double)(m - i) : (double)m / (double)(i + 1);
+        ranks[i].p = fmin(1.0, ranks[i].p * factor);
     }
-    if (method == VQ_MULTIPLE_HOLM) {
-        for (size_t i = 1; i < m; i++) {
-            ranks[i].p = fmax(ranks[i].p, ranks[i - 1].p);
-        }
-    } else if (method != VQ_MULTIPLE_BONFERRONI) {
-        for (size_t i = m; i-- > 1;) {
-            ranks[i - 1].p = fmin(ranks[i - 1].p, ranks[i].p);
-        }
+    for (size_t i = 1; holm && i < m; i++) {
+        ranks[i].p = fmax(ranks[i].p, ranks[i - 1].p);
+    }
+    for (size_t i = m; !holm && i-- > 1;) {
+        ranks[i - 1].p = fmin(ranks[i - 1].p, ranks[i].p);
     }
 }
 

@@ -6,10 +6,7 @@
 
 enum vq_multiple_method {
     VQ_MULTIPLE_BH, /* Benjamini and Hochberg 1995 */
-    VQ_MULTIPLE_BY, /* Benjamini and Yekutieli 2001 */
     VQ_MULTIPLE_HOLM,
-    VQ_MULTIPLE_BONFERRONI,
-    VQ_MULTIPLE_HOCHBERG,
 };
 
 /* Adjusted values in input order into ret_adjusted (n values, may be p itself). NaN (no test) stays

@@ -6,26 +6,12 @@
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/proportions.h"
 #include "methods/stats/intervals/units.h"
-#include "methods/stats/special.h"
 
 #include <math.h>
-
-static const char *const STATUS_NAMES[] = {
-    [VQ_SEPARABILITY_OK] = "ok",
-    [VQ_SEPARABILITY_CONSTANT] = "constant",
-    [VQ_SEPARABILITY_NO_ROWS] = "no_rows",
-};
-
-const char *vq_separability_status_name(enum vq_separability_status status)
-{
-    VQ_ASSERT((size_t)status < VQ_COUNT(STATUS_NAMES));
-    return STATUS_NAMES[status];
-}
 
 static void count_scores(const double *at, size_t n, size_t stride, struct vq_separability *sep)
 {
     double sum = 0.0;
-    double sum_abs = 0.0;
     for (size_t row = 0; row < n; row++) {
         double score = at[row * stride];
         if (isnan(score)) {
@@ -33,15 +19,10 @@ static void count_scores(const double *at, size_t n, size_t stride, struct vq_se
             continue;
         }
         sum += score;
-        sum_abs += fabs(score);
-        sep->positive += score > 0.0 ? 1 : 0;
-        sep->negative += score < 0.0 ? 1 : 0;
     }
     size_t present = n - sep->missing;
-    sep->zero = present - sep->positive - sep->negative;
     if (present > 0) {
         sep->mean = sum / (double)present;
-        sep->mean_abs = sum_abs / (double)present;
     }
     if (n > 0) {
         sep->bounds.lo = (sum - (double)sep->missing) / (double)n;
@@ -49,51 +30,20 @@ static void count_scores(const double *at, size_t n, size_t stride, struct vq_se
     }
 }
 
-static void test_mean(const double *at, size_t n, size_t stride, struct vq_separability *sep)
-{
-    double squares = 0.0;
-    double lowest = INFINITY;
-    double highest = -INFINITY;
-    for (size_t row = 0; row < n; row++) {
-        double score = at[row * stride];
-        if (!isnan(score)) {
-            squares += (score - sep->mean) * (score - sep->mean);
-            lowest = fmin(lowest, score);
-            highest = fmax(highest, score);
-        }
-    }
-    double present = (double)(n - sep->missing);
-    bool constant = lowest >= highest;
-    sep->status = constant ? VQ_SEPARABILITY_CONSTANT : VQ_SEPARABILITY_OK;
-    if (present > 1.0) {
-        sep->sd = constant ? 0.0 : sqrt(squares / (present - 1.0));
-        sep->se = sep->sd / sqrt(present);
-        sep->ci95_normal.lo = sep->mean - VQ_NORMAL_975 * sep->se;
-        sep->ci95_normal.hi = sep->mean + VQ_NORMAL_975 * sep->se;
-    }
-    if (!constant) {
-        sep->t = sep->mean / sep->se;
-        sep->p_t = vq_student_two_sided(sep->t, present - 1.0);
-    }
-    if (sep->positive + sep->negative > 0) {
-        sep->p_sign = vq_proportion_binomial_half((double)sep->positive,
-                                                  (double)(sep->positive + sep->negative));
-    }
-}
-
 static void align_with(const double *at, size_t n, size_t stride, const double *preference,
                        struct vq_separability *sep)
 {
+    size_t rows = 0;
     double sum = 0.0;
     for (size_t row = 0; row < n; row++) {
         double product = at[row * stride] * preference[row];
         if (!isnan(product)) {
             sum += product;
-            sep->pref_rows++;
+            rows++;
         }
     }
-    if (sep->pref_rows > 0) {
-        sep->pref_mean = sum / (double)sep->pref_rows;
+    if (rows > 0) {
+        sep->pref_mean = sum / (double)rows;
     }
 }
 
@@ -101,23 +51,11 @@ void vq_separability_column(const double *at, size_t n, size_t stride, const dou
                             struct vq_separability *ret_sep)
 {
     struct vq_separability sep = {
-        .status = VQ_SEPARABILITY_NO_ROWS,
-        .rows = n,
         .mean = NAN,
-        .mean_abs = NAN,
-        .sd = NAN,
-        .se = NAN,
-        .ci95_normal = {NAN, NAN},
-        .t = NAN,
-        .p_t = NAN,
-        .p_sign = NAN,
         .bounds = {NAN, NAN},
         .pref_mean = NAN,
     };
     count_scores(at, n, stride, &sep);
-    if (sep.missing < n) {
-        test_mean(at, n, stride, &sep);
-    }
     if (preference != NULL) {
         align_with(at, n, stride, preference, &sep);
     }
@@ -194,20 +132,6 @@ enum vq_status vq_separability_interval(const double *at, size_t n, size_t strid
     }
     vq_free(means);
     return status;
-}
-
-double vq_separability_row_norm(struct vq_matrix x)
-{
-    double sum = 0.0;
-    for (size_t row = 0; row < x.rows; row++) {
-        double squares = 0.0;
-        for (size_t col = 0; col < x.cols; col++) {
-            double cell = x.at[row * x.cols + col];
-            squares += isnan(cell) ? 0.0 : cell * cell;
-        }
-        sum += sqrt(squares);
-    }
-    return x.rows > 0 ? sum / (double)x.rows : NAN;
 }
 
 double vq_separability_overlap(struct vq_matrix x, size_t col_a, size_t col_b,

@@ -1,47 +1,26 @@
-/* Separability of vibes: means of scores with their tests and bounds, and the overlap of two
+/* Separability of vibes: means of scores with their bounds, and the overlap of two
  * columns. Intervals by resampling are in bootstrap.h. */
 #ifndef VQ_METHODS_STATS_INTERVALS_SEPARABILITY_H
 #define VQ_METHODS_STATS_INTERVALS_SEPARABILITY_H
 
 #include "methods/stats/stats.h"
 
-enum vq_separability_status {
-    VQ_SEPARABILITY_OK,
-    VQ_SEPARABILITY_CONSTANT, /* all present scores are equal: no t, and se 0 */
-    VQ_SEPARABILITY_NO_ROWS,  /* no score present */
-};
-
-const char *vq_separability_status_name(enum vq_separability_status status);
-
 /* NaN where a number does not exist. */
 struct vq_separability {
-    enum vq_separability_status status;
-    size_t rows, missing;            /* rows in all, and those without a score */
-    size_t positive, negative, zero; /* of the present ones */
-    double mean;                     /* the separability, signed, positive toward A */
-    double mean_abs;                 /* mean of |score| */
-    double sd, se;                   /* n - 1; sd / sqrt(n) */
-    struct vq_interval ci95_normal;  /* mean -+ 1.96 se */
-    double t, p_t;                   /* one-sample t against 0 */
-    double p_sign;             /* exact two-sided sign test, +1 against -1; NaN when all are 0 */
+    size_t missing;            /* rows without a score */
+    double mean;               /* the separability, signed, positive toward A */
     struct vq_interval bounds; /* the mean with all missing cells at -1, then at +1 */
     double pref_mean;          /* mean of score * preference over rows that have both */
-    size_t pref_rows;
 };
 
 /* One column: values at[0], at[stride], ...; `preference` (NULL = none) has n values -1 or +1, NaN
- * = unlabelled, not strided. A score counts as positive or negative by its sign (x of two judges
- * may be a half). */
+ * = unlabelled, not strided. */
 void vq_separability_column(const double *at, size_t n, size_t stride, const double *preference,
                             struct vq_separability *ret_sep);
 
 /* True when the missing cells could carry |mean| over, or back under, the threshold (strict),
  * whatever they were. */
 bool vq_separability_gate_could_flip(const struct vq_separability *sep, double threshold);
-
-/* Mean over rows of the Euclidean norm of a row (missing = 0): how much all vibes move together.
- * Divide by sqrt(cols) for the normalised figure. NaN without rows. */
-double vq_separability_row_norm(struct vq_matrix x);
 
 /* 95 % interval of the mean of scores in [-1, 1] by prompt. `percentile` (of the bootstrap) is
  * returned where at least VQ_VARIED_UNITS units differ from the most common value. Fewer are too

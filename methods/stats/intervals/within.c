@@ -10,7 +10,6 @@
 
 struct group {
     double n, x, y; /* then means */
-    double xx;      /* sum of squared x about the mean */
 };
 
 struct sums {
@@ -48,15 +47,14 @@ static void add_means(const double *x, const double *y, const uint32_t *group, s
 
 /* About the groups' means, and about those of all rows. */
 static void add_products(const double *x, const double *y, const uint32_t *group, size_t n,
-                         struct group *groups, struct sums *within, struct sums *all)
+                         const struct group *groups, struct sums *within, struct sums *all)
 {
     for (size_t i = 0; i < n; i++) {
         if (!is_present(x[i], y[i])) {
             continue;
         }
-        struct group *g = &groups[group[i]];
+        const struct group *g = &groups[group[i]];
         double dx = x[i] - g->x, dy = y[i] - g->y;
-        g->xx += dx * dx;
         within->xx += dx * dx;
         within->xy += dx * dy;
         within->yy += dy * dy;
@@ -65,26 +63,6 @@ static void add_products(const double *x, const double *y, const uint32_t *group
         all->xy += ax * ay;
         all->yy += ay * ay;
     }
-}
-
-/* Same number of rows, same mean and same spread of x in every group, within the precision of the
- * sums. */
-static bool is_balanced(const struct group *groups, uint32_t count, double x_mean, double xx)
-{
-    const struct group *first = NULL;
-    double tolerance = 1e-9 * (fabs(x_mean) + sqrt(xx) + 1);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct group *g = &groups[i];
-        if (g->n == 0) {
-            continue;
-        }
-        first = first == NULL ? g : first;
-        if (g->n != first->n || fabs(g->x - first->x) > tolerance ||
-            fabs(g->xx - first->xx) > tolerance * (sqrt(xx) + 1)) {
-            return false;
-        }
-    }
-    return first != NULL;
 }
 
 static double residuals(const struct sums *s)
@@ -139,12 +117,8 @@ enum vq_status vq_within_slope(const double *x, const double *y, const uint32_t 
     struct sums within = {0}, all = {0};
     add_means(x, y, group, n, groups, groups_count, &all);
     add_products(x, y, group, n, groups, &within, &all);
-    struct vq_within found = {.rows = (size_t)all.n,
-                              .slope = NAN,
-                              .se = NAN,
-                              .se_random = NAN,
-                              .ci95 = {NAN, NAN},
-                              .balanced = is_balanced(groups, groups_count, all.x, within.xx)};
+    struct vq_within found = {
+        .rows = (size_t)all.n, .slope = NAN, .se = NAN, .se_random = NAN, .ci95 = {NAN, NAN}};
     for (uint32_t g = 0; g < groups_count; g++) {
         found.groups += groups[g].n > 0;
     }

@@ -7,7 +7,6 @@
 
 struct vq_within {
     size_t rows, groups; /* present rows; groups that have one */
-    bool balanced;       /* every group has the same x */
     double slope;        /* of least squares on values centred by group: Sxy / Sxx */
     double se;           /* sqrt(s2 / Sxx), s2 = SSE / (rows - groups - 1) */
     /* A random intercept a group (REML). In a balanced design its slope is the one above; where the

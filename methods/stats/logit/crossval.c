@@ -50,42 +50,13 @@ enum vq_status vq_crossval_assign(const uint32_t *groups, size_t rows, uint64_t 
     return VQ_OK;
 }
 
-/* Weights of the rows in `fold` (held) or of those in the others. */
-static void fold_weights(const struct vq_logit_data *data, const uint32_t *fold_of_row,
-                         uint32_t fold, bool held, double *ret_weights)
+static void leave_out(const struct vq_logit_data *data, const uint32_t *fold_of_row, uint32_t fold,
+                      double *ret_weights)
 {
     for (size_t row = 0; row < data->x.rows; row++) {
         double weight = data->weights == NULL ? 1.0 : data->weights[row];
-        ret_weights[row] = (fold_of_row[row] == fold) == held ? weight : 0.0;
+        ret_weights[row] = fold_of_row[row] == fold ? 0.0 : weight;
     }
-}
-
-enum vq_status vq_crossval_fold(const struct vq_logit_data *data, const uint32_t *fold_of_row,
-                                uint32_t fold, double c, struct vq_logit_fit *ret_fit,
-                                struct vq_logit_score *ret_score, struct vq_error *err)
-{
-    double *weights = vq_alloc(data->x.rows, sizeof(*weights));
-    if (weights == NULL) {
-        return VQ_NOMEM;
-    }
-    struct vq_logit_data part = *data;
-    part.weights = weights;
-    struct vq_logit_fit fit;
-    struct vq_logit_score score;
-    fold_weights(data, fold_of_row, fold, false, weights);
-    enum vq_status status = vq_logit_fit_l2(&part, c, &fit, err);
-    if (status == VQ_OK) {
-        fold_weights(data, fold_of_row, fold, true, weights);
-        status = vq_logit_score(&part, fit.intercept, fit.coef, &score, err);
-        if (status == VQ_OK) {
-            *ret_fit = fit;
-            *ret_score = score;
-        } else {
-            vq_logit_fit_free(&fit);
-        }
-    }
-    vq_free(weights);
-    return status;
 }
 
 struct walk {
@@ -189,7 +160,7 @@ static enum vq_status run(const struct vq_logit_data *data, const uint32_t *fold
     enum vq_status status =
         walk.weights == NULL || walk.eta == NULL || walk.beta == NULL ? VQ_NOMEM : VQ_OK;
     for (size_t fold = 0; fold < cv->folds && status == VQ_OK; fold++) {
-        fold_weights(data, fold_of_row, (uint32_t)fold, false, walk.weights);
+        leave_out(data, fold_of_row, (uint32_t)fold, walk.weights);
         if (data->intercept && one_class_left(&walk)) {
             cv->status = VQ_CROSSVAL_SINGLE_CLASS;
             break;

@@ -56,11 +56,4 @@ enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint
 enum vq_status vq_crossval_assign(const uint32_t *groups, size_t rows, uint64_t seed,
                                   uint32_t *ret_fold_of_row, size_t *ret_folds) VQ_WARN_UNUSED;
 
-/* Fits L2 at c on the rows of other folds and scores it on the rows of `fold`. The fit is the
- * caller's. */
-enum vq_status vq_crossval_fold(const struct vq_logit_data *data, const uint32_t *fold_of_row,
-                                uint32_t fold, double c, struct vq_logit_fit *ret_fit,
-                                struct vq_logit_score *ret_score,
-                                struct vq_error *err) VQ_WARN_UNUSED;
-
 #endif

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define ALIAS_TOLERANCE 1e-11 /* of a column's squared norm */
-#define NULL_PART       1e-8  /* a smaller coefficient in a null combination is rounding */
 
 static const char *const STATUS_NAMES[] = {
     [VQ_LOGIT_OK] = "ok",
@@ -75,8 +74,7 @@ static double *nan_array(size_t n)
 static bool allocate(struct vq_logit_fit *fit)
 {
     size_t params = fit->cols + 1;
-    double **arrays[] = {&fit->coef,    &fit->se,      &fit->z,          &fit->p,
-                         &fit->ci95_lo, &fit->ci95_hi, &fit->limit_coef, &fit->limit_se};
+    double **arrays[] = {&fit->coef, &fit->se, &fit->p, &fit->ci95_lo, &fit->ci95_hi};
     bool whole = true;
     for (size_t i = 0; i < VQ_COUNT(arrays); i++) {
         *arrays[i] = nan_array(fit->cols);
@@ -84,8 +82,7 @@ static bool allocate(struct vq_logit_fit *fit)
     }
     fit->cov = nan_array(params * params);
     fit->aliased = vq_alloc(fit->cols, sizeof(bool));
-    fit->diverging = vq_alloc(fit->cols, sizeof(bool));
-    return whole && fit->cov != NULL && fit->aliased != NULL && fit->diverging != NULL;
+    return whole && fit->cov != NULL && fit->aliased != NULL;
 }
 
 static void count_rows(const struct vq_logit_data *data, struct vq_logit_fit *fit)
@@ -115,17 +112,8 @@ enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_lo
         .status = VQ_LOGIT_OK,
         .cols = data->x.cols,
         .intercept = NAN,
-        .se_intercept = NAN,
-        .z_intercept = NAN,
-        .p_intercept = NAN,
         .loglik = NAN,
-        .loglik_null = NAN,
-        .mcfadden_r2 = NAN,
-        .lr_stat = NAN,
-        .lr_p = NAN,
         .objective = NAN,
-        .limit_intercept = NAN,
-        .loglik_supremum = NAN,
     };
     if (!allocate(fit)) {
         vq_logit_fit_free(fit);
@@ -137,96 +125,36 @@ enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_lo
 
 void vq_logit_fit_free(struct vq_logit_fit *fit)
 {
-    double **arrays[] = {&fit->coef,    &fit->se,      &fit->z,          &fit->p,       &fit->cov,
-                         &fit->ci95_lo, &fit->ci95_hi, &fit->limit_coef, &fit->limit_se};
+    double **arrays[] = {&fit->coef, &fit->se, &fit->p, &fit->ci95_lo, &fit->ci95_hi, &fit->cov};
     for (size_t i = 0; i < VQ_COUNT(arrays); i++) {
         vq_free(*arrays[i]);
         *arrays[i] = NULL;
     }
     vq_free(fit->aliased);
-    vq_free(fit->diverging);
     fit->aliased = NULL;
-    fit->diverging = NULL;
 }
 
-/* Parameter `bad` is a combination of earlier kept ones; marks those that have a part in it. */
-static void mark_null(const double *gram, size_t params, const bool *bad, size_t at, double *work,
-                      bool *ret_touched)
-{
-    double *part = work + params * params;
-    size_t kept = 0;
-    for (size_t i = 0; i < params; i++) {
-        if (bad[i]) {
-            continue;
-        }
-        size_t column = 0;
-        for (size_t j = 0; j < i; j++) {
-            if (!bad[j]) {
-                work[kept * params + column++] = gram[i * params + j];
-            }
-        }
-        work[kept * params + column] = gram[i * params + i];
-        part[kept++] = i <= at ? gram[at * params + i] : gram[i * params + at];
-    }
-    for (size_t i = 0; i < kept; i++) {
-        memmove(work + i * kept, work + i * params, (i + 1) * sizeof(double));
-    }
-    ret_touched[at] = true;
-    if (!vq_linalg_cholesky(work, kept)) {
-        memset(ret_touched, true, params * sizeof(bool));
-        return;
-    }
-    vq_linalg_solve(work, kept, part);
-    double norm = sqrt(gram[at * params + at]);
-    for (size_t i = 0, l = 0; i < params; i++) {
-        if (!bad[i]) {
-            double share = fabs(part[l++]) * sqrt(gram[i * params + i]);
-            ret_touched[i] = ret_touched[i] || share > NULL_PART * norm;
-        }
-    }
-}
-
-enum vq_status vq_logit_alias(const struct vq_logit_data *data, const double *weights,
-                              const size_t *among, size_t among_count, bool *aliased,
-                              size_t *columns, size_t *ret_count, bool *null_touches,
-                              bool *ret_null_intercept)
+enum vq_status vq_logit_alias(const struct vq_logit_data *data, bool *aliased, size_t *columns,
+                              size_t *ret_count)
 {
     struct vq_design design;
-    VQ_TRY(vq_design_init(&design, data, weights, among, among_count));
+    VQ_TRY(vq_design_init(&design, data, data->weights, NULL, data->x.cols));
     size_t params = design.params;
     size_t first = data->intercept ? 1 : 0;
-    enum vq_status status = VQ_NOMEM;
-    double *gram = vq_alloc(2 * params * params + params, sizeof(double));
-    bool *bad = vq_alloc(2 * params, sizeof(bool));
-    if (gram == NULL || bad == NULL) {
-        goto cleanup;
-    }
-    double *work = gram + params * params;
-    vq_design_gram(&design, gram);
-    vq_linalg_alias(gram, params, ALIAS_TOLERANCE, work, bad);
-    bool *touched = bad + params;
-    size_t count = 0;
-    for (size_t i = first; i < params; i++) {
-        size_t col = among == NULL ? i - first : among[i - first];
-        aliased[col] = bad[i];
-        if (!bad[i]) {
-            columns[count++] = col;
+    double *gram = vq_alloc(2 * params * params, sizeof(double));
+    bool *bad = vq_alloc(params, sizeof(bool));
+    enum vq_status status = gram == NULL || bad == NULL ? VQ_NOMEM : VQ_OK;
+    if (status == VQ_OK) {
+        vq_design_gram(&design, gram);
+        vq_linalg_alias(gram, params, ALIAS_TOLERANCE, gram + params * params, bad);
+        *ret_count = 0;
+        for (size_t i = first; i < params; i++) {
+            aliased[i - first] = bad[i];
+            if (!bad[i]) {
+                columns[(*ret_count)++] = i - first;
+            }
         }
     }
-    for (size_t i = 0; null_touches != NULL && i < params; i++) {
-        if (bad[i]) {
-            mark_null(gram, params, bad, i, work, touched);
-        }
-    }
-    for (size_t i = first; null_touches != NULL && i < params; i++) {
-        null_touches[among == NULL ? i - first : among[i - first]] = touched[i];
-    }
-    if (ret_null_intercept != NULL) {
-        *ret_null_intercept = data->intercept && touched[0];
-    }
-    *ret_count = count;
-    status = VQ_OK;
-cleanup:
     vq_free(gram);
     vq_free(bad);
     vq_design_free(&design);

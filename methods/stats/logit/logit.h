@@ -1,5 +1,5 @@
 /* Logistic regression: maximum likelihood with honest statuses, L2, elastic net, Firth; and the
- * figures of a prediction.
+ * accuracy of a prediction.
  *
  * Model: P(y = 1) = 1 / (1 + exp(-(b + x w))). A missing cell (NaN) contributes 0 and is counted
  * (neutral in the mirrored model). Row weights are frequencies: weight 2 is the row twice, weight 0
@@ -30,7 +30,7 @@ struct vq_logit_data {
 enum vq_logit_status {
     VQ_LOGIT_OK,
     VQ_LOGIT_RANK_DEFICIENT, /* estimates for the kept columns, NaN for the aliased ones */
-    VQ_LOGIT_SEPARATED,      /* no estimate exists: see `separation` and the limits */
+    VQ_LOGIT_SEPARATED,      /* no estimate exists: see `separation` */
     VQ_LOGIT_SEPARATED_AND_RANK_DEFICIENT,
     VQ_LOGIT_SINGLE_CLASS, /* one class only, and an intercept that would run away with it */
     VQ_LOGIT_NO_ROWS,      /* no row of positive weight */
@@ -47,9 +47,8 @@ const char *vq_logit_status_name(enum vq_logit_status status); /* "ok", "rank_de
 const char *vq_logit_separation_name(enum vq_logit_separation separation);
 
 /* Arrays hold `cols` values, owned by this struct, NaN where a number does not exist. Under a
- * separated status coef and everything made from it are NaN; what has a limit is in limit_*.
- * Penalised and Firth fits fill coef, intercept, loglik, objective, (Firth: se, se_intercept, cov,
- * ci95_lo, ci95_hi, p). */
+ * separated status nothing does. Penalised and Firth fits fill coef, intercept, loglik, objective,
+ * (Firth: se, cov, p, ci95_lo, ci95_hi). */
 struct vq_logit_fit {
     enum vq_logit_status status;
     enum vq_logit_separation separation; /* fits by maximum likelihood only */
@@ -58,22 +57,14 @@ struct vq_logit_fit {
     size_t cells_imputed; /* missing cells of rows with positive weight, counted as 0 */
     int iterations;
 
-    double intercept, se_intercept, z_intercept, p_intercept;
-    double *coef, *se, *z, *p; /* p two-sided normal */
-    double *ci95_lo, *ci95_hi; /* Wald */
-    bool *aliased;             /* column is a combination of earlier ones (and the intercept) */
+    double intercept;
+    double *coef, *se;
+    double *p, *ci95_lo, *ci95_hi; /* of Firth's fit only */
+    bool *aliased;                 /* column is a combination of earlier ones (and the intercept) */
     double *cov; /* rank x rank over the intercept (if any) and the kept columns, in order */
 
-    double loglik; /* plain, not mirrored */
-    /* the intercept alone; without an intercept the empty model, -sum(weights) * log 2 */
-    double loglik_null;
-    double mcfadden_r2, lr_stat, lr_p; /* against loglik_null; one degree per fitted column */
+    double loglik;    /* plain, not mirrored */
     double objective; /* the minimised value; Firth: the penalised log-likelihood */
-
-    bool *diverging; /* separated: no finite limit */
-    double limit_intercept;
-    double *limit_coef, *limit_se;
-    double loglik_supremum;
 };
 
 /* All fits return VQ_OK and a status inside, or VQ_INVALID (shapes, y not 0/1, bad weight, infinite
@@ -113,23 +104,17 @@ enum vq_status vq_logit_wald(const struct vq_logit_data *data, double intercept,
 
 #define VQ_LOGIT_TIE 1e-9 /* |predictor| below it is a tie */
 
-/* Class 1 is predicted where the predictor is > 0. Sums and means are over weighted rows. Without
- * rows all NaN. */
+/* Class 1 is predicted where the predictor is > 0; a tie counts one half. Means are over weighted
+ * rows, NaN without rows. */
 struct vq_logit_score {
-    double weight;   /* sum of weights */
-    double ties;     /* weight of rows whose predictor is a tie */
-    double accuracy; /* NaN where ties exist */
     double accuracy_ties_half;
-    double log_loss, brier;
-    double auc; /* NaN with one class, and for mirrored data (every row has both) */
     size_t cells_imputed;
-    double complete_weight;             /* rows without a missing cell */
-    double complete_accuracy_ties_half; /* over those; NaN without any */
+    double complete_accuracy_ties_half; /* over rows without a missing cell */
 };
 
 /* Predicts with given coefficients (data->x.cols of them; a NaN coefficient counts as 0). VQ_OK,
- * VQ_INVALID, VQ_LIMIT, VQ_NOMEM. For mirrored data accuracy, loss and brier of a row and its
- * mirror are equal, so one of them is counted. */
+ * VQ_INVALID, VQ_LIMIT, VQ_NOMEM. For mirrored data a row and its mirror are equally right, so one
+ * of them is counted. */
 enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept,
                               const double *coef, struct vq_logit_score *ret_score,
                               struct vq_error *err) VQ_WARN_UNUSED;

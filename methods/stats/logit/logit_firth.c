@@ -255,7 +255,6 @@ static void fill(const struct vq_logit_data *data, struct vq_logit_fit *fit,
     fit->loglik = -vq_design_loss(firth->design, firth->beta, NULL, NULL);
     memcpy(fit->cov, firth->inverse, params * params * sizeof(double));
     fit->intercept = data->intercept ? firth->beta[0] : 0.0;
-    fit->se_intercept = data->intercept ? sqrt(fit->cov[0]) : NAN;
     for (size_t i = first; i < params; i++) {
         fit->coef[i - first] = firth->beta[i];
         fit->se[i - first] = sqrt(fit->cov[i * params + i]);
@@ -266,8 +265,7 @@ static enum vq_status run(const struct vq_logit_data *data, struct vq_logit_fit 
                           size_t *columns)
 {
     size_t count;
-    VQ_TRY(vq_logit_alias(data, data->weights, NULL, data->x.cols, fit->aliased, columns, &count,
-                          NULL, NULL));
+    VQ_TRY(vq_logit_alias(data, fit->aliased, columns, &count));
     if (count < data->x.cols) {
         fit->status = VQ_LOGIT_RANK_DEFICIENT;
         return VQ_OK;

@@ -3,9 +3,7 @@
  * Order: drop aliased columns as R does; Newton; at its end the multipliers weight * P(wrong class)
  * are, corrected by the tiny gradient that is left, a positive combination of the rows that sums to
  * nothing, which proves overlap (separation.c gives the reason). Where that fails the rows are
- * examined exactly. Under separation nothing is printed but the limits that exist: the rows that go
- * to certainty are taken out, the rest is fitted, and a coefficient has a limit when the rest can
- * estimate it.
+ * examined exactly. Under separation there is no estimate.
  *
  * Owns its work space for the length of a call. */
 #include "common/base/alloc.h"
@@ -27,9 +25,6 @@ struct mle {
     struct vq_logit_fit *fit;
     size_t *columns; /* kept */
     size_t count;
-    size_t *limit_columns;
-    bool *limit_aliased;
-    bool *null_touches;
     double *beta;
     double *gradient;
     double *hessian;
@@ -68,22 +63,6 @@ static bool proves_overlap(struct mle *mle, struct vq_design *design)
     return true;
 }
 
-static double null_loglik(const struct vq_logit_data *data)
-{
-    double of_class[2] = {0.0, 0.0};
-    for (size_t row = 0; row < data->x.rows; row++) {
-        double weight = data->weights == NULL ? 1.0 : data->weights[row];
-        if (weight > 0.0) {
-            of_class[data->y[row] > 0.5 ? 1 : 0] += weight;
-        }
-    }
-    double all = of_class[0] + of_class[1];
-    if (!data->intercept) {
-        return -all * log(2.0);
-    }
-    return of_class[0] * log(of_class[0] / all) + of_class[1] * log(of_class[1] / all);
-}
-
 /* Covariance at beta into mle->hessian. */
 static bool covariance(struct mle *mle, struct vq_design *design)
 {
@@ -101,67 +80,17 @@ static void fill_estimates(struct mle *mle, struct vq_design *design, double los
     fit->rank = params;
     fit->intercept = data->intercept ? mle->beta[0] : 0.0;
     memcpy(fit->cov, mle->hessian, params * params * sizeof(double));
-    if (data->intercept) {
-        fit->se_intercept = sqrt(fit->cov[0]);
-        fit->z_intercept = fit->intercept / fit->se_intercept;
-        fit->p_intercept = vq_normal_two_sided(fit->z_intercept);
-    }
     for (size_t i = first; i < params; i++) {
         size_t col = mle->columns[i - first];
         double se = sqrt(fit->cov[i * params + i]);
         fit->coef[col] = mle->beta[i];
         fit->se[col] = se;
-        fit->z[col] = mle->beta[i] / se;
-        fit->p[col] = vq_normal_two_sided(fit->z[col]);
-        fit->ci95_lo[col] = mle->beta[i] - VQ_NORMAL_975 * se;
-        fit->ci95_hi[col] = mle->beta[i] + VQ_NORMAL_975 * se;
     }
     fit->loglik = -loss;
     fit->objective = loss;
-    fit->loglik_null = null_loglik(data);
-    fit->mcfadden_r2 = 1.0 - fit->loglik / fit->loglik_null;
-    fit->lr_stat = fmax(0.0, 2.0 * (fit->loglik - fit->loglik_null));
-    fit->lr_p = params > first ? vq_chi_square_upper(fit->lr_stat, (double)(params - first)) : NAN;
 }
 
-/* The limits that the rows left over give. Failure to converge leaves them NaN. */
-static enum vq_status fill_limits(struct mle *mle)
-{
-    const struct vq_logit_data *data = mle->data;
-    struct vq_logit_fit *fit = mle->fit;
-    size_t first = first_of(data);
-    size_t count;
-    bool intercept_touched;
-    VQ_TRY(vq_logit_alias(data, mle->weights_left, mle->columns, mle->count, mle->limit_aliased,
-                          mle->limit_columns, &count, mle->null_touches, &intercept_touched));
-    struct vq_design design;
-    VQ_TRY(vq_design_init(&design, data, mle->weights_left, mle->limit_columns, count));
-    memset(mle->beta, 0, design.params * sizeof(double));
-    struct vq_newton_goal goal = {.c = 1.0, .steps_max = VQ_NEWTON_STEPS_MAX};
-    struct vq_newton_result result;
-    enum vq_status status = vq_newton_minimise(&design, &goal, mle->beta, &result);
-    if (status == VQ_OK && result.converged && covariance(mle, &design)) {
-        fit->loglik_supremum = -result.loss;
-        if (!data->intercept || !intercept_touched) {
-            fit->limit_intercept = data->intercept ? mle->beta[0] : 0.0;
-        }
-        for (size_t i = first; i < design.params; i++) {
-            size_t col = mle->limit_columns[i - first];
-            if (!mle->null_touches[col]) {
-                fit->limit_coef[col] = mle->beta[i];
-                fit->limit_se[col] = sqrt(mle->hessian[i * design.params + i]);
-            }
-        }
-    }
-    for (size_t j = 0; j < mle->count; j++) {
-        fit->diverging[mle->columns[j]] = mle->null_touches[mle->columns[j]];
-    }
-    vq_design_free(&design);
-    return status;
-}
-
-/* The rows could not be proved to overlap: examine them. Sets fit->separation and, under
- * separation, the limits. */
+/* The rows could not be proved to overlap: examine them. Sets fit->separation. */
 static enum vq_status examine(struct mle *mle, bool *ret_overlap)
 {
     const struct vq_logit_data *data = mle->data;
@@ -184,22 +113,14 @@ static enum vq_status examine(struct mle *mle, bool *ret_overlap)
         return VQ_OK; /* or undecided: then Newton has the last word */
     }
     mle->fit->separation = left == 0 ? VQ_LOGIT_COMPLETE : VQ_LOGIT_QUASI_COMPLETE;
-    if (left == 0) {
-        mle->fit->loglik_supremum = 0.0;
-        for (size_t j = 0; j < mle->count; j++) {
-            mle->fit->diverging[mle->columns[j]] = true;
-        }
-        return VQ_OK;
-    }
-    return fill_limits(mle);
+    return VQ_OK;
 }
 
 static enum vq_status run(struct mle *mle)
 {
     const struct vq_logit_data *data = mle->data;
     struct vq_logit_fit *fit = mle->fit;
-    VQ_TRY(vq_logit_alias(data, data->weights, NULL, data->x.cols, fit->aliased, mle->columns,
-                          &mle->count, NULL, NULL));
+    VQ_TRY(vq_logit_alias(data, fit->aliased, mle->columns, &mle->count));
     bool deficient = mle->count < data->x.cols;
     struct vq_design design;
     VQ_TRY(vq_design_init(&design, data, data->weights, mle->columns, mle->count));
@@ -247,24 +168,17 @@ enum vq_status vq_logit_fit_mle(const struct vq_logit_data *data, struct vq_logi
     size_t params = data->x.cols + 1;
     struct mle mle = {.data = data, .fit = &fit};
     mle.columns = vq_alloc(params, sizeof(size_t));
-    mle.limit_columns = vq_alloc(params, sizeof(size_t));
-    mle.limit_aliased = vq_alloc(params, sizeof(bool));
-    mle.null_touches = vq_alloc(params, sizeof(bool));
     mle.beta = vq_alloc(params, sizeof(double));
     mle.gradient = vq_alloc(params, sizeof(double));
     mle.hessian = vq_alloc(params * params, sizeof(double));
     mle.weights_left = vq_alloc(data->x.rows, sizeof(double));
     mle.product = vq_alloc(data->x.rows, sizeof(double));
     enum vq_status status = VQ_NOMEM;
-    if (mle.columns != NULL && mle.limit_columns != NULL && mle.limit_aliased != NULL &&
-        mle.null_touches != NULL && mle.beta != NULL && mle.gradient != NULL &&
-        mle.hessian != NULL && mle.weights_left != NULL && mle.product != NULL) {
+    if (mle.columns != NULL && mle.beta != NULL && mle.gradient != NULL && mle.hessian != NULL &&
+        mle.weights_left != NULL && mle.product != NULL) {
         status = fit.status == VQ_LOGIT_OK ? run(&mle) : VQ_OK;
     }
     vq_free(mle.columns);
-    vq_free(mle.limit_columns);
-    vq_free(mle.limit_aliased);
-    vq_free(mle.null_touches);
     vq_free(mle.beta);
     vq_free(mle.gradient);
     vq_free(mle.hessian);

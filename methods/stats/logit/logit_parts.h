@@ -14,12 +14,8 @@ enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_lo
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Fitted columns after aliasing: fills `aliased` (cols values) and `columns` (the kept ones) for
- * the rows of positive `weights`. `null_touches` (cols values, may be NULL) becomes true for every
- * column that has a part in a combination that is constantly 0 over those rows: its coefficient
- * cannot be estimated from them; `ret_null_intercept` the same. */
-enum vq_status vq_logit_alias(const struct vq_logit_data *data, const double *weights,
-                              const size_t *among, size_t among_count, bool *aliased,
-                              size_t *columns, size_t *ret_count, bool *null_touches,
-                              bool *ret_null_intercept) VQ_WARN_UNUSED;
+ * the rows of positive weight. VQ_OK or VQ_NOMEM. */
+enum vq_status vq_logit_alias(const struct vq_logit_data *data, bool *aliased, size_t *columns,
+                              size_t *ret_count) VQ_WARN_UNUSED;
 
 #endif

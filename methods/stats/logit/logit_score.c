@@ -1,9 +1,7 @@
-/* The figures of a logistic prediction (accuracies, losses, area under the curve) and the sandwich
- * errors by group.
+/* The accuracies of a logistic prediction and the sandwich errors by group.
  *
  * The predictor is summed in plain order, not by BLAS, so that equal rows have equal predictors to
- * the last bit: the area under the curve counts ties. Owns its work space for the length of a
- * call. */
+ * the last bit. Owns its work space for the length of a call. */
 #include "common/base/alloc.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/logit/logit.h"
@@ -11,8 +9,6 @@
 #include "methods/stats/special.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 void vq_logit_predict(struct vq_matrix x, double intercept, const double *coef, double *ret_eta)
 {
@@ -26,41 +22,6 @@ void vq_logit_predict(struct vq_matrix x, double intercept, const double *coef, 
         }
         ret_eta[row] = sum;
     }
-}
-
-struct ranked {
-    double eta;
-    double weight;
-    bool positive;
-};
-
-static int compare_ranked(const void *left, const void *right)
-{
-    double a = ((const struct ranked *)left)->eta;
-    double b = ((const struct ranked *)right)->eta;
-    return (a > b) - (a < b);
-}
-
-/* P(predictor of a positive > that of a negative) + half of P(equal), weighted. Sorts `items`. */
-static double area_under_curve(struct ranked *items, size_t n)
-{
-    if (n > 1) {
-        qsort(items, n, sizeof(*items), compare_ranked);
-    }
-    double below = 0.0;
-    double positive = 0.0;
-    double area = 0.0;
-    for (size_t i = 0; i < n;) {
-        double tied[2] = {0.0, 0.0};
-        double eta = items[i].eta;
-        for (; i < n && items[i].eta == eta; i++) {
-            tied[items[i].positive ? 1 : 0] += items[i].weight;
-        }
-        area += tied[1] * (below + 0.5 * tied[0]);
-        below += tied[0];
-        positive += tied[1];
-    }
-    return below > 0.0 && positive > 0.0 ? area / (below * positive) : NAN;
 }
 
 static size_t missing_in(struct vq_matrix x, size_t row)
@@ -77,41 +38,27 @@ static double share(double part, double whole)
     return whole > 0.0 ? part / whole : NAN;
 }
 
-static void score_rows(const struct vq_logit_data *data, const double *eta, struct ranked *items,
+static void score_rows(const struct vq_logit_data *data, const double *eta,
                        struct vq_logit_score *score)
 {
-    double right = 0.0;
-    double complete_right = 0.0;
-    size_t n = 0;
+    double whole = 0.0, right = 0.0;
+    double complete = 0.0, complete_right = 0.0;
     for (size_t row = 0; row < data->x.rows; row++) {
         double weight = data->weights == NULL ? 1.0 : data->weights[row];
         if (weight <= 0.0) {
             continue;
         }
-        bool positive = data->y[row] > 0.5;
-        double margin = positive ? eta[row] : -eta[row];
-        bool tie = fabs(margin) < VQ_LOGIT_TIE;
-        double credit = tie ? 0.5 : (margin > 0.0 ? 1.0 : 0.0);
-        double wrong = vq_logistic(-margin);
+        double margin = data->y[row] > 0.5 ? eta[row] : -eta[row];
+        double credit = fabs(margin) < VQ_LOGIT_TIE ? 0.5 : (margin > 0.0 ? 1.0 : 0.0);
         size_t missing = missing_in(data->x, row);
-        score->weight += weight;
-        score->ties += tie ? weight : 0.0;
-        score->log_loss += weight * vq_log1pexp(-margin);
-        score->brier += weight * wrong * wrong;
-        score->cells_imputed += missing;
+        whole += weight;
         right += weight * credit;
-        if (missing == 0) {
-            score->complete_weight += weight;
-            complete_right += weight * credit;
-        }
-        items[n++] = (struct ranked){.eta = eta[row], .weight = weight, .positive = positive};
+        complete += missing == 0 ? weight : 0.0;
+        complete_right += missing == 0 ? weight * credit : 0.0;
+        score->cells_imputed += missing;
     }
-    score->accuracy_ties_half = share(right, score->weight);
-    score->accuracy = score->ties > 0.0 ? NAN : score->accuracy_ties_half;
-    score->log_loss = share(score->log_loss, score->weight);
-    score->brier = share(score->brier, score->weight);
-    score->complete_accuracy_ties_half = share(complete_right, score->complete_weight);
-    score->auc = data->mirrored ? NAN : area_under_curve(items, n);
+    score->accuracy_ties_half = share(right, whole);
+    score->complete_accuracy_ties_half = share(complete_right, complete);
 }
 
 enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept,
@@ -120,18 +67,14 @@ enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept
 {
     VQ_TRY(vq_logit_check(data, err));
     double *eta = vq_alloc(data->x.rows, sizeof(*eta));
-    struct ranked *items = vq_alloc(data->x.rows, sizeof(*items));
-    enum vq_status status = VQ_NOMEM;
-    if (eta != NULL && items != NULL) {
-        struct vq_logit_score score = {0};
-        vq_logit_predict(data->x, intercept, coef, eta);
-        score_rows(data, eta, items, &score);
-        *ret_score = score;
-        status = VQ_OK;
+    if (eta == NULL) {
+        return VQ_NOMEM;
     }
+    *ret_score = (struct vq_logit_score){0};
+    vq_logit_predict(data->x, intercept, coef, eta);
+    score_rows(data, eta, ret_score);
     vq_free(eta);
-    vq_free(items);
-    return status;
+    return VQ_OK;
 }
 
 /* Score sums by group: sums is groups x rank. */

@@ -1,7 +1,6 @@
 /* Bradley-Terry by Newton on the log strengths with item 0 at 0. An estimate exists exactly when
  * every item can be reached from every other along wins (Ford 1957); that is looked up first, so
- * that Newton only sees tables with a maximum. Errors come from the inverse information, carried
- * over to strengths that sum to 0.
+ * that Newton only sees tables with a maximum.
  *
  * Owns its work space for the length of a call. */
 #include "methods/stats/ranking/bradley.h"
@@ -16,19 +15,6 @@
 #define STEPS_MAX    200
 #define HALVINGS_MAX 40
 #define STEP_TINY    1e-12
-
-static const char *const STATUS_NAMES[] = {
-    [VQ_BRADLEY_OK] = "ok",
-    [VQ_BRADLEY_INFINITE] = "infinite",
-    [VQ_BRADLEY_NOT_IDENTIFIED] = "not_identified",
-    [VQ_BRADLEY_NOT_CONVERGED] = "not_converged",
-};
-
-const char *vq_bradley_status_name(enum vq_bradley_status status)
-{
-    VQ_ASSERT((size_t)status < VQ_COUNT(STATUS_NAMES));
-    return STATUS_NAMES[status];
-}
 
 enum direction {
     WINS,
@@ -98,9 +84,9 @@ static double measure(struct vq_matrix wins, const double *strength, double *sco
     return loglik;
 }
 
-/* Newton from 0; leaves the inverse information at the end. False when it does not settle. */
+/* Newton from 0. False when it does not settle. */
 static bool climb(struct vq_matrix wins, double *strength, double *trial, double *score,
-                  double *information, double *ret_loglik)
+                  double *information)
 {
     size_t free_items = wins.rows - 1;
     for (int step = 0; step < STEPS_MAX; step++) {
@@ -125,51 +111,10 @@ static bool climb(struct vq_matrix wins, double *strength, double *trial, double
         }
         memcpy(strength, trial, wins.rows * sizeof(*strength));
         if (size <= STEP_TINY) {
-            *ret_loglik = measure(wins, strength, score, information);
-            return vq_linalg_cholesky(information, free_items) &&
-                   vq_linalg_inverse(information, free_items);
+            return true;
         }
     }
     return false;
-}
-
-/* Covariance of strengths with item 0 fixed: 0 in its row and column. */
-static double covariance(const double *inverse, size_t items, size_t i, size_t j)
-{
-    return i == 0 || j == 0 ? 0.0 : inverse[(i - 1) * (items - 1) + j - 1];
-}
-
-static void fill(const double *strength, const double *inverse, size_t items,
-                 struct vq_bradley *ret)
-{
-    double n = (double)items;
-    double mean = 0.0;
-    double all = 0.0; /* variance of the mean, times n^2 */
-    for (size_t i = 0; i < items; i++) {
-        mean += strength[i] / n;
-        for (size_t j = 0; j < items; j++) {
-            all += covariance(inverse, items, i, j);
-        }
-    }
-    for (size_t i = 0; i < items; i++) {
-        double with_mean = 0.0;
-        for (size_t j = 0; j < items; j++) {
-            with_mean += covariance(inverse, items, i, j) / n;
-        }
-        double own = covariance(inverse, items, i, i);
-        if (ret->log_strength != NULL) {
-            ret->log_strength[i] = strength[i] - mean;
-        }
-        if (ret->se != NULL) {
-            ret->se[i] = sqrt(fmax(0.0, own - 2.0 * with_mean + all / (n * n)));
-        }
-        if (ret->log_strength_first != NULL) {
-            ret->log_strength_first[i] = strength[i];
-        }
-        if (ret->se_first != NULL) {
-            ret->se_first[i] = sqrt(own);
-        }
-    }
 }
 
 static enum vq_status check(struct vq_matrix wins, struct vq_error *err)
@@ -207,11 +152,10 @@ enum vq_status vq_bradley_fit(struct vq_matrix wins, struct vq_bradley *ret, str
     } else {
         double *strength = work;
         double *information = work + 3 * items;
-        bool settled =
-            climb(wins, strength, work + items, work + 2 * items, information, &ret->loglik);
+        bool settled = climb(wins, strength, work + items, work + 2 * items, information);
         ret->status = settled ? VQ_BRADLEY_OK : VQ_BRADLEY_NOT_CONVERGED;
         if (settled) {
-            fill(strength, information, items, ret);
+            memcpy(ret->log_strength, strength, items * sizeof(*strength));
         }
     }
 cleanup:

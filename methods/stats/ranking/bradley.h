@@ -12,20 +12,13 @@ enum vq_bradley_status {
     VQ_BRADLEY_NOT_CONVERGED,
 };
 
-const char *vq_bradley_status_name(enum vq_bradley_status status);
-
-/* Arrays of the caller, items values each; untouched unless the status is ok. */
 struct vq_bradley {
     enum vq_bradley_status status;
-    double *log_strength;       /* sums to 0 */
-    double *se;                 /* of those */
-    double *log_strength_first; /* with item 0 at 0 */
-    double *se_first;           /* of those; 0 for item 0 */
-    double loglik;              /* without binomial coefficients */
+    double *log_strength; /* of the caller, with item 0 at 0; untouched unless the status is ok */
 };
 
 /* wins: items x items, (i, j) = times i beat j; a tie is half a win for each; the diagonal is
- * ignored. The caller sets the four pointers (each may be NULL). VQ_OK, VQ_INVALID, VQ_LIMIT,
+ * ignored. VQ_OK, VQ_INVALID, VQ_LIMIT,
  * VQ_NOMEM. */
 enum vq_status vq_bradley_fit(struct vq_matrix wins, struct vq_bradley *ret,
                               struct vq_error *err) VQ_WARN_UNUSED;

@@ -318,7 +318,7 @@ static enum vq_status begin(struct table *t, double *halves, bool *ret_connected
         wins += t->wins[k];
         ties += t->ties[k] / 2.0;
     }
-    struct vq_bradley fit = {.log_strength_first = first};
+    struct vq_bradley fit = {.log_strength = first};
     VQ_TRY(vq_bradley_fit((struct vq_matrix){halves, t->items, t->items}, &fit, err));
     *ret_connected = fit.status != VQ_BRADLEY_NOT_IDENTIFIED;
     *ret_decided = wins > 0.0;

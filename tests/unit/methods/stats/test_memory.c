@@ -40,17 +40,6 @@ static enum vq_status run_published(void)
     return vq_crossval_choose_c(&MIRRORED, NULL, &options, &cv, NULL);
 }
 
-static enum vq_status run_fold(void)
-{
-    struct vq_logit_fit fit;
-    struct vq_logit_score score;
-    enum vq_status status = vq_crossval_fold(&MIRRORED, GROUPS, 3, 1.0, &fit, &score, NULL);
-    if (status == VQ_OK) {
-        vq_logit_fit_free(&fit);
-    }
-    return status;
-}
-
 static enum vq_status run_means(void)
 {
     struct vq_bootstrap_mean means[COLS];
@@ -63,12 +52,6 @@ static enum vq_status run_coefficients(void)
     return vq_bootstrap_coefficients(&MIRRORED, 1.0, 0.5, GROUPS, &DRAWS, ci, NULL, NULL, NULL);
 }
 
-static enum vq_status run_explicit(void)
-{
-    struct vq_bootstrap_explicit result;
-    return vq_bootstrap_explicit(X, ROWS, GROUPS, 4, 3, 0.9, NULL, &result);
-}
-
 static enum vq_status run_lars(void)
 {
     size_t order[COLS];
@@ -78,15 +61,9 @@ static enum vq_status run_lars(void)
 static enum vq_status run_bradley(void)
 {
     const double wins[9] = {0, 2, 1, 1, 0, 2, 2, 1, 0};
-    struct vq_bradley fit = {0};
+    double strength[3];
+    struct vq_bradley fit = {.log_strength = strength};
     return vq_bradley_fit((struct vq_matrix){wins, 3, 3}, &fit, NULL);
-}
-
-static enum vq_status run_alpha(void)
-{
-    enum vq_agreement_status status;
-    double alpha;
-    return vq_agreement_krippendorff(MATRIX, VQ_AGREEMENT_NOMINAL, &status, &alpha);
 }
 
 static enum vq_status run_adjust(void)
@@ -144,9 +121,8 @@ static enum vq_status run_legacy(void)
 TEST(test_every_allocation)
 {
     enum vq_status (*const calls[])(void) = {
-        run_crossval, run_published, run_fold,    run_means, run_coefficients,
-        run_explicit, run_lars,      run_bradley, run_alpha, run_adjust,
-        run_cluster,  run_tree,      run_nearest, run_wald,  run_legacy,
+        run_crossval, run_published, run_means, run_coefficients, run_lars, run_bradley,
+        run_adjust,   run_cluster,   run_tree,  run_nearest,      run_wald, run_legacy,
     };
     for (size_t i = 0; i < VQ_COUNT(calls); i++) {
         enum vq_status status = VQ_NOMEM;

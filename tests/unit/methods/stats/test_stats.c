@@ -24,19 +24,6 @@ TEST(test_quantile)
     assert_near(vq_stats_quantile(v, 1, 0.3), 1.0, 0.0, 0.0);
 }
 
-TEST(test_standardise)
-{
-    const double x[12] = {1, 0.1, NAN, NAN, 0.1, 3, 2, 0.1, NAN, 0, 0.1, NAN};
-    double mean[3];
-    double scale[3];
-    vq_stats_standardise((struct vq_matrix){x, 4, 3}, mean, scale);
-    assert_near(mean[0], 1.0, 1e-15, 0.0);
-    assert_near(scale[0], sqrt(2.0 / 3.0), 1e-15, 0.0);
-    assert_near(mean[1], 0.1, 1e-15, 0.0);
-    assert_near(scale[1], 1.0, 0.0, 0.0); /* constant */
-    assert_near(scale[2], 1.0, 0.0, 0.0); /* one cell */
-}
-
 TEST(test_check)
 {
     const double x[4] = {1, 2, NAN, 4};

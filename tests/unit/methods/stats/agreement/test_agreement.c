@@ -5,20 +5,15 @@
 
 static void check_kappa(const struct vq_kappa *got, const json_t *want)
 {
-    const char *status = text(want, "status");
-    assert_string_equal(vq_agreement_status_name(got->status), status[0] == '\0' ? "ok" : status);
+    assert_int_equal(got->status == VQ_AGREEMENT_OK, text(want, "status")[0] == '\0');
     assert_near(got->n, number(want, "n"), 0.0, 0.0);
     assert_near(got->observed, number(want, "observed_agreement"), 0.0, ABS_AGREE);
     assert_near(got->expected, number(want, "expected_agreement"), 0.0, ABS_AGREE);
     assert_near(got->kappa, number(want, "kappa"), 0.0, ABS_AGREE);
-    assert_near(got->kappa_linear, number(want, "kappa_linear"), 0.0, ABS_AGREE);
     assert_near(got->kappa_quadratic, number(want, "kappa_quadratic"), 0.0, ABS_AGREE);
     assert_near(got->se, number(want, "se"), 0.0, ABS_AGREE);
-    assert_near_if(got->se_null, number(want, "se_null"), 0.0, ABS_AGREE);
     assert_near_if(got->ci95.lo, number(want, "ci95_lo"), 0.0, ABS_AGREE);
     assert_near_if(got->ci95.hi, number(want, "ci95_hi"), 0.0, ABS_AGREE);
-    assert_near_if(got->z, number(want, "z"), REL_COEF, ABS_COEF);
-    assert_near_if(got->p, number(want, "p_two_sided"), REL_P, ABS_P);
 }
 
 TEST(test_cohen_fixtures)
@@ -65,7 +60,7 @@ TEST(test_one_constant_rater_is_zero)
     assert_true(plain.kappa == 0.0);
     assert_true(mirrored.kappa > 0.9); /* decisions 7: why the gate looks at both */
     assert_near(mirrored.n, 30.0, 0.0, 0.0);
-    assert_true(isnan(mirrored.se) && isnan(mirrored.p));
+    assert_true(isnan(mirrored.se) && isnan(mirrored.ci95.lo));
     b[17] = 1.0;
     assert_int_equal(vq_agreement_cohen(a, b, 30, &plain, &mirrored), VQ_OK);
     assert_int_equal(plain.status, VQ_AGREEMENT_UNDEFINED);
@@ -125,43 +120,6 @@ TEST(test_missing_is_left_out)
     assert_true(isnan(kappa.kappa));
 }
 
-TEST(test_fleiss_fixtures)
-{
-    json_t *root = fixture_json("agreement/fleiss.json");
-    const json_t *cases = json_object_get(root, "cases");
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *want = json_array_get(cases, i);
-        const json_t *table = json_object_get(want, "counts");
-        size_t n;
-        double *counts = numbers(table, &n);
-        struct vq_matrix matrix = {counts, json_array_size(table), n / json_array_size(table)};
-        struct vq_fleiss fleiss;
-        print_message("  %s\n", text(want, "name"));
-        assert_int_equal(vq_agreement_fleiss(matrix, &fleiss), VQ_OK);
-        assert_near(fleiss.fleiss, number(want, "fleiss_kappa"), 0.0, ABS_AGREE);
-        assert_near_if(fleiss.randolph, number(want, "randolph_kappa"), 0.0, ABS_AGREE);
-        assert_int_equal(fleiss.status == VQ_AGREEMENT_UNDEFINED, isnan(fleiss.fleiss));
-        vq_free(counts);
-    }
-    json_decref(root);
-}
-
-static void check_alphas(struct vq_matrix ratings, const json_t *want)
-{
-    const char *names[] = {"nominal", "ordinal", "interval"};
-    for (size_t level = 0; level < 3; level++) {
-        enum vq_agreement_status status;
-        double alpha;
-        assert_int_equal(
-            vq_agreement_krippendorff(ratings, (enum vq_agreement_level)level, &status, &alpha),
-            VQ_OK);
-        if (json_object_get(want, names[level]) != NULL) {
-            assert_near(alpha, number(want, names[level]), 0.0, ABS_AGREE);
-            assert_int_equal(status == VQ_AGREEMENT_UNDEFINED, isnan(alpha));
-        }
-    }
-}
-
 /* Fleiss' rating tables once more, as judges side by side. */
 TEST(test_pairs_fixtures)
 {
@@ -195,30 +153,8 @@ TEST(test_pairs_fixtures)
                 assert_near(kappa.kappa, number_of(json_array_get(pairwise, at)), 0.0, ABS_AGREE);
             }
         }
-        check_alphas(matrix, json_object_get(want, "krippendorff_alpha"));
-        vq_free(ratings);
-    }
-    json_decref(root);
-}
-
-TEST(test_krippendorff_fixtures)
-{
-    json_t *root = fixture_json("agreement/krippendorff.json");
-    const json_t *cases = json_object_get(root, "cases");
-    assert_int_equal(json_array_size(cases), 4);
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *want = json_array_get(cases, i);
-        const json_t *table = json_object_get(want, "raters_by_items");
-        size_t n;
-        double *by_rater = numbers(table, &n);
-        size_t raters = json_array_size(table);
-        size_t items = n / raters;
-        double *ratings = vq_alloc(n, sizeof(*ratings));
-        for (size_t cell = 0; cell < n; cell++) {
-            ratings[cell % items * raters + cell / items] = by_rater[cell];
-        }
-        check_alphas((struct vq_matrix){ratings, items, raters}, json_object_get(want, "alpha"));
-        vq_free(by_rater);
+        const json_t *alpha = json_object_get(want, "krippendorff_alpha");
+        assert_near(pairs.alpha, number(alpha, "nominal"), 0.0, ABS_AGREE);
         vq_free(ratings);
     }
     json_decref(root);
@@ -227,13 +163,10 @@ TEST(test_krippendorff_fixtures)
 TEST(test_nobody_rated_twice)
 {
     const double ratings[6] = {1, NAN, NAN, -1, 0, NAN};
-    enum vq_agreement_status status;
-    double alpha;
-    struct vq_matrix matrix = {ratings, 3, 2};
-    assert_int_equal(vq_agreement_krippendorff(matrix, VQ_AGREEMENT_NOMINAL, &status, &alpha),
-                     VQ_OK);
-    assert_int_equal(status, VQ_AGREEMENT_NO_ROWS);
-    assert_true(isnan(alpha));
+    struct vq_kappa_pairs pairs;
+    assert_int_equal(vq_agreement_pairs((struct vq_matrix){ratings, 3, 2}, &pairs), VQ_OK);
+    assert_int_equal(pairs.alpha_status, VQ_AGREEMENT_NO_ROWS);
+    assert_true(isnan(pairs.alpha));
 }
 
 TEST(test_refusals)
@@ -245,17 +178,5 @@ TEST(test_refusals)
     const double counts[4] = {1, -1, 0, 2};
     assert_int_equal(vq_agreement_cohen_counts(counts, 2, &kappa), VQ_INVALID);
     assert_int_equal(vq_agreement_cohen_counts(counts, VQ_AGREEMENT_CATEGORIES_MAX + 1, &kappa),
-                     VQ_LIMIT);
-    const double uneven[4] = {2, 1, 1, 1};
-    struct vq_fleiss fleiss;
-    assert_int_equal(vq_agreement_fleiss((struct vq_matrix){uneven, 2, 2}, &fleiss), VQ_INVALID);
-    double many[VQ_AGREEMENT_CATEGORIES_MAX + 2];
-    for (size_t i = 0; i < VQ_COUNT(many); i++) {
-        many[i] = (double)i;
-    }
-    enum vq_agreement_status status;
-    double alpha;
-    assert_int_equal(vq_agreement_krippendorff((struct vq_matrix){many, VQ_COUNT(many) / 2, 2},
-                                               VQ_AGREEMENT_INTERVAL, &status, &alpha),
                      VQ_LIMIT);
 }

@@ -5,10 +5,7 @@
 
 static const char *const NAMES[] = {
     [VQ_MULTIPLE_BH] = "bh",
-    [VQ_MULTIPLE_BY] = "by",
     [VQ_MULTIPLE_HOLM] = "holm",
-    [VQ_MULTIPLE_BONFERRONI] = "bonferroni",
-    [VQ_MULTIPLE_HOCHBERG] = "hochberg",
 };
 
 static size_t rejected(const double *adjusted, size_t n)

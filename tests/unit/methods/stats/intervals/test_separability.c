@@ -3,7 +3,6 @@
 
 #include "common/base/rng.h"
 #include "methods/stats/intervals/bootstrap.h"
-#include "methods/stats/intervals/multiple.h"
 #include "methods/stats/intervals/separability.h"
 
 struct scores {
@@ -32,31 +31,11 @@ static void unload_scores(struct scores *s)
     vq_free(s->preference);
 }
 
-static void check_pair(struct vq_interval got, const json_t *want)
-{
-    assert_near(got.lo, number_of(json_array_get(want, 0)), 0.0, ABS_AGREE);
-    assert_near(got.hi, number_of(json_array_get(want, 1)), 0.0, ABS_AGREE);
-}
-
 static void check_column(const struct vq_separability *got, const json_t *want)
 {
-    assert_int_equal(got->rows, json_integer_value(json_object_get(want, "n")));
-    assert_int_equal(got->positive, json_integer_value(json_object_get(want, "n_pos")));
-    assert_int_equal(got->negative, json_integer_value(json_object_get(want, "n_neg")));
-    assert_int_equal(got->zero, json_integer_value(json_object_get(want, "n_zero")));
     assert_near(got->mean, number(want, "separability"), 0.0, ABS_AGREE);
     assert_near(fabs(got->mean), number(want, "separability_abs"), 0.0, ABS_AGREE);
-    assert_near(got->mean_abs, number(want, "mean_abs_score"), 0.0, ABS_AGREE);
-    assert_near(got->sd, number(want, "sd"), 0.0, ABS_AGREE);
-    assert_near(got->se, number(want, "se"), 0.0, ABS_AGREE);
-    check_pair(got->ci95_normal, json_object_get(want, "ci95_normal"));
     assert_near(got->pref_mean, number(want, "pref_score"), 0.0, ABS_AGREE);
-    assert_near(got->t, number(want, "t"), REL_COEF, ABS_COEF);
-    assert_near(got->p_t, number(want, "p_t"), REL_P, ABS_P);
-    assert_near(got->p_sign, number(want, "p_sign_exact"), REL_P, ABS_P);
-    const char *status = text(want, "status");
-    assert_string_equal(vq_separability_status_name(got->status),
-                        status[0] == '\0' ? "ok" : status);
     assert_near(got->bounds.lo, got->mean, 0.0, 1e-15);
     assert_near(got->bounds.hi, got->mean, 0.0, 1e-15);
 }
@@ -67,25 +46,11 @@ TEST(test_fixture_columns)
     struct scores s = load_scores();
     size_t cols = s.table.cols - 1;
     const json_t *columns = json_object_get(root, "columns");
-    double p_sign[8];
     assert_int_equal(json_array_size(columns), 8);
     for (size_t col = 0; col < cols; col++) {
         struct vq_separability sep;
         vq_separability_column(s.x + col, s.table.rows, cols, s.preference, &sep);
         check_column(&sep, json_array_get(columns, col));
-        p_sign[col] = sep.p_sign;
-    }
-    double adjusted[8];
-    assert_int_equal(vq_multiple_adjust(VQ_MULTIPLE_BH, p_sign, 8, adjusted), VQ_OK);
-    const json_t *bh = json_object_get(root, "bh_adjusted_p_sign_live_columns");
-    const json_t *holm = json_object_get(root, "holm_adjusted_p_sign_live_columns");
-    for (size_t i = 0; i < 7; i++) {
-        assert_near(adjusted[i], number_of(json_array_get(bh, i)), REL_P, ABS_P);
-    }
-    assert_true(isnan(adjusted[7])); /* a column without a test is none of the tests */
-    assert_int_equal(vq_multiple_adjust(VQ_MULTIPLE_HOLM, p_sign, 8, adjusted), VQ_OK);
-    for (size_t i = 0; i < 7; i++) {
-        assert_near(adjusted[i], number_of(json_array_get(holm, i)), REL_P, ABS_P);
     }
     unload_scores(&s);
     json_decref(root);
@@ -96,9 +61,6 @@ TEST(test_fixture_matrix)
     json_t *root = fixture_json("separability/expected.json");
     struct scores s = load_scores();
     struct vq_matrix x = {s.x, s.table.rows, 8};
-    double norm = vq_separability_row_norm(x);
-    assert_near(norm, number(root, "multi_vibe_raw"), 1e-12, 0.0);
-    assert_near(norm / sqrt(8.0), number(root, "multi_vibe_normalised"), 1e-12, 0.0);
     const json_t *rows = json_object_get(root, "correlation_live_columns");
     for (size_t i = 0; i < 7; i++) {
         for (size_t j = 0; j < 7; j++) {
@@ -208,15 +170,10 @@ TEST(test_missing_and_bounds)
     struct vq_separability sep;
     vq_separability_column(at, 10, 1, preference, &sep);
     assert_int_equal(sep.missing, 2);
-    assert_int_equal(sep.positive, 5);
-    assert_int_equal(sep.negative, 2);
-    assert_int_equal(sep.zero, 1);
     assert_near(sep.mean, 3.0 / 8.0, 0.0, 1e-15);
     assert_near(sep.bounds.lo, 0.1, 0.0, 1e-15);
     assert_near(sep.bounds.hi, 0.5, 0.0, 1e-15);
-    assert_int_equal(sep.pref_rows, 7);
     assert_near(sep.pref_mean, (1.0 - 1.0 + 1.0 + 0.0 + 1.0 + 1.0 - 0.5) / 7.0, 0.0, 1e-15);
-    assert_near(sep.p_sign, 58.0 / 128.0, 1e-13, 0.0); /* 5 of 7 */
 }
 
 TEST(test_gate_could_flip)
@@ -251,8 +208,7 @@ TEST(test_empty)
     const double nothing[3] = {NAN, NAN, NAN};
     struct vq_separability sep;
     vq_separability_column(nothing, 3, 1, NULL, &sep);
-    assert_int_equal(sep.status, VQ_SEPARABILITY_NO_ROWS);
-    assert_true(isnan(sep.mean) && isnan(sep.p_sign) && isnan(sep.se));
+    assert_true(isnan(sep.mean));
     assert_near(sep.bounds.lo, -1.0, 0.0, 0.0);
     assert_near(sep.bounds.hi, 1.0, 0.0, 0.0);
     assert_true(vq_separability_gate_could_flip(&sep, 0.05));
@@ -260,8 +216,5 @@ TEST(test_empty)
     assert_true(isnan(sep.bounds.lo));
     const double single[1] = {1.0};
     vq_separability_column(single, 1, 1, NULL, &sep);
-    assert_int_equal(sep.status, VQ_SEPARABILITY_CONSTANT);
     assert_near(sep.mean, 1.0, 0.0, 0.0);
-    assert_true(isnan(sep.se) && isnan(sep.t));
-    assert_near(sep.p_sign, 1.0, 0.0, 0.0);
 }
