@@ -328,8 +328,8 @@ static enum vq_status check_redis(const struct vq_rules *r)
     bool tcp = (tls || strncmp(url, "redis://", 8) == 0) && *rest != '\0' &&
                strpbrk(rest, " \t\r\n") == NULL;
     if (!unix_path && !tcp) { /* it may hold a password: it is not repeated */
-        return vq_rules_broken(r, "redis.url",
-                               "must be redis[s]://[:password@]host:port[/db] or unix:///PATH");
+        return vq_rules_broken(
+            r, "redis.url", "must be redis[s]://[[user]:password@]host:port[/db] or unix:///PATH");
     }
     if (r->config->redis_ca != NULL && !tls) {
         return vq_rules_broken(r, "redis.ca_file", "is only for a redis.url with rediss://");

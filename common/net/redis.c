@@ -307,11 +307,20 @@ static void on_greeted(redisAsyncContext *context, void *data, void *private)
     }
 }
 
-static enum vq_status greet(struct vq_redis *r, const char *word, struct vq_span argument)
+/* The words that are not empty. */
+static enum vq_status greet(struct vq_redis *r, const char *word, const char *first,
+                            struct vq_span second)
 {
-    const char *argv[2] = {word, argument.at};
-    size_t bytes[2] = {strlen(word), argument.bytes};
-    int n = argument.at == NULL ? 1 : 2;
+    const char *argv[3] = {word};
+    size_t bytes[3] = {strlen(word)};
+    const struct vq_span words[] = {vq_span_str(first), second};
+    int n = 1;
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        if (words[i].bytes > 0) {
+            argv[n] = words[i].at;
+            bytes[n++] = words[i].bytes;
+        }
+    }
     r->greetings_left++;
     return redisAsyncCommandArgv(r->context, on_greeted, r, n, argv, bytes) == REDIS_OK
                ? VQ_OK
@@ -320,7 +329,8 @@ static enum vq_status greet(struct vq_redis *r, const char *word, struct vq_span
 
 static enum vq_status greet_password(void *ctx, struct vq_span bytes)
 {
-    return greet(ctx, "AUTH", bytes);
+    struct vq_redis *r = ctx;
+    return greet(r, "AUTH", r->options.address->user, bytes);
 }
 
 static void on_connected(const redisAsyncContext *context, int status)
@@ -342,10 +352,10 @@ static void on_connected(const redisAsyncContext *context, int status)
     if (ok == VQ_OK && to->db != 0) {
         char db[16];
         (void)snprintf(db, sizeof(db), "%u", to->db);
-        ok = greet(r, "SELECT", vq_span_str(db));
+        ok = greet(r, "SELECT", db, vq_span(NULL, 0));
     }
     if (ok == VQ_OK) {
-        ok = greet(r, "PING", vq_span(NULL, 0)); /* a server that still loads says so here */
+        ok = greet(r, "PING", "", vq_span(NULL, 0)); /* a server that still loads says so here */
     }
     if (ok != VQ_OK) {
         give_up(r, VQ_UNAVAILABLE, "cannot greet the server");

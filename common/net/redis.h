@@ -18,8 +18,9 @@
     "the server refuses us: "       /* on_down's text begins so, then the server's own */
 #define VQ_REDIS_PATH_BYTES_MAX 107 /* of a unix socket */
 #define VQ_REDIS_HOST_BYTES_MAX 256
+#define VQ_REDIS_USER_BYTES_MAX 127
 
-/* redis://[:PASSWORD@]HOST[:PORT][/DB]  rediss://... (with TLS)  unix://PATH  or just a path
+/* redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]  rediss://... (with TLS)  unix://PATH  or just a path
  * beginning with "/". */
 struct vq_redis_address {
     char unix_path[VQ_REDIS_PATH_BYTES_MAX + 1]; /* "": use host and port */
@@ -28,7 +29,8 @@ struct vq_redis_address {
     uint32_t db;
     bool tls;
     const char *ca_file; /* borrowed, for TLS; NULL: the certificates that the system trusts */
-    struct vq_secret *password; /* owned; NULL: none */
+    char user[VQ_REDIS_USER_BYTES_MAX + 1]; /* "": Redis' default user */
+    struct vq_secret *password;             /* owned; NULL: none */
 };
 
 /* VQ_INVALID with what is wrong, without repeating the password. */

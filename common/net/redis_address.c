@@ -56,8 +56,9 @@ static enum vq_status parse_host(struct vq_span text, struct vq_redis_address *a
         }
     }
     if (host.bytes == 0 || host.bytes >= sizeof(a->host)) {
-        return vq_fail(err, VQ_INVALID,
-                       "the Redis address names no host: redis://[:PASSWORD@]HOST[:PORT][/DB]");
+        return vq_fail(
+            err, VQ_INVALID,
+            "the Redis address names no host: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]");
     }
     unsigned long number = DEFAULT_PORT;
     if (port.bytes > 0 &&
@@ -78,12 +79,16 @@ static enum vq_status parse_tcp(const char *rest, struct vq_redis_address *a, st
     const char *at = strrchr(rest, '@');
     if (at != NULL) {
         const char *colon = memchr(rest, ':', (size_t)(at - rest));
-        if (colon != rest) {
+        size_t user = colon == NULL ? 0 : (size_t)(colon - rest);
+        if (colon == NULL || user >= sizeof(a->user)) {
             return vq_fail(err, VQ_INVALID,
-                           "Redis user names are not supported: redis://:PASSWORD@HOST");
+                           "before the @ of a Redis address comes USER:PASSWORD or :PASSWORD; USER "
+                           "has at most %d bytes",
+                           VQ_REDIS_USER_BYTES_MAX);
         }
+        memcpy(a->user, rest, user);
         enum vq_status status =
-            vq_secret_from_bytes(vq_span(rest + 1, (size_t)(at - rest) - 1), &a->password);
+            vq_secret_from_bytes(vq_span(colon + 1, (size_t)(at - colon) - 1), &a->password);
         if (status != VQ_OK) {
             return vq_fail(err, status, "the password of the Redis address is empty or too long");
         }

@@ -185,7 +185,7 @@ bool vq_run_redis_denies(const char *why)
 enum vq_status vq_run_redis_denied(const char *why, struct vq_error *err)
 {
     return vq_fail(err, VQ_UNAVAILABLE,
-                   "Redis does not let us in with the password in redis.url: %s", why);
+                   "Redis does not let us in with the user and password in redis.url: %s", why);
 }
 
 enum vq_status vq_run_redis_failed(const char *why, struct vq_error *err)

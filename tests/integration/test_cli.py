@@ -418,7 +418,7 @@ class Before(CliCase):
         self.same_end(*WORDS, "--set", f"redis.url=redis://127.0.0.1:{port}", says="Redis does not answer at the address in redis.url: ")
         path = self.dir / "redis.sock"
         Redis(self, path, "--requirepass", "right")
-        self.same_end(*WORDS, "--set", f"redis.url=unix://{path}", says="Redis does not let us in with the password in redis.url: ")
+        self.same_end(*WORDS, "--set", f"redis.url=unix://{path}", says="Redis does not let us in with the user and password in redis.url: ")
         Redis(self, self.dir / "open.sock", folder="open")
         self.vibeq("run", "data.csv", *WORDS, "--set", f"redis.url=unix://{self.dir / 'open.sock'}", "--dry-run")
         broken = self.dir / "broken"

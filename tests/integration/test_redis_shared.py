@@ -24,12 +24,12 @@ class Shared(Case):
         self.port, self.socket = free_port(), self.dir / "redis.sock"
 
     def redis(self, *options, kind="--port"):
-        """Its only user may use the keys of vibeq. A test looks at the others through the file that the server writes at its end."""
+        """Its users but the owner may use the keys of vibeq. A test looks at the others through the file that the server writes at its end."""
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary; argv[0] decides which it is
         (self.dir / "redis").mkdir(exist_ok=True)
         words = ["redis-server", "--bind", "127.0.0.1", *(["--port", "0"] if kind != "--port" else []), kind, self.port, "--save", "",
                  "--dir", self.dir / "redis", *"--user default on >canary ~vibeq:* &* +@all".split(),
-                 *"--user owner on >owner ~* &* +@all".split(), *options]
+                 *"--user judge on >canary ~vibeq:* &* +@all".split(), *"--user owner on >owner ~* &* +@all".split(), *options]
         self.children.append(subprocess.Popen(list(map(str, words)), executable=program, stdout=subprocess.DEVNULL))
         self.wait_for("Redis", self.listens)
 
@@ -75,7 +75,7 @@ class Shared(Case):
 
     def test_two_runs_share_a_server_and_touch_no_key_of_others(self):
         self.redis()
-        self.use(f"redis://:canary@127.0.0.1:{self.port}")
+        self.use(f"redis://judge:canary@127.0.0.1:{self.port}")
         self.assertEqual(self.owner("SET", "payroll", "7"), ["+OK"])
         self.both_runs()
         self.assertEqual(self.owner("GET", "payroll"), ["$1", "7"])
@@ -98,8 +98,9 @@ class Shared(Case):
 
     def test_a_wrong_password_stops_the_start(self):
         self.redis()
-        self.use(f"redis://:wrong@127.0.0.1:{self.port}")
-        self.assertIn("does not let us in", self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED).stderr)
+        for user in ("", "judge", "stranger"):
+            self.use(f"redis://{user}:wrong@127.0.0.1:{self.port}")
+            self.assertIn("does not let us in", self.vibeq("run", "config.yaml", "--name", f"r{user}", code=STOPPED).stderr)
 
 
 if __name__ == "__main__":

@@ -138,9 +138,14 @@ TEST_WITH(test_addresses, setup, teardown)
     assert_false(a->tls);
     assert_ok(vq_redis_address_parse("rediss://:p@host:6380", "/ca.pem", a, NULL));
     assert_true(a->tls);
+    assert_string_equal(a->user, "");
     assert_string_equal(a->host, "host");
     assert_int_equal(a->port, 6380);
     assert_string_equal(a->ca_file, "/ca.pem");
+    vq_redis_address_destroy(a);
+    assert_ok(vq_redis_address_parse("redis://judge:p:q@host", NULL, a, NULL));
+    assert_string_equal(a->user, "judge");
+    assert_string_equal(a->host, "host");
     vq_redis_address_destroy(a);
     const char *const bad[] = {"",
                                "host",
@@ -149,7 +154,7 @@ TEST_WITH(test_addresses, setup, teardown)
                                "rediss://",
                                "redis://",
                                "redis://:@host",
-                               "redis://user:canary@host",
+                               "redis://canary@host",
                                "redis://:canary@host:0",
                                "redis://:canary@host:65536",
                                "redis://:canary@host:1x",
