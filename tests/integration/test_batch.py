@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from vqtest import BIN, ROOT, Case
+from vqtest import BIN, ROOT, STOPPED, Case
 
 ENDS = {"openai": "/v1", "azure": "/openai/v1", "anthropic": "/v1", "gemini": "/v1beta"}
 BUILD = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent))
@@ -135,6 +135,20 @@ class Batches(Case):
         self.kill_all(run)  # what is stored of the batch is not what the other one said, either
         self.vibeq("resume", "claim", "--quiet")
         self.check("claim", server)
+
+    def test_an_account_without_money(self):
+        """The pool is closed as after a single call: no second batch is tried, the run stops and says why, and a resume completes it."""
+        for dialect, path in (("openai", "POST /v1/files"), ("gemini", "batchGenerateContent")):
+            with self.subTest(dialect):
+                name = f"poor-{dialect}"
+                server = self.serve(name, "--fault", f"quota=1,batch_call={path},count=1")
+                self.write(name, server, dialect, QUICK, "workers: 1")
+                said = self.vibeq("run", f"{name}.yaml", "--name", name, "--quiet", "--yes", code=STOPPED).stderr
+                self.assertIn("pool p", said)
+                self.assertEqual([line["what"] for line in server.log() if line["event"] == "batch"], [])
+                self.vibeq("resume", name, "--quiet")
+                self.check(name, server)
+                (self.dir / "runs" / "calls.lmdb").unlink()
 
     def test_cancelled(self):
         server = self.serve("cancel", "--batch", "duration=600s")

@@ -467,8 +467,12 @@ static int64_t no_capacity(struct vq_work *w, struct vq_work_ask *ask, uint32_t 
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
 {
     struct vq_result *result = &read->result->result;
-    if (read->flight == NULL) {
-        (void)vq_work_outbox_read(w, read->result); /* collected from a batch */
+    if (read->flight == NULL) { /* collected from a batch */
+        uint32_t of = w->spec == NULL ? UINT32_MAX : vq_work_pool_find(w, result->pool);
+        if (result->end == VQ_END_CLOSED && read->closed != VQ_POOL_OPEN && of != UINT32_MAX) {
+            vq_work_pool_closed_by(w, of, read->closed, result);
+        }
+        (void)vq_work_outbox_read(w, read->result);
         return;
     }
     struct vq_work_ask *ask =

@@ -52,6 +52,24 @@ static uint64_t cost_of(const struct vq_work *w, uint32_t pool, const struct vq_
     return (uint64_t)ceil((double)vq_price_of(&w->spec->pools[pool].price, &usage));
 }
 
+/* The batch's calls are given up one by one, and would go into the next batch. So the pool is
+ * closed, as by the reply to a call; also where that would concern the call alone. */
+void vq_work_on_refused(struct vq_work *w, const struct vq_work_refused *refused)
+{
+    const struct vq_work_reply *reply = refused->reply;
+    uint32_t pool = w->spec == NULL ? UINT32_MAX : vq_work_pool_find(w, refused->pool);
+    struct vq_result result = {0};
+    if (pool == UINT32_MAX) {
+        return;
+    }
+    vq_work_result_fill(&result, VQ_STAGE_RANK, reply);
+    vq_work_pool_learn(w, pool, reply->params_refused, reply->error);
+    if (reply->params_refused == 0) {
+        bool closed = reply->end == VQ_END_CLOSED && reply->pool != VQ_POOL_OPEN;
+        vq_work_pool_closed_by(w, pool, closed ? reply->pool : VQ_POOL_NO_MODEL, &result);
+    }
+}
+
 void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *collected)
 {
     const struct vq_work_reply *reply = collected->reply;
@@ -59,6 +77,9 @@ void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *col
     uint32_t pool = w->spec == NULL ? UINT32_MAX : vq_work_pool_find(w, result.pool);
     result.cost_nano = cost_of(w, pool, collected->draft, reply);
     vq_work_result_fill(&result, VQ_STAGE_RANK, reply);
+    if (pool != UINT32_MAX) {
+        vq_work_pool_learn(w, pool, reply->params_refused, reply->error);
+    }
     static const struct vq_work_charge settled; /* with its first end */
     struct vq_work_result *entry =
         vq_work_queue_room(w) ? vq_work_outbox_add(w, &result, pool, &settled) : NULL;
@@ -67,9 +88,9 @@ void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *col
         return;
     }
     entry->batch = true;
-    vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
-                                                                        : VQ_WORK_ITEM_READ,
-                                           .u.read = {.result = entry}});
+    vq_work_queue(w, (struct vq_work_item){
+                         .type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER : VQ_WORK_ITEM_READ,
+                         .u.read = {.result = entry, .closed = (uint8_t)reply->pool}});
 }
 
 /* ---- what becomes of batches ---- */

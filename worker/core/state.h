@@ -620,6 +620,7 @@ bool vq_work_pool_fits(const struct vq_work *w, uint32_t pool);
 /* Its call is part of a batch: the lease waits for it no longer than for its ACK. */
 void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *collected);
+void vq_work_on_refused(struct vq_work *w, const struct vq_work_refused *refused);
 void vq_work_on_batch(struct vq_work *w, const struct vq_msg_batch *batch);
 
 /* outbox.c */

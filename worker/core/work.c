@@ -258,6 +258,7 @@ enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_w
     case VQ_WORK_REPLY: vq_work_on_reply(w, event->u.reply); break;
     case VQ_WORK_COLLECTED: vq_work_on_collected(w, event->u.collected); break;
     case VQ_WORK_BATCH: vq_work_on_batch(w, event->u.batch); break;
+    case VQ_WORK_REFUSED: vq_work_on_refused(w, event->u.refused); break;
     case VQ_WORK_TICK: break;
     case VQ_WORK_DRAIN: vq_work_drain(w, "draining"); break;
     case VQ_WORK_STOP: vq_work_stop(w); break;

@@ -50,6 +50,7 @@ enum vq_work_event_type {
     VQ_WORK_REPLY,
     VQ_WORK_COLLECTED,    /* `collected`: the result of a call that was part of a batch */
     VQ_WORK_BATCH,        /* `batch`: what became of a batch that the shell looks after */
+    VQ_WORK_REFUSED,      /* `refused`: the provider refuses a batch of a pool for good */
     VQ_WORK_TICK,         /* time has passed */
     VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
     VQ_WORK_STOP,         /* leave now; what is in flight counts as unknown */
@@ -106,6 +107,12 @@ struct vq_work_collected {
     const struct vq_work_reply *reply;
 };
 
+/* `reply`: as to a call, without a call. Borrowed for the step. */
+struct vq_work_refused {
+    struct vq_span pool; /* its name */
+    const struct vq_work_reply *reply;
+};
+
 struct vq_work_event {
     enum vq_work_event_type type;
     union {
@@ -115,6 +122,7 @@ struct vq_work_event {
         const struct vq_work_key *key;
         const struct vq_work_collected *collected;
         const struct vq_msg_batch *batch; /* without its session */
+        const struct vq_work_refused *refused;
     } u;
 };
 

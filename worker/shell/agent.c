@@ -196,6 +196,11 @@ static void on_batch(void *ctx, const struct vq_msg_batch *batch)
     step_later(ctx, (struct vq_work_event){.type = VQ_WORK_BATCH, .u.batch = batch});
 }
 
+static void on_refused(void *ctx, const struct vq_work_refused *refused)
+{
+    step(ctx, (struct vq_work_event){.type = VQ_WORK_REFUSED, .u.refused = refused});
+}
+
 static void on_no_memory(void *ctx)
 {
     give_up(ctx, "out of memory");
@@ -597,6 +602,7 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
                                          .reply = on_reply,
                                          .collected = on_collected,
                                          .progress = on_batch,
+                                         .refused = on_refused,
                                          .no_memory = on_no_memory,
                                          .ctx = a};
     VQ_TRY(vq_batcher_create(&batcher, &a->batcher, err));

@@ -308,16 +308,15 @@ static enum vq_status read_error(const struct job *job, const struct vq_http_res
     return vq_reply_hide_secret(reply, job->secret);
 }
 
-/* A repetition has no other outcome. */
+/* A repetition of this upload or create has no other outcome; the core hears why. */
 static bool is_for_good(struct job *job, const struct vq_reply *reply, const char *why)
 {
-    struct vq_shell_pools *pools = job->http->options.pools;
     switch ((int)reply->class) {
     case VQ_REPLY_KEY:
-        if (vq_shell_pools_refused(pools, job->pool, job->secret, why)) {
+        if (vq_shell_pools_refused(job->http->options.pools, job->pool, job->secret, why)) {
             return false;
         }
-        vq_shell_pools_say(pools, job->pool);
+        vq_shell_pools_say(job->http->options.pools, job->pool);
         return true;
     case VQ_REPLY_MONEY:
     case VQ_REPLY_MODEL:
@@ -326,6 +325,13 @@ static bool is_for_good(struct job *job, const struct vq_reply *reply, const cha
     case VQ_REPLY_BAD_REQUEST: return true;
     default: return false;
     }
+}
+
+static void say_refused(const struct job *job, const struct vq_reply *got, const char *why)
+{
+    struct vq_work_reply reply = vq_reply_for_core(got, why, false, UINT32_MAX);
+    struct vq_work_refused refused = {.pool = vq_span_str(job->pool->name), .reply = &reply};
+    job->http->options.refused(job->http->options.ctx, &refused);
 }
 
 /* A create has no batch as its outcome only if it was not sent, or by a definite 4xx. */
@@ -349,6 +355,10 @@ static void failed(struct job *job, const struct vq_http_response *response)
         vq_reply_error(&reply, job->pool->url.at, job->pool->model, why);
         event.retry_after_ms = reply.retry_after_ms;
         event.for_good = is_for_good(job, &reply, why);
+        if (event.for_good &&
+            (job->type == VQ_BATCH_DO_UPLOAD || job->type == VQ_BATCH_DO_CREATE)) {
+            say_refused(job, &reply, why);
+        }
     }
     vq_reply_free(&reply);
     log_failure(job, why);

@@ -17,6 +17,8 @@ struct vq_batch_http_options {
     const char *ca_file;
     /* until when a create may be sent, on the monotonic clock */
     int64_t (*create_until_ns)(void *ctx);
+    /* the provider refuses a batch of this pool for good */
+    void (*refused)(void *ctx, const struct vq_work_refused *refused);
     /* events were passed to `batches`: take its actions, but start nothing now */
     void (*changed)(void *ctx);
     void *ctx;

@@ -164,6 +164,12 @@ static void on_timer(void *ctx)
     take_actions(batcher);
 }
 
+static void on_refused(void *ctx, const struct vq_work_refused *refused)
+{
+    struct vq_batcher *batcher = ctx;
+    batcher->options.refused(batcher->options.ctx, refused);
+}
+
 static int64_t create_until_ns(void *ctx)
 {
     const struct vq_batcher *batcher = ctx;
@@ -191,6 +197,7 @@ static enum vq_status make(struct vq_batcher *batcher, struct vq_error *err)
                                          .batches = batcher->batches,
                                          .ca_file = options->ca_file,
                                          .create_until_ns = create_until_ns,
+                                         .refused = on_refused,
                                          .changed = take_actions,
                                          .ctx = batcher};
     return vq_batch_http_create(&http, &batcher->http, err);

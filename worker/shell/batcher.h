@@ -19,6 +19,7 @@ struct vq_batcher_options {
     void (*reply)(void *ctx, const struct vq_work_reply *reply); /* of a GATHER */
     void (*collected)(void *ctx, const struct vq_work_collected *collected);
     void (*progress)(void *ctx, const struct vq_msg_batch *progress);
+    void (*refused)(void *ctx, const struct vq_work_refused *refused);
     void (*no_memory)(void *ctx); /* an answer cannot be read: the process must end */
     void *ctx;
 };

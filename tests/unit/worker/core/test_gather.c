@@ -1,5 +1,6 @@
 /* Calls that go into batches: no SENT is noted, their lease gets the end BATCHED, and what is
  * collected later is their result. Also: which asks go there, and what the coordinator hears. */
+#include "proto/params.h"
 #include "proto/result.h"
 #include "rig.h"
 
@@ -188,4 +189,60 @@ TEST_WITH(a_batch_to_look_after_goes_to_the_shell, NULL, teardown)
     msg.u.collect.session--;
     rig_message(&rig, msg);
     assert_int_equal(rig.collects, 1); /* of another session */
+}
+
+/* ---- what the provider refuses for good ---- */
+
+static void refused(const char *pool, struct vq_work_reply reply)
+{
+    struct vq_work_refused refused = {.pool = vq_span_str(pool), .reply = &reply};
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_REFUSED, .u.refused = &refused});
+    rig_wait(&rig, 1000);
+}
+
+TEST_WITH(a_refused_batch_closes_its_pool_as_a_refused_call_does, NULL, teardown)
+{
+    static const struct {
+        struct vq_work_reply reply;
+        enum vq_pool_state state;
+    } rows[] = {{{.end = VQ_END_CLOSED, .pool = VQ_POOL_NO_MONEY}, VQ_POOL_NO_MONEY},
+                {{.end = VQ_END_CLOSED, .pool = VQ_POOL_BAD_KEY}, VQ_POOL_BAD_KEY},
+                {{.end = VQ_END_CLOSED, .pool = VQ_POOL_NO_MODEL}, VQ_POOL_NO_MODEL},
+                {{.end = VQ_END_BAD_REQUEST}, VQ_POOL_NO_MODEL},
+                {{.end = VQ_END_TOO_LONG}, VQ_POOL_NO_MODEL},
+                {{.end = VQ_END_CLOSED, .params_refused = VQ_PARAM_MAX_TOKENS}, VQ_POOL_OPEN}};
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        begin(1, false);
+        struct vq_work_reply reply = rows[i].reply;
+        reply.error = vq_span_str("no batches here");
+        refused("pool-7", reply);
+        assert_int_equal(rig.reports[0].state, VQ_POOL_OPEN);
+        refused("pool-0", reply);
+        assert_int_equal(rig.reports[0].state, rows[i].state);
+        assert_int_equal(rig.reports[0].params_refused, rows[i].reply.params_refused);
+        assert_int_equal(teardown(NULL), 0);
+    }
+    begin(1, false);
+}
+
+TEST_WITH(an_errored_line_says_of_its_pool_what_a_call_says, NULL, teardown)
+{
+    begin(1, false);
+    gathered(0);
+    rig_wait(&rig, 1000);
+    struct vq_result draft = rig.results[0].r;
+    draft.pool = vq_span_str("pool-0");
+    rig_ack(&rig, 0, 1);
+    rig_forget(&rig);
+    collected(&draft, (struct vq_work_reply){.end = VQ_END_CLOSED,
+                                             .params_refused = VQ_PARAM_MAX_TOKENS,
+                                             .error = vq_span_str("no temperature")});
+    rig_wait(&rig, 1000);
+    assert_int_equal(rig.reports[0].params_refused, VQ_PARAM_MAX_TOKENS);
+    assert_int_equal(rig.reports[0].state, VQ_POOL_OPEN);
+    collected(&draft, (struct vq_work_reply){.end = VQ_END_CLOSED,
+                                             .pool = VQ_POOL_NO_MONEY,
+                                             .error = vq_span_str("no money")});
+    rig_wait(&rig, 1000);
+    assert_int_equal(rig.reports[0].state, VQ_POOL_NO_MONEY);
 }
