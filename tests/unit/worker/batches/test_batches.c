@@ -375,3 +375,33 @@ TEST(test_messages_that_are_not_sound_change_nothing)
     assert_int_equal(vq_batches_count(w.b), 0);
     vq_batches_destroy(&w.b);
 }
+
+/* It has no id, and the provider does not list it: whatever the time, it is only looked for. */
+TEST(test_a_batch_of_another_worker_is_never_created)
+{
+    open_world(1);
+    struct vq_batches_pool pool = pool_of(5);
+    struct vq_result draft = {
+        .call = id_of(0), .end = VQ_END_BATCHED, .pool = pool.name, .error = vq_span_str("vq-1 0")};
+    struct vq_msg_collect message = {.name = vq_span_str("vq-1"),
+                                     .pool = pool.name,
+                                     .calls = 1,
+                                     .drafts = &draft,
+                                     .drafts_count = 1};
+    w.calls_count = 1;
+    assert_int_equal(vq_batches_collect(w.b, &message, &pool, w.now_ms), VQ_OK);
+    take_all();
+    for (int i = 0; i < 10000 && w.given_up == 0; i++) {
+        if (w.jobs_count > 0) {
+            assert_int_equal(w.jobs[0].type, VQ_BATCH_DO_LIST);
+            do_job(0);
+            continue;
+        }
+        w.now_ms = vq_batches_wake_ms(w.b);
+        vq_batches_tick(w.b, w.now_ms);
+        take_all();
+    }
+    assert_int_equal(w.given_up, 1);
+    assert_true(w.now_ms > VQ_BATCH_FOREIGN_SETTLE_MS);
+    vq_batches_destroy(&w.b);
+}
