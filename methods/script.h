@@ -25,6 +25,10 @@ struct vq_script_ops {
      * it is not asked for. */
     enum vq_status (*take_endings)(void *ctx, const uint8_t *endings, size_t count,
                                    struct vq_error *err);
+    /* RANK that wants them (vq_stage.margins), before take_outcomes and in the same order: how much
+     * more probable the label of each vote is than the next one; NaN where that is not known. */
+    enum vq_status (*take_margins)(void *ctx, const float *margins, size_t count,
+                                   struct vq_error *err);
     /* Optional: lends a reader for the next call of `next`, and takes it back (NULL). A caller that
      * lends one must lend it every time; then rated stored answers are read when they are needed,
      * and not kept (vq_stage.remake) */

@@ -71,7 +71,9 @@ struct vq_stage {
     /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is
      * the system part, prompt what is packed (common/judge/chain.h). Answers come as texts, in grid
      * order: (item * models + model) * turns + turn */
-    uint32_t turns;   /* CHAT: of the longest chain */
+    uint32_t turns; /* CHAT: of the longest chain */
+    /* RANK: the script wants to know how sure each vote is (take_margins of script.h) */
+    bool margins;
     uint32_t repeat;  /* which repeat of the same question this is: 0, 1, 2 ... */
     uint32_t retries; /* how often a question without a readable answer is asked again, unchanged */
 };

@@ -170,12 +170,19 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     return VQ_INVALID;
 }
 
+/* A cascade that escalates by the margin between labels asks its first judge for them. */
+static bool needs_margin(const struct vq_config *c, const struct vq_conf_judge *judge)
+{
+    return c->cascade != NULL && c->cascade->escalate.margin > 0 && c->cascade->first != NULL &&
+           judge->name != NULL && strcmp(judge->name, c->cascade->first) == 0;
+}
+
 /* Copies the settings of `judging` to each judge. */
 static void share_out(struct vq_config *c)
 {
     for (uint32_t i = 0; i < c->judges_count; i++) {
         c->judges[i].structured = c->judging.structured;
-        c->judges[i].logprobs = c->judging.logprobs;
+        c->judges[i].logprobs = c->judging.logprobs || needs_margin(c, &c->judges[i]);
     }
     for (uint32_t i = 0; i < c->preference_judges_count; i++) {
         c->preference_judges[i].structured = c->judging.structured;

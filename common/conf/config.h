@@ -344,6 +344,18 @@ struct vq_conf_judging {
     bool logprobs;   /* and the log-probabilities of their tokens */
 };
 
+struct vq_conf_escalate {
+    double margin; /* between the first judge's two likeliest labels; 0: off */
+    bool disagree; /* between its two orders */
+};
+
+/* Of two judges, the first one answers all, the other one some (docs/method/cascade.md). */
+struct vq_conf_cascade {
+    char *first; /* a judge's name */
+    struct vq_conf_escalate escalate;
+    double audit; /* share of all cells that both answer, 0.1 */
+};
+
 struct vq_conf_gates {
     enum vq_gate_separability separability;
     double separability_min; /* 0.05, strict inequality */
@@ -423,6 +435,7 @@ struct vq_config {
     struct vq_conf_judge *embedder; /* NULL: the built-in one; model "none": no embedding */
     struct vq_conf_vibecheck vibecheck;
     struct vq_conf_judging judging;
+    struct vq_conf_cascade *cascade; /* NULL: all judges answer everything */
     struct vq_conf_gates gates;
     struct vq_conf_regression regression;
     struct vq_conf_report report;
@@ -465,6 +478,12 @@ void vq_config_destroy(struct vq_config **config);
 typedef enum vq_status (*vq_config_key_fn)(void *ctx, const char *key);
 enum vq_status vq_config_differences(const struct vq_config *was, const struct vq_config *now,
                                      vq_config_key_fn fn, void *ctx) VQ_WARN_UNUSED;
+
+/* Which judge answers first in a cascade; the other one is 1 - this. Checked by the rules. */
+static inline uint32_t vq_config_first_judge(const struct vq_config *config)
+{
+    return strcmp(config->judges[0].name, config->cascade->first) == 0 ? 0 : 1;
+}
 
 /* More than two models: rows are comparisons of pairs, vibes are rankings. */
 static inline bool vq_config_ranks(const struct vq_config *config)

@@ -323,7 +323,8 @@ static enum vq_status add_early_stop(struct vq_node *root, bool exact)
     bool drops = text_is(vq_node_at(root, "judging.invalid"), "drop_row");
     const struct vq_node *alpha = vq_node_at(root, "judging.early_stop_alpha");
     bool asked = alpha != NULL && alpha->kind == VQ_NODE_SCALAR && strtod(alpha->text, NULL) > 0;
-    bool on = asked || (exact && !ranks && !drops);
+    bool cascade = vq_node_get(root, "cascade") != NULL;
+    bool on = asked || (exact && !ranks && !drops && !cascade);
     return add_if_missing(root, "judging", "early_stop", on ? "exact" : "off");
 }
 

@@ -350,6 +350,7 @@ enum vq_status vq_conf_check_rules(const struct vq_config *config, const struct 
     VQ_TRY(vq_rules_persona(&r));
     VQ_TRY(vq_rules_models(&r));
     VQ_TRY(check_judging(&r));
+    VQ_TRY(vq_rules_cascade(&r));
     VQ_TRY(check_regression(&r));
     return check_redis(&r);
 }

@@ -298,9 +298,10 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
                                "the dialect anthropic has no seed");
     }
     if (strcmp(j->dialect, "anthropic") == 0 && j->logprobs) {
-        return vq_rules_broken(
-            r, path_of(place, "dialect", path),
-            "the dialect anthropic returns no log-probabilities; leave judging.logprobs out");
+        return vq_rules_broken(r, path_of(place, "dialect", path),
+                               "the dialect anthropic returns no log-probabilities; leave %s out",
+                               r->config->judging.logprobs ? "judging.logprobs"
+                                                           : "cascade.escalate.margin");
     }
     if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
         return vq_rules_broken(r, path_of(place, "max_tokens_field", path),

@@ -46,6 +46,9 @@ enum vq_status vq_rules_interactive(const struct vq_rules *r) VQ_WARN_UNUSED;
 /* rules_persona.c: method: persona. */
 enum vq_status vq_rules_persona(const struct vq_rules *r) VQ_WARN_UNUSED;
 
+/* rules_cascade.c: a cheap judge first. */
+enum vq_status vq_rules_cascade(const struct vq_rules *r) VQ_WARN_UNUSED;
+
 /* rules_pairs.c: more than two models. */
 enum vq_status vq_rules_pairs(const struct vq_rules *r) VQ_WARN_UNUSED;
 

@@ -93,6 +93,12 @@ bool vq_retested(const struct vq_sample_id *sample, const struct vq_axis *vibe,
     return drawn("vq.retest", sample, vibe, judge, share);
 }
 
+bool vq_cascade_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
+                        const struct vq_judge *judge, double share)
+{
+    return drawn("vq.cascade", sample, vibe, judge, share);
+}
+
 static uint64_t double_bits(double value)
 {
     uint64_t bits;

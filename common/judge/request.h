@@ -79,6 +79,11 @@ bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
 bool vq_retested(const struct vq_sample_id *sample, const struct vq_axis *vibe,
                  const struct vq_judge *judge, double share);
 
+/* Drawn the same way, and independent of both: whether the second judge of a cascade is asked this
+ * cell whatever the first one says. */
+bool vq_cascade_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
+                        const struct vq_judge *judge, double share);
+
 /* What one judge is asked with one template: the part of the hash that is shared by all its calls.
  * Borrows judge and templates, which must outlive it. `repair` may be NULL (repair off). */
 struct vq_asker {

@@ -61,8 +61,37 @@ static void part_counts(struct vq_json *j, const struct vq_account_part *p)
     vq_json_put_u64(j, "foreign", p->foreign);
 }
 
-static void stages_json(const struct vq_stage_grid *const *askings, const struct vq_account *a,
-                        struct vq_json *j)
+/* Whether each pool that answered has a price, as the configuration is now. */
+static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
+{
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
+    for (size_t i = 0; i < a->pools_count; i++) {
+        bool has = a->pools[i].sums.answered == 0;
+        for (uint32_t k = 0; !has && k < uses->count; k++) {
+            const struct vq_conf_use *use = &uses->uses[k];
+            has = strcmp(use->name, a->pools[i].name) == 0 && use->limits.price_input_usd >= 0 &&
+                  use->limits.price_output_usd >= 0;
+        }
+        if (!has) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void cost_json(const struct vq_run *run, const struct vq_account *a, double usd,
+                      struct vq_json *j)
+{
+    vq_json_key(j, "cost_usd");
+    if (a->priced && pools_priced(run, a)) {
+        vq_json_real(j, usd, 9);
+    } else {
+        vq_json_null(j);
+    }
+}
+
+static void stages_json(const struct vq_run *run, const struct vq_stage_grid *const *askings,
+                        const struct vq_account *a, struct vq_json *j)
 {
     vq_json_key(j, "stages");
     vq_json_array(j);
@@ -71,6 +100,7 @@ static void stages_json(const struct vq_stage_grid *const *askings, const struct
         vq_json_put_str(j, "name", askings[i]->name);
         part_counts(j, &a->stages[i].part);
         sums(j, &a->stages[i].part.sums);
+        cost_json(run, a, a->stages[i].part.sums.cost_usd, j);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -239,24 +269,6 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
     vq_json_put_u64(j, "incidents_forgotten", forgotten);
 }
 
-/* Whether each pool that answered has a price, as the configuration is now. */
-static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
-{
-    const struct vq_conf_uses *uses = &run->source.pools->uses;
-    for (size_t i = 0; i < a->pools_count; i++) {
-        bool has = a->pools[i].sums.answered == 0;
-        for (uint32_t k = 0; !has && k < uses->count; k++) {
-            const struct vq_conf_use *use = &uses->uses[k];
-            has = strcmp(use->name, a->pools[i].name) == 0 && use->limits.price_input_usd >= 0 &&
-                  use->limits.price_output_usd >= 0;
-        }
-        if (!has) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void account_json(const struct vq_run *run, const struct vq_stage_grid *const *askings,
                          const struct vq_account *a, uint64_t still_out, struct vq_json *j)
 {
@@ -269,13 +281,8 @@ static void account_json(const struct vq_run *run, const struct vq_stage_grid *c
     vq_json_put_u64(j, "still_out", still_out);
     sums(j, &a->all.sums);
     vq_json_object_end(j);
-    vq_json_key(j, "cost_usd");
-    if (a->priced && pools_priced(run, a)) {
-        vq_json_real(j, a->all.sums.cost_usd, 9);
-    } else {
-        vq_json_null(j);
-    }
-    stages_json(askings, a, j);
+    cost_json(run, a, a->all.sums.cost_usd, j);
+    stages_json(run, askings, a, j);
     models_json(run, askings, a, j);
     pools_json(a, j);
     notes_json(run, a, j);

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ACCOUNT_BYTES_MAX (64u << 20)
 
@@ -36,7 +37,7 @@ static void take_notes(const json_t *notes, struct vq_report_calls *c)
     }
 }
 
-bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls)
+static json_t *load(const struct vq_results *of)
 {
     struct vq_buf text;
     struct vq_error ignored = {0};
@@ -51,6 +52,46 @@ bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_ca
         root = NULL;
     }
     vq_buf_free(&text);
+    return root;
+}
+
+/* Whether `name` is `before` and `ending`. */
+static bool is_pair(const char *before, const char *name, const char *ending)
+{
+    size_t bytes = strlen(before);
+    return strncmp(before, name, bytes) == 0 && strcmp(name + bytes, ending) == 0;
+}
+
+bool vq_result_pair(const struct vq_results *of, const char *ending,
+                    struct vq_result_pair *ret_pair)
+{
+    json_t *root = load(of);
+    const json_t *stages = json_object_get(root, "stages");
+    struct vq_result_pair p = {.usd = 0};
+    bool any = false, priced = true;
+    for (size_t i = 1; i < json_array_size(stages); i++) {
+        const json_t *before = json_array_get(stages, i - 1), *stage = json_array_get(stages, i);
+        const char *a = json_string_value(json_object_get(before, "name"));
+        const char *b = json_string_value(json_object_get(stage, "name"));
+        if (a == NULL || b == NULL || !is_pair(a, b, ending)) {
+            continue;
+        }
+        any = true;
+        priced = priced && json_is_number(json_object_get(before, "cost_usd")) &&
+                 json_is_number(json_object_get(stage, "cost_usd"));
+        p.sent_before += count_of(before, "sent");
+        p.sent += count_of(stage, "sent");
+        p.usd_before += number_of(before, "cost_usd");
+        p.usd += number_of(stage, "cost_usd");
+    }
+    json_decref(root);
+    *ret_pair = p;
+    return any && priced;
+}
+
+bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls)
+{
+    json_t *root = load(of);
     const json_t *calls = json_object_get(root, "calls");
     if (!json_is_object(calls)) {
         json_decref(root);

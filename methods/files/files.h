@@ -32,6 +32,14 @@ enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_
 
 /* calls.c: of accounting.json; false: there is none, and a report says less. */
 bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls);
+/* The calls and dollars of the stages whose names end as `ending`, and of those before them, whose
+ * names are the same without it. False: there is no such stage, or it has no price. */
+struct vq_result_pair {
+    uint64_t sent_before, sent;
+    double usd_before, usd;
+};
+bool vq_result_pair(const struct vq_results *of, const char *ending,
+                    struct vq_result_pair *ret_pair);
 
 /* Notes what a provider called a judge; for want of memory a name less. */
 void vq_result_returned(struct vq_report_judge *judge, struct vq_span model);

@@ -5,9 +5,11 @@
 
 #include "common/base/alloc.h"
 #include "common/judge/ending.h"
+#include "common/judge/margin.h"
 #include "common/judge/vectors.h"
 #include "coordinator/store/calls/lookup.h"
 
+#include <math.h>
 #include <string.h>
 
 struct of {
@@ -157,15 +159,63 @@ static enum vq_status take_vectors(const struct of *o, const struct vq_span *tex
     return status;
 }
 
+/* ---- verdicts ---- */
+
+/* NaN: the task has no vote, or its provider sent no probabilities. */
+static enum vq_status margin_of(const struct of *o, struct vq_view *view, uint64_t task,
+                                float *ret_margin, struct vq_error *err)
+{
+    struct vq_answer answer;
+    struct vq_span text;
+    bool repaired;
+    double margin;
+    *ret_margin = NAN;
+    if (!vq_outcome_is_vote((enum vq_outcome)o->outcomes[task])) {
+        return VQ_OK;
+    }
+    enum vq_status status =
+        vq_lookup_standing(view, &o->asking->plan, o->run, task, &answer, &repaired, err);
+    if (status == VQ_OK) {
+        status = vq_lookup_logprobs(view, &answer.run, &answer.call, &text, err);
+    }
+    if (status == VQ_OK && vq_label_margin(text, &margin)) {
+        *ret_margin = (float)margin;
+    }
+    return status == VQ_NOT_FOUND ? VQ_OK : status;
+}
+
+static enum vq_status take_margins(const struct of *o, struct vq_calls *calls, struct vq_error *err)
+{
+    uint64_t tasks = vq_grid_tasks(&o->asking->plan.grid);
+    struct vq_view *view;
+    float *margins = vq_alloc(tasks, sizeof(*margins));
+    if (margins == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = vq_view_begin(calls, &view, err);
+    if (status == VQ_OK) {
+        for (uint64_t t = 0; status == VQ_OK && t < tasks; t++) {
+            status = margin_of(o, view, t, &margins[t], err);
+        }
+        vq_view_end(&view);
+    }
+    if (status == VQ_OK) {
+        status = o->script->ops->take_margins(o->script->ctx, margins, tasks, err);
+    }
+    vq_free(margins);
+    return status;
+}
+
 enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_stage_grid *asking,
                                const uint8_t *outcomes, struct vq_calls *calls,
                                const struct vq_id *run, struct vq_error *err)
 {
+    const struct of o = {script, asking, outcomes, run};
     if (vq_stage_shows_outputs(asking->kind)) {
+        VQ_TRY(asking->margins ? take_margins(&o, calls, err) : VQ_OK);
         return script->ops->take_outcomes(script->ctx, outcomes, vq_grid_tasks(&asking->plan.grid),
                                           err);
     }
-    const struct of o = {script, asking, outcomes, run};
     struct vq_view *view;
     VQ_TRY(vq_view_begin(calls, &view, err));
     struct vq_span *texts = NULL;

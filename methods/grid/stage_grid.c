@@ -350,6 +350,7 @@ static enum vq_status build(struct vq_stage_grid *a, const struct vq_grid_source
     a->no = stage->no;
     a->remake = stage->remake;
     a->remake_ctx = stage->remake_ctx;
+    a->margins = stage->margins;
     a->plan.stage = stage->no;
     a->plan.kind = stage->kind;
     (void)snprintf(a->name, sizeof(a->name), "%s", stage->name);

@@ -54,6 +54,7 @@ struct vq_stage_grid {
     enum vq_status (*remake)(void *ctx, uint32_t item, const struct vq_reader *reader,
                              struct vq_sample *ret_item, struct vq_error *err);
     void *remake_ctx;
+    bool margins; /* as of the stage */
     struct vq_plan plan;
     struct vq_buf texts;  /* what axes, prompts of our own making and chains point into */
     uint32_t texts_count; /* EMBED: over all calls */

@@ -50,6 +50,7 @@ struct vq_forecast_stage {
     enum vq_stage_kind kind;
     enum vq_role role;
     uint32_t proposer; /* of a proposer's stage: which one is asked */
+    uint32_t alone;    /* 1 + the model of another role that is asked alone; 0: all are asked */
     enum vq_forecast_shape shape;
     double items; /* axes in a LIST, or asked in one joint call; BYTES: how many; 1 otherwise */
     struct vq_range cells;  /* of each model of the role: first askings */
@@ -164,8 +165,9 @@ enum vq_forecast_assumed {
     VQ_ASSUMED_TIES = 1u << 7,
     VQ_ASSUMED_FLIGHT = 1u << 8,
     VQ_ASSUMED_BATCH = 1u << 9,
+    VQ_ASSUMED_ESCALATED = 1u << 10,
 };
-#define VQ_ASSUMED_BITS 10u
+#define VQ_ASSUMED_BITS 11u
 const char *vq_forecast_assumed_text(unsigned bit); /* a sentence, for the bit of that number */
 
 /* The numbers that are assumed. */
@@ -181,6 +183,7 @@ const char *vq_forecast_assumed_text(unsigned bit); /* a sentence, for the bit o
 #define VQ_ASSUMED_REPAIR_SHARE      0.01
 #define VQ_ASSUMED_REPAIR_SHARE_MOST 0.1
 #define VQ_ASSUMED_FURTHER_SHARE     0.5 /* of discovery's iterations, that another one follows */
+#define VQ_ASSUMED_ESCALATED_SHARE   0.3 /* of a cascade's cells */
 #define VQ_ASSUMED_PASS_SHARE        0.6 /* of the vibes that are ranked */
 
 struct vq_forecast {

@@ -47,6 +47,8 @@ const char *vq_forecast_assumed_text(unsigned bit)
         "a "
         "limit per minute is set; the run finds out how many its provider takes",
         "a batch is taken to last 1 h, and at most 24 h",
+        "three cells in ten are taken to be escalated to the second judge (the interval goes from "
+        "the audit share alone to all)",
     };
     return bit < VQ_ASSUMED_BITS ? texts[bit] : "?";
 }

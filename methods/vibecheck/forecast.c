@@ -63,6 +63,22 @@ static struct vq_range groups_of(struct vq_range vibes, double a_call)
                              ceil(vibes.most / a_call)};
 }
 
+/* A cascade's second judge, after the stage of the first one: at least the audit, less chance. */
+static void add_second(struct list *l, struct vq_forecast_stage *first)
+{
+    const struct vq_config *config = l->facts->config;
+    double audit = config->cascade->audit, less = 4 * sqrt(audit * (1 - audit));
+    struct vq_range all = first->cells;
+    double least = all.least * audit - less * sqrt(all.least);
+    double share = audit + (1 - audit) * VQ_ASSUMED_ESCALATED_SHARE;
+    struct vq_range cells = {floor(fmax(0, least)), round(all.expected * share), all.most};
+    struct vq_forecast_stage *s = add(l, VQ_STAGE_RANK, VQ_ROLE_JUDGE, first->shape, cells);
+    s->swaps = first->swaps.most > 0 ? cells : nothing;
+    (void)snprintf(s->name, sizeof(s->name), VQ_SECOND_NAME, first->name);
+    first->alone = 1 + vq_config_first_judge(config);
+    s->alone = 3 - first->alone;
+}
+
 /* `vibes` on `rows` rows; `share` of them are asked at all. */
 static void add_rank(struct list *l, const char *text, const char *end,
                      enum vq_forecast_shape shape, double rows, struct vq_range vibes,
@@ -79,6 +95,9 @@ static void add_rank(struct list *l, const char *text, const char *end,
         s = add(l, VQ_STAGE_RANK, VQ_ROLE_JUDGE, shape, cells);
         s->swaps = swaps ? cells : nothing;
         name(s, text, end);
+        if (l->facts->config->cascade != NULL) {
+            add_second(l, s);
+        }
         return;
     }
     struct vq_range joint =

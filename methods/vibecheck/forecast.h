@@ -8,6 +8,10 @@
 /* A stage of a ranking that ends with a look at its vibes, by the ranking's name and from 1. */
 #define VQ_LOOK_NAME "%s, look %u"
 
+/* The stage of a cascade's other judge, by the ranking's name. */
+#define VQ_SECOND_ENDING ", second judge"
+#define VQ_SECOND_NAME   "%s" VQ_SECOND_ENDING
+
 struct vq_vibecheck_facts {
     const struct vq_config *config;
     uint32_t train, test; /* rows */

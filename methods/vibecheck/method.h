@@ -15,7 +15,8 @@
  *       -> reduce ... -> embed [-> dedup] -> rank train rows -> gates, fits, misclassified rows
  *       -> the next iteration -> rank test rows [-> question types]
  *
- * and either may end with the retest of a share of the cells.
+ * With a cascade each ranking is two stages, of one judge each ("rank", then "rank, second judge").
+ * Either may end with the retest of a share of the cells.
  *
  * Its notes (what was proposed, merged, dropped; why it stopped) go to the log and the report. Not
  * its job: sockets, files, clocks, request hashes. */
@@ -39,7 +40,7 @@ static inline uint32_t vq_vibecheck_method_proposer(const struct vq_config *conf
 struct vq_vibecheck_method_input {
     const struct vq_config *config;
     const struct vq_sample *samples;
-    const struct vq_sample_id *sample_ids; /* these two are needed by judging.retest alone */
+    const struct vq_sample_id *sample_ids; /* these two: by judging.retest and cascade alone */
     const struct vq_judge *judges;
     const struct vq_row *rows; /* train rows in the seeded order come in the order of `train` */
     uint32_t rows_count;
@@ -75,6 +76,9 @@ enum vq_status vq_vibecheck_method_next(struct vq_vibecheck_method *m,
 enum vq_status vq_vibecheck_method_take_outcomes(struct vq_vibecheck_method *m,
                                                  const uint8_t *outcomes, size_t count,
                                                  struct vq_error *err) VQ_WARN_UNUSED;
+/* RANK that wants margins, before its outcomes and in their order. Copies. */
+enum vq_status vq_vibecheck_method_take_margins(struct vq_vibecheck_method *m, const float *margins,
+                                                size_t count, struct vq_error *err) VQ_WARN_UNUSED;
 /* TEXT, before the texts and in their order: how each answer ended (enum vq_ending). Not taken: all
  * as usual. Copies. */
 enum vq_status vq_vibecheck_method_take_endings(struct vq_vibecheck_method *m,
@@ -168,6 +172,8 @@ struct vq_vibecheck_method_result { /* all borrowed from the method */
     uint32_t axes_count;
     /* grid rows_count x judges x axes_count x 2; both orders VQ_OUTCOME_NOT_NEEDED: never asked */
     const uint8_t *outcomes;
+    /* [row * axes_count + axis]: enum vq_cascade_why; NULL: there is no cascade */
+    const uint8_t *cascade;
     const struct vq_row *rows;     /* with the preferences that were used, and ties excluded */
     const char *preference_source; /* "data", "judge", "none" */
     /* [row * preference judges * 2 + judge * 2 + order]; NULL: not asked */

@@ -13,6 +13,12 @@ static enum vq_status take_outcomes(void *ctx, const uint8_t *outcomes, size_t c
     return vq_vibecheck_method_take_outcomes(ctx, outcomes, count, err);
 }
 
+static enum vq_status take_margins(void *ctx, const float *margins, size_t count,
+                                   struct vq_error *err)
+{
+    return vq_vibecheck_method_take_margins(ctx, margins, count, err);
+}
+
 static enum vq_status take_texts(void *ctx, const struct vq_span *texts, size_t count,
                                  struct vq_error *err)
 {
@@ -40,6 +46,7 @@ struct vq_script vq_vibecheck_script(struct vq_vibecheck_method *method)
 {
     static const struct vq_script_ops ops = {.next = next,
                                              .take_outcomes = take_outcomes,
+                                             .take_margins = take_margins,
                                              .take_texts = take_texts,
                                              .take_vectors = take_vectors,
                                              .take_endings = take_endings,

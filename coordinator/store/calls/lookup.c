@@ -7,6 +7,7 @@
 #include "coordinator/store/calls/lookup.h"
 
 #include "coordinator/store/calls/chain.h"
+#include "coordinator/store/calls/record.h"
 #include "coordinator/store/calls/repairs.h"
 
 enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
@@ -335,5 +336,24 @@ enum vq_status vq_lookup_chain(struct vq_view *view, const struct vq_plan *plan,
         ret_tokens[turn] = good ? (struct vq_turn_tokens){answer.tokens_in, answer.tokens_out}
                                 : (struct vq_turn_tokens){0, 0};
     }
+    return VQ_OK;
+}
+
+enum vq_status vq_lookup_logprobs(struct vq_view *view, const struct vq_id *run,
+                                  const struct vq_id *call, struct vq_span *ret_text,
+                                  struct vq_error *err)
+{
+    struct vq_ledger_key key = vq_ledger_key_call(run, call);
+    struct vq_span k = vq_ledger_key_span(&key), value;
+    struct vq_call_row row;
+    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
+    enum vq_status status = vq_record_read_call(k, value, &row);
+    if (status != VQ_OK) {
+        return vq_fail(err, status,
+                       "the ledger's row of a call cannot be read: %s; run `vibeq "
+                       "store check`",
+                       vq_status_text(status));
+    }
+    *ret_text = row.label_logprobs;
     return VQ_OK;
 }

@@ -50,4 +50,10 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
                                   struct vq_answer *ret_answer, bool *ret_repaired,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
+/* The log-probabilities of the labels in the answer of a call, as the ledger has them ("A=-0.1
+ * B=-2.4"); empty: the provider sent none. VQ_NOT_FOUND: the ledger does not have the call. */
+enum vq_status vq_lookup_logprobs(struct vq_view *view, const struct vq_id *run,
+                                  const struct vq_id *call, struct vq_span *ret_text,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+
 #endif

@@ -252,7 +252,8 @@ static enum vq_status known_lines(struct walk *w, const struct vq_stage *stage,
         vq_view_end(&view);
     }
     for (uint32_t j = 0; status == VQ_OK && j < asking->plan.grid.judges; j++) {
-        status = known_line(w, stage, known, j);
+        bool asked = stage->cells == NULL || known->judges[j].planned > 0;
+        status = asked ? known_line(w, stage, known, j) : VQ_OK;
     }
     w->stage_no++;
     return status;
@@ -446,9 +447,10 @@ static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *
 
 static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_stage *s)
 {
-    bool one = s->role == VQ_ROLE_PROPOSER; /* of several, one a stage */
-    uint32_t end = one ? s->proposer + 1 : w->job->cast[s->role].count;
-    for (uint32_t m = one ? s->proposer : 0; m < end; m++) {
+    bool one = s->role == VQ_ROLE_PROPOSER || s->alone > 0; /* of several, one a stage */
+    uint32_t model = s->alone > 0 ? s->alone - 1 : s->proposer;
+    uint32_t end = one ? model + 1 : w->job->cast[s->role].count;
+    for (uint32_t m = one ? model : 0; m < end; m++) {
         struct vq_learn_of of = {s->role, m, s->kind};
         struct vq_forecast_line *l;
         VQ_TRY(new_line(w, s->name, of, &l));
@@ -484,6 +486,9 @@ static enum vq_status walk_unknown(struct walk *w)
         }
         if (c->judging.early_stop != VQ_EARLY_STOP_OFF && strstr(s->name, ", look ") != NULL) {
             w->learning->assumed |= VQ_ASSUMED_EARLY_STOP;
+        }
+        if (s->alone > 0 && !vq_range_is_exact(s->cells)) {
+            w->learning->assumed |= VQ_ASSUMED_ESCALATED;
         }
         if (s->discovered && !vq_range_is_exact(s->cells)) {
             w->learning->assumed |= VQ_ASSUMED_DISCOVERY;

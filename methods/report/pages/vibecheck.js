@@ -1,7 +1,7 @@
 /* The sections of a VibeCheck run over two models, from results.json and what the page's JSON has beside it. */
 import { el, listed, name } from "./dom.js";
 import { fixed, interval, na, percent, plural, signed, significant } from "./format.js";
-import { count, isNumber } from "./numbers.js";
+import { count, dollars, isNumber } from "./numbers.js";
 import { bar, estimates, matrix, scale } from "./chart.js";
 import { card, fold, model, section, sub } from "./frame.js";
 import { copyButton, latexTable, latexText, pictureButtons } from "./save.js";
@@ -148,8 +148,15 @@ function facts(data, vibe) {
       isNumber(of.unregularised) ? "; unregularised " + signed(of.unregularised, 3) + " (se " + fixed(of.unregularised_se, 3) + ")" : null);
   }
   both("Separability", sep, signed);
-  flips("Sign flips by prompt, train", sep.p, sep.q);
-  if (isTest && vibe.kept) flips("Sign flips by prompt, test", sep.p_test, sep.q_test);
+  const test = vibe.cascade ? "Student\u2019s t" : "Sign flips by prompt";
+  flips(test + ", train", sep.p, sep.q);
+  if (isTest && vibe.kept) flips(test + ", test", sep.p_test, sep.q_test);
+  if (vibe.cascade) {
+    const split = vibe.cascade[data.split];
+    fact("Mean row score, uncorrected", signed(split.uncorrected, 3), " ", interval(split.uncorrected_ci95, 3, true));
+    fact("Second judge on these rows", interval(split.rows_ci95, 3, true), ", from " + count(split.escalated) + " escalated and " + count(split.audited) + " of " +
+      count(split.not_escalated) + " other rows");
+  }
   if (isNumber(sep[data.split + "_at_random"])) fact("Separability if calls failed at random", signed(sep[data.split + "_at_random"], 3));
   if (vibe.rows_missing > 0 || (sep.bounds && sep.bounds[0] < sep.bounds[1])) fact("If all missing were A, or B", interval(sep.bounds, 3, true));
   if (isNumber(vibe.pref_separability.train)) both("Alignment with preference", vibe.pref_separability, signed);
@@ -218,9 +225,32 @@ function judgeFacts(data, i) {
     again && again.cells > 0 ? "; asked a second time, it changed " + percent(again.flips / again.cells) + " of " + plural(again.cells, "answer", "answers") : "", ".");
 }
 
+/* What was asked of whom, and what it saved. */
+export function cascade(data) {
+  const of = data.results.cascade, usd = data.cascade_usd;
+  if (!of) return null;
+  const rate = (what, part) => [percent(part.disagreement), part.ci95 ? [" (" + percent(part.ci95[0]) + " to " + percent(part.ci95[1]) + ")"] : null, " of " + count(part.cells) + " " + what];
+  const kept = data.results.vibes.filter((vibe) => vibe.cascade && isNumber(separabilityOf(data, vibe)));
+  const cell = (value, ci) => ({ csv: [value, ...(ci || [null, null])], show: [signed(value, 2), ci ? [" ", range(ci, 2, true)] : null] });
+  return section("cascade", "Cascade", sub(name(of.first), " answered everything, ", name(of.second), " where it was needed. Separability is an estimate of what ",
+    name(of.second), " would say of all rows."),
+  table({ file: "cascade", columns: [{ head: "Vibe" }, { head: "estimate", csv: ["estimate", "estimate_low", "estimate_high"] },
+    { head: "on these rows", csv: ["rows_low", "rows_high"] }, { head: "uncorrected", csv: ["uncorrected", "uncorrected_low", "uncorrected_high"] }],
+  rows: kept.map((vibe) => [{ show: name(vibe.name), csv: [vibe.name] }, cell(separabilityOf(data, vibe), separabilityCi(data, vibe)),
+    { show: interval(vibe.cascade[data.split].rows_ci95, 2, true), csv: vibe.cascade[data.split].rows_ci95 || [null, null] },
+    cell(vibe.cascade[data.split].uncorrected, vibe.cascade[data.split].uncorrected_ci95)]) }),
+  el("ul", { class: "calm" },
+    el("li", null, name(of.first), " answered " + plural(of.cells.first, "cell", "cells") + ", ", name(of.second), " " + count(of.cells.second) + " of them: orders that disagree " +
+      count(of.reasons.disagreement) + ", small margin " + count(of.reasons.margin) + ", no score " + count(of.reasons.no_score) + ", audit alone " + count(of.reasons.audit_alone) + "."),
+    el("li", null, "The judges differ on ", rate("audited cells", of.audited), "; on ", rate("that were not escalated", of.audited_not_escalated), "."),
+    el("li", null, "Calls: " + count(of.calls.first) + " and " + count(of.calls.second),
+      isNumber(of.calls.second_everywhere) ? [", in place of about " + count(Math.round(of.calls.second_everywhere)) + " of ", name(of.second), " everywhere"] : null,
+      usd ? [". Cost: " + dollars(usd.spent) + ", in place of about " + dollars(usd.everywhere)] : null, ".")));
+}
+
 export const judges = (data) => section("judges", "Judges",
-  sub("Separability by each judge alone, and how often the fitted weights, given its scores only, tell the models apart."),
-  partsTable(data, "judge", data.by_judge, "judges"), el("ul", { class: "calm" }, data.results.judges.map((_, i) => judgeFacts(data, i))));
+  data.by_judge.length > 0 && sub("Separability by each judge alone, and how often the fitted weights, given its scores only, tell the models apart."),
+  data.by_judge.length > 0 && partsTable(data, "judge", data.by_judge, "judges"), el("ul", { class: "calm" }, data.results.judges.map((_, i) => judgeFacts(data, i))));
 
 export function groups(data) {
   const of = data.groups;

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 import { banner, callCards, pageData, showPage } from "./frame.js";
 import { rankingLede, rankingMatrix, rankingTable, rankingTitle } from "./ranking.js";
 import { rowBrowser } from "./rows.js";
-import { accuracyCard, eachVibe, failedForGood, groups, judges, judgesCard, lede, methods, overlap, preferredCard, presets, rowsCard, story, title, vibeTable, VIBES_MAX, warnings } from "./vibecheck.js";
+import { accuracyCard, cascade, eachVibe, failedForGood, groups, judges, judgesCard, lede, methods, overlap, preferredCard, presets, rowsCard, story, title, vibeTable, VIBES_MAX, warnings } from "./vibecheck.js";
 
 const data = pageData(), { results } = data, ranking = results.ranking;
 
@@ -22,6 +22,6 @@ if (ranking) {
 } else {
   const rows = rowBrowser(data, results.vibes.slice(0, VIBES_MAX));
   showPage(data, "vibeq report", title(data), [banner(results, "how the models differ."), lede(data)],
-    [headline, warnings(results), vibeTable(data), eachVibe(data, rows.look), rows.part, judges(data), groups(data), overlap(data), presets(data), story(data), methods(data)]);
+    [headline, warnings(results), vibeTable(data), cascade(data), eachVibe(data, rows.look), rows.part, judges(data), groups(data), overlap(data), presets(data), story(data), methods(data)]);
   rows.refresh();
 }

@@ -1,5 +1,5 @@
-/* Prediction-powered inference: a mean that people's few labels and a judge's many scores estimate
- * together. */
+/* Prediction-powered inference: a mean that few labels (of people, or of a dearer judge) and a
+ * judge's many scores estimate together. */
 #ifndef VQ_METHODS_STATS_INTERVALS_POWERED_H
 #define VQ_METHODS_STATS_INTERVALS_POWERED_H
 
@@ -8,12 +8,16 @@
 #define VQ_POWERED_LABELLED_MIN 8u /* prompts with labels; with fewer there is no interval */
 
 struct vq_powered {
-    size_t labelled; /* rows with a label and a score */
+    size_t labelled; /* rows with a label and a score; of the sample, where some are known */
     size_t scored;   /* rows with a score */
     double judge;    /* mean score over all of them: what the judge alone says */
     double mean;     /* the estimate of the mean label; NaN without a labelled row */
     struct vq_interval ci95;
+    double se, df; /* of ci95: mean -+ t(df) se, cut; NaN where there is none */
     double weight; /* of the judge's scores, in [0, 1]: 0 if they do not predict the labels */
+    size_t known;  /* rows whose label is known and not of the sample */
+    /* Of the mean label of these rows themselves, not of all prompts like them; NaN: too few */
+    struct vq_interval rows_ci95;
 };
 
 /* score[i] and label[i] of n rows, both in [-1, 1], NaN where there is none; a row without a score
@@ -28,5 +32,21 @@ struct vq_powered {
  * t with the labelled units less one. Cut to [-1, 1]. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_powered_mean(const double *score, const double *label, size_t n,
                                const uint32_t *groups, struct vq_powered *ret) VQ_WARN_UNUSED;
+
+/* The same where the labels of some rows (`known`; NULL: of none) are there in any case, and the
+ * labelled ones of the rest are a random sample of the rest. With K known rows, R others, and m the
+ * estimate above over the others, the estimate is
+ *     (sum(label, known) + R m) / (K + R):
+ * the known rows count with weight 1, a labelled one of the others with R / labelled
+ * (post-stratification; Holt and Smith 1979). It is unbiased for a fixed weight w, whatever decides
+ * which rows are known, as long as the sample does not depend on the labels. `ci95` is of the mean
+ * label of prompts like these; its variance is again that of influences: (label - mean) / (K + R)
+ * of a known row. `rows_ci95` is of the mean label of these very rows, by the sample alone:
+ *     (R / (K + R))^2 (1 - n / R) (s^2 / n + 3 / n^2)
+ * for n labelled ones of the R, with s the standard deviation of label - v score over them and
+ * v = w R / (R - n) (Cochran 1977, chapter 7, for the regression estimate, which PPI++ is). */
+enum vq_status vq_powered_known(const double *score, const double *label, const bool *known,
+                                size_t n, const uint32_t *groups,
+                                struct vq_powered *ret) VQ_WARN_UNUSED;
 
 #endif

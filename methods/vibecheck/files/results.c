@@ -12,6 +12,8 @@
 #include "methods/vibecheck/files/files.h"
 #include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"
+#include "methods/vibecheck/forecast.h"
+#include "methods/vibecheck/numbers/cascade.h"
 #include "methods/vibecheck/report/report.h"
 
 #include <errno.h>
@@ -223,6 +225,21 @@ static enum vq_status compute_presets(const struct vq_vibecheck_method_result *m
     return vq_vibecheck_compute(&in, ret_presets, err);
 }
 
+/* The price of a call is that of the calls that the run sent. */
+static struct vq_report_saved saved_of(const struct vq_results *of, const struct vq_report_input *r)
+{
+    struct vq_result_pair p;
+    double everywhere = vq_cascade_everywhere(&r->result->cascade);
+    bool known = r->in->cascade != NULL && vq_result_pair(of, VQ_SECOND_ENDING, &p) && p.sent > 0 &&
+                 !isnan(everywhere);
+    if (!known) {
+        return (struct vq_report_saved){.known = false};
+    }
+    return (struct vq_report_saved){.known = true,
+                                    .spent_usd = p.usd_before + p.usd,
+                                    .everywhere_usd = p.usd / (double)p.sent * everywhere};
+}
+
 static enum vq_status write_page(struct whole *w, const struct vq_report_input *r,
                                  struct vq_error *err)
 {
@@ -239,6 +256,7 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
                                     .presets = presets,
                                     .calls = counted ? &calls : NULL,
                                     .retest = w->method->retest != NULL ? retest : NULL,
+                                    .saved = saved_of(w->of, r),
                                     .answer = standing_answer,
                                     .answer_ctx = w};
     struct vq_buf out;
@@ -258,6 +276,8 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
     vq_buf_init(&out, 1u << 24);
     vq_report_table(r, &terminal, &out);
     struct vq_report_calls calls;
+    struct vq_report_saved saved = saved_of(of, r);
+    vq_report_saved_line(&saved, &out);
     if (vq_result_calls(of, &calls)) {
         vq_buf_puts(&out, calls.notes);
     }
@@ -329,6 +349,7 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
     struct vq_vibecheck_input in = {.config = w->of->job->config,
                                     .grid = w->asking->plan.grid,
                                     .outcomes = m->outcomes,
+                                    .cascade = m->cascade,
                                     .rows = m->rows,
                                     .axes = m->axes,
                                     .first_order = w->asking->first_order,

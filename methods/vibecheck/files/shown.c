@@ -109,7 +109,8 @@ static void show_ranking(const struct vq_job *job, const struct vq_forecast *f, 
     if (a_call > 1) {
         vq_buf_printf(out, ", %u vibes a call", a_call);
     }
-    vq_buf_printf(out, "\n");
+    vq_buf_puts(out,
+                job->config->cascade != NULL ? ", the second judge where it is needed\n" : "\n");
 }
 
 void vq_vibecheck_show_calls(const struct vq_job *job, const struct vq_forecast *f,

@@ -55,8 +55,8 @@ static double of_split(const struct vq_vibecheck_work *w, const struct vq_split 
 
 void vq_at_random_compute(struct vq_vibecheck_work *w)
 {
-    bool strict =
-        w->in->config->judging.pair_rule == VQ_PAIR_STRICT && !vq_config_ranks(w->in->config);
+    bool strict = w->in->config->judging.pair_rule == VQ_PAIR_STRICT &&
+                  !vq_config_ranks(w->in->config) && w->in->cascade == NULL;
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
         m->sep_train_at_random = strict ? of_split(w, &w->train, v) : NAN;

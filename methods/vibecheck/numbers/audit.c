@@ -3,6 +3,7 @@
  * their share as weight. Without lazy swap every weight is 1. */
 #include "common/base/alloc.h"
 #include "methods/stats/agreement/agreement.h"
+#include "methods/vibecheck/numbers/cascade.h"
 #include "methods/vibecheck/numbers/parts.h"
 
 #include <math.h>
@@ -63,7 +64,9 @@ static enum vq_status kappa_of_order(const struct vq_vibecheck_work *w, uint32_t
             const uint8_t *b = w->in->outcomes + vq_grid_task(g, (struct vq_cell){i, 1, v, 0});
             enum vq_outcome oa = (enum vq_outcome)a[order];
             enum vq_outcome ob = (enum vq_outcome)b[order];
-            if (!vq_outcome_is_vote(oa) || !vq_outcome_is_vote(ob)) {
+            bool fair = w->in->cascade == NULL ||
+                        (w->in->cascade[(size_t)i * g->vibes + v] & VQ_CASCADE_AUDIT) != 0;
+            if (!vq_outcome_is_vote(oa) || !vq_outcome_is_vote(ob) || !fair) {
                 continue;
             }
             counts[(raw(oa) + 1) * 3 + raw(ob) + 1] +=

@@ -45,7 +45,9 @@ enum vq_drop_reason vq_gate_own(const struct vq_vibecheck_work *w, uint32_t vibe
     bool interval = with_q && g->separability == VQ_GATE_INTERVAL;
     enum vq_drop_reason reason =
         separability_gate(g, m, separable(g, m) && (!interval || m->q <= 0.05));
-    bool disagree = reason == VQ_DROP_NONE && !agreed(g, w->in->grid.judges, &m->train);
+    /* the numbers of a cascade are those of its second judge alone */
+    uint32_t judges = w->in->cascade != NULL ? 1 : w->in->grid.judges;
+    bool disagree = reason == VQ_DROP_NONE && !agreed(g, judges, &m->train);
     return disagree ? VQ_DROP_KAPPA : reason;
 }
 

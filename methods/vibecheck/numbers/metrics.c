@@ -7,6 +7,7 @@
 #include "methods/stats/intervals/multiple.h"
 #include "methods/stats/intervals/separability.h"
 #include "methods/stats/intervals/sign_flip.h"
+#include "methods/vibecheck/numbers/cascade.h"
 #include "methods/vibecheck/numbers/ranking.h"
 
 #include <math.h>
@@ -168,6 +169,9 @@ static enum vq_status sign_flips(struct vq_vibecheck_work *w, const struct vq_sp
     if (vq_config_ranks(w->in->config)) {
         return vq_ranking_test(w, s, ret_p);
     }
+    if (w->in->cascade != NULL) {
+        return vq_cascade_test(w, s, ret_p);
+    }
     double *column = vq_alloc(s->rows, sizeof(*column));
     enum vq_status status = column == NULL ? VQ_NOMEM : VQ_OK;
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
@@ -226,6 +230,14 @@ static enum vq_status adjust_p(struct vq_vibecheck_work *w)
     return status;
 }
 
+/* In a cascade only the audited cells are a fair sample of those that both judges know. */
+static bool is_compared(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t vibe)
+{
+    const uint8_t *cascade = w->in->cascade;
+    size_t at = (size_t)sample * w->in->grid.vibes + vibe;
+    return cascade == NULL || (cascade[at] & VQ_CASCADE_AUDIT) != 0;
+}
+
 static enum vq_status agreement(struct vq_vibecheck_work *w, const struct vq_split *s,
                                 uint32_t vibe, struct vq_agreement_pair *ret)
 {
@@ -241,7 +253,8 @@ static enum vq_status agreement(struct vq_vibecheck_work *w, const struct vq_spl
     for (size_t row = 0; row < s->rows; row++) {
         for (uint32_t j = 0; j < judges; j++) {
             int8_t score = vq_scores_at(w->out->scores, s->sample[row], vibe, j);
-            ratings[row * judges + j] = score == VQ_SCORE_MISSING ? NAN : score;
+            bool counts = score != VQ_SCORE_MISSING && is_compared(w, s->sample[row], vibe);
+            ratings[row * judges + j] = counts ? score : NAN;
         }
     }
     struct vq_kappa_pairs pairs;
@@ -341,6 +354,7 @@ enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)
     vq_at_random_compute(w);
     VQ_TRY(split_intervals(w, &w->train, false));
     VQ_TRY(split_intervals(w, &w->test, true));
+    VQ_TRY(vq_cascade_compute(w));
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         VQ_TRY(agreement(w, &w->train, v, &w->out->vibe[v].train));
         VQ_TRY(agreement(w, &w->test, v, &w->out->vibe[v].test));

@@ -66,6 +66,12 @@ enum vq_status vq_fits_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* f
 enum vq_status
 vq_audit_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* audit.c: what needs both orders */
 
+/* cascade.c: puts the estimates in the places of separabilities and intervals, after those were
+ * computed of the row scores; and the p of a split, without rows that the proposer was shown. */
+enum vq_status vq_cascade_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
+enum vq_status vq_cascade_test(struct vq_vibecheck_work *w, const struct vq_split *s,
+                               double *ret_p) VQ_WARN_UNUSED;
+
 /* people.c: the judges against people, where there are labels. */
 enum vq_status vq_people_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
 

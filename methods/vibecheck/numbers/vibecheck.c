@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "methods/vibecheck/numbers/cascade.h"
 #include "methods/vibecheck/numbers/ranking.h"
 
 #include <math.h>
@@ -188,6 +189,7 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
     enum vq_status status = vq_scores_create(&input->grid, input->config->judging.pair_rule,
                                              input->outcomes, &w.out->scores);
     if (status == VQ_OK) {
+        vq_cascade_scores(input, w.out->scores);
         status = drop_rows(&w);
     }
     if (status == VQ_OK) {

@@ -33,6 +33,7 @@ struct vq_vibecheck_input {
     /* One byte a task, in grid order. A cell whose orders are both VQ_OUTCOME_NOT_NEEDED was never
      * asked: it has no score and is not missing. */
     const uint8_t *outcomes;
+    const uint8_t *cascade;     /* [sample * vibes + vibe]: enum vq_cascade_why; NULL: no cascade */
     const struct vq_row *rows;  /* one a sample */
     const struct vq_axis *axes; /* one a vibe */
     const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
@@ -115,6 +116,35 @@ struct vq_fit_length {
     double accuracy_train, accuracy_test;
 };
 
+/* In a cascade: one vibe on one split. The estimates are in the places of the plain numbers. */
+struct vq_cascade_split {
+    double uncorrected;                  /* mean row score */
+    struct vq_interval uncorrected_ci95; /* as if each were the second judge's */
+    struct vq_interval rows_ci95; /* of what the second judge would give on these very rows */
+    double p;                     /* Student's t of the estimate */
+    double weight;                /* of the first judge's scores */
+    uint64_t escalated, rest;     /* rows with a score */
+    uint64_t audited;             /* of the rest */
+};
+
+struct vq_cascade_metrics {
+    struct vq_cascade_split train, test;
+};
+
+/* Of all cells that were ranked; a cell can have several reasons. All 0 without a cascade. */
+struct vq_cascade_counts {
+    uint64_t cells, asked; /* of the first judge, of the second one */
+    uint64_t margin, disagree, no_score, audit, audit_alone;
+    uint64_t margin_unknown;
+    uint64_t first_calls, second_calls; /* answers and failures, without repairs and retries */
+    uint64_t audit_calls;               /* of the second judge, on the audited cells */
+    /* audited cells with two scores, and those of them where these differ; then without the
+     * escalated ones */
+    uint64_t compared, differ, compared_rest, differ_rest;
+    /* of differ / compared, by prompt; NaN: too few */
+    struct vq_interval differ_ci95, differ_rest_ci95;
+};
+
 struct vq_vibe_metrics {
     bool kept;
     enum vq_drop_reason reason;
@@ -145,6 +175,7 @@ struct vq_vibe_metrics {
     struct vq_interval pref_ci95_train, pref_ci95_test;
     struct vq_judge_metrics *judges; /* one a judge */
     struct vq_people_metrics people;
+    struct vq_cascade_metrics cascade;
     double mm_coef, pp_coef; /* NaN when dropped or not fitted */
     struct vq_interval mm_ci95, pp_ci95;
     double mm_p,
@@ -238,6 +269,7 @@ struct vq_vibecheck {
     uint32_t kept_count;
     struct vq_fit_metrics mm, pp;
     struct vq_audit audit;
+    struct vq_cascade_counts cascade;
     double *mm_margin, *pp_margin; /* one a sample: w.x over the kept vibes; NaN without a fit */
     bool in_sample;                /* there is no test split */
     bool questions_repeat;

@@ -4,6 +4,7 @@
  * costs, calls (accounting.json). */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/power.h"
+#include "methods/vibecheck/report/cascade.h"
 #include "methods/vibecheck/report/json_method.h"
 #include "methods/vibecheck/report/people.h"
 #include "methods/vibecheck/report/ranking.h"
@@ -140,7 +141,7 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     vq_json_put_str(j, "separability_gate", gates[c->gates.separability]);
     vq_report_key_real(j, "separability_min", c->gates.separability_min);
     vq_json_put_str(j, "preference_gate", preference[c->gates.preference]);
-    vq_json_put_bool(j, "kappa_gate", c->gates.kappa && c->judges_count > 1);
+    vq_json_put_bool(j, "kappa_gate", c->gates.kappa && c->judges_count > 1 && c->cascade == NULL);
     vq_report_key_real(j, "kappa_min", c->gates.kappa_min);
     vq_json_put_str(j, "overlap", overlap[c->gates.overlap]);
     vq_report_key_real(j, "overlap_max", c->gates.overlap_max);
@@ -287,6 +288,7 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     write_agreement(j, "alpha", &m->train, &m->test, 2);
     write_labels(j, r, m);
     vq_report_people_json(j, &m->people);
+    vq_report_cascade_vibe_json(j, r, &m->cascade);
     vq_json_put_u64(j, "rows_missing", m->missing_train + m->missing_test);
     vq_json_put_bool(j, "gate_could_flip", m->gate_could_flip);
     vq_json_put_object(j, "pref_separability");
@@ -517,6 +519,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_warnings(j, r);
     write_audit(j, r);
     write_retest(j, r);
+    vq_report_cascade_json(j, r);
     vq_report_json_method(j, r);
     vq_json_object_end(j);
     vq_buf_putc(out, '\n');

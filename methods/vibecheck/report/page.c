@@ -68,6 +68,17 @@ static void put_headline(const struct vq_vibes_page *p, struct vq_json *j)
     vq_json_object_end(j);
 }
 
+static void put_saved(const struct vq_vibes_page *p, struct vq_json *j)
+{
+    const struct vq_report_saved *s = &p->story->saved;
+    if (s->known) {
+        vq_json_put_object(j, "cascade_usd");
+        vq_report_key_real(j, "spent", s->spent_usd);
+        vq_report_key_real(j, "everywhere", s->everywhere_usd);
+        vq_json_object_end(j);
+    }
+}
+
 static void put_json(const struct vq_vibes_page *p, struct vq_page *page)
 {
     struct vq_json j;
@@ -78,6 +89,7 @@ static void put_json(const struct vq_vibes_page *p, struct vq_page *page)
     vq_vibes_page_methods(p, &j);
     if (p->r->result->ranking == NULL) {
         put_headline(p, &j);
+        put_saved(p, &j);
         vq_vibes_page_presets(p, &j);
         vq_vibes_page_groups(p, &j);
         vq_vibes_page_overlap(p, &j);

@@ -34,6 +34,11 @@ static void put_part(const struct vq_vibes_page *p, struct vq_json *j, struct vq
 static void put_judges(const struct vq_vibes_page *p, struct vq_json *j)
 {
     struct vq_slices *s;
+    if (p->r->in->cascade != NULL) { /* their cells are not the same */
+        vq_json_put_array(j, "by_judge");
+        vq_json_array_end(j);
+        return;
+    }
     enum vq_status status = vq_slices_by_judge(p->r->in, p->r->result, p->test, &s);
     if (status != VQ_OK) {
         vq_vibes_page_failed(j, status);

@@ -108,6 +108,32 @@ static void hash(const struct paragraph *m, const char *what, const struct vq_ha
     vq_buf_printf(m->out, " %s: %.16s.", what, hex);
 }
 
+/* Who was asked, and what the numbers are of. */
+static void cascade(const struct paragraph *m)
+{
+    const struct vq_config *c = m->page->r->config;
+    if (c->cascade == NULL) {
+        vq_buf_puts(m->out, "A row's score on a vibe is the mean over the judges that have one. ");
+        return;
+    }
+    const struct vq_conf_escalate *e = &c->cascade->escalate;
+    vq_buf_puts(m->out, "One judge answered everything, and a second one only some cells: ");
+    if (e->disagree) {
+        vq_buf_puts(m->out, "those where the first one's orders disagree, ");
+    }
+    if (e->margin > 0) {
+        vq_buf_printf(m->out, "those where its two likeliest labels are closer than %.3g, ",
+                      e->margin);
+    }
+    vq_buf_printf(m->out,
+                  "those where it has no score, and a share of %.3g of all cells, drawn by hash. A "
+                  "row's score is the second judge's where it was asked, and the first one's "
+                  "elsewhere. Separability is a prediction-powered estimate of what the second "
+                  "judge would say of all rows (Angelopoulos et al. 2023), and its p is of "
+                  "Student's t; the fits use the row scores. ",
+                  c->cascade->audit);
+}
+
 /* The rule, and what it left out. */
 static void early_stop(const struct paragraph *m)
 {
@@ -138,10 +164,9 @@ static void judging(const struct paragraph *m)
         "order has no answer",
         "lenient: the sign of the difference of the two orders", "forward: one order only"};
     const struct vq_conf_judging *j = &m->page->r->config->judging;
-    vq_buf_printf(m->out,
-                  "Every judge sees both outputs in both orders. Rule: %s. A row's "
-                  "score on a vibe is the mean over the judges that have one. ",
+    vq_buf_printf(m->out, "Every judge sees both outputs in both orders. Rule: %s. ",
                   rules[j->pair_rule]);
+    cascade(m);
     if (j->lazy_swap) {
         vq_buf_printf(
             m->out,
@@ -184,7 +209,8 @@ static void gates(const struct paragraph *m)
                   g->separability == VQ_GATE_INTERVAL
                       ? ", and to differ from 0 at a false discovery rate of 0.05"
                       : "");
-    if (g->kappa && m->page->r->config->judges_count > 1) {
+    bool cascade = m->page->r->config->cascade != NULL;
+    if (g->kappa && m->page->r->config->judges_count > 1 && !cascade) {
         vq_buf_printf(m->out, "; Cohen's kappa, plain or mirrored, of at least %.3g", g->kappa_min);
     }
     if (g->overlap != VQ_CONF_OVERLAP_OFF) {
@@ -195,11 +221,12 @@ static void gates(const struct paragraph *m)
     if (final > 0) {
         vq_buf_printf(m->out, "; at most %u vibes are kept", final);
     }
-    vq_buf_puts(
+    vq_buf_printf(
         m->out,
-        ". p is that of sign flips of the prompts' mean scores, on train without the rows that the "
+        ". p is that of %s, on train without the rows that the "
         "proposer was shown; q corrects it (Benjamini-Hochberg), on train over all vibes and on "
-        "test over the kept ones.");
+        "test over the kept ones.",
+        cascade ? "the estimate" : "sign flips of the prompts' mean scores");
 }
 
 static void regression(const struct paragraph *m)

@@ -9,6 +9,14 @@
 #include "methods/report/report.h"
 #include "methods/vibecheck/method.h"
 
+/* What a cascade's rankings were paid, and the same if the second judge answered everything. */
+struct vq_report_saved {
+    bool known; /* both judges have a price, and the second one was asked in this run */
+    double spent_usd, everywhere_usd;
+};
+/* "The cascade cost $1, ..." and a new line; nothing if it is not known. */
+void vq_report_saved_line(const struct vq_report_saved *saved, struct vq_buf *out);
+
 /* Everything borrowed. */
 struct vq_report_input {
     const struct vq_config *config;
@@ -61,6 +69,7 @@ struct vq_report_story {
     const struct vq_vibecheck *presets; /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
     const struct vq_report_retest *retest; /* one a judge */
+    struct vq_report_saved saved;          /* by a cascade */
     /* The raw answer to (sample, vibe, judge, order); false: there is none. The text
      * is valid until the next call. NULL: answers are not shown. */
     bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,

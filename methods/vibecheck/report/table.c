@@ -1,6 +1,7 @@
 /* The table on the terminal, and the order of vibes in every output. Fits 80 columns; block
  * characters and colour only where the terminal shows them. */
 #include "common/base/alloc.h"
+#include "methods/vibecheck/report/cascade.h"
 #include "methods/vibecheck/report/people.h"
 #include "methods/vibecheck/report/ranking.h"
 #include "methods/vibecheck/report/warnings.h"
@@ -271,6 +272,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
         dropped_row(r, order[i], out);
     }
     vq_report_people_table(r, order, out);
+    vq_report_cascade_table(r, order, out);
     vq_buf_putc(out, '\n');
     accuracy("Model matching MM  ", &v->mm, v->ranking != NULL ? v->ranking->mm_chance : 0.5, out);
     accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);

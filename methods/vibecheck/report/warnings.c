@@ -54,6 +54,24 @@ static void append(struct vq_warning *w, const char *text)
 
 /* ---- judges and preferences ---- */
 
+static void cascade(struct maker *m)
+{
+    const struct vq_cascade_counts *n = &m->r->result->cascade;
+    if (m->r->in->cascade == NULL) {
+        return;
+    }
+    if (n->margin_unknown > 0) {
+        say(m, "cascade_margin_unknown",
+            "The first judge's answers have no log-probabilities in %llu of %llu cells: there "
+            "the margin escalated nothing.",
+            (unsigned long long)n->margin_unknown, (unsigned long long)n->cells);
+    }
+    say(m, "cascade_fits_uncorrected",
+        "In this cascade separabilities, their intervals and p are estimates for the second judge. "
+        "The fits and the overlaps use the row scores, which are the first judge's where the "
+        "second one was not asked.");
+}
+
 static void same_family(struct maker *m)
 {
     for (uint32_t j = 0; j < m->r->config->judges_count; j++) {
@@ -109,6 +127,7 @@ static void judges(struct maker *m)
         say(m, "one_judge",
             "There is one judge: how far another would agree is unknown, and there is no kappa.");
     }
+    cascade(m);
     same_family(m);
     preference_judges(m);
 }
@@ -127,6 +146,17 @@ static bool could_flip(const struct vq_report_input *r, const struct vq_vibe_met
 {
     (void)r;
     return v->gate_could_flip;
+}
+
+/* A cascade that has no interval for a vibe, although the split has rows. */
+static bool has_few_audited(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
+{
+    const struct vq_cascade_split *s = r->result->in_sample ? &v->cascade.train : &v->cascade.test;
+    if (r->in->cascade == NULL || v->na_everywhere) {
+        return false;
+    }
+    return isnan(v->cascade.train.rows_ci95.lo) ||
+           (v->kept && s->escalated + s->rest > 0 && isnan(s->rows_ci95.lo));
 }
 
 static bool agrees_little(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
@@ -235,6 +265,9 @@ static void vibes(struct maker *m)
                     : "Kept, but on test not distinguishable from 0 (q above 0.05)");
     about_vibes(m, "gate_could_flip", could_flip,
                 "Answers are missing that could move a vibe over its gate");
+    about_vibes(m, "cascade_few_audited", has_few_audited,
+                "The second judge answered too few audited rows for an interval; set a larger "
+                "cascade.audit");
     about_vibes(m, "low_kappa", agrees_little,
                 "Kept, but the judges agree less than the gate asks on these rows");
     about_vibes(m, "overlap_not_judged", overlap_unjudged,

@@ -303,6 +303,9 @@ enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage 
                            struct vq_error *err)
 {
     const struct vq_conf_judging *judging = &m->in.config->judging;
+    if (m->in.config->cascade != NULL) {
+        return vq_cascade_ask(m, stage, then);
+    }
     if (judging->vibes_per_call <= 1) {
         return vq_vibecheck_method_ask(m, stage, then);
     }

@@ -118,9 +118,11 @@ void vq_vibecheck_method_destroy(struct vq_vibecheck_method **method)
     vq_arena_clear(&m->stage_memory);
     vq_arena_clear(&m->answers_memory);
     vq_arena_clear(&m->joint.memory);
+    vq_arena_clear(&m->cascade.memory);
     vq_arena_clear(&m->lists.memory);
     vq_free(m->joints);
     vq_free(m->endings);
+    vq_free(m->margins);
     vq_free(m->vibes);
     vq_free(m->proposals);
     vq_free(m->notes);
@@ -209,7 +211,9 @@ enum vq_status vq_vibecheck_method_add_vibe(struct vq_vibecheck_method *m,
     size_t bytes = (size_t)m->in.rows_count * m->in.judges_count * 2;
     struct vq_vibecheck_method_vibe vibe = {
         .axis = *axis, .provenance = *provenance, .cells = vq_arena_alloc(&m->memory, bytes, 1)};
-    if (vibe.cells == NULL) {
+    bool cascade = m->in.config->cascade != NULL;
+    vibe.why = cascade ? vq_arena_alloc(&m->memory, m->in.rows_count, 1) : NULL;
+    if (vibe.cells == NULL || (cascade && vibe.why == NULL)) {
         return VQ_NOMEM;
     }
     memset(vibe.cells, VQ_OUTCOME_NOT_NEEDED, bytes);
@@ -245,6 +249,7 @@ static enum vq_status result_fill(struct vq_vibecheck_method *m)
     }
     uint8_t *outcomes;
     VQ_TRY(vq_vibecheck_method_outcomes(m, &outcomes));
+    VQ_TRY(vq_vibecheck_method_why(m, &r->cascade));
     r->axes = axes;
     r->provenance = from;
     r->stopped_early = stopped;

@@ -31,9 +31,36 @@ enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m, uint8
     return VQ_OK;
 }
 
+/* `n` rows by the vibes from `from` on. */
+static void fill_why(const struct vq_vibecheck_method *m, uint32_t from, const uint32_t *rows,
+                     uint32_t n, uint8_t *to)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t v = from; v < m->vibes_count; v++) {
+            *to++ = m->vibes[v].why[rows == NULL ? i : rows[i]];
+        }
+    }
+}
+
+enum vq_status vq_vibecheck_method_why(struct vq_vibecheck_method *m, const uint8_t **ret_why)
+{
+    if (m->in.config->cascade == NULL) {
+        *ret_why = NULL;
+        return VQ_OK;
+    }
+    uint8_t *why = vq_arena_alloc(&m->memory, (size_t)m->in.rows_count * m->vibes_count, 1);
+    if (why == NULL) {
+        return VQ_NOMEM;
+    }
+    fill_why(m, 0, NULL, m->in.rows_count, why);
+    *ret_why = why;
+    return VQ_OK;
+}
+
 /* What the numbers are computed from; all of it freed with free_look. */
 struct look {
     uint8_t *outcomes;
+    uint8_t *why;
     uint8_t *first_order;
     struct vq_row *rows;
     struct vq_axis *axes;
@@ -43,6 +70,7 @@ struct look {
 static void look_free(struct look *l)
 {
     vq_free(l->outcomes);
+    vq_free(l->why);
     vq_free(l->first_order);
     vq_free(l->rows);
     vq_free(l->axes);
@@ -55,13 +83,17 @@ static enum vq_status look_fill(const struct vq_vibecheck_method *m, uint32_t fr
     uint32_t judges = m->in.judges_count;
     size_t vibes = m->vibes_count - from;
     l->outcomes = vq_alloc((size_t)n * judges * vibes * 2, 1);
+    l->why = vq_alloc((size_t)n * vibes, 1);
     l->first_order = vq_alloc((size_t)n * judges, 1);
     l->rows = vq_alloc(n, sizeof(*l->rows));
     l->axes = vq_alloc(vibes, sizeof(*l->axes));
     l->stopped = vq_alloc(vibes, sizeof(*l->stopped));
-    if (l->outcomes == NULL || l->first_order == NULL || l->rows == NULL || l->axes == NULL ||
-        l->stopped == NULL) {
+    if (l->outcomes == NULL || l->why == NULL || l->first_order == NULL || l->rows == NULL ||
+        l->axes == NULL || l->stopped == NULL) {
         return VQ_NOMEM;
+    }
+    if (m->in.config->cascade != NULL) {
+        fill_why(m, from, rows, n, l->why);
     }
     fill(m, from, rows, n, l->outcomes);
     for (uint32_t i = 0; i < n; i++) {
@@ -88,6 +120,7 @@ enum vq_status vq_vibecheck_method_compute(const struct vq_vibecheck_method *m, 
             .config = m->in.config,
             .grid = {rows_count, m->in.judges_count, (uint32_t)m->vibes_count - from},
             .outcomes = l.outcomes,
+            .cascade = m->in.config->cascade == NULL ? NULL : l.why,
             .rows = l.rows,
             .axes = l.axes,
             .first_order = l.first_order,

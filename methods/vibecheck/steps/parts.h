@@ -6,6 +6,7 @@
  *     rank.c     asking vibes on rows
  *     looks.c    the same in looks, with early stopping
  *     joint.c    the same with several vibes in one call
+ *     cascade.c  the same with one judge first, and the other one where it is needed
  *     discover.c rows to batches to prompts to proposals
  *     reduce.c   groups, summaries, simplification, at most K axes
  *     support.c  which reduced axis a proposal is nearest to; dedup; the new vibes
@@ -30,6 +31,7 @@ struct vq_vibecheck_method_vibe {
     struct vq_axis axis;
     struct vq_provenance provenance;
     uint8_t *cells; /* [(row * judges + judge) * 2 + order] over all rows */
+    uint8_t *why;   /* [row]: enum vq_cascade_why; NULL without a cascade */
     bool stopped_early;
     bool kept; /* survives, as of the last look at the numbers */
     const char *question_types;
@@ -75,6 +77,22 @@ struct vq_vibecheck_method_joint {
     uint32_t *again_rows,
         *again_axes; /* of the stage that asks those one by one: which of the above */
     uint32_t again_rows_count, again_axes_count;
+    enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err);
+};
+
+/* A ranking in a cascade; it lives in `memory` until the next one begins. */
+struct vq_vibecheck_method_cascade {
+    struct vq_arena memory;
+    const char *name;
+    const uint32_t *rows;
+    const struct vq_axis *axes;
+    uint32_t rows_count, axes_count;
+    uint32_t first;          /* the judge that is asked everything */
+    uint8_t *outcomes;       /* as if it were one RANK stage */
+    uint8_t *why;            /* [row * axes + axis]: enum vq_cascade_why */
+    uint32_t *escalated;     /* of the other judge's stage: which of the rows above */
+    uint32_t *escalated_row; /* the same as rows of the data */
+    uint32_t escalated_count;
     enum vq_status (*then)(struct vq_vibecheck_method *m, struct vq_error *err);
 };
 
@@ -170,6 +188,9 @@ struct vq_vibecheck_method {
     uint32_t misclassified_count;
     struct vq_vibecheck_method_ranking ranking;
     struct vq_vibecheck_method_joint joint;
+    struct vq_vibecheck_method_cascade cascade;
+    float *margins; /* taken for the outcomes that follow; owned */
+    size_t margins_count;
     struct vq_vibecheck_method_lists lists;
     struct vq_vibecheck_method_joint_asked *joints; /* all that were asked */
     size_t joints_count, joints_cap;
@@ -279,6 +300,10 @@ enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage 
                            enum vq_status (*then)(struct vq_vibecheck_method *m,
                                                   struct vq_error *err),
                            struct vq_error *err) VQ_WARN_UNUSED;
+/* The same in a cascade: two stages of one judge each, the second one on some cells. */
+enum vq_status vq_cascade_ask(struct vq_vibecheck_method *m, const struct vq_stage *stage,
+                              enum vq_status (*then)(struct vq_vibecheck_method *m,
+                                                     struct vq_error *err)) VQ_WARN_UNUSED;
 /* Asks all vibes from `from` on over `rows`: all rows or the training rows, ascending, living as
  * long as the method; with early stopping in looks. */
 enum vq_status vq_rank_begin(struct vq_vibecheck_method *m, const char *name, uint32_t from,
@@ -316,6 +341,9 @@ enum vq_status vq_vibecheck_method_compute(const struct vq_vibecheck_method *m, 
                                            const uint32_t *rows, uint32_t rows_count,
                                            bool final_cap, struct vq_vibecheck **ret_result,
                                            struct vq_error *err) VQ_WARN_UNUSED;
+/* The cells of a cascade, for the result; NULL: there is none. */
+enum vq_status vq_vibecheck_method_why(struct vq_vibecheck_method *m,
+                                       const uint8_t **ret_why) VQ_WARN_UNUSED;
 /* Fills the grid of the result. */
 enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m,
                                             uint8_t **ret_outcomes) VQ_WARN_UNUSED;

@@ -12,12 +12,16 @@ void vq_rank_store(struct vq_vibecheck_method *m)
 {
     const struct vq_vibecheck_method_ranking *r = &m->ranking;
     const uint8_t *from = m->outcomes;
+    const uint8_t *why = m->cascade.why;
     for (uint32_t i = 0; i < r->asked_rows_count; i++) {
         for (uint32_t j = 0; j < m->in.judges_count; j++) {
             for (uint32_t k = 0; k < r->asked_vibes_count; k++) {
                 memcpy(vq_rank_cell(m, r->asked_vibes[k], r->asked_rows[i], j), from, 2);
                 from += 2;
             }
+        }
+        for (uint32_t k = 0; m->in.config->cascade != NULL && k < r->asked_vibes_count; k++) {
+            m->vibes[r->asked_vibes[k]].why[r->asked_rows[i]] = *why++;
         }
     }
 }

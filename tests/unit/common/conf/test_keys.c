@@ -82,6 +82,7 @@ static void describe_value(struct vq_buf *out, const struct vq_key *key)
         vq_buf_printf(out, "map, or a %s",
                       key->keys[0].key == NULL                   ? "model"
                       : strcmp(key->keys[0].key, "design") == 0  ? "design"
+                      : strcmp(key->keys[0].key, "first") == 0   ? "judge's name"
                       : strcmp(key->keys[0].key, "enabled") == 0 ? "switch (on, off)"
                                                                  : "model");
         break;

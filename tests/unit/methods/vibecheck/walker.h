@@ -42,6 +42,8 @@ struct walk {
      * is no answer. */
     bool (*text)(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to);
     bool (*judge)(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2]);
+    /* how sure a vote is, where a stage wants to know */
+    float (*margin)(struct walk *w, const char *axis, uint32_t row, uint32_t order);
     bool (*cut)(struct walk *w, const struct vq_stage *stage,
                 uint32_t prompt); /* NULL: no text is */
     enum vq_ending ending;        /* of all texts that are not cut */
@@ -334,6 +336,21 @@ static inline void walk_record(struct walk *w, const struct vq_stage *s, uint32_
     assert_int_equal(t->status, VQ_OK);
 }
 
+/* Of every task, asked or not. */
+static inline enum vq_status walk_margins(struct walk *w, const struct vq_stage *s, size_t n,
+                                          struct vq_error *err)
+{
+    float *margins = calloc(n, sizeof(*margins));
+    assert_true(margins != NULL && w->margin != NULL);
+    for (size_t t = 0; t < n; t++) {
+        size_t v = t / 2 % s->axes_count, row = t / 2 / s->axes_count / w->in.judges_count;
+        margins[t] = w->margin(w, s->axes[v].name, s->rows[row], (uint32_t)(t % 2));
+    }
+    enum vq_status status = vq_vibecheck_method_take_margins(w->m, margins, n, err);
+    free(margins);
+    return status;
+}
+
 static inline enum vq_status walk_answer_verdicts(struct walk *w, const struct vq_stage *s,
                                                   struct vq_error *err)
 {
@@ -349,10 +366,17 @@ static inline enum vq_status walk_answer_verdicts(struct walk *w, const struct v
         for (uint32_t j = 0; j < judges; j++) {
             for (uint32_t v = 0; v < axes; v++, to += 2) {
                 walk_cell(w, rank ? s->axes[v].name : "preference", s->rows[i], j, to);
+                bool asked = s->cells == NULL || s->cells[(to - outcomes) / 2] != VQ_CELL_UNASKED;
+                if (!asked) {
+                    to[0] = to[1] = VQ_OUTCOME_NOT_NEEDED;
+                }
             }
         }
     }
-    enum vq_status status = vq_vibecheck_method_take_outcomes(w->m, outcomes, n, err);
+    enum vq_status status = s->margins ? walk_margins(w, s, n, err) : VQ_OK;
+    if (status == VQ_OK) {
+        status = vq_vibecheck_method_take_outcomes(w->m, outcomes, n, err);
+    }
     free(outcomes);
     return status;
 }

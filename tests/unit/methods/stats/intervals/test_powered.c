@@ -56,6 +56,29 @@ TEST(test_weight)
     assert_true(with.ci95.hi - with.ci95.lo < 0.5 * (without.ci95.hi - without.ci95.lo));
 }
 
+/* Known rows count with weight 1, whatever their score; the labelled ones stand for the rest. */
+TEST(test_known_by_hand)
+{
+    const double score[] = {NAN, 1, -1, 1, 1, -1, -1, 1};
+    const double label[] = {-1, -1, NAN, 1, -1, -1, -1, NAN};
+    const bool known[] = {true, true, true, false, false, false, false, false};
+    struct vq_powered got;
+    assert_int_equal(vq_powered_known(score, label, known, 8, NULL, &got), VQ_OK);
+    assert_int_equal(got.known, 2); /* one has no label */
+    assert_int_equal(got.labelled, 4);
+    assert_int_equal(got.scored, 7);
+    /* cov = 1/2 - 0 * -1/2; var 1; w = 1/2 / (1 + 4/1); rest: 1/10 * 1 - 1/2; (-2 + 5 m) / 7 */
+    assert_near(got.weight, 0.1, 0, 1e-15);
+    assert_near(got.mean, (-2 + 5 * -0.4) / 7, 0, 1e-15);
+    assert_true(isnan(got.ci95.lo) && isnan(got.rows_ci95.lo));
+    const bool all[] = {true, true, false, true, true, true, true, false};
+    const double none[] = {NAN, 0, NAN, 0, 0, 0, 0, NAN};
+    assert_int_equal(vq_powered_known(none, label, all, 8, NULL, &got), VQ_OK);
+    assert_near(got.mean, -4.0 / 6, 0, 1e-15); /* nothing is left to estimate */
+    assert_near(got.rows_ci95.lo, got.mean, 0, 1e-15);
+    assert_near(got.rows_ci95.hi, got.mean, 0, 1e-15);
+}
+
 struct world {
     size_t rows, labelled, repeats; /* rows of one prompt */
     double up;                      /* share of labels +1 */

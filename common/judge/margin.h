@@ -1,0 +1,13 @@
+/* How sure a judge was of its label: by the log-probabilities that the store keeps of a call
+ * (worker/provider/logprobs.h). Pure. */
+#ifndef VQ_JUDGE_MARGIN_H
+#define VQ_JUDGE_MARGIN_H
+
+#include "common/base/buf.h"
+
+/* `text` is "A=-0.1 B=-2.4": natural logarithms, in any order. The margin is the probability of the
+ * likeliest label less that of the next one, in [0, 1]; a label that is not named has none. False:
+ * no label is named, or the text is not of this form. */
+bool vq_label_margin(struct vq_span text, double *ret_margin);
+
+#endif

@@ -1,0 +1,290 @@
+/* The numbers of a cascade. Let M be the second judge's score of a row, S the first one's, E
+ * whether the row is escalated (by S alone), and A whether it is audited (by a hash, independent of
+ * S and M). M is known where E or A. The target is the mean of M over all rows, that is: what the
+ * second judge would have said everywhere. The mean row score, M where it is known and S elsewhere,
+ * is biased by the mean of M - S over the rows that were not asked. The estimate takes the
+ * escalated rows as they are (weight 1; auditing them adds nothing) and over the rest the
+ * prediction-powered mean of S with the audited M, a random sample of the rest (vq_powered_known
+ * has formula, sources and variance). Scores times preference are estimated the same way.
+ *
+ * Invariant: a row score is never used as if it were M where the second judge was not asked, but in
+ * `uncorrected`, the fits and the overlaps. */
+#include "methods/vibecheck/numbers/cascade.h"
+
+#include "common/base/alloc.h"
+#include "methods/stats/intervals/proportions.h"
+#include "methods/stats/special.h"
+#include "methods/vibecheck/numbers/parts.h"
+
+#include <math.h>
+
+/* ---- when to ask ---- */
+
+static int side(uint8_t vote)
+{
+    return vote == VQ_OUTCOME_FIRST ? 1 : vote == VQ_OUTCOME_SECOND ? -1 : 0;
+}
+
+uint8_t vq_cascade_escalates(const struct vq_conf_escalate *conf, enum vq_pair_rule rule,
+                             const uint8_t both[2], const double margins[2])
+{
+    unsigned why = 0;
+    bool votes[2] = {vq_order_has_vote(both[0]), vq_order_has_vote(both[1])};
+    struct vq_cell_score score =
+        vq_score_cell(rule, (enum vq_outcome)both[0], (enum vq_outcome)both[1]);
+    if (score.score == VQ_SCORE_MISSING) {
+        why |= VQ_CASCADE_NO_SCORE;
+    }
+    /* another order shows the outputs exchanged: the same model is the other position */
+    if (conf->disagree && votes[0] && votes[1] && side(both[0]) != -side(both[1])) {
+        why |= VQ_CASCADE_DISAGREE;
+    }
+    for (int order = 0; order < 2 && conf->margin > 0; order++) {
+        if (votes[order] && isnan(margins[order])) {
+            why |= VQ_CASCADE_UNKNOWN;
+        } else if (votes[order] && margins[order] < conf->margin) {
+            why |= VQ_CASCADE_MARGIN;
+        }
+    }
+    return (uint8_t)why;
+}
+
+/* ---- scores ---- */
+
+static double score_at(const struct vq_scores *s, uint32_t sample, uint32_t vibe, uint32_t judge)
+{
+    int8_t score = vq_scores_at(s, sample, vibe, judge);
+    return score == VQ_SCORE_MISSING ? NAN : score;
+}
+
+void vq_cascade_scores(const struct vq_vibecheck_input *in, struct vq_scores *scores)
+{
+    if (in->cascade == NULL) {
+        return;
+    }
+    uint32_t first = vq_config_first_judge(in->config);
+    for (uint32_t i = 0; i < in->grid.samples; i++) {
+        for (uint32_t v = 0; v < in->grid.vibes; v++) {
+            size_t at = (size_t)i * in->grid.vibes + v;
+            double second = score_at(scores, i, v, 1 - first);
+            bool falls_back = isnan(second) && !vq_cascade_is_escalated(in->cascade[at]);
+            scores->x[at] = falls_back ? score_at(scores, i, v, first) : second;
+        }
+    }
+}
+
+/* ---- estimates ---- */
+
+struct columns {
+    double *score, *label;
+    bool *known;
+};
+
+/* Times preference with `pref`; without rows that the proposer was shown with `unseen`. */
+static void fill(const struct vq_vibecheck_work *w, const struct vq_split *s, uint32_t vibe,
+                 bool pref, bool unseen, struct columns *c)
+{
+    uint32_t first = vq_config_first_judge(w->in->config);
+    for (size_t row = 0; row < s->rows; row++) {
+        uint32_t sample = s->sample[row];
+        uint8_t why = w->in->cascade[(size_t)sample * w->in->grid.vibes + vibe];
+        double factor = unseen && s->shown[row] ? NAN : pref ? s->pref[row] : 1.0;
+        double second = score_at(w->out->scores, sample, vibe, 1 - first) * factor;
+        c->known[row] = vq_cascade_is_escalated(why);
+        c->label[row] = second;
+        c->score[row] = score_at(w->out->scores, sample, vibe, first) * factor;
+    }
+}
+
+static enum vq_status columns_make(size_t rows, struct columns *c)
+{
+    *c = (struct columns){.score = vq_alloc(rows, sizeof(double)),
+                          .label = vq_alloc(rows, sizeof(double)),
+                          .known = vq_alloc(rows, sizeof(bool))};
+    return c->score == NULL || c->label == NULL || c->known == NULL ? VQ_NOMEM : VQ_OK;
+}
+
+static void columns_free(struct columns *c)
+{
+    vq_free(c->score);
+    vq_free(c->label);
+    vq_free(c->known);
+}
+
+static enum vq_status estimate(const struct vq_vibecheck_work *w, const struct vq_split *s,
+                               uint32_t vibe, bool pref, bool unseen, struct columns *c,
+                               struct vq_powered *ret)
+{
+    fill(w, s, vibe, pref, unseen, c);
+    return vq_powered_known(c->score, c->label, c->known, s->rows, s->group, ret);
+}
+
+static double p_of(const struct vq_powered *of)
+{
+    return of->se > 0 ? vq_student_two_sided(of->mean / of->se, of->df) : NAN;
+}
+
+static void replace(const struct vq_vibecheck_work *w, struct vq_vibe_metrics *m, bool test,
+                    const struct vq_powered *sep, const struct vq_powered *pref)
+{
+    static const struct vq_interval none = {NAN, NAN};
+    double *value = test ? &m->sep_test : &m->sep_train;
+    struct vq_interval *ci = test ? &m->sep_ci95_test : &m->sep_ci95_train;
+    struct vq_cascade_split *to = test ? &m->cascade.test : &m->cascade.train;
+    bool wanted = !w->in->no_intervals;
+    *to = (struct vq_cascade_split){.uncorrected = *value,
+                                    .uncorrected_ci95 = *ci,
+                                    .rows_ci95 = m->na_everywhere ? none : sep->rows_ci95,
+                                    .p = p_of(sep),
+                                    .weight = sep->weight,
+                                    .escalated = sep->known,
+                                    .rest = sep->scored - sep->known,
+                                    .audited = sep->labelled};
+    if (!m->na_everywhere) {
+        *value = sep->mean;
+        *ci = wanted ? sep->ci95 : none;
+        *(test ? &m->pref_test : &m->pref_train) = pref->mean;
+        *(test ? &m->pref_ci95_test : &m->pref_ci95_train) = wanted ? pref->ci95 : none;
+    }
+}
+
+/* Rows without a score at -1, then at +1, beside the estimate over the others. */
+static void bounds(struct vq_vibe_metrics *m, double gate)
+{
+    double missing = (double)m->missing_train;
+    double scored = (double)(m->cascade.train.escalated + m->cascade.train.rest);
+    double share = missing > 0 ? missing / (missing + scored) : 0;
+    double mean = m->sep_train * (1 - share);
+    m->bounds = (struct vq_interval){mean - share, mean + share};
+    bool passes = fabs(m->sep_train) > gate;
+    double most = fmax(fabs(m->bounds.lo), fabs(m->bounds.hi));
+    double least =
+        m->bounds.lo <= 0 && m->bounds.hi >= 0 ? 0 : fmin(fabs(m->bounds.lo), fabs(m->bounds.hi));
+    m->gate_could_flip = missing > 0 && (passes ? least <= gate : most > gate);
+}
+
+static enum vq_status split_compute(struct vq_vibecheck_work *w, const struct vq_split *s,
+                                    bool test)
+{
+    struct columns c;
+    enum vq_status status = columns_make(s->rows, &c);
+    for (uint32_t v = 0; status == VQ_OK && v < w->in->grid.vibes; v++) {
+        struct vq_powered sep, pref = {.mean = NAN};
+        status = estimate(w, s, v, false, false, &c, &sep);
+        if (status == VQ_OK) {
+            status = estimate(w, s, v, true, false, &c, &pref);
+        }
+        if (status == VQ_OK) {
+            replace(w, &w->out->vibe[v], test, &sep, &pref);
+        }
+    }
+    columns_free(&c);
+    return status;
+}
+
+/* ---- counts ---- */
+
+static unsigned calls_of(const uint8_t both[2])
+{
+    return (unsigned)(both[0] != VQ_OUTCOME_NOT_NEEDED) + (both[1] != VQ_OUTCOME_NOT_NEEDED);
+}
+
+/* Audited cells with two scores: whether these differ. */
+struct compared {
+    double *differ, *differ_rest;
+    uint32_t *group, *group_rest;
+};
+
+static void count_cell(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t vibe,
+                       struct compared *c)
+{
+    struct vq_cascade_counts *n = &w->out->cascade;
+    const struct vq_grid *g = &w->in->grid;
+    uint32_t first = vq_config_first_judge(w->in->config);
+    uint8_t why = w->in->cascade[(size_t)sample * g->vibes + vibe];
+    const uint8_t *both[2];
+    double score[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t judge = k == 0 ? first : 1 - first;
+        both[k] = w->in->outcomes + vq_grid_task(g, (struct vq_cell){sample, judge, vibe, 0});
+        score[k] = score_at(w->out->scores, sample, vibe, judge);
+    }
+    bool audited = (why & VQ_CASCADE_AUDIT) != 0, escalated = vq_cascade_is_escalated(why);
+    unsigned second = calls_of(both[1]);
+    bool compared = audited && !isnan(score[0]) && !isnan(score[1]);
+    bool differ = compared && (score[0] < score[1] || score[0] > score[1]);
+    n->cells += calls_of(both[0]) > 0;
+    n->asked += second > 0;
+    n->first_calls += calls_of(both[0]);
+    n->second_calls += second;
+    n->margin += (why & VQ_CASCADE_MARGIN) != 0;
+    n->disagree += (why & VQ_CASCADE_DISAGREE) != 0;
+    n->no_score += (why & VQ_CASCADE_NO_SCORE) != 0;
+    n->margin_unknown += (why & VQ_CASCADE_UNKNOWN) != 0;
+    n->audit += audited;
+    n->audit_alone += audited && !escalated;
+    n->audit_calls += audited ? second : 0;
+    if (compared) {
+        c->group[n->compared] = w->in->rows[sample].group;
+        c->differ[n->compared++] = differ;
+        n->differ += differ;
+    }
+    if (compared && !escalated) {
+        c->group_rest[n->compared_rest] = w->in->rows[sample].group;
+        c->differ_rest[n->compared_rest++] = differ;
+        n->differ_rest += differ;
+    }
+}
+
+static enum vq_status count(struct vq_vibecheck_work *w)
+{
+    struct vq_cascade_counts *n = &w->out->cascade;
+    size_t cells = (size_t)w->in->grid.samples * w->in->grid.vibes;
+    struct compared c = {vq_alloc(cells, sizeof(double)), vq_alloc(cells, sizeof(double)),
+                         vq_alloc(cells, sizeof(uint32_t)), vq_alloc(cells, sizeof(uint32_t))};
+    bool ok = c.differ != NULL && c.differ_rest != NULL && c.group != NULL && c.group_rest != NULL;
+    enum vq_status status = ok ? VQ_OK : VQ_NOMEM;
+    for (uint32_t i = 0; ok && i < w->in->grid.samples; i++) {
+        for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
+            count_cell(w, i, v, &c);
+        }
+    }
+    if (status == VQ_OK) {
+        status = vq_proportion_clustered(c.differ, n->compared, c.group, 0.95, &n->differ_ci95);
+    }
+    if (status == VQ_OK) {
+        status = vq_proportion_clustered(c.differ_rest, n->compared_rest, c.group_rest, 0.95,
+                                         &n->differ_rest_ci95);
+    }
+    vq_free(c.differ);
+    vq_free(c.differ_rest);
+    vq_free(c.group);
+    vq_free(c.group_rest);
+    return status;
+}
+
+enum vq_status vq_cascade_compute(struct vq_vibecheck_work *w)
+{
+    if (w->in->cascade == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(split_compute(w, &w->train, false));
+    VQ_TRY(split_compute(w, &w->test, true));
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
+        bounds(&w->out->vibe[v], w->in->config->gates.separability_min);
+    }
+    return count(w);
+}
+
+enum vq_status vq_cascade_test(struct vq_vibecheck_work *w, const struct vq_split *s, double *ret_p)
+{
+    struct columns c;
+    enum vq_status status = columns_make(s->rows, &c);
+    for (uint32_t v = 0; status == VQ_OK && v < w->in->grid.vibes; v++) {
+        struct vq_powered sep;
+        status = estimate(w, s, v, false, true, &c, &sep);
+        ret_p[v] = status == VQ_OK && !w->out->vibe[v].na_everywhere ? p_of(&sep) : NAN;
+    }
+    columns_free(&c);
+    return status;
+}
