@@ -1,6 +1,5 @@
 /* Private to bench-dispatch: the three processes that one program is. */
-#ifndef VQ_BENCH_DISPATCH_H
-#define VQ_BENCH_DISPATCH_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,5 +18,3 @@ int bench_coordinator(const char *dir, int store);
 /* dispatch_worker.c: joins with the certificate and answers every call at once, until the
  * coordinator says goodbye. */
 int bench_worker(const char *cert_path);
-
-#endif

@@ -1,7 +1,6 @@
 /* One call a model, outside of any run, made by a worker process that is started for it, since keys
  * live with workers. */
-#ifndef VQ_CLI_ASK_ONCE_H
-#define VQ_CLI_ASK_ONCE_H
+#pragma once
 
 #include "methods/grid/stage_grid.h"
 
@@ -33,5 +32,3 @@ struct vq_once {
 enum vq_status vq_ask_once(const struct vq_once_task *task, struct vq_once *once,
                            struct vq_error *err) VQ_WARN_UNUSED;
 void vq_once_free(struct vq_once *once, uint32_t count); /* the texts, not the array */
-
-#endif

@@ -1,6 +1,5 @@
 /* A run that is open, carried out by the words of `vibeq run` or `vibeq resume`. */
-#ifndef VQ_CLI_CARRY_OUT_H
-#define VQ_CLI_CARRY_OUT_H
+#pragma once
 
 #include "cli/run_words.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -17,5 +16,3 @@ int vq_carry_out_fail(const struct vq_run_words *words, enum vq_status status,
 /* vq_carry_out for a run that exists. Returns the exit code; what went wrong was printed. */
 int vq_carry_out_resumed(const struct vq_run_words *words, struct vq_job *job,
                          struct vq_run_dir *run, const char *runs_dir);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which overrides a run that is over can be read again with: its files and criteria are copies,
  * made at its start. */
-#ifndef VQ_CLI_COPIED_INPUTS_H
-#define VQ_CLI_COPIED_INPUTS_H
+#pragma once
 
 #include "common/conf/config.h"
 
@@ -11,5 +10,3 @@
  * may be another one. */
 enum vq_status vq_copied_inputs_check(const struct vq_config *was, const struct vq_config *now,
                                       struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

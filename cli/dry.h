@@ -1,6 +1,5 @@
 /* What a run would be refused for at its start, looked at by `vibeq run --dry-run`. */
-#ifndef VQ_CLI_DRY_H
-#define VQ_CLI_DRY_H
+#pragma once
 
 #include "cli/run_words.h"
 #include "methods/files/job.h"
@@ -10,5 +9,3 @@
  * Statuses and sentences are those of the run. */
 enum vq_status vq_cli_dry_check(const struct vq_run_words *words, const struct vq_job *job,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Asks a running coordinator over its loopback address, with the token of its endpoint.json. */
-#ifndef VQ_CLI_ENDPOINT_H
-#define VQ_CLI_ENDPOINT_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -17,5 +16,3 @@ enum vq_status vq_endpoint_ask(const struct vq_endpoint *endpoint, const char *p
 /* Appends the address of a page with the token in its fragment, which a browser does not send.
  * `page`: "/". */
 void vq_endpoint_url(const struct vq_endpoint *endpoint, const char *page, struct vq_buf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* A list that a model is asked for once, outside of any run: nothing of it is stored. For the verbs
  * that make files of such lists. */
-#ifndef VQ_CLI_GENERATE_H
-#define VQ_CLI_GENERATE_H
+#pragma once
 
 #include "cli/ask_once.h"
 #include "cli/opts.h"
@@ -47,5 +46,3 @@ enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
 /* Into a new file, or onto standard output where there is none. */
 enum vq_status vq_generate_put(const char *out, struct vq_buf *text,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* One line of a run's log, as a sentence for people. */
-#ifndef VQ_CLI_LOG_LINE_H
-#define VQ_CLI_LOG_LINE_H
+#pragma once
 
 #include "common/text/fmt.h"
 #include "common/text/log.h"
@@ -16,5 +15,3 @@ enum vq_status vq_log_level_of(const char *name, enum vq_log_level *ret_level) V
  * empty line. */
 void vq_log_line_put(struct vq_span line, enum vq_log_level level,
                      const struct vq_terminal *terminal, struct vq_buf *out);
-
-#endif

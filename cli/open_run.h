@@ -1,7 +1,6 @@
 /* A run that is over (or stopped), opened with its own data, templates and answers, for verbs that
  * look at it again. */
-#ifndef VQ_CLI_OPEN_RUN_H
-#define VQ_CLI_OPEN_RUN_H
+#pragma once
 
 #include "cli/opts.h"
 #include "coordinator/run/run.h"
@@ -41,5 +40,3 @@ int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bo
 enum vq_status vq_open_run_ask(struct vq_open_run *kept, const struct vq_script *script,
                                const char *folder, bool quiet, enum vq_run_end *ret_end,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Command-line options as a table: parsing, help, man pages and shell completion all come from
  * it. */
-#ifndef VQ_CLI_OPTS_H
-#define VQ_CLI_OPTS_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
@@ -96,5 +95,3 @@ int vq_cli_end(int code);
 /* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL):
  * names them all, and the nearest. */
 int vq_cli_unknown_word(const char *verb, const char *word, const char *const *known);
-
-#endif

@@ -1,7 +1,6 @@
 /* `vibeq run --or-resume`: one command that starts a run or resumes it, for programs that start it
  * again after each end (systemd, Kubernetes). */
-#ifndef VQ_CLI_OR_RESUME_H
-#define VQ_CLI_OR_RESUME_H
+#pragma once
 
 #include "cli/opts.h"
 #include "common/conf/config.h"
@@ -36,5 +35,3 @@ enum vq_status vq_or_resume_keep_end(const struct vq_run_dir *run, enum vq_run_e
                                      struct vq_error *err) VQ_WARN_UNUSED;
 /* False: it has not ended so, or its file cannot be read. */
 bool vq_or_resume_has_ended(const struct vq_run_dir *run, enum vq_run_end *ret_end);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which record, vibe and judge a person means, for verbs that show one prompt. */
-#ifndef VQ_CLI_PICK_PROMPT_H
-#define VQ_CLI_PICK_PROMPT_H
+#pragma once
 
 #include "cli/opts.h"
 #include "methods/files/job.h"
@@ -46,5 +45,3 @@ enum vq_status vq_pick_prompt(const struct vq_job *job, const struct vq_pick_pro
 /* "--- system ..." and "--- user ..." on standard output, exactly as the judge gets them. */
 enum vq_status vq_pick_prompt_show(const struct vq_job *job,
                                    const struct vq_picked_prompt *picked) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* A forecast for people and for programs. */
-#ifndef VQ_CLI_PLAN_SHOW_H
-#define VQ_CLI_PLAN_SHOW_H
+#pragma once
 
 #include "common/text/fmt.h"
 #include "methods/plan/batches.h"
@@ -25,5 +24,3 @@ struct vq_plan_shown {
 void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *terminal,
                    struct vq_buf *out);
 void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The vibes of a run that is over, as its results name them. */
-#ifndef VQ_CLI_RESULTS_READER_H
-#define VQ_CLI_RESULTS_READER_H
+#pragma once
 
 #include "common/conf/axes_file.h"
 
@@ -16,5 +15,3 @@ enum vq_status vq_results_reader_read(const char *runs_dir, const char *run,
                                       struct vq_results_reader *ret_found,
                                       struct vq_error *err) VQ_WARN_UNUSED;
 void vq_results_reader_free(struct vq_results_reader *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* The keys that may change when a run is resumed: its answers do not depend on them. */
-#ifndef VQ_CLI_RESUME_OVERRIDES_H
-#define VQ_CLI_RESUME_OVERRIDES_H
+#pragma once
 
 #include "cli/opts.h"
 #include "common/conf/config.h"
@@ -22,5 +21,3 @@ bool vq_resume_overrides_changes_requests(const char *assignment);
 enum vq_status vq_resume_overrides_judges_check(const struct vq_config *was,
                                                 const struct vq_config *now,
                                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

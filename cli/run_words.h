@@ -1,6 +1,5 @@
 /* The words of `vibeq run` and `vibeq resume`, and the configuration that they make. */
-#ifndef VQ_CLI_RUN_WORDS_H
-#define VQ_CLI_RUN_WORDS_H
+#pragma once
 
 #include "cli/verbs.h"
 #include "common/text/when.h"
@@ -41,5 +40,3 @@ enum vq_status vq_run_words_config(const struct vq_run_words *words, const char 
 enum vq_status vq_run_words_reload(const struct vq_run_words *words, const char *run_yaml,
                                    struct vq_config **ret_config, struct vq_error *ret_unanswered,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

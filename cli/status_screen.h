@@ -1,7 +1,6 @@
 /* The status of a run as a screen of a terminal: bars, small lines over the last minute, tables.
  * Pure text: the caller has the status, the size and the terminal. */
-#ifndef VQ_CLI_STATUS_SCREEN_H
-#define VQ_CLI_STATUS_SCREEN_H
+#pragma once
 
 #include "common/text/fmt.h"
 
@@ -39,5 +38,3 @@ void vq_status_trail_add(struct vq_status_trail *trail, const json_t *status);
  * are put plainly; wide characters count as what they take (wcwidth, of the locale). */
 void vq_status_screen(const json_t *status, const char *run, const struct vq_status_trail *trail,
                       const struct vq_terminal *terminal, uint32_t rows, struct vq_buf *out);
-
-#endif

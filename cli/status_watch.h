@@ -1,7 +1,6 @@
 /* `vibeq status --watch` on a terminal: a screen of its own, drawn again each second and when the
  * terminal changes its size. */
-#ifndef VQ_CLI_STATUS_WATCH_H
-#define VQ_CLI_STATUS_WATCH_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -16,5 +15,3 @@ typedef enum vq_status (*vq_status_fetch)(void *ctx, json_t **ret_status, bool *
  * process, with the terminal as it was. */
 enum vq_status vq_status_watch(const char *run, vq_status_fetch fetch, void *ctx,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

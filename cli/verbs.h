@@ -1,6 +1,5 @@
 /* The verbs, one file each. Each takes the words after its name and returns an exit code. */
-#ifndef VQ_CLI_VERBS_H
-#define VQ_CLI_VERBS_H
+#pragma once
 
 #include "cli/opts.h"
 #include "coordinator/run/run.h"
@@ -73,5 +72,3 @@ enum vq_status vq_cli_open_store(const char *runs, struct vq_calls **ret_calls,
  * ledger; answers stay. Statuses of vq_run_remove and of the store. */
 enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, bool force,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

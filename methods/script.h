@@ -2,8 +2,7 @@
  * and takes their answers. The VibeCheck method is one (method.h); smaller ones ask a stage or two
  * about a run that is over. Functions as in method.h; a script that never asks a kind of stage
  * leaves its function NULL. */
-#ifndef VQ_METHODS_SCRIPT_H
-#define VQ_METHODS_SCRIPT_H
+#pragma once
 
 #include "common/judge/chain.h"
 #include "methods/stage.h"
@@ -39,5 +38,3 @@ struct vq_script {
     const struct vq_script_ops *ops;
     void *ctx; /* borrowed */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* One stage of a run, as a method names it and the coordinator asks it: who is asked, about what,
  * and which cells of the grid. Plain data; the method owns it. */
-#ifndef VQ_METHODS_STAGE_H
-#define VQ_METHODS_STAGE_H
+#pragma once
 
 #include "common/judge/axes.h"
 #include "common/judge/request.h"
@@ -77,5 +76,3 @@ struct vq_stage {
     uint32_t repeat;  /* which repeat of the same question this is: 0, 1, 2 ... */
     uint32_t retries; /* how often a question without a readable answer is asked again, unchanged */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* Makes the text of a chat answer: asks a judge, writes the verdict in the form that was asked for,
  * and spoils the text where a fault wants it. No sockets, no clock. */
-#ifndef VQ_OFFLINE_ANSWER_H
-#define VQ_OFFLINE_ANSWER_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "common/text/json.h"
@@ -31,5 +30,3 @@ enum vq_status vq_answer_make(const struct vq_answerer *answerer,
                               const struct vq_chat_request *request,
                               const struct vq_answer_context *context,
                               struct vq_offline_reply *reply, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

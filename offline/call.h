@@ -1,6 +1,5 @@
 /* One HTTP request, as the service sees it. All of it is borrowed for the time of the call. */
-#ifndef VQ_OFFLINE_CALL_H
-#define VQ_OFFLINE_CALL_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -33,5 +32,3 @@ static inline const char *vq_call_query(const struct vq_call *call, const char *
 {
     return call->query == NULL ? NULL : call->query(call->peer, name);
 }
-
-#endif

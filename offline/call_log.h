@@ -1,8 +1,7 @@
 /* The server's own record of every call, as JSON lines: what tests take for the truth. A line is
  * handed to the kernel with write() before its answer leaves, so that killing the server loses
  * none. Never holds a key. */
-#ifndef VQ_OFFLINE_CALL_LOG_H
-#define VQ_OFFLINE_CALL_LOG_H
+#pragma once
 
 #include "common/text/json.h"
 
@@ -27,5 +26,3 @@ void vq_call_log_end(struct vq_call_log *log);
 /* Writes what was gathered. VQ_IO when the file does not take it: the server must stop, its log
  * would lie. */
 enum vq_status vq_call_log_flush(struct vq_call_log *log, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

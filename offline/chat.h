@@ -1,7 +1,6 @@
 /* Requests of the OpenAI-compatible chat: reading them, and writing the answers' bodies. No
  * sockets, no clock. */
-#ifndef VQ_OFFLINE_CHAT_H
-#define VQ_OFFLINE_CHAT_H
+#pragma once
 
 #include "offline/judge/sections.h"
 #include "offline/judge/wanted.h"
@@ -85,5 +84,3 @@ void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer);
 /* {"error":{"message","type","param","code"}} */
 void vq_chat_write_error(struct vq_buf *body, const char *message, const char *type,
                          const char *code);
-
-#endif

@@ -1,6 +1,5 @@
 /* A binary heap of points in time, embedded in their owners. */
-#ifndef VQ_OFFLINE_DEADLINES_H
-#define VQ_OFFLINE_DEADLINES_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -25,5 +24,3 @@ struct vq_deadline *vq_deadlines_due(struct vq_deadlines *heap, int64_t now_ns);
 /* INT64_MAX when there is none. */
 int64_t vq_deadlines_next_ns(const struct vq_deadlines *heap);
 void vq_deadlines_free(struct vq_deadlines *heap);
-
-#endif

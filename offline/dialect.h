@@ -1,8 +1,7 @@
 /* The dialects of providers' chats: paths, place of the key, requests, answers, errors. Their
  * content is the same: a request is turned into the tree of an OpenAI chat, and read as one. No
  * sockets, no clock. */
-#ifndef VQ_OFFLINE_DIALECT_H
-#define VQ_OFFLINE_DIALECT_H
+#pragma once
 
 #include "offline/chat.h"
 
@@ -62,5 +61,3 @@ struct vq_dialect_error {
 /* The error in the dialect's own words; returns its status. */
 unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
                                 const struct vq_dialect_error *said);
-
-#endif

@@ -1,6 +1,5 @@
 /* The messages of a chat as turns. */
-#ifndef VQ_OFFLINE_DIALOGUE_H
-#define VQ_OFFLINE_DIALOGUE_H
+#pragma once
 
 #include "offline/chat.h"
 #include "offline/persona/subject.h"
@@ -17,5 +16,3 @@ struct vq_dialogue {
 enum vq_status vq_dialogue_read(const struct vq_chat_request *request,
                                 struct vq_dialogue *ret_dialogue) VQ_WARN_UNUSED;
 void vq_dialogue_free(struct vq_dialogue *dialogue);
-
-#endif

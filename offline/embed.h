@@ -1,8 +1,7 @@
 /* Embeddings without a model: hashed n-grams of letters and words, and the features that the text
  * speaks of, normalised. Texts that share words are near, and more so texts about the same feature.
  */
-#ifndef VQ_OFFLINE_EMBED_H
-#define VQ_OFFLINE_EMBED_H
+#pragma once
 
 #include "offline/dialect.h"
 #include "offline/reply.h"
@@ -21,5 +20,3 @@ void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector);
 enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body,
                                bool (*knows_model)(const void *, const char *), const void *context,
                                struct vq_offline_reply *reply, char *ret_model) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Fronts of prompts that an account has in the provider's cache. Not its job: which fronts of a
  * prompt may be cached (chat.c, dialect.c). */
-#ifndef VQ_OFFLINE_FRONTS_H
-#define VQ_OFFLINE_FRONTS_H
+#pragma once
 
 #include "offline/chat.h"
 
@@ -21,5 +20,3 @@ uint64_t vq_fronts_find(const struct vq_fronts *fronts, const struct vq_chat_req
 /* Its fronts will be, from ready_ns on. */
 void vq_fronts_keep(struct vq_fronts *fronts, const struct vq_chat_request *request,
                     uint64_t account, int64_t ready_ns);
-
-#endif

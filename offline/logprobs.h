@@ -1,11 +1,8 @@
 /* Log-probabilities of an answer's tokens, as a provider would return them. */
-#ifndef VQ_OFFLINE_LOGPROBS_H
-#define VQ_OFFLINE_LOGPROBS_H
+#pragma once
 
 #include "common/text/json.h"
 #include "offline/chat.h"
 
 /* As a value: OpenAI's {"content": [...]} or Gemini's {"chosenCandidates", "topCandidates"}. */
 void vq_logprobs_write(struct vq_json *json, enum vq_dialect dialect, struct vq_span content);
-
-#endif

@@ -1,6 +1,5 @@
 /* What is thought of one question: by the oracle if there is one, else by the lexical judge. */
-#ifndef VQ_OFFLINE_OPINION_H
-#define VQ_OFFLINE_OPINION_H
+#pragma once
 
 #include "offline/answer.h"
 
@@ -23,5 +22,3 @@ enum vq_status vq_opinions_write(const struct vq_answerer *answerer,
                                  const struct vq_chat_request *request,
                                  const struct vq_answer_context *context, struct vq_buf *to,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line of vibeq-offline. */
-#ifndef VQ_OFFLINE_OPTIONS_H
-#define VQ_OFFLINE_OPTIONS_H
+#pragma once
 
 #include "offline/service.h"
 
@@ -20,5 +19,3 @@ struct vq_options {
 enum vq_status vq_options_parse(int argc, char **argv, struct vq_options *ret_options,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_options_print_help(void);
-
-#endif

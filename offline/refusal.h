@@ -1,7 +1,6 @@
 /* Replies that refuse: the errors that were asked for, and those of the rate limit, with their
  * headers. */
-#ifndef VQ_OFFLINE_REFUSAL_H
-#define VQ_OFFLINE_REFUSAL_H
+#pragma once
 
 #include "offline/faults/limiter.h"
 #include "offline/reply.h"
@@ -20,5 +19,3 @@ void vq_refusal_of_limit(struct vq_offline_reply *reply, const struct vq_limits 
  * the window has room for. */
 void vq_refusal_add_limits(struct vq_offline_reply *reply, const struct vq_limits *limits,
                            const struct vq_admission *admission);
-
-#endif

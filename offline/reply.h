@@ -1,6 +1,5 @@
 /* What the server sends back for one request, and what its log says of it. */
-#ifndef VQ_OFFLINE_REPLY_H
-#define VQ_OFFLINE_REPLY_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "offline/chat.h"
@@ -53,5 +52,3 @@ void vq_offline_reply_header(struct vq_offline_reply *reply, const char *name, c
 /* An error as OpenAI calls it, as body in the reply's dialect, which may change the status too. */
 void vq_offline_reply_error(struct vq_offline_reply *reply, unsigned status, const char *message,
                             const char *type, const char *code);
-
-#endif

@@ -1,6 +1,5 @@
 /* The HTTP side: one thread, one loop, thousands of connections on the loopback. */
-#ifndef VQ_OFFLINE_SERVER_H
-#define VQ_OFFLINE_SERVER_H
+#pragma once
 
 #include "offline/service.h"
 
@@ -18,5 +17,3 @@ uint16_t vq_server_port(const struct vq_server *server);
  * Requests that are being answered at that moment are dropped, and the log says so. Fails only for
  * our own reasons. */
 enum vq_status vq_server_run(struct vq_server *server, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* From an HTTP request to a reply, and the log of both: keys, models, faults, limits, answers.
  * Knows nothing of sockets; `now_ns` is monotonic. */
-#ifndef VQ_OFFLINE_SERVICE_H
-#define VQ_OFFLINE_SERVICE_H
+#pragma once
 
 #include "common/base/secret.h"
 #include "offline/answer.h"
@@ -74,5 +73,3 @@ int64_t vq_service_next_ns(const struct vq_service *service, int64_t now_ns);
 enum vq_status vq_service_over(struct vq_service *service, struct vq_offline_reply *reply,
                                const char *why, int64_t now_ns,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The service's state, for the files that it is made of: service.c (calls) and batching.c. */
-#ifndef VQ_OFFLINE_SERVICE_INSIDE_H
-#define VQ_OFFLINE_SERVICE_INSIDE_H
+#pragma once
 
 #include "offline/batch/store.h"
 #include "offline/dialect.h"
@@ -47,5 +46,3 @@ void vq_batching_start(struct vq_service *service);
 enum vq_status vq_batching_take(struct vq_service *service, const struct vq_call *call,
                                 const struct vq_route *route, int64_t now_ns,
                                 struct vq_offline_reply *reply) VQ_WARN_UNUSED;
-
-#endif

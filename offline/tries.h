@@ -1,6 +1,5 @@
 /* How often each body came: a counting table by hash. */
-#ifndef VQ_OFFLINE_TRIES_H
-#define VQ_OFFLINE_TRIES_H
+#pragma once
 
 #include "common/base/hash.h"
 
@@ -17,5 +16,3 @@ struct vq_tries {
  * first try. */
 uint64_t vq_tries_count(struct vq_tries *tries, const struct vq_hash *hash);
 void vq_tries_free(struct vq_tries *tries);
-
-#endif

@@ -1,7 +1,6 @@
 /* Plays a spoiled answer on a connected socket: what an HTTP library would never send. Writes
  * without blocking; the caller waits. */
-#ifndef VQ_OFFLINE_WIRE_H
-#define VQ_OFFLINE_WIRE_H
+#pragma once
 
 #include "offline/reply.h"
 
@@ -40,5 +39,3 @@ enum vq_wire_state vq_wire_step(struct vq_wire *wire, int fd, int64_t *ret_wait_
 /* Aborts the connection of a socket with a TCP reset; the descriptor stays open, for its owner to
  * close. */
 void vq_wire_reset(int fd);
-
-#endif

@@ -1,8 +1,7 @@
 /* Upper bounds of the amounts that a worker can report for one call, one pool and one process. A
  * worker cuts the numbers of a provider to these bounds; the coordinator refuses a message that
  * exceeds one. They are generous on purpose: an honest worker never exceeds them. */
-#ifndef VQ_PROTO_CLAIM_H
-#define VQ_PROTO_CLAIM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ static inline double vq_claim_repair_most(double request_bytes, double template_
     double by_tokens = vq_claim_input_most(template_bytes) + vq_claim_output_most(max_tokens);
     return by_bytes < by_tokens ? by_bytes : by_tokens;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * shard = sample * judges + judge, so the tasks of a shard are neighbours. A task is only this
  * number. A stage of texts or vectors has one vibe and uses order 0 only: there a sample is a
  * prompt, or a batch of texts. */
-#ifndef VQ_PROTO_GRID_H
-#define VQ_PROTO_GRID_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -54,5 +53,3 @@ static inline struct vq_cell vq_grid_cell(const struct vq_grid *g, uint64_t task
                             .vibe = (uint32_t)(vibe % g->vibes),
                             .order = (uint32_t)(task % 2)};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Advice about failed calls (hints.def): the key of the configuration to set. */
-#ifndef VQ_PROTO_HINT_H
-#define VQ_PROTO_HINT_H
+#pragma once
 
 #include "proto/messages.h"
 
@@ -17,5 +16,3 @@ const struct vq_hint *vq_hints(size_t *ret_count);
 /* The advice of the first row that matches; NULL: none. `error` is the error text of the call
  * record; for an answer without a verdict, the name of its outcome ("truncated"). */
 const char *vq_hint_of(enum vq_call_end end, uint32_t http_status, struct vq_span error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Small values that the wire, the spool and the ledger share: ids and fences. */
-#ifndef VQ_PROTO_ID_H
-#define VQ_PROTO_ID_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "common/base/index.h"
@@ -34,5 +33,3 @@ static inline bool vq_fence_eq(struct vq_fence a, struct vq_fence b)
 {
     return a.epoch == b.epoch && a.n == b.n;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Bounds of the fields of a message, for messages.def. The sender cuts its texts and lists to
  * them. */
-#ifndef VQ_PROTO_LIMITS_H
-#define VQ_PROTO_LIMITS_H
+#pragma once
 
 #define VQ_WIRE_NAME_BYTES_MAX   256u        /* a name of a worker, host, run, model, judge, axis */
 #define VQ_WIRE_TEXT_BYTES_MAX   1024u       /* a sentence for people */
@@ -24,5 +23,3 @@
 /* Of a batch at a provider. A value of OpenAI's metadata, which carries the name, may have 512. */
 #define VQ_WIRE_BATCH_NAME_BYTES_MAX 64u
 #define VQ_WIRE_BATCH_CALLS_MAX      100000u
-
-#endif

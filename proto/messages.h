@@ -5,8 +5,7 @@
  *
  * A conversation: HELLO -> WELCOME [SPEC] -> HELD -> CREDIT, then SAMPLE LEASE -> RESULTS -> ACK,
  * with a HEARTBEAT and its echo all the while; DRAIN and BYE end it. */
-#ifndef VQ_PROTO_MESSAGES_H
-#define VQ_PROTO_MESSAGES_H
+#pragma once
 
 #include "common/base/limit.h"
 #include "common/judge/stage.h"
@@ -469,5 +468,3 @@ struct vq_spec {
     const struct vq_spec_pool *pools;
     uint32_t pools_count;
 };
-
-#endif

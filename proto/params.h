@@ -1,7 +1,6 @@
 /* Parameters of a request that the model of a pool refuses (params.def), as a set of bits, and
  * their names. */
-#ifndef VQ_PROTO_PARAMS_H
-#define VQ_PROTO_PARAMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ enum vq_param {
  * NULL: no such bit. */
 const char *vq_param_word(uint32_t param);
 const char *vq_param_instead(uint32_t param);
-
-#endif

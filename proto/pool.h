@@ -1,7 +1,6 @@
 /* The limits of a pool, as the coordinator and the workers count them. A provider's limit belongs
  * to a pool: an account (or deployment) and a model. */
-#ifndef VQ_PROTO_POOL_H
-#define VQ_PROTO_POOL_H
+#pragma once
 
 #include "proto/messages.h"
 
@@ -39,5 +38,3 @@ static inline uint64_t vq_result_tokens(const struct vq_result *result)
 
 #define VQ_AMOUNT_ANY   UINT64_MAX /* vq_amount.most: no limit */
 #define VQ_NANO_PER_USD 1000000000.0
-
-#endif

@@ -1,6 +1,5 @@
 /* The texts of a call record. A copy of a record must copy all of them. */
-#ifndef VQ_PROTO_RESULT_H
-#define VQ_PROTO_RESULT_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "proto/limits.h"
@@ -98,5 +97,3 @@ static inline bool vq_result_batch(const struct vq_result *result, struct vq_spa
     *ret_number = (uint32_t)number;
     return space + 1 < end && vq_batch_name_fits(*ret_name);
 }
-
-#endif

@@ -14,8 +14,7 @@
  * Records are written by vq_spool_write without fsync: they outlive the process, not the machine. A
  * record that was cut short at the end of the file is dropped and counted; damage with whole
  * records after it is refused. */
-#ifndef VQ_PROTO_SPOOL_H
-#define VQ_PROTO_SPOOL_H
+#pragma once
 
 #include "proto/messages.h"
 
@@ -110,5 +109,3 @@ void vq_spool_close(struct vq_spool **spool);
 /* Removes the spool file in a folder whose lock the caller holds: everything in it is committed.
  * VQ_IO. */
 enum vq_status vq_spool_remove(const char *dir, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

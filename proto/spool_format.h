@@ -1,6 +1,5 @@
 /* The bytes of a spool, for spool.c and spool_read.c only. */
-#ifndef VQ_PROTO_SPOOL_FORMAT_H
-#define VQ_PROTO_SPOOL_FORMAT_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "proto/spool.h"
@@ -31,5 +30,3 @@ struct vq_spool_head {
 /* "DIR/NAME" into VQ_SPOOL_PATH_BYTES_MAX bytes; VQ_LIMIT. */
 enum vq_status vq_spool_path(const char *dir, const char *name, char *ret_path,
                              struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The table of messages.def as data. Private to proto/: the codec walks it, the documentation is
  * written from it. */
-#ifndef VQ_PROTO_TABLE_H
-#define VQ_PROTO_TABLE_H
+#pragma once
 
 #include "proto/wire.h"
 
@@ -69,5 +68,3 @@ bool vq_wire_peek_version(struct vq_span frame, uint64_t *ret_version);
 
 /* Appends the tables of PROTOCOL.md. */
 void vq_wire_describe(struct vq_buf *out);
-
-#endif

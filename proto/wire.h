@@ -1,8 +1,7 @@
 /* Encoding and decoding of messages, results and specs, driven by the table in messages.def.
  * MessagePack through msgpack-c; before it may allocate, every header of a frame is walked against
  * the frame's length and the limits below. */
-#ifndef VQ_PROTO_WIRE_H
-#define VQ_PROTO_WIRE_H
+#pragma once
 
 #include "proto/messages.h"
 
@@ -40,5 +39,3 @@ enum vq_status vq_result_decode(struct vq_decoder *decoder, struct vq_span bytes
 enum vq_status vq_spec_encode(const struct vq_spec *spec, struct vq_buf *out) VQ_WARN_UNUSED;
 enum vq_status vq_spec_decode(struct vq_decoder *decoder, struct vq_span bytes,
                               struct vq_spec *ret_spec, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

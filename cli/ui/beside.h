@@ -1,7 +1,6 @@
 /* The page of runs as `vibeq run`, `resume` and `status` see it: where the runs folder is served,
  * and a server beside a run (--ui). */
-#ifndef VQ_CLI_UI_BESIDE_H
-#define VQ_CLI_UI_BESIDE_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -17,5 +16,3 @@ void vq_ui_beside_stop(struct vq_ui_beside **beside); /* NULL inside is fine */
 /* Prints the address of the run's page on standard error if the folder is served; with the token
  * only on a terminal. */
 void vq_ui_say_page(const char *runs_dir, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* One run in the list of runs, as JSON. Pure. */
-#ifndef VQ_CLI_UI_ENTRY_H
-#define VQ_CLI_UI_ENTRY_H
+#pragma once
 
 #include "common/text/json.h"
 
@@ -36,5 +35,3 @@ void vq_ui_entry(const struct vq_ui_facts *facts, struct vq_json *json);
  * was killed. Appends JSON. */
 enum vq_status vq_ui_status_over(const struct vq_ui_facts *facts,
                                  struct vq_buf *out) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Files of a run's folder, read for a browser: foreign bytes in a folder that may be foreign. */
-#ifndef VQ_CLI_UI_FILES_H
-#define VQ_CLI_UI_FILES_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -26,5 +25,3 @@ bool vq_ui_file_stat_in(int fd, const char *folder, const char *file, struct sta
 /* Whether a process holds the lock `file` in the folder. VQ_DENIED: it cannot be opened. No such
  * file: VQ_OK, false. */
 enum vq_status vq_ui_lock_is_held(int fd, const char *file, bool *ret_held) VQ_WARN_UNUSED;
-
-#endif

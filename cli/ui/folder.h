@@ -1,6 +1,5 @@
 /* RUNS/.ui: which `vibeq ui` serves a runs folder, and where. One process holds the lock in it. */
-#ifndef VQ_CLI_UI_FOLDER_H
-#define VQ_CLI_UI_FOLDER_H
+#pragma once
 
 #include "coordinator/store/rundir/run_dir.h"
 
@@ -28,5 +27,3 @@ void vq_ui_folder_release(struct vq_ui_folder *folder);
  * wipes *ret_endpoint. */
 enum vq_status vq_ui_folder_find(const char *runs_dir,
                                  struct vq_endpoint *ret_endpoint) VQ_WARN_UNUSED;
-
-#endif

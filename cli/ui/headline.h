@@ -1,6 +1,5 @@
 /* The main result of a finished run in one sentence, for the list of runs. Pure. */
-#ifndef VQ_CLI_UI_HEADLINE_H
-#define VQ_CLI_UI_HEADLINE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -12,5 +11,3 @@
 /* `results`: results.json, any bytes. Appends the sentence, which holds names of others; nothing
  * where the file is of no known form. VQ_NOMEM. */
 enum vq_status vq_ui_headline(struct vq_span results, struct vq_buf *out) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The path of a request to the page of runs that names a run: PREFIX NAME, then nothing or "/" and
  * what of the run is meant. Pure. */
-#ifndef VQ_CLI_UI_PATH_H
-#define VQ_CLI_UI_PATH_H
+#pragma once
 
 #include "coordinator/store/rundir/run_dir.h"
 
@@ -15,5 +14,3 @@ struct vq_ui_path {
 /* False: `path` (decoded) does not begin with `prefix`, its name cannot be a run's, or the rest is
  * other than words of lower-case letters, digits and "-" with single "/" in between. */
 bool vq_ui_path_parse(const char *prefix, const char *path, struct vq_ui_path *ret_path);
-
-#endif

@@ -1,6 +1,5 @@
 /* Passes a request on to the server of an active run, with the run's own token. */
-#ifndef VQ_CLI_UI_RELAY_H
-#define VQ_CLI_UI_RELAY_H
+#pragma once
 
 #include "common/net/http.h"
 #include "common/net/httpd.h"
@@ -12,5 +11,3 @@
  * once, in `response`, where the run cannot be asked. */
 void vq_ui_relay(struct vq_http *client, const char *runs_dir, const char *name, const char *rest,
                  const struct vq_httpd_request *request, struct vq_httpd_response *response);
-
-#endif

@@ -1,7 +1,6 @@
 /* The runs of a folder for the page of runs: a scan reads every run's small files, and the results
  * of those whose results have changed since the last scan. Blocks; one thread at a time. */
-#ifndef VQ_CLI_UI_RUNS_H
-#define VQ_CLI_UI_RUNS_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -49,5 +48,3 @@ enum vq_status vq_ui_run_incidents(const char *runs_dir, const char *name, struc
 /* Whether it is active. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
 enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* `vibeq ui`: one server for the runs of a folder (docs/use/http.md). */
-#ifndef VQ_CLI_UI_SERVER_H
-#define VQ_CLI_UI_SERVER_H
+#pragma once
 
 #include "coordinator/run/run.h"
 
@@ -20,5 +19,3 @@ struct vq_ui_options {
  * VQ_LOCKED: another process serves the folder. */
 enum vq_status vq_ui_serve(const struct vq_ui_options *options,
                            struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Allocation that tests can make fail. Everything is released with vq_free. */
-#ifndef VQ_BASE_ALLOC_H
-#define VQ_BASE_ALLOC_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -21,5 +20,3 @@ enum vq_status vq_grow(void **array, size_t *cap, size_t need, size_t item_bytes
 /* Tests: the n-th allocation from now fails (1 = the next); 0 switches off. Not for threads. */
 void vq_alloc_fail_at(uint64_t n);
 uint64_t vq_alloc_count(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Memory that lives and dies together: blocks and texts are taken one by one and released all at
  * once. */
-#ifndef VQ_PIPELINE_ARENA_H
-#define VQ_PIPELINE_ARENA_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -23,5 +22,3 @@ char *vq_arena_printf(struct vq_arena *arena, const char *fmt, ...) VQ_PRINTF(2,
 enum vq_status vq_arena_take(struct vq_arena *arena, struct vq_buf *buf,
                              struct vq_span *ret_text) VQ_WARN_UNUSED;
 void vq_arena_clear(struct vq_arena *arena); /* releases everything */
-
-#endif

@@ -1,6 +1,5 @@
 /* A growing byte buffer with a maximum given at the start, and borrowed spans of bytes. */
-#ifndef VQ_BASE_BUF_H
-#define VQ_BASE_BUF_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -60,5 +59,3 @@ static inline struct vq_span vq_buf_span(const struct vq_buf *buf)
 {
     return vq_span(buf->at, buf->bytes);
 }
-
-#endif

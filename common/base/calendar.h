@@ -1,6 +1,5 @@
 /* The starts of days, months and quota periods. Pure; times are seconds since 1970. */
-#ifndef VQ_BASE_CALENDAR_H
-#define VQ_BASE_CALENDAR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int64_t vq_days_in_month(int64_t year, int month);
 int64_t vq_calendar_pacific_midnight(int64_t now_unix_s);
 int64_t vq_calendar_next_day(int64_t now_unix_s);   /* the next 00:00 UTC */
 int64_t vq_calendar_next_month(int64_t now_unix_s); /* the next first of a month, 00:00 UTC */
-
-#endif

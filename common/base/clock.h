@@ -1,6 +1,5 @@
 /* The only place that reads a clock. Cores never include this: they are given `now_ns`. */
-#ifndef VQ_BASE_CLOCK_H
-#define VQ_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
 int64_t vq_clock_mono_ns(void);   /* monotonic; for every deadline and duration */
 int64_t vq_clock_unix_ms(void);   /* wall time; for records and display only */
 int64_t vq_clock_thread_ns(void); /* CPU time of the calling thread */
-
-#endif

@@ -10,8 +10,7 @@
  *                           it makes FILE.died. The others, and who comes after, go on.
  * The list of all points is crash_points.def. Points stand in shells and stores, never in a pure
  * core. */
-#ifndef VQ_BASE_CRASH_H
-#define VQ_BASE_CRASH_H
+#pragma once
 
 #ifdef VQ_CRASH_POINTS
 
@@ -34,7 +33,5 @@ void vq_crash_hit_of(const char *what, const char *kind);
 
 #define VQ_CRASH_POINT(name)          ((void)0)
 #define VQ_CRASH_POINT_OF(what, kind) ((void)0)
-
-#endif
 
 #endif

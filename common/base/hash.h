@@ -1,6 +1,5 @@
 /* BLAKE2b through libsodium: 32-byte hashes of requests, templates and files. */
-#ifndef VQ_BASE_HASH_H
-#define VQ_BASE_HASH_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -37,5 +36,3 @@ void vq_sha256_hex(struct vq_span bytes, char ret_hex[65]);
 /* Lower-case hex of n bytes into `ret_hex`, which holds VQ_HEX_BYTES(n). */
 void vq_hex(const void *bytes, size_t n, char *ret_hex);
 enum vq_status vq_unhex(struct vq_span hex, void *ret_bytes, size_t n) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* A hash table through a member of the items: chained, grown by doubling. The owner of the items
  * compares their keys. */
-#ifndef VQ_COMMON_BASE_INDEX_H
-#define VQ_COMMON_BASE_INDEX_H
+#pragma once
 
 #include "common/base/list.h"
 #include "common/base/status.h"
@@ -28,5 +27,3 @@ void vq_index_remove(struct vq_index *table, struct vq_index_node *node);
 struct vq_index_node *vq_index_find(const struct vq_index *table, uint64_t hash);
 struct vq_index_node *vq_index_again(const struct vq_index_node *node);
 void vq_index_free(struct vq_index *table); /* the buckets, not the nodes */
-
-#endif

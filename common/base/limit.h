@@ -6,8 +6,7 @@
  * not start a call. The authority alone computes with INFINITY for "not limited", and never sends
  * it. The quota of a day is not part of a limit: it is spent and does not come back (struct
  * vq_amount). */
-#ifndef VQ_COMMON_BASE_LIMIT_H
-#define VQ_COMMON_BASE_LIMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ static inline struct vq_rates vq_rates_part(const struct vq_rates *rates, double
     }
     return part;
 }
-
-#endif

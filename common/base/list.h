@@ -1,7 +1,6 @@
 /* Doubly linked lists through a member of the items. An item is in at most one list per link; a
  * link that is all zero is in none. */
-#ifndef VQ_COMMON_BASE_LIST_H
-#define VQ_COMMON_BASE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ static inline struct vq_link *vq_list_first(const struct vq_link *head)
 {
     return head->next == head ? NULL : head->next;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Files with a secret, such as a key or a certificate: which of them are private enough to be
  * used. */
-#ifndef VQ_BASE_PRIVATE_FILE_H
-#define VQ_BASE_PRIVATE_FILE_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -27,5 +26,3 @@ enum vq_private_verdict vq_private_judge(const struct stat *file, uid_t user, bo
  * must belong to this user or root. `what`: "key file". VQ_NOT_FOUND, VQ_DENIED, VQ_INVALID. */
 enum vq_status vq_private_open(const char *what, const char *path, int *ret_fd,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

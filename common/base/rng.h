@@ -1,8 +1,7 @@
 /* Seeded random numbers (xoshiro256**, seeded through splitmix64; Blackman and Vigna 2018). The
  * same seed gives the same sequence on every machine. Not for secrets: see vq_random_bytes in
  * secret.h. */
-#ifndef VQ_BASE_RNG_H
-#define VQ_BASE_RNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ uint64_t vq_rng_u64(struct vq_rng *rng);
 uint64_t vq_rng_below(struct vq_rng *rng, uint64_t bound); /* uniform in [0, bound), bound > 0 */
 double vq_rng_unit(struct vq_rng *rng);                    /* uniform in [0, 1), 53 bits */
 void vq_rng_shuffle_u32(struct vq_rng *rng, uint32_t *items, size_t n); /* Fisher-Yates */
-
-#endif

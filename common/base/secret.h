@@ -1,7 +1,6 @@
 /* Key material: a type that nothing can print. No formatter, log function or encoder of this
  * project accepts one. */
-#ifndef VQ_BASE_SECRET_H
-#define VQ_BASE_SECRET_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -30,5 +29,3 @@ enum vq_status vq_secret_expose(const struct vq_secret *secret, vq_secret_use_fn
 
 void vq_wipe(void *bytes, size_t n);             /* zeroes in a way the compiler keeps */
 void vq_random_bytes(void *ret_bytes, size_t n); /* from the system, for identities and tokens */
-
-#endif

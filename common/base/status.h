@@ -1,6 +1,5 @@
 /* Status codes of every function that can fail, and the sentence that goes with a failure. */
-#ifndef VQ_BASE_STATUS_H
-#define VQ_BASE_STATUS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ _Noreturn void vq_assert_failed(const char *cond, const char *file, int line);
             return vq_try_status_;                                                                 \
         }                                                                                          \
     } while (0)
-
-#endif

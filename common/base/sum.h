@@ -1,6 +1,5 @@
 /* Sums of numbers from peers: they stop at the largest number and never wrap to 0. */
-#ifndef VQ_BASE_SUM_H
-#define VQ_BASE_SUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline void vq_sum_to(uint64_t *sum, uint64_t more)
 {
     *sum = vq_sum(*sum, more);
 }
-
-#endif

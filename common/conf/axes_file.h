@@ -1,6 +1,5 @@
 /* A list of axes as a file: what stands under `vibes:` in a configuration, alone. */
-#ifndef VQ_CONF_AXES_FILE_H
-#define VQ_CONF_AXES_FILE_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/conf/config.h"
@@ -24,5 +23,3 @@ void vq_axes_file_free(struct vq_axes_file *file);
  * function above. */
 enum vq_status vq_axes_file_write(const struct vq_conf_axis *axes, uint32_t count,
                                   struct vq_buf *out) VQ_WARN_UNUSED;
-
-#endif

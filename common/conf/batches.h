@@ -1,7 +1,6 @@
 /* Batch pools: what the provider's batch API takes, and what a call in a batch costs. Pure. The
  * limits are those of the worker's dialects (worker/provider/batch*.c); a test compares them. */
-#ifndef VQ_CONF_BATCHES_H
-#define VQ_CONF_BATCHES_H
+#pragma once
 
 #include "common/conf/pools.h"
 
@@ -26,5 +25,3 @@ bool vq_conf_batch_limits(const struct vq_conf_use *use, struct vq_conf_batch_li
 double vq_conf_batch_price(const struct vq_conf_batch *batch);
 
 bool vq_conf_model_is_batch(const struct vq_conf_pool_model *model);
-
-#endif

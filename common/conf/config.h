@@ -1,8 +1,7 @@
 /* run.yaml as a struct: every key of a run's configuration with its default filled in. Loading
  * checks shapes, ranges and names and refuses unknown keys; it reads no data, no key and no
  * clock. */
-#ifndef VQ_CONF_CONFIG_H
-#define VQ_CONF_CONFIG_H
+#pragma once
 
 #include "common/base/limit.h"
 #include "common/base/status.h"
@@ -490,5 +489,3 @@ static inline bool vq_config_ranks(const struct vq_config *config)
 {
     return config->models_count > 2;
 }
-
-#endif

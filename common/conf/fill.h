@@ -1,7 +1,6 @@
 /* Between a resolved tree and the struct of a configuration, by the table of keys. Private to
  * common/conf. */
-#ifndef VQ_CONF_FILL_H
-#define VQ_CONF_FILL_H
+#pragma once
 
 #include "common/conf/schema.h"
 #include "common/conf/yaml_tree.h"
@@ -19,5 +18,3 @@ void vq_conf_clear(const struct vq_key *keys, void *base);
 /* The shortest decimal that reads back equal. */
 #define VQ_REAL_BYTES 40
 const char *vq_conf_real_text(double value, char ret_text[VQ_REAL_BYTES]);
-
-#endif

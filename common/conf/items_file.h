@@ -1,7 +1,6 @@
 /* The items of a data set that is asked behind dialogues: one question each, with what belongs to
  * it. */
-#ifndef VQ_CONF_ITEMS_FILE_H
-#define VQ_CONF_ITEMS_FILE_H
+#pragma once
 
 #include "common/conf/personas_file.h"
 
@@ -50,5 +49,3 @@ enum vq_status vq_items_file_parse(struct vq_span text, const char *name,
                                    struct vq_items_file *ret_file,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_items_file_free(struct vq_items_file *file);
-
-#endif

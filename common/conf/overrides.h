@@ -1,6 +1,5 @@
 /* "a.b=value" and "judges[0].model=x" applied to a tree. Private to common/conf. */
-#ifndef VQ_CONF_OVERRIDES_H
-#define VQ_CONF_OVERRIDES_H
+#pragma once
 
 #include "common/conf/yaml_tree.h"
 
@@ -9,5 +8,3 @@
  * for a malformed path; the value, which may be a key pasted by mistake, is never repeated. */
 enum vq_status vq_conf_override(struct vq_node *root, const char *assignment,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

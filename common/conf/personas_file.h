@@ -1,6 +1,5 @@
 /* Personas in a file of their own, and what people said of their Big Five. */
-#ifndef VQ_CONF_PERSONAS_FILE_H
-#define VQ_CONF_PERSONAS_FILE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -43,5 +42,3 @@ void vq_personas_file_free(struct vq_personas_file *file);
 enum vq_status vq_personas_file_label(struct vq_span text, const char *name, const char *set,
                                       struct vq_personas_file *file,
                                       struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -3,8 +3,7 @@
  * (or any other role) that names an endpoint of its own is one too; two roles with the same
  * endpoint, model as sent and key are one pool, whose limits are the lower ones. The list's order
  * depends on the configuration alone, so that it is the same in all stages. Pure; reads no key. */
-#ifndef VQ_CONF_POOLS_H
-#define VQ_CONF_POOLS_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/conf/config.h"
@@ -58,5 +57,3 @@ void vq_conf_identity(const char *identity, const char *base_url, const char *ap
  * VQ_POOLS_MAX); how many. */
 uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
                             uint32_t *ret_pools);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lists of queries in a file: what a dialogue asks turn by turn. */
-#ifndef VQ_CONF_QUERIES_FILE_H
-#define VQ_CONF_QUERIES_FILE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -27,5 +26,3 @@ void vq_queries_file_free(struct vq_queries_file *file);
 
 /* Appends a remark with `role` for every mark; failures stick in out->status. */
 void vq_remark_render(const char *remark, struct vq_span role, struct vq_buf *out);
-
-#endif

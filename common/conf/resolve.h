@@ -1,7 +1,6 @@
 /* From the tree that a person wrote to the tree that fills the struct: overrides, shorthand,
  * unknown keys, kinds, ranges, defaults. Private to common/conf. */
-#ifndef VQ_CONF_RESOLVE_H
-#define VQ_CONF_RESOLVE_H
+#pragma once
 
 #include "common/conf/yaml_tree.h"
 
@@ -18,5 +17,3 @@ void vq_conf_prefix_place(const struct vq_node *root, const char *name, const ch
 /* The same for a node at hand. */
 void vq_conf_prefix_node(const struct vq_node *node, const char *name, const char *path,
                          struct vq_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* What must hold between the keys of a configuration. Private to common/conf. */
-#ifndef VQ_CONF_RULES_H
-#define VQ_CONF_RULES_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/conf/yaml_tree.h"
@@ -9,5 +8,3 @@
  * the configuration was read from. No key that may hold a secret is repeated. */
 enum vq_status vq_conf_check_rules(const struct vq_config *config, const struct vq_node *root,
                                    const char *name, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of rules between keys share. Private to them. */
-#ifndef VQ_CONF_RULES_PARTS_H
-#define VQ_CONF_RULES_PARTS_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/conf/yaml_tree.h"
@@ -51,5 +50,3 @@ enum vq_status vq_rules_cascade(const struct vq_rules *r) VQ_WARN_UNUSED;
 
 /* rules_pairs.c: more than two models. */
 enum vq_status vq_rules_pairs(const struct vq_rules *r) VQ_WARN_UNUSED;
-
-#endif

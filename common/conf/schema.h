@@ -1,7 +1,6 @@
 /* The keys of a configuration: what each is, where it is in the struct, its default and its bounds.
  * Private to common/conf and its tests. */
-#ifndef VQ_CONF_SCHEMA_H
-#define VQ_CONF_SCHEMA_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -46,5 +45,3 @@ const struct vq_key *vq_conf_keys(void);
 
 /* A key of a section by its name, or NULL. */
 const struct vq_key *vq_conf_find_key(const struct vq_key *keys, const char *name);
-
-#endif

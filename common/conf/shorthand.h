@@ -1,6 +1,5 @@
 /* Short forms that a person may write, in full. Private to common/conf. */
-#ifndef VQ_CONF_SHORTHAND_H
-#define VQ_CONF_SHORTHAND_H
+#pragma once
 
 #include "common/conf/yaml_tree.h"
 
@@ -8,5 +7,3 @@
  * `prompts: DIR`. VQ_INVALID for a vibe's text without both labels. */
 enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
                                         struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

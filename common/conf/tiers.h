@@ -1,6 +1,5 @@
 /* Service tiers: cheaper or faster service of the same model. Pure. */
-#ifndef VQ_CONF_TIERS_H
-#define VQ_CONF_TIERS_H
+#pragma once
 
 #include "common/conf/config.h"
 
@@ -12,5 +11,3 @@ bool vq_tier_is_flex(const char *tier); /* NULL: no */
 
 /* The price of a call in the tier, as a multiple of the ordinary price; 1 without a tier. */
 double vq_tier_price(const struct vq_conf_limits *limits);
-
-#endif

@@ -1,7 +1,6 @@
 /* A YAML document as a tree whose nodes know where they stood: for errors with line and column, for
  * overrides, and for shorthand that a schema cannot express. Private to common/conf. */
-#ifndef VQ_CONF_YAML_TREE_H
-#define VQ_CONF_YAML_TREE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -57,5 +56,3 @@ void vq_node_replace(struct vq_node **slot, struct vq_node *take_item);
 
 /* "vibes[2].name" from the root, or NULL. */
 const struct vq_node *vq_node_at(const struct vq_node *root, const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* Answers of models in the files of other programs, as the rows of a CSV file that `vibeq run`
  * reads. Pure: bytes in, text out. One reader for each format (read_*.c), one table of them
  * (formats.def), one way to pair two models (pair.c). */
-#ifndef VQ_IMPORT_IMPORT_H
-#define VQ_IMPORT_IMPORT_H
+#pragma once
 
 #include "common/import/shape.h"
 
@@ -90,5 +89,3 @@ struct vq_import_pairing {
 enum vq_status vq_import_pair(const struct vq_import_set *set, const char *const names[2],
                               struct vq_buf *out, struct vq_import_pairing *ret_pairing,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* What readers of formats share; private to common/import. */
-#ifndef VQ_IMPORT_READER_H
-#define VQ_IMPORT_READER_H
+#pragma once
 
 #include "common/import/import.h"
 
@@ -34,5 +33,3 @@ void vq_import_prompt_messages(struct vq_import_item *item, const json_t *list);
     enum vq_status vq_import_##name(struct vq_import_item *item) VQ_WARN_UNUSED;
 #include "common/import/formats.def"
 #undef VQ_IMPORT_FORMAT
-
-#endif

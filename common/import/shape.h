@@ -1,7 +1,6 @@
 /* Walks JSON that other programs wrote, and says where it is not what a reader expects: file,
  * place, field, expected, found. */
-#ifndef VQ_IMPORT_SHAPE_H
-#define VQ_IMPORT_SHAPE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -44,5 +43,3 @@ enum vq_status vq_shape_fail(const struct vq_shape *at, const struct json_t *fro
  * content parts ({"text": ...} or strings) all texts; of another object or list its JSON; of null
  * and NULL nothing. The status is out's. */
 void vq_shape_text(const struct json_t *value, struct vq_buf *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* Which dialogues begin alike. What two chains ask in common, of equal askers, is one request a
  * turn and is bought once: it is asked in the first of them, the others wait for it. That is known
  * before anything is asked, since equal beginnings have equal answers. Pure. */
-#ifndef VQ_JUDGE_ALIKE_H
-#define VQ_JUDGE_ALIKE_H
+#pragma once
 
 #include "common/judge/chain.h"
 
@@ -22,5 +21,3 @@ struct vq_chain_alike {
  * VQ_NOMEM. */
 enum vq_status vq_chains_alike(const struct vq_chain_asked *chains, uint32_t count,
                                struct vq_chain_alike *ret_alike, bool *ret_any) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to this folder: an answer as lines with list marks, and its texts without what surrounds
  * them. */
-#ifndef VQ_JUDGE_ANSWER_LINES_H
-#define VQ_JUDGE_ANSWER_LINES_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -34,5 +33,3 @@ size_t vq_answer_colon_bytes(struct vq_span text);
  * characters, spaces run together, cut between characters at bytes_max. Out of room sticks in
  * out->status. */
 void vq_answer_clean(struct vq_span text, size_t bytes_max, struct vq_buf *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* What proposers and reducers answer: lists of axes, of names, of lines, and the number of a match.
  * The forms that are understood are those of docs/use/axes.md; a model's bytes never fail but for
  * memory. All of it leaves thinking blocks out first; one that is not closed leaves nothing. */
-#ifndef VQ_JUDGE_AXES_H
-#define VQ_JUDGE_AXES_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/judge/request.h"
@@ -75,5 +74,3 @@ void vq_axes_format(const struct vq_axis *axes, size_t count, enum vq_axes_style
 /* The answer to match.txt over a list of `count` axes. True: *ret_number is 1 .. count, or 0 for
  * none. False: it says neither, or several. */
 bool vq_match_parse(struct vq_span answer, uint32_t count, uint32_t *ret_number) VQ_WARN_UNUSED;
-
-#endif

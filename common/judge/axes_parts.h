@@ -1,6 +1,5 @@
 /* Private to this folder: what the files of the axis reader share. */
-#ifndef VQ_JUDGE_AXES_PARTS_H
-#define VQ_JUDGE_AXES_PARTS_H
+#pragma once
 
 #include "common/judge/axes.h"
 
@@ -47,5 +46,3 @@ enum vq_status vq_axes_read_text(struct vq_span text, struct vq_axes *axes) VQ_W
 typedef enum vq_status (*vq_axes_item_fn)(void *ctx, const struct vq_axes_found *found);
 enum vq_status vq_axes_read_list(struct vq_span text, vq_axes_item_fn item,
                                  void *ctx) VQ_WARN_UNUSED;
-
-#endif

@@ -7,8 +7,7 @@
  *     request k = H(asker, state k, repeat)
  *
  * Equal prefixes are equal requests, whatever chain they belong to. See docs/develop/chains.md. */
-#ifndef VQ_JUDGE_CHAIN_H
-#define VQ_JUDGE_CHAIN_H
+#pragma once
 
 #include "common/judge/request.h"
 
@@ -47,5 +46,3 @@ void vq_chain_identify(const struct vq_sample *sample, struct vq_sample_id *ret_
 struct vq_turn_tokens {
     uint64_t in, out;
 };
-
-#endif

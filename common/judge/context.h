@@ -1,7 +1,6 @@
 /* Whether a server read all of a prompt. Servers with a short context cut what is too long and
  * answer the rest without a word; their usage gives it away. Pure. */
-#ifndef VQ_JUDGE_CONTEXT_H
-#define VQ_JUDGE_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@
 bool vq_context_is_cut(uint64_t chars, uint64_t tokens_in);
 /* "a tenth": about how much of `chars` was read. */
 const char *vq_context_share(uint64_t chars, uint64_t tokens_in);
-
-#endif

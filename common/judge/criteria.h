@@ -4,8 +4,7 @@
  *     about: one sentence, for people
  *     (an empty line)
  *     the rubric, as the judge gets it */
-#ifndef VQ_JUDGE_CRITERIA_H
-#define VQ_JUDGE_CRITERIA_H
+#pragma once
 
 #include "common/judge/rating.h"
 
@@ -38,5 +37,3 @@ enum vq_status vq_criterion_parse(struct vq_span text, const char *file,
                                   struct vq_criterion **ret_criterion,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 void vq_criterion_destroy(struct vq_criterion **criterion); /* NULL inside is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: the files of prompts/ as embed.cmake put them into the program. */
-#ifndef VQ_JUDGE_EMBEDDED_H
-#define VQ_JUDGE_EMBEDDED_H
+#pragma once
 
 #include "common/judge/criteria.h"
 #include "common/judge/request.h"
@@ -33,5 +32,3 @@ extern const struct vq_axis vq_embedded_gold_hc3[];
 extern const size_t vq_embedded_gold_hc3_count;
 extern const struct vq_criterion vq_embedded_criteria[];
 extern const size_t vq_embedded_criteria_count;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a provider's word for how an answer ended says of it (endings.def). */
-#ifndef VQ_JUDGE_ENDING_H
-#define VQ_JUDGE_ENDING_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -20,5 +19,3 @@ enum vq_ending vq_ending_of(struct vq_span finish_reason, bool refusal);
 void vq_ending_explain(struct vq_span word, char *ret_line, size_t cap);
 /* The word that such a line names; false: it is another line. */
 bool vq_ending_explained(struct vq_span line, struct vq_span *ret_word);
-
-#endif

@@ -1,7 +1,6 @@
 /* An image as it goes through a run: one text, either the URL under which the judge's provider
  * fetches it, or a data: URI that holds it. Pure. */
-#ifndef VQ_JUDGE_IMAGE_H
-#define VQ_JUDGE_IMAGE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -20,5 +19,3 @@ bool vq_image_split(struct vq_span image, struct vq_span *ret_type, struct vq_sp
 /* Appends the data: URI of an image's bytes. VQ_INVALID: not an image of a known type; VQ_LIMIT,
  * VQ_NOMEM. */
 enum vq_status vq_image_uri(struct vq_span bytes, struct vq_buf *out) VQ_WARN_UNUSED;
-
-#endif

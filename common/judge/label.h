@@ -1,7 +1,6 @@
 /* Private to this folder: which label a short text states, for example what follows "Model:" on its
  * line. */
-#ifndef VQ_JUDGE_LABEL_H
-#define VQ_JUDGE_LABEL_H
+#pragma once
 
 #include "common/judge/verdict.h"
 
@@ -29,5 +28,3 @@ static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
 enum vq_outcome vq_label_read(struct vq_span text);
 /* The same for a text that is the label and nothing else; every other gives NONE. */
 enum vq_outcome vq_label_alone(struct vq_span text);
-
-#endif

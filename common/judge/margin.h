@@ -1,7 +1,6 @@
 /* How sure a judge was of its label: by the log-probabilities that the store keeps of a call
  * (worker/provider/logprobs.h). Pure. */
-#ifndef VQ_JUDGE_MARGIN_H
-#define VQ_JUDGE_MARGIN_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -9,5 +8,3 @@
  * likeliest label less that of the next one, in [0, 1]; a label that is not named has none. False:
  * no label is named, or the text is not of this form. */
 bool vq_label_margin(struct vq_span text, double *ret_margin);
-
-#endif

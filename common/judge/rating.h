@@ -3,8 +3,7 @@
  * reply that gives no value is no rating, never a guess, but for the policy that repeats what the
  * paper's code did. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), sections A and 5 of the
  * method's page; what `strict` demands is our own. */
-#ifndef VQ_JUDGE_RATING_H
-#define VQ_JUDGE_RATING_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -60,5 +59,3 @@ struct vq_rating_reader {
  * in the answer. */
 void vq_rating_read(const struct vq_rating_reader *reader, struct vq_span answer,
                     struct vq_span finish_reason, bool refusal, struct vq_rating *ret_rating);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: the rating in a JSON object, without memory of its own. */
-#ifndef VQ_JUDGE_RATING_JSON_H
-#define VQ_JUDGE_RATING_JSON_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -9,5 +8,3 @@
  * `closed`: a character after it ends it. False: the text is no object, or it has none of them, or
  * two. Linear. */
 bool vq_rating_json(struct vq_span text, struct vq_span *ret_value, bool *ret_closed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: the number from 1 to 5 that a short text states. */
-#ifndef VQ_JUDGE_RATING_NUMBER_H
-#define VQ_JUDGE_RATING_NUMBER_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -18,5 +17,3 @@ enum vq_rating_number vq_rating_number(struct vq_span text, int64_t *ret_value);
 /* Whether the text is a value and perhaps its scale, with no words beside: 4, 4/5, \boxed{4}, Yes,
  * Response A. */
 bool vq_rating_is_bare(struct vq_span text);
-
-#endif

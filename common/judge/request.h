@@ -1,8 +1,7 @@
 /* From (judge, template, vibe, sample, order, repeat) to the messages of one call and its request
  * hash. Pure; the same library on both sides, so that coordinator and worker agree on every
  * hash. */
-#ifndef VQ_JUDGE_REQUEST_H
-#define VQ_JUDGE_REQUEST_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "common/judge/stage.h"
@@ -123,5 +122,3 @@ size_t vq_request_shared_bytes(const struct vq_asker *asker, const struct vq_sam
                                unsigned order, size_t output_bytes_max);
 enum vq_status vq_repair_render(const struct vq_asker *asker, struct vq_span answer,
                                 struct vq_buf *system, struct vq_buf *user) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The kinds of stages. A run is a sequence of stages; what an answer of one is decides how it is
  * asked and read. The numbers go over the wire (SPEC) and mean the same in every process. */
-#ifndef VQ_JUDGE_STAGE_H
-#define VQ_JUDGE_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -81,5 +80,3 @@ enum vq_cell_asks {
 /* Stages of a run are numbered from 0. Later questions about a finished run have numbers from here
  * on, and separate accounting. */
 #define VQ_STAGE_BESIDE 0x80000000u
-
-#endif

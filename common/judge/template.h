@@ -1,8 +1,7 @@
 /* Prompt templates: text files with an optional `@system` part and a `@user` part (each such line
  * alone) and {{placeholders}}. The built-in ones are the files of prompts/, embedded; a user's
  * folder replaces them by name. */
-#ifndef VQ_JUDGE_TEMPLATE_H
-#define VQ_JUDGE_TEMPLATE_H
+#pragma once
 
 #include "common/judge/request.h"
 
@@ -123,5 +122,3 @@ const struct vq_axis *vq_preset_axes(size_t *ret_count);
 /* What human readers found on the HC3 questions, as a list to compare found vibes with:
  * prompts/gold-hc3.yaml. */
 const struct vq_axis *vq_gold_hc3_axes(size_t *ret_count);
-
-#endif

@@ -3,8 +3,7 @@
  * line, outside code; one inside a line is a mention, unless it is closed on the same line. A
  * closing mark that closes nothing ends a block that began in the prompt, unless a sentence
  * mentions it. */
-#ifndef VQ_JUDGE_THINKING_H
-#define VQ_JUDGE_THINKING_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -42,5 +41,3 @@ bool vq_thinking_is_all(struct vq_span answer);
 /* Appends the text without its blocks; a line ends where a block stood. Out of room sticks in
  * buf->status. */
 void vq_thinking_strip(struct vq_span text, struct vq_buf *buf);
-
-#endif

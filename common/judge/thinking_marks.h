@@ -1,6 +1,5 @@
 /* Private to this folder: the marks of thinking (thinking_marks.def) at one place of a text. */
-#ifndef VQ_JUDGE_THINKING_MARKS_H
-#define VQ_JUDGE_THINKING_MARKS_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -40,5 +39,3 @@ static inline bool vq_thinking_may_begin(struct vq_span text)
 }
 /* The mark at the front of `text`. False: there is none. Looks at a bounded number of bytes. */
 bool vq_thinking_mark_at(struct vq_span text, struct vq_thinking_mark *ret_mark);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     "vqf32\n"  count: uint32  dims: uint32  count * dims float32, row by row  (all little endian)
  */
-#ifndef VQ_JUDGE_VECTORS_H
-#define VQ_JUDGE_VECTORS_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -24,5 +23,3 @@ bool vq_vectors_packed(struct vq_span answer);
  * *ret_values (count x dims, row-major) with vq_free. */
 enum vq_status vq_vectors_decode(struct vq_span answer, float **ret_values, uint32_t *ret_count,
                                  uint32_t *ret_dims) VQ_WARN_UNUSED;
-
-#endif

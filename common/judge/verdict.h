@@ -1,8 +1,7 @@
 /* What an answer says. A verdict names the position that was shown ("Output A" = shown first), not
  * a model. A failure is never a vote. Shared by both sides; bytes of `enum vq_outcome` stand in
  * Redis and in the ledger: never renumber. */
-#ifndef VQ_JUDGE_VERDICT_H
-#define VQ_JUDGE_VERDICT_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/judge/stage.h"
@@ -112,5 +111,3 @@ enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span fini
  * TRUNCATED, UNPARSEABLE, EMPTY. NONE: no memory. */
 enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
                               struct vq_span finish_reason, bool refusal);
-
-#endif

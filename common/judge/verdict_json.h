@@ -1,6 +1,5 @@
 /* Private to this folder: verdicts on numbered axes in JSON. */
-#ifndef VQ_JUDGE_VERDICT_JSON_H
-#define VQ_JUDGE_VERDICT_JSON_H
+#pragma once
 
 #include "common/judge/verdict_many.h"
 
@@ -21,5 +20,3 @@ enum vq_status vq_verdict_json(struct vq_span answer, bool preference,
 
 /* Whether the text ends as JSON does: with a bracket, blanks and a fence apart. */
 bool vq_verdict_ends_in_json(struct vq_span answer);
-
-#endif

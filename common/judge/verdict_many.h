@@ -1,6 +1,5 @@
 /* What an answer to judge-many.txt says: a verdict on each of several numbered axes. */
-#ifndef VQ_JUDGE_VERDICT_MANY_H
-#define VQ_JUDGE_VERDICT_MANY_H
+#pragma once
 
 #include "common/judge/ending.h"
 #include "common/judge/verdict.h"
@@ -15,5 +14,3 @@
 enum vq_status vq_verdicts_many(struct vq_span answer, enum vq_ending ending, uint32_t count,
                                 enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX],
                                 uint32_t *ret_votes) VQ_WARN_UNUSED;
-
-#endif

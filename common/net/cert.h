@@ -1,7 +1,6 @@
 /* CURVE key pairs and the files they live in, in CZMQ's certificate format (zcert): readable by
  * czmq's tools. */
-#ifndef VQ_NET_CERT_H
-#define VQ_NET_CERT_H
+#pragma once
 
 #include "common/base/secret.h"
 
@@ -43,5 +42,3 @@ const char *vq_cert_variable(const char *path); /* NAME; NULL: a file */
 enum vq_status vq_cert_read(const char *path, struct vq_cert *ret_cert,
                             struct vq_error *err) VQ_WARN_UNUSED;
 void vq_cert_destroy(struct vq_cert *cert); /* wipes; a zeroed one is fine */
-
-#endif

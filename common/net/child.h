@@ -1,8 +1,7 @@
 /* Child processes on the loop. A child gets its own process group, no file descriptor but those
  * listed, default signal handling, and a signal when this process dies (PR_SET_PDEATHSIG, set
  * before exec, checked against a parent that died just then). */
-#ifndef VQ_NET_CHILD_H
-#define VQ_NET_CHILD_H
+#pragma once
 
 #include "common/net/loop.h"
 
@@ -48,5 +47,3 @@ void vq_child_destroy(struct vq_child **child);
 /* A child with a fate of its own is left to it: neither killed nor waited for; `exited` is not
  * called. For the end of this process. NULL is fine. */
 void vq_child_leave(struct vq_child **child);
-
-#endif

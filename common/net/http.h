@@ -1,8 +1,7 @@
 /* HTTP calls on the loop: thousands at once, each with its deadlines, each ending exactly once.
  * No redirects, no retries, https unless the host is local; request headers and bodies never
  * reach a log. */
-#ifndef VQ_NET_HTTP_H
-#define VQ_NET_HTTP_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/base/secret.h"
@@ -104,5 +103,3 @@ uint32_t vq_http_in_flight(const struct vq_http *http);
 
 /* True for localhost, *.localhost, 127.0.0.0/8 and ::1 in a URL or as a bare host. */
 bool vq_http_url_is_local(const char *url);
-
-#endif

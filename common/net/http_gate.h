@@ -1,7 +1,6 @@
 /* Who may speak to an HTTP server of ours: the address that it listens on, and the checks of a
  * request's Host and Origin headers. Pure text. */
-#ifndef VQ_NET_HTTP_GATE_H
-#define VQ_NET_HTTP_GATE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -35,5 +34,3 @@ bool vq_http_host_may(const char *host, bool numbers, const char *const *names, 
 /* Whether a request that changes something may come from this Origin header: none (`origin` NULL,
  * a program), or the page of this server itself, "http://HOST" or "https://HOST". */
 bool vq_http_origin_may(const char *origin, const char *host);
-
-#endif

@@ -1,6 +1,5 @@
 /* One HTTP call and the client it belongs to. Private: it shows libcurl. */
-#ifndef VQ_NET_HTTP_PRIVATE_H
-#define VQ_NET_HTTP_PRIVATE_H
+#pragma once
 
 #include "common/net/http.h"
 #include "common/net/loop_private.h"
@@ -126,5 +125,3 @@ enum vq_status vq_http_call_go(struct vq_http_call *call) VQ_WARN_UNUSED;
 
 /* Takes the call out of its multi handle and finishes it. */
 void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, const char *why);
-
-#endif

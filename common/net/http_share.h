@@ -1,7 +1,6 @@
 /* How much of its thread's time an HTTP server spends on clients without the token: a share, after
  * a burst. Then clients that mean harm slow nothing else on the loop. Pure. */
-#ifndef VQ_NET_HTTP_SHARE_H
-#define VQ_NET_HTTP_SHARE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void vq_http_share_init(struct vq_http_share *share, uint32_t percent, int64_t n
 void vq_http_share_spend(struct vq_http_share *share, int64_t spent_ns, int64_t now_ns);
 /* Until the debt is paid. 0: the server may go on now. */
 int64_t vq_http_share_wait_ns(const struct vq_http_share *share, int64_t now_ns);
-
-#endif

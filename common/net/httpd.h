@@ -2,8 +2,7 @@
  * the Host header (so that a web page elsewhere cannot reach it through a name of its own) and,
  * where something is changed, of the Origin header. Beyond the loopback everything but the files of
  * the page demands the token. A handler answers at once, or promises an answer (vq_httpd_wait). */
-#ifndef VQ_NET_HTTPD_H
-#define VQ_NET_HTTPD_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/base/secret.h"
@@ -91,5 +90,3 @@ void vq_httpd_url(const struct vq_httpd *httpd, char ret_url[VQ_HTTPD_URL_BYTES]
 uint16_t vq_httpd_port(const struct vq_httpd *httpd);
 /* Not from a handler. Every promised answer was given. */
 void vq_httpd_destroy(struct vq_httpd **httpd);
-
-#endif

@@ -5,8 +5,7 @@
  * after this process was suspended: 1. sockets, calls, finished work, signals, children; 2. frames
  * of ZeroMQ sockets; 3. due timers; 4. deferred functions; 5. the turn hook, the place to
  * commit; 6. sleep until something happens. */
-#ifndef VQ_NET_LOOP_H
-#define VQ_NET_LOOP_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -81,5 +80,3 @@ struct vq_loop_stats vq_loop_stats_take(struct vq_loop *loop);
 
 /* RLIMIT_NOFILE up to the hard limit; returns what it is now. At the start of a program. */
 uint64_t vq_loop_raise_files(void);
-
-#endif

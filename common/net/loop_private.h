@@ -1,6 +1,5 @@
 /* What the other sources of this folder need of the loop. Private: it shows libuv. */
-#ifndef VQ_NET_LOOP_PRIVATE_H
-#define VQ_NET_LOOP_PRIVATE_H
+#pragma once
 
 #include "common/net/loop.h"
 
@@ -19,5 +18,3 @@ struct vq_source {
 uv_loop_t *vq_loop_uv(struct vq_loop *loop);
 void vq_loop_add_source(struct vq_loop *loop, struct vq_source *source);
 void vq_loop_remove_source(struct vq_loop *loop, struct vq_source *source);
-
-#endif

@@ -1,8 +1,7 @@
 /* Redis on the loop: pipelined commands, each with a deadline, over a connection that is
  * restored automatically. Without a connection nothing is queued: the caller gets an error at once.
  * After a lost or late reply it is unknown whether the command ran. */
-#ifndef VQ_NET_REDIS_H
-#define VQ_NET_REDIS_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/base/secret.h"
@@ -109,5 +108,3 @@ struct vq_redis_stats {
     uint32_t pending;
 };
 struct vq_redis_stats vq_redis_stats(const struct vq_redis *redis);
-
-#endif

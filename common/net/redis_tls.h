@@ -1,6 +1,5 @@
 /* Private to net: TLS under a connection to Redis. Only a build with hiredis_ssl has it. */
-#ifndef VQ_NET_REDIS_TLS_H
-#define VQ_NET_REDIS_TLS_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -21,5 +20,3 @@ enum vq_status vq_redis_tls_begin(struct vq_redis_tls *tls, struct redisContext 
                                   const char *host) VQ_WARN_UNUSED;
 /* Why the last connection failed in TLS; false: it did not. */
 bool vq_redis_tls_why(const struct vq_redis_tls *tls, char *ret_why, size_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * That signal must not kill the process: its exit code would no longer report the result of its
  * work. So after the first watched signal, signals that are no longer watched are ignored until the
  * process ends. */
-#ifndef VQ_NET_SIGNALS_H
-#define VQ_NET_SIGNALS_H
+#pragma once
 
 #include "common/net/loop.h"
 
@@ -25,5 +24,3 @@ enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
 /* `caught` never runs afterwards. As long as no watched signal has come, it does again what it did
  * before. */
 void vq_signal_destroy(struct vq_signal **signal);
-
-#endif

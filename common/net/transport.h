@@ -1,7 +1,6 @@
 /* How one HTTP exchange ended below HTTP itself. No third-party include: provider tables use it
  * as well. */
-#ifndef VQ_NET_TRANSPORT_H
-#define VQ_NET_TRANSPORT_H
+#pragma once
 
 enum vq_transport {
     VQ_TRANSPORT_OK = 0,             /* a complete response, of any HTTP status */
@@ -19,5 +18,3 @@ enum vq_transport {
     VQ_TRANSPORT_CANCELLED,          /* by us */
     VQ_TRANSPORT__COUNT
 };
-
-#endif

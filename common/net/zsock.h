@@ -4,8 +4,7 @@
  * Who may talk is decided by the CURVE key alone: a list of allowed client keys, asked in every
  * handshake. Routing ids that a peer chose for itself are not accepted; a peer is known by a
  * number that this side gave its connection, and a new connection is a new peer. */
-#ifndef VQ_NET_ZSOCK_H
-#define VQ_NET_ZSOCK_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/net/cert.h"
@@ -99,5 +98,3 @@ enum vq_status vq_dealer_reconnect(struct vq_dealer *dealer, struct vq_error *er
  * it goes anyway. */
 bool vq_dealer_move(struct vq_dealer *dealer, const char *endpoint);
 void vq_dealer_destroy(struct vq_dealer **dealer); /* not from on_message */
-
-#endif

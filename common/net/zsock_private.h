@@ -1,7 +1,6 @@
 /* What ROUTER, DEALER and the ZAP handler share: a ZeroMQ socket on the loop. Private: it shows
  * libzmq. */
-#ifndef VQ_NET_ZSOCK_PRIVATE_H
-#define VQ_NET_ZSOCK_PRIVATE_H
+#pragma once
 
 #include "common/net/loop_private.h"
 #include "common/net/zsock.h"
@@ -69,5 +68,3 @@ enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key) VQ_WARN_
 void vq_zap_forbid(struct vq_zap *zap, const char *public_key);
 bool vq_zap_allows(const struct vq_zap *zap, const char *public_key);
 uint64_t vq_zap_refusals(const struct vq_zap *zap);
-
-#endif

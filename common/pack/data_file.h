@@ -1,7 +1,6 @@
 /* A data file as users have it: CSV or JSON lines, plain or packed, in a file or on standard
  * input. */
-#ifndef VQ_PACK_DATA_FILE_H
-#define VQ_PACK_DATA_FILE_H
+#pragma once
 
 #include "common/text/table.h"
 
@@ -18,5 +17,3 @@ enum vq_status vq_data_read(const char *path, size_t bytes_max, struct vq_buf *r
 enum vq_status vq_data_table(struct vq_span bytes, const char *path, const char *format,
                              const struct vq_table_options *options, struct vq_table **ret_table,
                              struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Compressed files, and files that are no text at all. */
-#ifndef VQ_PACK_UNPACK_H
-#define VQ_PACK_UNPACK_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -11,5 +10,3 @@
  * it or is `bytes`. `name` is the file's, for sentences. */
 enum vq_status vq_unpack(struct vq_span bytes, const char *name, struct vq_buf *work,
                          struct vq_span *ret_text, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Texts in the cells of a data file with a special meaning: a missing value, a list of one text. */
-#ifndef VQ_TEXT_CELL_H
-#define VQ_TEXT_CELL_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -12,5 +11,3 @@ bool vq_cell_is_missing_word(struct vq_span cell);
  * NULL, the string, without its escapes, is appended to it; its status is the caller's to check. An
  * escape for NUL or for half a surrogate pair gives U+FFFD. */
 bool vq_cell_is_list_of_one(struct vq_span cell, struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes CSV (RFC 4180, LF line ends) into a buffer. */
-#ifndef VQ_TEXT_CSV_H
-#define VQ_TEXT_CSV_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -28,5 +27,3 @@ void vq_csv_i64(struct vq_csv *csv, int64_t value);
 void vq_csv_real(struct vq_csv *csv, double value, int digits); /* not finite: empty */
 void vq_csv_empty(struct vq_csv *csv);
 void vq_csv_end_row(struct vq_csv *csv);
-
-#endif

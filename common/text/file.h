@@ -1,6 +1,5 @@
 /* Whole files in and out, with a limit. */
-#ifndef VQ_TEXT_FILE_H
-#define VQ_TEXT_FILE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -46,5 +45,3 @@ enum vq_status vq_file_lines(const char *path, size_t bytes_max, vq_file_line_fn
 
 /* `path` itself when absolute, else `base_dir`/`path`. The caller frees *ret_path with vq_free. */
 enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers for people: counts, bytes, durations, rates, dollars; and what the terminal can show. */
-#ifndef VQ_TEXT_FMT_H
-#define VQ_TEXT_FMT_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -66,5 +65,3 @@ bool vq_terminal_is_gone(int fd);
 
 /* The escape sequence, or "" where the terminal has no colour. */
 const char *vq_color(const struct vq_terminal *terminal, enum vq_color color);
-
-#endif

@@ -1,7 +1,6 @@
 /* Numbers distinct byte strings 0, 1, 2 ... in the order they first appear: column names,
  * questions, labels. */
-#ifndef VQ_TEXT_INTERN_H
-#define VQ_TEXT_INTERN_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -30,5 +29,3 @@ uint32_t vq_intern_find(const struct vq_intern *intern, struct vq_span key);
  * the other. VQ_INTERN_NONE when nothing is near. For messages; names above 64 bytes are never
  * near. */
 uint32_t vq_nearest_name(struct vq_span name, const struct vq_span *names, uint32_t names_count);
-
-#endif

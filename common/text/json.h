@@ -1,7 +1,6 @@
 /* Writes JSON into a buffer: strings with everything escaped that must be, and a small writer that
  * puts the commas. */
-#ifndef VQ_TEXT_JSON_H
-#define VQ_TEXT_JSON_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -63,5 +62,3 @@ void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES]);
  * (elements, members, arrays, objects; 0: any number). One pass over bytes that need not be JSON:
  * jansson alone would recurse 2,048 deep and allocate for every bracket of a hostile text. */
 bool vq_json_exceeds(struct vq_span text, size_t depth_max, size_t values_max);
-
-#endif

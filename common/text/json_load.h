@@ -1,7 +1,6 @@
 /* JSON in, through jansson. Its own types are named, not included: who looks into a value includes
  * jansson. */
-#ifndef VQ_TEXT_JSON_LOAD_H
-#define VQ_TEXT_JSON_LOAD_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -31,5 +30,3 @@ enum vq_status vq_json_load_in(struct vq_json_room *room, struct vq_span text, s
 
 /* An object or an array, compact, behind what `out` holds. VQ_NOMEM, VQ_LIMIT (of `out`). */
 enum vq_status vq_json_dump(const struct json_t *value, struct vq_buf *out) VQ_WARN_UNUSED;
-
-#endif

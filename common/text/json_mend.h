@@ -1,6 +1,5 @@
 /* JSON as programs write it: what JSON does not have, in a form that jansson reads. */
-#ifndef VQ_TEXT_JSON_MEND_H
-#define VQ_TEXT_JSON_MEND_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -17,5 +16,3 @@ struct vq_json_mended {
  * `work`). */
 enum vq_status vq_json_mend(struct vq_span text, struct vq_buf *work, struct vq_json_mended *counts,
                             struct vq_span *ret_text) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The program's log: one line an event, with key=value fields. Only shells and mains call it;
  * libraries return a status and a sentence instead. */
-#ifndef VQ_TEXT_LOG_H
-#define VQ_TEXT_LOG_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -33,5 +32,3 @@ void vq_log_to(int fd, enum vq_log_level level, enum vq_log_format format);
  * conversion is taken as it is. There is no conversion for a secret. A line has the wall time, the
  * monotonic time, the level and the event. Threads may call it. */
 void vq_log(enum vq_log_level level, const char *event, const char *fields, ...) VQ_PRINTF(3, 4);
-
-#endif

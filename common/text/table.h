@@ -1,7 +1,6 @@
 /* A data file as a table of text: CSV or JSON lines, read strictly from bytes into columns and rows
  * of spans. */
-#ifndef VQ_TEXT_TABLE_H
-#define VQ_TEXT_TABLE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -81,5 +80,3 @@ bool vq_name_ends_with(const char *name, const char *ending);
 enum vq_status vq_table_format_of(const char *format, const char *path, struct vq_span bytes,
                                   enum vq_table_format *ret_format,
                                   struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

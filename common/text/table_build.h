@@ -1,6 +1,5 @@
 /* A table in the making; private to table*.c. */
-#ifndef VQ_TEXT_TABLE_BUILD_H
-#define VQ_TEXT_TABLE_BUILD_H
+#pragma once
 
 #include "common/text/intern.h"
 #include "common/text/table.h"
@@ -40,5 +39,3 @@ enum vq_status vq_table_add_column(struct vq_table_build *build, struct vq_span 
 enum vq_status vq_table_read_csv(struct vq_table_build *build, struct vq_span bytes) VQ_WARN_UNUSED;
 enum vq_status vq_table_read_jsonl(struct vq_table_build *build,
                                    struct vq_span bytes) VQ_WARN_UNUSED;
-
-#endif

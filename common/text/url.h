@@ -1,6 +1,5 @@
 /* The parts of an http address, and whether its host is this machine. */
-#ifndef VQ_TEXT_URL_H
-#define VQ_TEXT_URL_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -19,5 +18,3 @@ struct vq_url { /* spans of the text that was parsed */
  * (the sentence does not repeat such a text), no query, no fragment. */
 enum vq_status vq_url_parse(const char *text, struct vq_url *ret_url,
                             struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* UTF-8: validation with the place of the first bad byte, and stepping over code points. */
-#ifndef VQ_TEXT_UTF8_H
-#define VQ_TEXT_UTF8_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -34,5 +33,3 @@ static inline bool vq_utf8_is_bidi(uint32_t point)
     return (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069) ||
            point == 0x200E || point == 0x200F || point == 0x061C;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A time that a person gives: of day, or with a date. */
-#ifndef VQ_TEXT_WHEN_H
-#define VQ_TEXT_WHEN_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -18,5 +17,3 @@ enum vq_status vq_when_parse_ahead(const char *text, time_t now, time_t *ret_tim
 #define VQ_WHEN_BYTES 32
 /* "2026-11-29T06:00:00Z", which vq_when_parse reads as the same time. */
 const char *vq_when_write(time_t time, char ret_text[VQ_WHEN_BYTES]);
-
-#endif

@@ -41,8 +41,7 @@
  *
  * Pure: (state, event, now) -> grants. Not its job: who gets which task (lease.c), the wire, locks
  * and the ledger (the shell). */
-#ifndef VQ_COORDINATOR_POOLS_AUTHORITY_H
-#define VQ_COORDINATOR_POOLS_AUTHORITY_H
+#pragma once
 
 #include "proto/pool.h"
 
@@ -309,5 +308,3 @@ void vq_authority_money(const struct vq_authority *a, struct vq_authority_money 
  * before: now; INT64_MAX: not known. All of them closed or without a worker: false. */
 bool vq_authority_when(const struct vq_authority *a, const uint32_t *pools, uint32_t count,
                        int64_t now_ns, int64_t *ret_when_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the parts of the authority share: its state and the steps between them. Private to
  * authority*.c. */
-#ifndef VQ_COORDINATOR_POOLS_AUTHORITY_PARTS_H
-#define VQ_COORDINATOR_POOLS_AUTHORITY_PARTS_H
+#pragma once
 
 #include "common/base/index.h"
 #include "coordinator/pools/authority.h"
@@ -443,5 +442,3 @@ void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_n
 enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_keyset *keys,
                             struct vq_auth_seat *seat,
                             const struct vq_pool_report *report) VQ_WARN_UNUSED;
-
-#endif

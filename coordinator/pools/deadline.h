@@ -15,8 +15,7 @@
  *   same time would save in later stages, by the recorded durations of batches.
  * - Calls that a batch has given back are bought. Open calls go into batches also without slack, as
  *   long as the interactive pools have others: until these are through, a batch may end. */
-#ifndef VQ_COORDINATOR_POOLS_DEADLINE_H
-#define VQ_COORDINATOR_POOLS_DEADLINE_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -80,5 +79,3 @@ double vq_deadline_slack(const struct vq_deadline_state *state);
 
 void vq_deadline_decide(const struct vq_deadline_state *state,
                         struct vq_deadline_action *ret_action);
-
-#endif

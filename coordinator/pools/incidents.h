@@ -1,8 +1,7 @@
 /* What went wrong with pools, reported once each: a pool that is parked, closed, taken by another
  * run, or that fails all it is asked. Begins with one event and ends with one, however often the
  * cause is seen in between. Pure. */
-#ifndef VQ_COORDINATOR_POOLS_INCIDENTS_H
-#define VQ_COORDINATOR_POOLS_INCIDENTS_H
+#pragma once
 
 #include "coordinator/pools/authority.h"
 
@@ -41,5 +40,3 @@ const char *
 vq_authority_state_word(enum vq_authority_state state); /* "open", "paused", "parked", ... */
 const char *
 vq_incident_word(const struct vq_incident *incident); /* "failing" where it is not the state's */
-
-#endif

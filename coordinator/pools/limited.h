@@ -1,7 +1,6 @@
 /* What limits a pool now, and whether it is slow: for status, metrics and the alarm. Pure: (status
  * of a pool, now) -> an answer. */
-#ifndef VQ_COORDINATOR_POOLS_LIMITED_H
-#define VQ_COORDINATOR_POOLS_LIMITED_H
+#pragma once
 
 #include "coordinator/pools/authority.h"
 
@@ -54,5 +53,3 @@ enum vq_slow_change {
 enum vq_slow_change vq_slow_look(struct vq_slow *slow,
                                  const struct vq_authority_pool_status *status, int64_t after_ns,
                                  int64_t now_ns) VQ_WARN_UNUSED;
-
-#endif

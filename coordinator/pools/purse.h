@@ -17,8 +17,7 @@
  *
  * Pure. It knows holders by an index that its owner gives (0 .. VQ_PURSE_HOLDERS_MAX - 1, used
  * again after `leave`). */
-#ifndef VQ_COORDINATOR_POOLS_PURSE_H
-#define VQ_COORDINATOR_POOLS_PURSE_H
+#pragma once
 
 #include "proto/pool.h"
 
@@ -96,5 +95,3 @@ uint64_t vq_purse_limit(const struct vq_purse *purse);
 uint64_t vq_purse_spent(const struct vq_purse *purse); /* committed */
 /* In force and not committed: the most that may yet be spent. Without a limit: what is open. */
 uint64_t vq_purse_out(const struct vq_purse *purse);
-
-#endif

@@ -1,8 +1,7 @@
 /* The pools of a run as its parts need them: for the SPEC, for the authority, for locks. The order
  * is that of the configuration (common/conf/pools.h) and the same in all stages; a pool's index
  * means the same everywhere in a run. */
-#ifndef VQ_COORDINATOR_POOLS_RUN_POOLS_H
-#define VQ_COORDINATOR_POOLS_RUN_POOLS_H
+#pragma once
 
 #include "common/conf/pools.h"
 #include "coordinator/pools/authority.h"
@@ -32,5 +31,3 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
 /* Dollars per million tokens of input that is written to a cache, 0 without prices. Providers but
  * Anthropic take no more than for other input. */
 double vq_run_pool_written_usd(const struct vq_conf_use *use);
-
-#endif

@@ -1,8 +1,7 @@
 /* Whether a stage whose calls go into batches asks the second order of a comparison at once, in the
  * same batch, or after the first one, in a batch of its own. Waiting saves the second orders that
  * the first ones settle, and takes the time of another batch. Pure. */
-#ifndef VQ_COORDINATOR_POOLS_SECOND_ORDERS_H
-#define VQ_COORDINATOR_POOLS_SECOND_ORDERS_H
+#pragma once
 
 #include "coordinator/pools/deadline.h"
 
@@ -28,5 +27,3 @@ double vq_second_orders_after_usd(const struct vq_second_orders *state);
  * interactive pool, which could make up for a late batch, it must also be likely that two batches
  * end in time. */
 bool vq_second_orders_wait(const struct vq_second_orders *state);
-
-#endif

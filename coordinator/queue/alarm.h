@@ -1,7 +1,6 @@
 /* The alarm of a run that makes no progress: nothing was answered for so long while something is to
  * be asked. Pure: (state, facts, now) -> what changed. */
-#ifndef VQ_COORDINATOR_QUEUE_ALARM_H
-#define VQ_COORDINATOR_QUEUE_ALARM_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -30,5 +29,3 @@ void vq_alarm_init(struct vq_alarm *alarm, int64_t idle_ns, int64_t now_ns);
  * not quiet: its time begins again after that. A clock that went back counts as the last one. */
 enum vq_alarm_change vq_alarm_look(struct vq_alarm *alarm, const struct vq_alarm_facts *facts,
                                    int64_t now_ns) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Batches at providers: which calls wait in them, and who looks after them. Private to the core. */
-#ifndef VQ_COORDINATOR_QUEUE_API_BATCH_H
-#define VQ_COORDINATOR_QUEUE_API_BATCH_H
+#pragma once
 
 #include "common/base/list.h"
 #include "coordinator/queue/coord.h"
@@ -58,5 +57,3 @@ enum vq_status vq_coord_api_batches_look(struct vq_coord *c) VQ_WARN_UNUSED;
 int64_t vq_coord_api_batches_wake(const struct vq_coord *c);
 /* What COLLECT says of it; false: no call waits in it any more. */
 bool vq_coord_api_batch_out(struct vq_coord *c, const char *name, struct vq_coord_collect *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* How often a task was sent without an answer, and whether that is enough. Pure. */
-#ifndef VQ_COORDINATOR_QUEUE_ATTEMPTS_H
-#define VQ_COORDINATOR_QUEUE_ATTEMPTS_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/judge/verdict.h"
@@ -31,5 +30,3 @@ enum vq_outcome vq_attempts_over(const struct vq_attempts *attempts,
                                  const struct vq_attempt_caps *caps);
 /* "provider 12, lost 3" */
 void vq_attempts_text(const struct vq_attempts *attempts, struct vq_buf *out);
-
-#endif

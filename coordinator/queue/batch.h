@@ -1,6 +1,5 @@
 /* A batch: what one commit makes durable. The queue gathers it, the store commits it. */
-#ifndef VQ_COORDINATOR_QUEUE_BATCH_H
-#define VQ_COORDINATOR_QUEUE_BATCH_H
+#pragma once
 
 #include "common/judge/verdict.h"
 #include "proto/messages.h"
@@ -45,5 +44,3 @@ struct vq_batch {
     const struct vq_batch_said *said; /* what is new of batches at providers */
     size_t said_count;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* The brake of one judge on one pool: the first calls all failed the same way, and none was
  * answered. Then the rest would fail like them, and each one may cost money. Pure: (state, a call
  * that ended) -> whether the brake is pulled by it. */
-#ifndef VQ_COORDINATOR_QUEUE_BRAKE_H
-#define VQ_COORDINATOR_QUEUE_BRAKE_H
+#pragma once
 
 #include "common/judge/verdict.h"
 #include "proto/messages.h"
@@ -54,5 +53,3 @@ bool vq_brake_alike(const struct vq_brake *brake, const struct vq_brake_call *ca
 /* All that came so far failed the same way, and at once or for money: it is tried with one call at
  * a time until the brake is pulled, or twice `calls` failed. */
 bool vq_brake_suspects(const struct vq_brake *brake, uint32_t calls);
-
-#endif

@@ -18,8 +18,7 @@
  * Events return VQ_OK; VQ_NOMEM or VQ_LIMIT (a named bound of ours): the process cannot go on, end
  * it, nothing is lost; VQ_BUG: what the store said contradicts the state table. A peer's bytes
  * never cause any of them: what breaks a rule is counted, dropped and answered with BYE. */
-#ifndef VQ_COORDINATOR_QUEUE_COORD_H
-#define VQ_COORDINATOR_QUEUE_COORD_H
+#pragma once
 
 #include "common/judge/alike.h"
 #include "coordinator/pools/authority.h"
@@ -436,5 +435,3 @@ bool vq_coord_api_batch_fill(const struct vq_coord *c, uint32_t index,
 
 /* How often each pair of the state table was met, for the coverage test: [state][event]. */
 const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS];
-
-#endif

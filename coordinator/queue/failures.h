@@ -1,7 +1,6 @@
 /* The failures of a run by their kind, so that the end can name the most frequent one. Pure:
  * (state, a call that ended) -> counts. */
-#ifndef VQ_COORDINATOR_QUEUE_FAILURES_H
-#define VQ_COORDINATOR_QUEUE_FAILURES_H
+#pragma once
 
 #include "coordinator/queue/brake.h"
 
@@ -33,5 +32,3 @@ const struct vq_failure *vq_failures_most(const struct vq_failures *failures);
 
 /* "27 calls of pool P failed with HTTP status 400: TEXT. HINT." Empty when there is none. */
 void vq_failures_say(const struct vq_failures *failures, char *ret_text, size_t cap);
-
-#endif

@@ -19,8 +19,7 @@
  * Ownership: a session owns its leases' and calls' links, not the shards and calls; the tables own
  * shards, calls, sessions. A shard lives while it is looked up, ready, leased, or while a call of
  * it is reserved. */
-#ifndef VQ_COORDINATOR_QUEUE_INTERNAL_H
-#define VQ_COORDINATOR_QUEUE_INTERNAL_H
+#pragma once
 
 #include "common/base/index.h"
 #include "coordinator/queue/api_batch.h"
@@ -794,5 +793,3 @@ void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from
  * tasks. */
 void vq_coord_tally_stored(struct vq_coord *c);
 void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result);
-
-#endif

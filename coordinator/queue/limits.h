@@ -1,6 +1,5 @@
 /* Every bound of the coordinator's core, in one place. */
-#ifndef VQ_COORDINATOR_QUEUE_LIMITS_H
-#define VQ_COORDINATOR_QUEUE_LIMITS_H
+#pragma once
 
 #define VQ_COORD_STAGE_BITS                                                                        \
     32u /* sessions and leases of a stage are numbered from stage << this on */
@@ -56,5 +55,3 @@
 #define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
 #define VQ_COORD_TEXT_BYTES_MAX 1000u
 #define VQ_COORD_RATE_SECONDS   60u /* window of the calls per second in the status */
-
-#endif

@@ -1,8 +1,7 @@
 /* What state a task is in: the one pure function of (answers, failure rows, plan) that commit,
  * look-up and rebuild all call, and the state machine of proto/task_states.def that every change of
  * state goes through. */
-#ifndef VQ_COORDINATOR_QUEUE_TASK_STATE_H
-#define VQ_COORDINATOR_QUEUE_TASK_STATE_H
+#pragma once
 
 #include "common/judge/verdict.h"
 
@@ -101,5 +100,3 @@ enum vq_task_events vq_task_event_of(enum vq_outcome outcome);
 
 /* The table as a drawing in the DOT language. */
 void vq_task_states_dot(struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this room: alarm.command and alarm.webhook. */
-#ifndef VQ_COORDINATOR_RUN_ALARMS_H
-#define VQ_COORDINATOR_RUN_ALARMS_H
+#pragma once
 
 #include "common/base/secret.h"
 #include "common/net/child.h"
@@ -40,5 +39,3 @@ void vq_alarms_turn(struct vq_run *run);
  * receivers, VQ_ALARM_END_MS at most. */
 void vq_alarms_end(struct vq_run *run);
 void vq_alarms_close(struct vq_run_alarms *alarms);
-
-#endif

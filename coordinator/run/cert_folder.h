@@ -2,8 +2,7 @@
  * certificate NAME.cert for each worker or group of workers, and the list of their public keys
  * (workers.allowed). The runs folder is such a folder with one group, `join`; `vibeq cert new`
  * makes others. */
-#ifndef VQ_COORDINATOR_RUN_CERT_FOLDER_H
-#define VQ_COORDINATOR_RUN_CERT_FOLDER_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/net/cert.h"
@@ -52,5 +51,3 @@ enum vq_status vq_cert_folder_check(const char *folder, struct vq_error *err) VQ
 /* Takes the name off the list and removes its certificate. VQ_NOT_FOUND. */
 enum vq_status vq_cert_folder_revoke(const char *folder, const char *name,
                                      struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,8 +1,7 @@
 /* The commands that a person may send to an active run, as a table: a command is one row. `vibeq
  * ctl`, its help, the manual page and the run's own HTTP door (POST /api/v1/ctl) all read it. On
  * the wire a command is a stamp (ctl_once.h) and its words, one a line. */
-#ifndef VQ_COORDINATOR_RUN_CTL_H
-#define VQ_COORDINATOR_RUN_CTL_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -67,5 +66,3 @@ void vq_ctl_usage(const struct vq_ctl_command *command, struct vq_buf *out);
  * "text": ...}. Returns the HTTP status: 200, 400 (it makes no sense), 409 (not now, or too late).
  * An id that was asked before gets the same reply again. */
 int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer);
-
-#endif

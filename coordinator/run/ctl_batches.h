@@ -1,6 +1,5 @@
 /* Commands about batches at providers, for the table in ctl.c. */
-#ifndef VQ_COORDINATOR_RUN_CTL_BATCHES_H
-#define VQ_COORDINATOR_RUN_CTL_BATCHES_H
+#pragma once
 
 #include "coordinator/run/ctl.h"
 
@@ -10,5 +9,3 @@ enum vq_status vq_ctl_do_batches(struct vq_run *run, const char *const *values, 
 /* values: NAME, or "all". */
 enum vq_status vq_ctl_do_cancel(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                 struct vq_error *err);
-
-#endif

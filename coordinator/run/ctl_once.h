@@ -2,8 +2,7 @@
  * words: an id and a deadline. A command that is read after its deadline is dropped, because the
  * person has read by then that its fate is unknown; one whose id was carried out before gets the
  * same reply again. Pure. */
-#ifndef VQ_COORDINATOR_RUN_CTL_ONCE_H
-#define VQ_COORDINATOR_RUN_CTL_ONCE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -42,5 +41,3 @@ const struct vq_ctl_reply *vq_ctl_once_find(const struct vq_ctl_once *once, cons
 /* Keeps a reply; without an id or memory nothing is kept. */
 void vq_ctl_once_keep(struct vq_ctl_once *once, const char *id, int http, const char *text);
 void vq_ctl_once_free(struct vq_ctl_once *once);
-
-#endif

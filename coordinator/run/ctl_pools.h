@@ -1,8 +1,7 @@
 /* Commands about pools and money, for the table in ctl.c. Each acts on the run's authority; its
  * slices follow within a second. What is set here lasts as long as this process: resume takes the
  * configuration's values again, or those of --set. */
-#ifndef VQ_COORDINATOR_RUN_CTL_POOLS_H
-#define VQ_COORDINATOR_RUN_CTL_POOLS_H
+#pragma once
 
 #include "coordinator/run/ctl.h"
 
@@ -21,5 +20,3 @@ enum vq_status vq_ctl_do_budget(struct vq_run *run, const char *const *values, s
 enum vq_status vq_ctl_check_concurrency(const char *const *values, struct vq_error *err);
 enum vq_status vq_ctl_do_concurrency(struct vq_run *run, const char *const *values,
                                      struct vq_buf *said, struct vq_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The settings that a person made with `vibeq ctl`, as the list of commands that make them again
  * after a crash. A later command replaces earlier ones about the same thing. Pure;
  * ctl_settings_run.c keeps the list in the run's folder and applies it. */
-#ifndef VQ_COORDINATOR_RUN_CTL_SETTINGS_H
-#define VQ_COORDINATOR_RUN_CTL_SETTINGS_H
+#pragma once
 
 #include "coordinator/run/ctl.h"
 
@@ -43,5 +42,3 @@ enum vq_status vq_ctl_settings_read(struct vq_span text, struct vq_ctl_settings 
  * configuration. */
 bool vq_ctl_settings_is_overridden(const struct vq_ctl_setting *command, const char *assignment,
                                    bool is_own, uint32_t account);
-
-#endif

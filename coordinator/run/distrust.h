@@ -1,7 +1,6 @@
 /* `vibeq ctl RUN distrust WORKER`: a worker is refused by this run from now on, and what it
  * delivered is thrown away. The run's folder has the list of such workers. */
-#ifndef VQ_COORDINATOR_RUN_DISTRUST_H
-#define VQ_COORDINATOR_RUN_DISTRUST_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -18,5 +17,3 @@ enum vq_status vq_distrust_do(struct vq_run *run, const char *const *values, str
 enum vq_status vq_distrust_do_stopped(const char *runs_dir, const char *name,
                                       const char *const *values, struct vq_buf *said,
                                       struct vq_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The ring of samples (coordinator/web/history.h) in the run's folder: history.bin. */
-#ifndef VQ_COORDINATOR_RUN_HISTORY_FILE_H
-#define VQ_COORDINATOR_RUN_HISTORY_FILE_H
+#pragma once
 
 #include "coordinator/store/rundir/run_dir.h"
 #include "coordinator/web/history.h"
@@ -18,5 +17,3 @@ enum vq_status vq_history_file_open(const struct vq_run_dir *run, struct vq_hist
                                     struct vq_error *err) VQ_WARN_UNUSED;
 void vq_history_file_add(struct vq_history_file *file, const struct vq_history_sample *sample);
 void vq_history_file_close(struct vq_history_file *file);
-
-#endif

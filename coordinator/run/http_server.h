@@ -1,6 +1,5 @@
 /* The HTTP server of a run as its options name it: address, token and allowed names. */
-#ifndef VQ_COORDINATOR_RUN_HTTP_SERVER_H
-#define VQ_COORDINATOR_RUN_HTTP_SERVER_H
+#pragma once
 
 #include "common/net/httpd.h"
 #include "coordinator/run/run.h"
@@ -24,5 +23,3 @@ enum vq_status vq_http_server_open(struct vq_loop *loop, const struct vq_run_htt
                                    struct vq_endpoint *ret_endpoint,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_http_server_close(struct vq_http_server *server);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the coordinator listens for workers, and which address their certificate names. */
-#ifndef VQ_COORDINATOR_RUN_LISTEN_H
-#define VQ_COORDINATOR_RUN_LISTEN_H
+#pragma once
 
 #include "common/net/zsock.h"
 
@@ -32,5 +31,3 @@ enum vq_status vq_listen_advertised(const char *advertise, const char *endpoint,
 /* vq_listen_reachable with this machine's addresses given; without any it is the loopback's. */
 void vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES], size_t count,
                     char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]);
-
-#endif

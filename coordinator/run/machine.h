@@ -1,6 +1,5 @@
 /* What this machine has to allow before a run starts on it. */
-#ifndef VQ_COORDINATOR_RUN_MACHINE_H
-#define VQ_COORDINATOR_RUN_MACHINE_H
+#pragma once
 
 #include "coordinator/pools/run_pools.h"
 
@@ -12,5 +11,3 @@
  * configuration asks for. */
 enum vq_status vq_machine_check(const struct vq_run_pools *pools, const struct vq_config *config,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

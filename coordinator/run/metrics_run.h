@@ -1,6 +1,5 @@
 /* Private to this room: what a run keeps for its metrics (coordinator/web/metrics.h). */
-#ifndef VQ_COORDINATOR_RUN_METRICS_RUN_H
-#define VQ_COORDINATOR_RUN_METRICS_RUN_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -35,5 +34,3 @@ void vq_metrics_write(struct vq_run *run, const struct vq_status_facts *facts);
 
 /* process_metrics.c: process_* of this process; what /proc does not give is left out. */
 void vq_process_metrics(struct vq_buf *out);
-
-#endif

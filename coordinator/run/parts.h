@@ -35,8 +35,7 @@
  *   finish.c    accounting.json
  *   trial.c     what the start needs, tried without a run
  */
-#ifndef VQ_COORDINATOR_RUN_PARTS_H
-#define VQ_COORDINATOR_RUN_PARTS_H
+#pragma once
 
 #include "common/net/child.h"
 #include "common/net/redis.h"
@@ -566,5 +565,3 @@ void vq_advances_say(struct vq_run *run); /* to the person: what is missed from 
 
 /* finish.c */
 enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

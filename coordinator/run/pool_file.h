@@ -3,8 +3,7 @@
  * NAME together with others, and NAME.UID.share alone, which holds its share. NAME.gate is held for
  * a moment by each run that looks and takes. The files say run, pid, host and since when, never a
  * key. */
-#ifndef VQ_COORDINATOR_RUN_POOL_FILE_H
-#define VQ_COORDINATOR_RUN_POOL_FILE_H
+#pragma once
 
 #include "proto/id.h"
 
@@ -36,5 +35,3 @@ void vq_pool_file_abandon(struct vq_pool_file **file);
 /* `run "night" (pid 17 on host, since 2026-11-22 05:00 UTC)`: the owner in this process. */
 void vq_pool_owner_text(const struct vq_pool_owner *owner, int64_t unix_ms, char *ret_text,
                         size_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * than the whole. A pool is ours while all its keys are. The built-in server needs no lock: want
  * nothing for it. What it cannot know: a shared Redis that lost its data gives a key away at once;
  * the holder learns it with its next renewal. */
-#ifndef VQ_COORDINATOR_RUN_POOL_LOCK_H
-#define VQ_COORDINATOR_RUN_POOL_LOCK_H
+#pragma once
 
 #include "common/net/redis.h"
 #include "coordinator/pools/authority.h"
@@ -51,5 +50,3 @@ void vq_pool_locks_release(struct vq_pool_locks *locks);
 /* Keeps what was not released as if the process had died here. May be called before or after the
  * connection's end. */
 void vq_pool_locks_destroy(struct vq_pool_locks **locks);
-
-#endif

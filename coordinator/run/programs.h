@@ -1,7 +1,6 @@
 /* Our other programs as children of this one: where they are, and how the built-in server is
  * started. */
-#ifndef VQ_COORDINATOR_RUN_PROGRAMS_H
-#define VQ_COORDINATOR_RUN_PROGRAMS_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/net/child.h"
@@ -32,5 +31,3 @@ enum vq_status vq_program_offline_start(struct vq_loop *loop,
                                         struct vq_child **ret_child,
                                         char ret_url[VQ_PROGRAM_URL_BYTES_MAX],
                                         struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

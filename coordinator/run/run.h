@@ -1,7 +1,6 @@
 /* Carries out a run on this machine: the coordinator with its store, Redis, workers and built-in
  * server, from the first lock to the written results. */
-#ifndef VQ_COORDINATOR_RUN_RUN_H
-#define VQ_COORDINATOR_RUN_RUN_H
+#pragma once
 
 #include "methods/grid/work.h"
 
@@ -50,5 +49,3 @@ struct vq_run_options {
 enum vq_status vq_run_carry_out(const struct vq_run_options *options,
                                 const struct vq_run_work *work, struct vq_run_dir *run,
                                 enum vq_run_end *ret_end, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

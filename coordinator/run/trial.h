@@ -1,6 +1,5 @@
 /* Whether a run could start here, tried and undone: for `vibeq run --dry-run`. */
-#ifndef VQ_COORDINATOR_RUN_TRIAL_H
-#define VQ_COORDINATOR_RUN_TRIAL_H
+#pragma once
 
 #include "coordinator/run/run.h"
 
@@ -12,5 +11,3 @@
  * is closed and removed again. Statuses and sentences are those of the run. */
 enum vq_status vq_trial_start(const struct vq_run_options *options, const struct vq_config *config,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

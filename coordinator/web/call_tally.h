@@ -1,8 +1,7 @@
 /* The calls of a run by pool, for metrics: how they ended, how long they took, what they cost.
  * Pure: the shell fills it from the ledger at the start and from each durable commit after that, so
  * that it counts the calls of the run, not of the process. */
-#ifndef VQ_COORDINATOR_WEB_CALL_TALLY_H
-#define VQ_COORDINATOR_WEB_CALL_TALLY_H
+#pragma once
 
 #include "common/conf/pools.h"
 #include "proto/messages.h"
@@ -35,5 +34,3 @@ struct vq_tally_call {
 
 void vq_call_tally_init(struct vq_call_tally *tally, uint32_t pools);
 void vq_call_tally_add(struct vq_call_tally *tally, const struct vq_tally_call *call);
-
-#endif

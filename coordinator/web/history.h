@@ -1,8 +1,7 @@
 /* What a run did over time: a ring of samples, for charts. Pure: the shell (coordinator/run/
  * history.c) keeps the ring in a file of the run's folder, so that it survives a restart. A record
  * has its number at both ends; a record that was written only in part is ignored. */
-#ifndef VQ_COORDINATOR_WEB_HISTORY_H
-#define VQ_COORDINATOR_WEB_HISTORY_H
+#pragma once
 
 #include "coordinator/web/status.h"
 
@@ -56,5 +55,3 @@ bool vq_history_after(const char *text, uint64_t *ret_unix_ms);
 /* {"format", "every_ms", "tasks": {"open": [...], ...}, "calls": {"answer": [...], ...}, "unix_ms":
  * [...], ...}: the samples later than `after_unix_ms`, oldest first. */
 void vq_history_json(const struct vq_history *history, uint64_t after_unix_ms, struct vq_buf *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* What a run sees pass by, kept in memory for a person who looks: the last answers, a few per
  * second at most, and the calls that made tasks fail. Pure. A longer text is cut, and is written as
  * an array of its beginning and of the number of all its bytes. */
-#ifndef VQ_COORDINATOR_WEB_LIVE_H
-#define VQ_COORDINATOR_WEB_LIVE_H
+#pragma once
 
 #include "common/text/json.h"
 #include "proto/messages.h"
@@ -62,5 +61,3 @@ const struct vq_live_failure *vq_live_failures(const struct vq_live *live, uint3
 void vq_live_put_dead(struct vq_json *j, uint64_t task, enum vq_outcome outcome,
                       const struct vq_live_question *question,
                       const struct vq_live_failure *failure);
-
-#endif

@@ -1,7 +1,6 @@
 /* A run's numbers as Prometheus text: docs/use/metrics.md lists them. Pure: reading them changes
  * nothing, so any number of scrapers may. */
-#ifndef VQ_COORDINATOR_WEB_METRICS_H
-#define VQ_COORDINATOR_WEB_METRICS_H
+#pragma once
 
 #include "coordinator/web/call_tally.h"
 #include "coordinator/web/status.h"
@@ -58,5 +57,3 @@ void vq_metrics_put(const struct vq_metrics_facts *facts, struct vq_buf *out);
 
 /* How many workers the run can use now (wanted.h). */
 uint32_t vq_metrics_workers_wanted(const struct vq_metrics_facts *facts);
-
-#endif

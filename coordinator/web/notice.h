@@ -1,6 +1,5 @@
 /* Notices to people outside of the run: an alarm begins, and it ends; one notice each. Pure. */
-#ifndef VQ_COORDINATOR_WEB_NOTICE_H
-#define VQ_COORDINATOR_WEB_NOTICE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -45,5 +44,3 @@ bool vq_notice_queue_take(struct vq_notice_queue *queue, struct vq_notice *ret_n
 
 /* One JSON object. */
 void vq_notice_json(const struct vq_notice *notice, const char *run, struct vq_buf *out);
-
-#endif

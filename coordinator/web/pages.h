@@ -1,6 +1,5 @@
 /* The files of the page, as they are in coordinator/web/pages and common/pages, in the program. */
-#ifndef VQ_COORDINATOR_WEB_PAGES_H
-#define VQ_COORDINATOR_WEB_PAGES_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -16,5 +15,3 @@ extern const uint32_t vq_web_files_count;
 
 /* NULL: there is no such file. */
 const struct vq_web_file *vq_web_file_find(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* How the pools and workers of a run did lately: a sample every few seconds, in memory, for small
  * charts and rates. Pure. */
-#ifndef VQ_COORDINATOR_WEB_RECENT_H
-#define VQ_COORDINATOR_WEB_RECENT_H
+#pragma once
 
 #include "coordinator/web/status.h"
 
@@ -22,5 +21,3 @@ void vq_recent_pools_json(const struct vq_recent *recent, const struct vq_status
 /* {"format", "workers": [as in the status, with "results_per_s"]} */
 void vq_recent_workers_json(const struct vq_recent *recent, const struct vq_status_facts *facts,
                             struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a run is doing, as JSON for people's tools. Pure text: the shell fills in the numbers. */
-#ifndef VQ_COORDINATOR_WEB_STATUS_H
-#define VQ_COORDINATOR_WEB_STATUS_H
+#pragma once
 
 #include "coordinator/pools/limited.h"
 #include "coordinator/queue/coord.h"
@@ -76,5 +75,3 @@ void vq_status_limited_text(const struct vq_authority_pool_status *s, int64_t no
 
 void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status *of);
 void vq_status_json(const struct vq_status_facts *facts, struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the status share. Private to this room. */
-#ifndef VQ_COORDINATOR_WEB_STATUS_PARTS_H
-#define VQ_COORDINATOR_WEB_STATUS_PARTS_H
+#pragma once
 
 #include "common/text/json.h"
 #include "coordinator/web/status.h"
@@ -15,5 +14,3 @@ void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, u
 void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f);
 /* The value of "alarm": the first pool that is slow, or null. */
 void vq_status_slow_alarm(struct vq_json *j, const struct vq_status_facts *f);
-
-#endif

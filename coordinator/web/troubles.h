@@ -1,7 +1,6 @@
 /* What went wrong in a run, in plain words and with what to do: the last ones, in memory. One that
  * lasts begins and ends; a moment does both at once. Pure. */
-#ifndef VQ_COORDINATOR_WEB_TROUBLES_H
-#define VQ_COORDINATOR_WEB_TROUBLES_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -47,5 +46,3 @@ bool vq_trouble_kind_of(const char *word, enum vq_trouble_kind *ret_kind);
 
 /* {"format", "forgotten", "incidents": [...]}, the newest first. */
 void vq_troubles_json(const struct vq_troubles *t, struct vq_buf *out);
-
-#endif

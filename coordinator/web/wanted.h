@@ -1,6 +1,5 @@
 /* How many workers a run can use: for an autoscaler. Pure. */
-#ifndef VQ_COORDINATOR_WEB_WANTED_H
-#define VQ_COORDINATOR_WEB_WANTED_H
+#pragma once
 
 #include "coordinator/pools/authority.h"
 
@@ -23,5 +22,3 @@ double vq_wanted_take(uint64_t open, const uint32_t *pools, uint32_t count, doub
 /* The number of workers that carry `calls` in flight, if one worker carries at most `carried` at
  * once; `carried` 0: no call was seen yet, and one worker shows it. */
 uint32_t vq_workers_wanted(double calls, uint32_t carried);
-
-#endif

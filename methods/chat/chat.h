@@ -1,7 +1,6 @@
 /* Dialogues with a run's judges as a script of one stage beside the run: chains of queries in, what
  * was answered out. Pure. */
-#ifndef VQ_METHODS_CHAT_CHAT_H
-#define VQ_METHODS_CHAT_CHAT_H
+#pragma once
 
 #include "methods/script.h"
 
@@ -25,5 +24,3 @@ struct vq_script vq_chat_script(struct vq_chat *chat);
 /* Valid once the stage was taken: the answer, or .at NULL and .bytes the enum vq_outcome. */
 struct vq_span vq_chat_answer(const struct vq_chat *chat, uint32_t chain, uint32_t model,
                               uint32_t turn);
-
-#endif

@@ -1,7 +1,6 @@
 /* What is odd about the cells of a data file, counted, and the sentences about it: of the warnings
  * before a run and in its results. */
-#ifndef VQ_METHODS_DATA_CELL_NOTES_H
-#define VQ_METHODS_DATA_CELL_NOTES_H
+#pragma once
 
 #include "common/text/table.h"
 
@@ -27,5 +26,3 @@ uint32_t vq_cell_notes_say(const struct vq_cell_notes *notes, const struct vq_ta
 /* What to do about a column that has a JSON object or array, in the line that vq_table_nested_line
  * gives. */
 const char *vq_cell_nested_advice(const struct vq_table *table, uint32_t column);
-
-#endif

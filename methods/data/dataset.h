@@ -2,8 +2,7 @@
  * split, order. Pure: the same tables, settings and seed give the same samples on every machine.
  * The steps and their order are in the head comment of dataset.c. (struct vq_sample is the judge
  * library's; here a sample is a struct vq_data_row.) */
-#ifndef VQ_METHODS_DATA_DATASET_H
-#define VQ_METHODS_DATA_DATASET_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/text/table.h"
@@ -131,5 +130,3 @@ static inline uint32_t vq_sample_row(const struct vq_data_row *sample)
 {
     return sample->record - 1;
 }
-
-#endif

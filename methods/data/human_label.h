@@ -1,6 +1,5 @@
 /* What a person wrote in a cell as a rating: people's labels beside those of judges. Pure. */
-#ifndef VQ_METHODS_DATA_HUMAN_LABEL_H
-#define VQ_METHODS_DATA_HUMAN_LABEL_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/judge/rating.h"
@@ -11,5 +10,3 @@
  * and B. Only names are case-sensitive. False: it is none of these. */
 bool vq_human_label_read(enum vq_rating_kind kind, const char *const names[2], struct vq_span label,
                          double *ret_value);
-
-#endif

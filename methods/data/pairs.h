@@ -1,7 +1,6 @@
 /* Which pairs of models are compared on which record: a pure function of the models, the design and
  * the seed. */
-#ifndef VQ_METHODS_DATA_PAIRS_H
-#define VQ_METHODS_DATA_PAIRS_H
+#pragma once
 
 #include "common/conf/config.h"
 
@@ -34,5 +33,3 @@ enum vq_status vq_pairs_plan(const struct vq_conf_pairs *pairs, const char *cons
 /* The pairs of record `n` of a side: places [*ret_from, *ret_until) of the list, each taken modulo
  * `count`. */
 void vq_pairs_of(const struct vq_pairs *pairs, uint32_t n, uint64_t *ret_from, uint64_t *ret_until);
-
-#endif

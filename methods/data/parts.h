@@ -1,6 +1,5 @@
 /* A data set in the making; private to dataset*.c. */
-#ifndef VQ_METHODS_DATA_PARTS_H
-#define VQ_METHODS_DATA_PARTS_H
+#pragma once
 
 #include "common/text/intern.h"
 #include "methods/data/dataset.h"
@@ -48,5 +47,3 @@ enum vq_dataset_stream {
 struct vq_rng;
 void vq_dataset_rng(const struct vq_dataset_build *b, enum vq_dataset_stream stream,
                     struct vq_rng *ret_rng);
-
-#endif

@@ -1,8 +1,7 @@
 /* Gives each question a number, 0, 1, 2 ... in order of first appearance. A question is a prompt,
  * or a prompt with an image. Rows of one number are the unit of resampling: "describe this picture"
  * about two pictures is two questions. */
-#ifndef VQ_METHODS_DATA_QUESTIONS_H
-#define VQ_METHODS_DATA_QUESTIONS_H
+#pragma once
 
 #include "common/text/intern.h"
 
@@ -23,5 +22,3 @@ static inline uint32_t vq_questions_count(const struct vq_questions *questions)
     return questions->pairs.count;
 }
 void vq_questions_free(struct vq_questions *questions);
-
-#endif

@@ -1,6 +1,5 @@
 /* How alike two texts are: 2 x LCS / (|a| + |b|) over code points, as a rounded percentage. */
-#ifndef VQ_METHODS_DATA_SIMILARITY_H
-#define VQ_METHODS_DATA_SIMILARITY_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -31,5 +30,3 @@ enum vq_status vq_similarity_percent(struct vq_similarity *work, struct vq_span 
 enum vq_status vq_similarity_at_least(struct vq_similarity *work, struct vq_span a,
                                       struct vq_span b, uint32_t percent,
                                       bool *ret_yes) VQ_WARN_UNUSED;
-
-#endif

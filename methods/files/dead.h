@@ -1,7 +1,6 @@
 /* The dead letters of a run: tasks that failed for good, with what is known of why. Out of the call
  * store, so of a run that goes on as well as of one that is over. */
-#ifndef VQ_METHODS_FILES_DEAD_H
-#define VQ_METHODS_FILES_DEAD_H
+#pragma once
 
 #include "coordinator/store/calls/ledger.h"
 #include "methods/files/replay.h"
@@ -32,5 +31,3 @@ void vq_dead_free(struct vq_dead_list *list);
 /* Whether the run has any failure that was not lifted: without one there is nothing to walk for. */
 enum vq_status vq_dead_any(struct vq_view *view, const struct vq_id *run, bool *ret_any,
                            struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

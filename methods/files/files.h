@@ -1,7 +1,6 @@
 /* Private to the results: the files of a folder of results, written or compared with what is
  * there. */
-#ifndef VQ_METHODS_FILES_FILES_H
-#define VQ_METHODS_FILES_FILES_H
+#pragma once
 
 #include "methods/files/results.h"
 #include "methods/report/report.h"
@@ -44,5 +43,3 @@ bool vq_result_pair(const struct vq_results *of, const char *ending,
 /* Notes what a provider called a judge; for want of memory a name less. */
 void vq_result_returned(struct vq_report_judge *judge, struct vq_span model);
 void vq_result_returned_free(struct vq_report_judge *judges, uint32_t count); /* NULL is fine */
-
-#endif

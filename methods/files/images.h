@@ -1,7 +1,6 @@
 /* The images that a data file names. Each file is read once, and a run keeps what was read beside
  * its copy of the data. */
-#ifndef VQ_METHODS_FILES_IMAGES_H
-#define VQ_METHODS_FILES_IMAGES_H
+#pragma once
 
 #include "common/base/arena.h"
 #include "common/judge/image.h"
@@ -39,5 +38,3 @@ enum vq_status vq_images_load(struct vq_images *images, const struct vq_image_fr
 enum vq_status vq_images_keep(const struct vq_images *images, const struct vq_run_dir *run,
                               struct vq_error *err) VQ_WARN_UNUSED;
 void vq_images_free(struct vq_images *images);
-
-#endif

@@ -1,8 +1,7 @@
 /* All that a run knows before anything is sent: configuration, data, templates, models in their
  * roles, samples. Built from a configuration and its files, or from the copies in a run's
  * folder. */
-#ifndef VQ_METHODS_FILES_JOB_H
-#define VQ_METHODS_FILES_JOB_H
+#pragma once
 
 #include "common/judge/template.h"
 #include "coordinator/pools/run_pools.h"
@@ -89,5 +88,3 @@ enum vq_status vq_job_load_tables(struct vq_job *job, const struct vq_run_dir *r
  * data, 1 test. */
 enum vq_status vq_job_load_image(struct vq_job *job, unsigned file, uint32_t record,
                                  struct vq_span *image, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

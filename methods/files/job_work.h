@@ -1,7 +1,6 @@
 /* A job as the work of a run: its method's script, and its results at the end; or a script beside
  * the run. */
-#ifndef VQ_METHODS_FILES_JOB_WORK_H
-#define VQ_METHODS_FILES_JOB_WORK_H
+#pragma once
 
 #include "methods/files/job.h"
 #include "methods/files/method_script.h"
@@ -23,5 +22,3 @@ enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work,
 void vq_job_work_beside(struct vq_job *job, const struct vq_script *script,
                         struct vq_job_work *work);
 void vq_job_work_close(struct vq_job_work *work);
-
-#endif

@@ -1,7 +1,6 @@
 /* A job's method at work: its script, and the state behind the script that its results are made
  * of. */
-#ifndef VQ_METHODS_FILES_METHOD_SCRIPT_H
-#define VQ_METHODS_FILES_METHOD_SCRIPT_H
+#pragma once
 
 #include "methods/files/job.h"
 #include "methods/script.h"
@@ -17,5 +16,3 @@ struct vq_method_script {
 enum vq_status vq_method_script_open(const struct vq_job *job, struct vq_method_script *ret_script,
                                      struct vq_error *err) VQ_WARN_UNUSED;
 void vq_method_script_close(struct vq_method_script *script);
-
-#endif

@@ -1,8 +1,7 @@
 /* A method, in the form that the shared folders use: each method's folder defines one
  * struct vq_method_type, and common/conf/methods.def lists it. Nothing else of a method is known
  * outside of its folder. The optional hooks are marked. */
-#ifndef VQ_METHODS_FILES_METHOD_TYPE_H
-#define VQ_METHODS_FILES_METHOD_TYPE_H
+#pragma once
 
 #include "common/text/json.h"
 #include "methods/files/job.h"
@@ -82,5 +81,3 @@ struct vq_method_type {
 
 /* The registration of the configured method. */
 const struct vq_method_type *vq_method_type_of(const struct vq_config *config);
-
-#endif

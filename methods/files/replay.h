@@ -1,7 +1,6 @@
 /* Walks a run again from the call store alone: parses every stored answer again, computes all
  * numbers again, and sends nothing. */
-#ifndef VQ_METHODS_FILES_REPLAY_H
-#define VQ_METHODS_FILES_REPLAY_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "methods/files/method_script.h"
@@ -39,5 +38,3 @@ enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
                               const struct vq_id *run, const struct vq_script *script,
                               struct vq_replay *ret_replay, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_replay_free(struct vq_replay *replay);
-
-#endif

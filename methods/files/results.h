@@ -1,7 +1,6 @@
 /* The results of a method that has walked to its end: results.json, the CSVs, report.html, the
  * table on the terminal. */
-#ifndef VQ_METHODS_FILES_RESULTS_H
-#define VQ_METHODS_FILES_RESULTS_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "methods/files/method_script.h"
@@ -32,5 +31,3 @@ struct vq_results {
 /* *ret_missing: some answers are missing. */
 enum vq_status vq_results_write(const struct vq_results *results, bool *ret_missing,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* From a stage's column and the call store to the script that asked. */
-#ifndef VQ_METHODS_GRID_ANSWERS_H
-#define VQ_METHODS_GRID_ANSWERS_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "methods/grid/stage_grid.h"
@@ -36,5 +35,3 @@ void vq_answers_end(struct vq_stage_reader *answers); /* all-zero: nothing */
 enum vq_status vq_answers_next(const struct vq_script *script, const struct vq_answered *from,
                                const struct vq_stage **ret_stage,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Who plays which role in a run: for each role the models, as the configuration gives them and as
  * requests are hashed. A role that the configuration leaves out is played by another model. */
-#ifndef VQ_METHODS_GRID_ROLE_MODELS_H
-#define VQ_METHODS_GRID_ROLE_MODELS_H
+#pragma once
 
 #include "common/conf/pools.h"
 #include "common/judge/request.h"
@@ -32,5 +31,3 @@ void vq_role_models_free(struct vq_role_models cast[VQ_ROLE__COUNT]);
 
 /* Served by the built-in server. */
 bool vq_role_models_is_offline(const struct vq_conf_judge *conf);
-
-#endif

@@ -1,7 +1,6 @@
 /* One stage made ready to be asked: its models, samples, request hashes and SPEC. The method says
  * what is to be asked; here it becomes a task grid. */
-#ifndef VQ_METHODS_GRID_STAGE_GRID_H
-#define VQ_METHODS_GRID_STAGE_GRID_H
+#pragma once
 
 #include "common/judge/alike.h"
 #include "common/judge/template.h"
@@ -83,5 +82,3 @@ uint32_t vq_stage_grid_answer_tokens(const struct vq_stage_grid *asking);
  * *ret_hash. */
 enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char *offline_url,
                                   struct vq_buf *ret_body, struct vq_hash *ret_hash) VQ_WARN_UNUSED;
-
-#endif

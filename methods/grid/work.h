@@ -1,7 +1,6 @@
 /* What a run carries out, as its loop sees it: a script, what the script's stages are made of, and
  * who takes the end. The loop knows nothing else of a method. */
-#ifndef VQ_METHODS_GRID_WORK_H
-#define VQ_METHODS_GRID_WORK_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -40,5 +39,3 @@ struct vq_run_work {
     uint32_t (*expected)(const void *ctx, struct vq_expected_stage *ret_stages);
     void *ctx;
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* The first draft of a configuration, one for each kind of method, from a look at the data: which
  * columns (or files) hold what is guessed from names and contents, and every guess is marked as
  * one. Pure. */
-#ifndef VQ_METHODS_INIT_INIT_H
-#define VQ_METHODS_INIT_INIT_H
+#pragma once
 
 #include "common/text/table.h"
 
@@ -78,5 +77,3 @@ enum vq_status vq_init_persona_check(const struct vq_init_persona *persona,
 void vq_init_persona_config(const struct vq_init_persona *persona, struct vq_buf *out);
 /* Rounds of a dialogue: the shorter list's, with its remarks. */
 uint32_t vq_init_persona_rounds(const struct vq_init_persona *persona);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to the drafts of configurations: looking at columns, and lines that they share. */
-#ifndef VQ_METHODS_INIT_PARTS_H
-#define VQ_METHODS_INIT_PARTS_H
+#pragma once
 
 #include "methods/init/init.h"
 
@@ -27,5 +26,3 @@ void vq_init_put_column(struct vq_buf *out, const struct vq_table *table, const 
 /* An endpoint in comments, for a model in the list `key`. */
 void vq_init_put_model(struct vq_buf *out, const char *key);
 void vq_init_put_end(struct vq_buf *out);
-
-#endif

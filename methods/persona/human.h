@@ -1,7 +1,6 @@
 /* What people say of what judges rated: lines in the shape of ratings.csv, each with a label.
  * Pure. */
-#ifndef VQ_METHODS_PERSONA_HUMAN_H
-#define VQ_METHODS_PERSONA_HUMAN_H
+#pragma once
 
 #include "methods/persona/items.h"
 
@@ -32,5 +31,3 @@ size_t vq_persona_human_place(struct vq_persona_human *human, size_t count,
                               const struct vq_persona_criterion *criteria,
                               const struct vq_persona_rated *rated, size_t rated_count,
                               double *ret_values);
-
-#endif

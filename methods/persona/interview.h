@@ -1,6 +1,5 @@
 /* A list of interview questions as a model wrote it (prompts/queries.txt). Pure. */
-#ifndef VQ_METHODS_PERSONA_INTERVIEW_H
-#define VQ_METHODS_PERSONA_INTERVIEW_H
+#pragma once
 
 #include "common/conf/queries_file.h"
 
@@ -13,5 +12,3 @@ enum vq_status vq_interview_parse(struct vq_span answer, uint32_t count,
                                   struct vq_queries_file *ret_file) VQ_WARN_UNUSED;
 /* As a file that is read back the same: YAML. Appends; failures stick in out->status. */
 void vq_interview_write(const struct vq_queries_file *file, struct vq_buf *out);
-
-#endif

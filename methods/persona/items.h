@@ -1,7 +1,6 @@
 /* Items of a data set, and results from elsewhere, as a run sees them: names become numbers.
  * Pure. */
-#ifndef VQ_METHODS_PERSONA_ITEMS_H
-#define VQ_METHODS_PERSONA_ITEMS_H
+#pragma once
 
 #include "common/conf/items_file.h"
 #include "methods/persona/numbers.h"
@@ -48,5 +47,3 @@ enum vq_status vq_persona_measured_parse(struct vq_span text, const char *name,
                                          struct vq_persona_measured **ret_measured,
                                          size_t *ret_count, size_t *ret_passed_over,
                                          struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to this folder: lines of a file that say who, in which dialogue and when, by the names
  * that results have. */
-#ifndef VQ_METHODS_PERSONA_LINES_H
-#define VQ_METHODS_PERSONA_LINES_H
+#pragma once
 
 #include "common/text/table.h"
 #include "methods/persona/items.h"
@@ -48,5 +47,3 @@ uint32_t vq_persona_lines_persona(const struct vq_persona_lines *l, uint32_t row
 /* directed or interview, goal or instructions. */
 uint32_t vq_persona_lines_script(const struct vq_persona_lines *l, uint32_t row, uint32_t column);
 uint32_t vq_persona_lines_checkpoint(const struct vq_persona_lines *l, double round);
-
-#endif

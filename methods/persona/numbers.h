@@ -6,8 +6,7 @@
  * value is the mean over the ratings that it has, a cell without one has none, and every measure
  * says how its ratings stand. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), its official
  * code; intervals: methods/stats/intervals/cells.h; slopes: within.h. */
-#ifndef VQ_METHODS_PERSONA_NUMBERS_H
-#define VQ_METHODS_PERSONA_NUMBERS_H
+#pragma once
 
 #include "methods/persona/plan.h"
 #include "methods/stats/agreement/ratings.h"
@@ -249,5 +248,3 @@ double vq_persona_length(const struct vq_persona_numbers *numbers,
                          const struct vq_persona_measure *measure, uint32_t model, uint32_t asker,
                          uint32_t script, uint32_t round);
 double vq_persona_percent(enum vq_persona_unit unit, double value);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to numbers.c, panel.c and curves.c: the steps by which a measure is made. */
-#ifndef VQ_METHODS_PERSONA_PARTS_H
-#define VQ_METHODS_PERSONA_PARTS_H
+#pragma once
 
 #include "common/base/arena.h"
 #include "methods/persona/numbers.h"
@@ -37,5 +36,3 @@ enum vq_status vq_panel_measured(struct vq_persona_work *w,
 /* Curves, bars, slopes and sizes from the values. */
 enum vq_status vq_measure_finish(struct vq_persona_work *w,
                                  struct vq_persona_measure *m) VQ_WARN_UNUSED; /* curves.c */
-
-#endif

@@ -6,8 +6,7 @@
  * If a stage has a question twice (two kinds of dialogues before their first round, equal answers),
  * the repeat goes into a later stage, which the store answers: so every run sends the same
  * calls. */
-#ifndef VQ_METHODS_PERSONA_PERSONA_H
-#define VQ_METHODS_PERSONA_PERSONA_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/conf/queries_file.h"
@@ -132,5 +131,3 @@ void vq_persona_said(struct vq_span answer, struct vq_buf *out);
 /* The text of a query of a script's list, as the plan numbers them. */
 const char *vq_persona_query(const struct vq_persona_script *script,
                              const struct vq_queries_file *file, uint32_t query);
-
-#endif

@@ -2,8 +2,7 @@
  * kept, the questions after such a beginning, the ratings and their references; and the number of
  * calls. It works on numbers only: the pipeline has the texts. Pure. Source: the evaluation of Luz
  * de Araujo et al. 2025 (arXiv 2512.12775). */
-#ifndef VQ_METHODS_PERSONA_PLAN_H
-#define VQ_METHODS_PERSONA_PLAN_H
+#pragma once
 
 #include "common/judge/rating.h"
 #include "common/judge/stage.h"
@@ -197,5 +196,3 @@ struct vq_persona_counts {
     struct vq_persona_calls generated, rated; /* sums */
 };
 void vq_persona_count(const struct vq_persona_plan *plan, struct vq_persona_counts *ret_counts);
-
-#endif

@@ -3,8 +3,7 @@
  *   persona.c  created, walked from step to step, looked at
  *   talks.c    dialogues, and the questions after their beginnings: stages out, texts in
  *   rates.c    ratings: stages out, outcomes in */
-#ifndef VQ_METHODS_PERSONA_SCRIPT_H
-#define VQ_METHODS_PERSONA_SCRIPT_H
+#pragma once
 
 #include "common/base/arena.h"
 #include "common/judge/chain.h"
@@ -92,5 +91,3 @@ void vq_persona_piece_name(const char *set, uint32_t piece, char ret_name[VQ_FOR
 enum vq_status vq_persona_lay_turns(struct vq_persona *p) VQ_WARN_UNUSED;
 /* Against reference p->piece, and moves that, up to VQ_PERSONA_REFERENCES. */
 enum vq_status vq_persona_lay_answers(struct vq_persona *p, uint32_t set) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a planned run would cost, and how long it would take, if its calls went into batches. */
-#ifndef VQ_METHODS_PLAN_BATCHES_H
-#define VQ_METHODS_PLAN_BATCHES_H
+#pragma once
 
 #include "methods/plan/forecast.h"
 
@@ -16,5 +15,3 @@ struct vq_forecast_batches {
 /* Of a forecast with its figures, which stays as it is. VQ_NOMEM. */
 enum vq_status vq_forecast_as_batches(const struct vq_forecast *forecast,
                                       struct vq_forecast_batches *ret_batches) VQ_WARN_UNUSED;
-
-#endif

@@ -5,8 +5,7 @@
  * Counts follow the call-count model of docs/method/method.md: a stage whose questions are known
  * already is counted task by task, one that depends on answers by the bounds that the settings
  * give. A retry after a failed call is in no number. */
-#ifndef VQ_METHODS_PLAN_FORECAST_H
-#define VQ_METHODS_PLAN_FORECAST_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "methods/stage.h"
@@ -231,5 +230,3 @@ struct vq_forecast_bounded {
 };
 struct vq_forecast_bounded vq_forecast_budget(const struct vq_forecast *forecast, double usd);
 struct vq_forecast_bounded vq_forecast_deadline(const struct vq_forecast *forecast, double seconds);
-
-#endif

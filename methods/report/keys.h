@@ -1,7 +1,6 @@
 /* Private to the results: a key and its value in one, of the kinds that vq_json_put_* has not.
  * Numbers have VQ_REPORT_DIGITS digits. */
-#ifndef VQ_METHODS_REPORT_KEYS_H
-#define VQ_METHODS_REPORT_KEYS_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "common/conf/config.h"
@@ -28,5 +27,3 @@ void vq_report_put_judges(struct vq_json *j, const struct vq_report_judge *judge
 
 /* In hex; NULL: null. */
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash);
-
-#endif

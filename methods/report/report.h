@@ -1,7 +1,6 @@
 /* What the reports of all methods share: who judged, what the calls took, limits. Numbers have 9
  * significant digits; the same inputs give the same bytes. */
-#ifndef VQ_METHODS_REPORT_REPORT_H
-#define VQ_METHODS_REPORT_REPORT_H
+#pragma once
 
 #include "common/text/fmt.h"
 
@@ -30,5 +29,3 @@ struct vq_report_calls { /* from accounting.json */
 
 /* As the last lines of a table on the terminal; NULL: nothing. */
 void vq_report_calls_line(const struct vq_report_calls *calls, struct vq_buf *out);
-
-#endif

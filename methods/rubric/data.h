@@ -1,7 +1,6 @@
 /* From a data file's table to what a rubric run rates: prompts, outputs, and what people said of
  * them. Pure: the same table and settings give the same rows everywhere. */
-#ifndef VQ_METHODS_RUBRIC_DATA_H
-#define VQ_METHODS_RUBRIC_DATA_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/judge/criteria.h"
@@ -59,5 +58,3 @@ static inline double vq_rubric_human(const struct vq_rubric_data *d, uint32_t cr
 {
     return d->human[((size_t)criterion * d->outputs_count + output) * d->rows_count + row];
 }
-
-#endif

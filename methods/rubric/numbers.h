@@ -7,8 +7,7 @@
  * criterion the score of a row is the share of wins of the first of the models: 1, 0, or 0.5 where
  * a judge named the same position in both orders; a judge of whom one order has no value has no
  * score. */
-#ifndef VQ_METHODS_RUBRIC_NUMBERS_H
-#define VQ_METHODS_RUBRIC_NUMBERS_H
+#pragma once
 
 #include "common/judge/verdict.h"
 #include "methods/rubric/rubric.h"
@@ -126,5 +125,3 @@ static inline const struct vq_rubric_share *vq_rubric_share_of(const struct vq_r
 {
     return &n->criteria[criterion].shares[(size_t)output * (n->judges + 1) + judge];
 }
-
-#endif

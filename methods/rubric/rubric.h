@@ -1,8 +1,7 @@
 /* The questions of a rubric run: every output of every row by every criterion, for every judge and
  * repeat; as a script with one stage per kind of criterion and repeat. No stage depends on an
  * answer. */
-#ifndef VQ_METHODS_RUBRIC_RUBRIC_H
-#define VQ_METHODS_RUBRIC_RUBRIC_H
+#pragma once
 
 #include "methods/rubric/data.h"
 #include "methods/script.h"
@@ -57,5 +56,3 @@ uint32_t vq_rubric_rated_outputs(const struct vq_rubric_input *in, uint32_t crit
 
 /* enum vq_outcome by slot, as far as stages were taken; NONE before. */
 const uint8_t *vq_rubric_outcomes(const struct vq_rubric *rubric);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this room: groups of rows as dense numbers. */
-#ifndef VQ_METHODS_STATS_GROUPS_H
-#define VQ_METHODS_STATS_GROUPS_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -8,5 +7,3 @@
  * NULL groups = one a row. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_groups_index(const uint32_t *groups, size_t rows, uint32_t *ret_index,
                                size_t *ret_count) VQ_WARN_UNUSED;
-
-#endif

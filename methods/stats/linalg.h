@@ -1,7 +1,6 @@
 /* Private to this room: small dense symmetric systems. Matrices are n x n, row-major, only the
  * lower triangle is read unless said otherwise. */
-#ifndef VQ_METHODS_STATS_LINALG_H
-#define VQ_METHODS_STATS_LINALG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void vq_linalg_alias(const double *gram, size_t n, double tolerance, double *wor
 /* Least squares of m equations in n <= m unknowns by Householder QR; a is m x n row-major and is
  * destroyed; b holds m values, its first n become the solution. False when the rank is short. */
 bool vq_linalg_least_squares(double *a, size_t m, size_t n, double *b);
-
-#endif

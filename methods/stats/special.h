@@ -1,8 +1,7 @@
 /* The distribution functions the tests need: normal, Student t, beta. Relative accuracy
  * about 1e-12 in the body and 1e-10 in tails down to 1e-300. NaN in, NaN out; arguments outside of
  * the domain give NaN. */
-#ifndef VQ_METHODS_STATS_SPECIAL_H
-#define VQ_METHODS_STATS_SPECIAL_H
+#pragma once
 
 #define VQ_NORMAL_975 1.959963984540054 /* the 0.975 quantile of the normal */
 
@@ -14,5 +13,3 @@ double vq_student_two_sided(double t, double df); /* P(|T| >= |t|) */
 double vq_student_975(double df);                 /* of Student's t, above which 2.5 % lie */
 double vq_logistic(double eta);                   /* 1 / (1 + exp(-eta)) without overflow */
 double vq_log1pexp(double eta);                   /* log(1 + exp(eta)) without overflow */
-
-#endif

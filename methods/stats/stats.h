@@ -5,8 +5,7 @@
  * but a seed that is passed in. A missing value is NaN. Same input, same bits out, on one CPU type.
  *
  * All of the room is held to the reference numbers in tests/data/stats. */
-#ifndef VQ_METHODS_STATS_STATS_H
-#define VQ_METHODS_STATS_STATS_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -46,5 +45,3 @@ void vq_stats_sort(double *values, size_t n); /* ascending; no NaN */
 /* The scale of mirrored columns, whose mean is 0: the root of the mean square over present cells; 1
  * for a column that is all 0 or missing. `ret_scale` holds x.cols values. */
 void vq_stats_root_mean_square(struct vq_matrix x, double *ret_scale);
-
-#endif

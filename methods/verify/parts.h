@@ -4,8 +4,7 @@
  *   account.c  accounting.json against the ledger
  *   chat.c     the dialogues of `vibeq chat`, which are led beside the run
  *   redis.c    the columns in Redis against what the store makes of them */
-#ifndef VQ_METHODS_VERIFY_PARTS_H
-#define VQ_METHODS_VERIFY_PARTS_H
+#pragma once
 
 #include "methods/files/replay.h"
 #include "methods/verify/verify.h"
@@ -36,5 +35,3 @@ bool vq_verify_is_there(const struct vq_verifying *v, const char *file);
 enum vq_status vq_verify_account(struct vq_verifying *v, const char *file) VQ_WARN_UNUSED;
 enum vq_status vq_verify_chat(struct vq_verifying *v) VQ_WARN_UNUSED;
 enum vq_status vq_verify_redis(struct vq_verifying *v) VQ_WARN_UNUSED;
-
-#endif

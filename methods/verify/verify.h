@@ -1,8 +1,7 @@
 /* A run's own records compared with each other, all derived again: what `vibeq verify` shows.
  * Changes nothing. Of a run that goes on it says how things stand with what is committed.
  * docs/develop/audit.md lists the checks. */
-#ifndef VQ_METHODS_VERIFY_VERIFY_H
-#define VQ_METHODS_VERIFY_VERIFY_H
+#pragma once
 
 #include "coordinator/store/calls/check_run.h"
 #include "methods/files/job.h"
@@ -38,5 +37,3 @@ struct vq_verify {
 enum vq_status vq_verify_run(const struct vq_verify_input *in, struct vq_verify *ret_verify,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_verify_free(struct vq_verify *verify);
-
-#endif

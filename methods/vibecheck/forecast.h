@@ -1,7 +1,6 @@
 /* The call-count model of VibeCheck (docs/method/method.md): every stage that the method may come
  * to, and how often each asks. */
-#ifndef VQ_METHODS_VIBECHECK_FORECAST_H
-#define VQ_METHODS_VIBECHECK_FORECAST_H
+#pragma once
 
 #include "methods/plan/forecast.h"
 
@@ -25,5 +24,3 @@ struct vq_vibecheck_facts {
  * stages. */
 uint32_t vq_vibecheck_forecast(const struct vq_vibecheck_facts *facts,
                                struct vq_forecast_stage *ret_stages);
-
-#endif

@@ -1,7 +1,6 @@
 /* People's verdicts on vibes: the sheet that they fill in, and the labels that are read back from
  * it, or from another file. Pure. */
-#ifndef VQ_METHODS_VIBECHECK_LABELS_H
-#define VQ_METHODS_VIBECHECK_LABELS_H
+#pragma once
 
 #include "common/text/table.h"
 #include "methods/data/dataset.h"
@@ -41,5 +40,3 @@ enum vq_status vq_labels_read(const struct vq_label_frame *frame, const struct v
 
 /* The labels as a file that vq_labels_read reads: file,record,vibe,label, in order of records. */
 void vq_labels_write(const struct vq_label_frame *frame, const int8_t *people, struct vq_buf *out);
-
-#endif

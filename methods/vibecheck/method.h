@@ -20,8 +20,7 @@
  *
  * Its notes (what was proposed, merged, dropped; why it stopped) go to the log and the report. Not
  * its job: sockets, files, clocks, request hashes. */
-#ifndef VQ_METHODS_VIBECHECK_METHOD_H
-#define VQ_METHODS_VIBECHECK_METHOD_H
+#pragma once
 
 #include "common/judge/template.h"
 #include "common/judge/vectors.h"
@@ -210,5 +209,3 @@ uint32_t vq_vibecheck_method_notes(const struct vq_vibecheck_method *m,
 
 /* The method as a script. */
 struct vq_script vq_vibecheck_script(struct vq_vibecheck_method *method);
-
-#endif

@@ -2,8 +2,7 @@
  * embedding, both ends of every axis are embedded, and two axes are as near as their ends are in
  * the mean, either way round; by judge, a model is shown the list and names the one that says the
  * same (match.txt). An axis and its mirror image say the same, seen from the other end. Pure. */
-#ifndef VQ_METHODS_VIBECHECK_RECALL_H
-#define VQ_METHODS_VIBECHECK_RECALL_H
+#pragma once
 
 #include "methods/script.h"
 
@@ -62,5 +61,3 @@ struct vq_recall_result {
     uint32_t kept_matches, all_matches;       /* references that are matched */
 };
 const struct vq_recall_result *vq_recall_result(const struct vq_recall *recall);
-
-#endif

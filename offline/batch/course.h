@@ -1,6 +1,5 @@
 /* The course of a batch: its state as a function of now, and how far its lines are. Pure. */
-#ifndef VQ_OFFLINE_BATCH_COURSE_H
-#define VQ_OFFLINE_BATCH_COURSE_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "offline/batch/rules.h"
@@ -50,5 +49,3 @@ int64_t vq_offline_batch_course_next_ns(const struct vq_offline_batch_course *co
                                         int64_t now_ns);
 /* Does nothing in a last phase, or if it was cancelled before. */
 void vq_offline_batch_course_cancel(struct vq_offline_batch_course *course, int64_t now_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that clients uploaded, and those that batches end with. In memory, bounded. */
-#ifndef VQ_OFFLINE_BATCH_FILES_H
-#define VQ_OFFLINE_BATCH_FILES_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "offline/chat.h"
@@ -57,5 +56,3 @@ void vq_offline_batch_files_free(struct vq_offline_batch_files *files);
 /* "PREFIX" and 24 hex digits, different for each `n` and start of a server. */
 void vq_offline_batch_new_id(const char *prefix, uint64_t n, int64_t now_ms,
                              char ret_id[VQ_BATCH_ID_BYTES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* A call of a batch API on its way to its dialect. */
-#ifndef VQ_OFFLINE_BATCH_HTTP_H
-#define VQ_OFFLINE_BATCH_HTTP_H
+#pragma once
 
 #include "offline/batch/store.h"
 #include "offline/call.h"
@@ -58,5 +57,3 @@ size_t vq_offline_batch_http_limit(const struct vq_offline_batch_http *http, con
 /* "2026-11-28T04:44:16.123Z" */
 #define VQ_BATCH_DATE_BYTES 32
 void vq_offline_batch_date(int64_t unix_ms, char ret_date[VQ_BATCH_DATE_BYTES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads a body of multipart/form-data: the parts that an upload has. Pure. */
-#ifndef VQ_OFFLINE_BATCH_MULTIPART_H
-#define VQ_OFFLINE_BATCH_MULTIPART_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -15,5 +14,3 @@ struct vq_offline_multipart {
 enum vq_status vq_offline_multipart_read(const char *content_type, struct vq_span body,
                                          struct vq_offline_multipart *ret_parts,
                                          struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

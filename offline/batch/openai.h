@@ -1,6 +1,5 @@
 /* Input files of OpenAI's batches. */
-#ifndef VQ_OFFLINE_BATCH_OPENAI_H
-#define VQ_OFFLINE_BATCH_OPENAI_H
+#pragma once
 
 #include "offline/batch/store.h"
 
@@ -11,5 +10,3 @@
  * validation is set as its problem. VQ_NOMEM, VQ_LIMIT (of our own memory). */
 enum vq_status vq_offline_batch_openai_read(struct vq_span file,
                                             struct vq_offline_batch *batch) VQ_WARN_UNUSED;
-
-#endif

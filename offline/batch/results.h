@@ -1,6 +1,5 @@
 /* The results of a batch in the shapes of its dialect, with what goes wrong on their way. */
-#ifndef VQ_OFFLINE_BATCH_RESULTS_H
-#define VQ_OFFLINE_BATCH_RESULTS_H
+#pragma once
 
 #include "common/text/json.h"
 #include "offline/batch/store.h"
@@ -26,5 +25,3 @@ void vq_offline_batch_results_items(const struct vq_offline_batches *batches,
 enum vq_status vq_offline_batch_results_files(struct vq_offline_batches *batches,
                                               struct vq_offline_batch *batch,
                                               int64_t now_ms) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* How the batches of a model go: how long they take, what goes wrong in them, and the provider's
  * limits. What --batch says is read here. Pure. */
-#ifndef VQ_OFFLINE_BATCH_RULES_H
-#define VQ_OFFLINE_BATCH_RULES_H
+#pragma once
 
 #include "common/base/status.h"
 #include "offline/faults/latency.h"
@@ -45,5 +44,3 @@ enum vq_status vq_offline_batch_rules_add(struct vq_offline_batch_rules_set *set
 /* Never NULL. */
 const struct vq_offline_batch_rules *
 vq_offline_batch_rules_find(const struct vq_offline_batch_rules_set *set, const char *model);
-
-#endif

@@ -1,7 +1,6 @@
 /* All batches of a server, of every dialect: they are created, done line by line as time goes on,
  * and end. In memory, bounded. Knows neither HTTP nor a dialect's shapes. */
-#ifndef VQ_OFFLINE_BATCH_STORE_H
-#define VQ_OFFLINE_BATCH_STORE_H
+#pragma once
 
 #include "offline/batch/course.h"
 #include "offline/batch/files.h"
@@ -165,5 +164,3 @@ enum vq_offline_batch_phase vq_offline_batch_phase_of(const struct vq_offline_ba
 bool vq_offline_batch_is_shown(const struct vq_offline_batch *batch, int64_t now_ns);
 /* A time of its course on the wall clock, in ms. */
 int64_t vq_offline_batch_wall_ms(const struct vq_offline_batch *batch, int64_t at_ns);
-
-#endif

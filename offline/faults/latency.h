@@ -1,6 +1,5 @@
 /* How long an answer takes: a distribution, drawn by hash. Pure. */
-#ifndef VQ_OFFLINE_FAULTS_LATENCY_H
-#define VQ_OFFLINE_FAULTS_LATENCY_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -25,5 +24,3 @@ enum vq_status vq_latency_parse(const char *text, struct vq_latency *ret_latency
 
 /* u and v are uniform in [0, 1). At most VQ_LATENCY_NS_MAX. */
 int64_t vq_latency_draw_ns(const struct vq_latency *latency, double u, double v);
-
-#endif

@@ -1,7 +1,6 @@
 /* A provider's limits as it keeps them: sliding windows of requests and tokens, calls at a time, a
  * ramp, days and money, for each account (given as a number). Pure: times are given. */
-#ifndef VQ_OFFLINE_FAULTS_LIMITER_H
-#define VQ_OFFLINE_FAULTS_LIMITER_H
+#pragma once
 
 #include "offline/faults/limits.h"
 
@@ -55,5 +54,3 @@ enum vq_status vq_limiter_ask(struct vq_limiter *limiter, const struct vq_limit_
 /* The call is over: tokens that were reserved and not used are given back where they are settled.
  * Does nothing with a hold that is not held, and ends it. */
 void vq_limiter_done(struct vq_limiter *limiter, struct vq_limit_hold *hold);
-
-#endif

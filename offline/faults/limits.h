@@ -1,6 +1,5 @@
 /* What a provider allows one account: the numbers, and their text on the command line. Pure. */
-#ifndef VQ_OFFLINE_FAULTS_LIMITS_H
-#define VQ_OFFLINE_FAULTS_LIMITS_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -64,5 +63,3 @@ enum vq_status vq_limits_finish(struct vq_limits *limits, struct vq_error *err) 
 bool vq_limits_any(const struct vq_limits *limits);
 
 const char *vq_limit_name(enum vq_limit_kind kind); /* "requests" ...; "none" */
-
-#endif

@@ -1,7 +1,6 @@
 /* Whose limits a call meets: named pools of keys and models, and one for all other calls. What
  * --limits says is read here. Keys are known by their fingerprints only. */
-#ifndef VQ_OFFLINE_FAULTS_POOLS_H
-#define VQ_OFFLINE_FAULTS_POOLS_H
+#pragma once
 
 #include "common/base/hash.h"
 #include "common/base/secret.h"
@@ -51,5 +50,3 @@ void vq_pool_label(const struct vq_pool *pool, const char *key_hex, const char *
 /* "env:NAME", "file:PATH" or a fingerprint, as fingerprint. */
 enum vq_status vq_pool_key_of(const char *reference, char ret_hex[VQ_FINGERPRINT_HEX],
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

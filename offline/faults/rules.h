@@ -1,8 +1,7 @@
 /* Which fault a request meets: a list of rules, from a script or from single options. Pure but for
  * reading the script file; time and the request's hash are arguments. The first rule that fires
  * wins. */
-#ifndef VQ_OFFLINE_FAULTS_RULES_H
-#define VQ_OFFLINE_FAULTS_RULES_H
+#pragma once
 
 #include "common/base/hash.h"
 
@@ -108,5 +107,3 @@ const struct vq_fault_rule *vq_fault_rules_match(struct vq_fault_rules *rules,
 /* Draw in [0, 1) for a purpose: a function of its arguments alone. */
 double vq_fault_draw(uint64_t seed, const char *purpose, uint64_t a, const struct vq_hash *hash,
                      uint64_t b);
-
-#endif

@@ -1,7 +1,6 @@
 /* What an axis asks for: its name, low and high text turned into weights over the measures of a
  * text. Pure. */
-#ifndef VQ_OFFLINE_JUDGE_AXIS_H
-#define VQ_OFFLINE_JUDGE_AXIS_H
+#pragma once
 
 #include "offline/judge/measure.h"
 
@@ -59,5 +58,3 @@ void vq_topic_weights(enum vq_judge_kind kind, enum vq_topic topic,
                       struct vq_axis_weights *ret_weights);
 /* How often a text speaks of each topic, whether it affirms or denies it. */
 void vq_topic_mentions(struct vq_span text, double ret_mentions[VQ_TOPIC__COUNT]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lists of axes as they stand in prompts. Pure. */
-#ifndef VQ_OFFLINE_JUDGE_AXIS_LIST_H
-#define VQ_OFFLINE_JUDGE_AXIS_LIST_H
+#pragma once
 
 #include "offline/judge/phrases.h"
 
@@ -32,5 +31,3 @@ bool vq_listed_same(const struct vq_listed_axis *a, const struct vq_listed_axis 
 /* The first `limit` of the list that says the same as `axis`; NULL if none does. */
 const struct vq_listed_axis *vq_axis_list_find(const struct vq_axis_list *list, size_t limit,
                                                const struct vq_listed_axis *axis);
-
-#endif

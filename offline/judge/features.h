@@ -1,6 +1,5 @@
 /* Which features really differ between the two outputs of a batch of rows. Pure. */
-#ifndef VQ_OFFLINE_JUDGE_FEATURES_H
-#define VQ_OFFLINE_JUDGE_FEATURES_H
+#pragma once
 
 #include "offline/judge/axis_list.h"
 #include "offline/judge/lexical.h"
@@ -26,5 +25,3 @@ struct vq_row_measures {
 size_t vq_features_find(enum vq_judge_kind kind, const struct vq_row_measures *rows, size_t n,
                         const struct vq_axis_list *current, const struct vq_axis_list *rejected,
                         struct vq_feature ret_features[VQ_FEATURES_MAX]);
-
-#endif

@@ -1,8 +1,7 @@
 /* The lexical judge: which of two outputs is higher on an axis, by counted words. It needs no model
  * and knows nothing of meaning; it exists so that the whole system can be tried and tested. Pure.
  */
-#ifndef VQ_OFFLINE_JUDGE_LEXICAL_H
-#define VQ_OFFLINE_JUDGE_LEXICAL_H
+#pragma once
 
 #include "offline/judge/axis.h"
 #include "offline/judge/sections.h"
@@ -42,5 +41,3 @@ void vq_lexical_measure(struct vq_lexical *lexical, struct vq_span text,
 double vq_lexical_difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
                              const struct vq_measures *b);
 uint64_t vq_lexical_seed(const struct vq_lexical *lexical);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the lexical judge counts in a text. Pure: no clock, no randomness, no files. */
-#ifndef VQ_OFFLINE_JUDGE_MEASURE_H
-#define VQ_OFFLINE_JUDGE_MEASURE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -32,5 +31,3 @@ const char *vq_measure_label(enum vq_measure measure);
  * places. */
 double vq_measure_difference(enum vq_measure measure, const struct vq_measures *a,
                              const struct vq_measures *b);
-
-#endif

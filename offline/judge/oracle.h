@@ -1,7 +1,6 @@
 /* Verdicts from a truth file, with stated rates of error: for tests that must know what should come
  * out. Pure but for reading the file. */
-#ifndef VQ_OFFLINE_JUDGE_ORACLE_H
-#define VQ_OFFLINE_JUDGE_ORACLE_H
+#pragma once
 
 #include "offline/judge/lexical.h"
 
@@ -39,5 +38,3 @@ enum vq_status vq_oracle_ask(const struct vq_oracle *oracle, const char *model,
                              const struct vq_sections *question, uint64_t nth_try,
                              struct vq_oracle_answer *ret_answer,
                              struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The answers to the prompts of the method that ask for no verdict: axes, differences, lists made
  * shorter, names, matches, kinds of prompts. Everything is a function of seed and prompt. Pure. */
-#ifndef VQ_OFFLINE_JUDGE_PART_H
-#define VQ_OFFLINE_JUDGE_PART_H
+#pragma once
 
 #include "offline/judge/lexical.h"
 #include "offline/judge/wanted.h"
@@ -18,5 +17,3 @@ struct vq_part_request {
 /* Appends the answer to `to`; only for kinds of which vq_wanted_is_part is true. VQ_NOMEM. */
 enum vq_status vq_part_answer(struct vq_lexical *lexical, const struct vq_part_request *request,
                               struct vq_buf *to) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: the answers of part.h, one function a kind. Each appends to part->to. */
-#ifndef VQ_OFFLINE_JUDGE_PART_KINDS_H
-#define VQ_OFFLINE_JUDGE_PART_KINDS_H
+#pragma once
 
 #include "offline/judge/features.h"
 #include "offline/judge/part.h"
@@ -30,5 +29,3 @@ enum vq_status vq_part_match(const struct vq_part *part) VQ_WARN_UNUSED;
 enum vq_status vq_part_generate(const struct vq_part *part) VQ_WARN_UNUSED;
 enum vq_status vq_part_interview(const struct vq_part *part) VQ_WARN_UNUSED;
 enum vq_status vq_part_question_types(const struct vq_part *part) VQ_WARN_UNUSED;
-
-#endif

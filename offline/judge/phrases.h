@@ -1,6 +1,5 @@
 /* The offline server's own words for axes, and the forms in which it writes lists of them. Pure. */
-#ifndef VQ_OFFLINE_JUDGE_PHRASES_H
-#define VQ_OFFLINE_JUDGE_PHRASES_H
+#pragma once
 
 #include "offline/judge/axis.h"
 
@@ -49,5 +48,3 @@ void vq_axes_write(const struct vq_axis_text *axes, size_t n, enum vq_axes_form 
                    struct vq_buf *to);
 /* "1. Name: High: h Low: l" a line. */
 void vq_axes_write_numbered(const struct vq_axis_text *axes, size_t n, struct vq_buf *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of a judge prompt, found in the text of a user message. Pure; borrows from the text. */
-#ifndef VQ_OFFLINE_JUDGE_SECTIONS_H
-#define VQ_OFFLINE_JUDGE_SECTIONS_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -28,5 +27,3 @@ enum vq_status vq_sections_find_outputs(struct vq_span text,
 /* "Name: n / Low: l / High: h", on lines of their own or on one line; the name may come without its
  * label. */
 void vq_sections_read_axis(struct vq_span text, struct vq_sections *sections);
-
-#endif

@@ -1,8 +1,7 @@
 /* What a prompt asks for, and its sections. The prompts of the method carry a line
  * <wanted>KIND</wanted> after their last section, and sections between tags that stand on lines of
  * their own. Pure; everything borrows from the text. */
-#ifndef VQ_OFFLINE_JUDGE_WANTED_H
-#define VQ_OFFLINE_JUDGE_WANTED_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -38,5 +37,3 @@ struct vq_wanted_row {
 /* Reads the next <row> of the section "rows" at *at (0 at first) and moves it; false at the end. A
  * tag inside a row's text spoils at most this row. */
 bool vq_row_next(struct vq_span rows, size_t *at, struct vq_wanted_row *ret_row);
-
-#endif

@@ -1,8 +1,7 @@
 /* Who is played, read from a name and a description, and what of it a text shows. Subject and
  * rubric judge read alike, so that what the one plants the other finds. Pure; everything
  * borrows. */
-#ifndef VQ_OFFLINE_PERSONA_CHARACTER_H
-#define VQ_OFFLINE_PERSONA_CHARACTER_H
+#pragma once
 
 #include "offline/persona/traits.h"
 
@@ -39,5 +38,3 @@ void vq_character_showing(const struct vq_character *character, struct vq_span q
  * do not count. */
 bool vq_character_states_fact(const struct vq_character *character, const struct vq_word_set *query,
                               const struct vq_sentence *sentence);
-
-#endif

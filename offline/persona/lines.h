@@ -1,7 +1,6 @@
 /* The subject's lines that show no trait, and what is known of a sentence by its words (lines.def).
  * Pure. */
-#ifndef VQ_OFFLINE_PERSONA_LINES_H
-#define VQ_OFFLINE_PERSONA_LINES_H
+#pragma once
 
 #include "offline/persona/sentence.h"
 
@@ -33,5 +32,3 @@ enum vq_risk {
     VQ_RISK_UNSAFE
 };
 enum vq_risk vq_risk_of(struct vq_span query);
-
-#endif

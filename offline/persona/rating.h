@@ -2,8 +2,7 @@
  * of another it reads the rubric as the ranker's judge reads an axis, or else counts the rubric's
  * words in the response. It needs no model and knows nothing of meaning. Everything is a function
  * of server's seed, request's seed and prompt. Pure. */
-#ifndef VQ_OFFLINE_PERSONA_RATING_H
-#define VQ_OFFLINE_PERSONA_RATING_H
+#pragma once
 
 #include "offline/judge/lexical.h"
 #include "offline/judge/wanted.h"
@@ -34,5 +33,3 @@ void vq_rating_write(struct vq_span reason, const char *value, struct vq_buf *to
  * Another variant draws one of them from `draw`. */
 void vq_rating_write_malformed(enum vq_wanted wanted, struct vq_span reason, const char *value,
                                const char *variant, uint64_t draw, struct vq_buf *to);
-
-#endif

@@ -1,7 +1,6 @@
 /* The prompt of a rubric judge, as prompts/likert.txt, binary.txt and pairwise.txt lay it out:
  * sections between tags that stand on lines of their own. Pure; borrows from the text. */
-#ifndef VQ_OFFLINE_PERSONA_RUBRIC_H
-#define VQ_OFFLINE_PERSONA_RUBRIC_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -26,5 +25,3 @@ enum vq_status vq_rubric_find(struct vq_span text, bool is_pairwise,
 /* What stands behind "VALUE:" at the start of a line of the rubric ("5:", "Yes:"); empty when there
  * is no such line. */
 struct vq_span vq_rubric_line(struct vq_span rubric, const char *value);
-
-#endif

@@ -1,7 +1,6 @@
 /* Texts as sentences and words: lower case, without punctuation, as the offline judge and subject
  * read them. Pure. */
-#ifndef VQ_OFFLINE_PERSONA_SENTENCE_H
-#define VQ_OFFLINE_PERSONA_SENTENCE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -40,5 +39,3 @@ bool vq_word_set_has(const struct vq_word_set *set, struct vq_span word);
 void vq_word_set_add_content(struct vq_word_set *set, struct vq_span text);
 /* How many different content words of `text` are in the set. */
 size_t vq_word_set_shared(const struct vq_word_set *set, struct vq_span text);
-
-#endif

@@ -6,8 +6,7 @@
  * and 0 without a persona. Of 4 sentences each that could state a fact of the persona and that
  * could show its manner, floor(4 strength + u) do; floor(2 (1 - strength) + u) sentences step out
  * of the role; u is uniform, by hash of the messages, so that the means are exact. Pure. */
-#ifndef VQ_OFFLINE_PERSONA_SUBJECT_H
-#define VQ_OFFLINE_PERSONA_SUBJECT_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -51,5 +50,3 @@ double vq_subject_strength(const struct vq_subject *subject, const struct vq_tur
 enum vq_status vq_subject_answer(const struct vq_subject *subject, uint64_t seed,
                                  const struct vq_turn *turns, size_t n,
                                  struct vq_buf *to) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* The five traits of character, by the words that show them (traits.def). Pure. */
-#ifndef VQ_OFFLINE_PERSONA_TRAITS_H
-#define VQ_OFFLINE_PERSONA_TRAITS_H
+#pragma once
 
 #include "offline/persona/sentence.h"
 
@@ -31,5 +30,3 @@ bool vq_trait_has_word(struct vq_span word);
 const char *vq_trait_line(enum vq_trait trait, int sign, uint64_t draw);
 /* All of them, for tests; NULL past the last. */
 const char *vq_trait_line_at(size_t index, enum vq_trait *ret_trait, int *ret_sign);
-
-#endif

@@ -1,6 +1,5 @@
 /* Choices drawn from a fuzzer's bytes: 0 for ever when they are used up. */
-#ifndef VQ_FUZZ_BYTES_H
-#define VQ_FUZZ_BYTES_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -41,5 +40,3 @@ static inline uint64_t take_near(struct bytes *b, uint32_t below)
     uint8_t kind = take(b);
     return kind == 255 ? take_u64(b) : kind == 254 ? below : kind % below;
 }
-
-#endif

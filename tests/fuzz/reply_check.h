@@ -1,8 +1,7 @@
 /* What must hold of the reply that any bytes of a chat response were read into: every string is one
  * line of UTF-8, an answer came with a success, everything else has a message, the end fits the
  * class, and counts and waits are in their ranges. */
-#ifndef VQ_FUZZ_REPLY_CHECK_H
-#define VQ_FUZZ_REPLY_CHECK_H
+#pragma once
 
 #include "common/text/utf8.h"
 #include "worker/provider/provider.h"
@@ -63,5 +62,3 @@ static inline void check_response(const char *dialect, unsigned status, struct v
     vq_reply_hide(&reply, response.body);
     vq_reply_free(&reply);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* From a 32-byte key to a number. Grows, forgets nothing. For the simulation and tests only: no
  * memory ends it. */
-#ifndef VQ_SIM_MAP_H
-#define VQ_SIM_MAP_H
+#pragma once
 
 #include "proto/id.h"
 
@@ -26,5 +25,3 @@ static inline struct vq_hash sim_key_id(const struct vq_id *id)
     memcpy(key.b, id->b, sizeof(id->b));
     return key;
 }
-
-#endif

@@ -16,8 +16,7 @@
  *     check.c        what must hold, after every step and at the end
  *     store.c, map.c the model of the store
  */
-#ifndef VQ_SIM_SIM_H
-#define VQ_SIM_SIM_H
+#pragma once
 
 #include "common/base/clock.h"
 #include "common/base/rng.h"
@@ -589,5 +588,3 @@ void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);
 void sim_say_state(const struct sim *s);
 void sim_say_credit(const struct sim *s, const struct vq_msg_credit *credit);
-
-#endif

@@ -2,8 +2,7 @@
  * of outcomes and the number of the last commit). States come from vq_task_state, verdicts from
  * vq_verdict_of, as in the real one. Which request a hash is of is asked of the world. For the
  * simulation and the unit tests of the coordinator's core. */
-#ifndef VQ_SIM_STORE_H
-#define VQ_SIM_STORE_H
+#pragma once
 
 #include "common/judge/chain.h"
 #include "coordinator/queue/coord.h"
@@ -100,5 +99,3 @@ size_t sim_store_settled(const struct sim_store *store, const struct vq_batch *b
 bool sim_store_draft(const struct sim_store *store, size_t n, struct vq_decoder *decoder,
                      struct vq_result *ret_draft);
 void sim_store_record(struct sim_store *store, const struct vq_result *result);
-
-#endif

@@ -11,8 +11,7 @@
  * ERROR: EIO or ENOSPC. "on": it goes on failing. The log gets a line for every call on a matching
  * file: "PID CALL ok", "PID CALL failed"; that is how a test learns how many there are, and what
  * came after the one that failed. */
-#ifndef VQ_TESTS_TOOLS_FAULTY_H
-#define VQ_TESTS_TOOLS_FAULTY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ unsigned vq_faulty_seen(void);   /* calls that matched since then */
 unsigned vq_faulty_failed(void); /* of them, that failed */
 unsigned
 vq_faulty_after(void); /* calls of any kind on a matching file after the first that failed */
-
-#endif

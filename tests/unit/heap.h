@@ -1,8 +1,7 @@
 /* Every heap allocation of a test program, our own and the libraries', counted and made to fail at
  * will: the program's malloc, calloc, realloc and free stand before those of the C library (or the
  * sanitizer). One source of a program includes this. */
-#ifndef VQ_TESTS_HEAP_H
-#define VQ_TESTS_HEAP_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -133,5 +132,3 @@ static inline uint64_t heap_torture(const char *name, heap_scenario_fn run, void
         }
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Lives of a core in which one allocation fails, for the tests of both: who includes this names the
  * core's fuzz target in LIVES_OF, whose events the bytes of a seed choose. Each event says
  * VQ_NOMEM, or the core's status does, and the core can be taken apart. */
-#ifndef VQ_TEST_LIVES_H
-#define VQ_TEST_LIVES_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -100,5 +99,3 @@ static int run_lives(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Lines of documentation pages that tests make from a table, as the pages have them: list items of
  * at most 120 columns. */
-#ifndef VQ_TEST_PAGE_H
-#define VQ_TEST_PAGE_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -33,5 +32,3 @@ static inline void page_item(struct vq_buf *out, const char *text)
     }
     vq_buf_putc(out, '\n');
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Published data of others, for tests that read it: it is not part of this repository. Without the
  * folder (VQ_SHARED, else ../shared beside the checkout) such a test skips and says so, and with
  * VQ_REQUIRE_SHARED=1 that is a failure. After cmocka. */
-#ifndef VQ_TEST_PUBLISHED_H
-#define VQ_TEST_PUBLISHED_H
+#pragma once
 
 #include "common/text/file.h"
 #include "common/text/table.h"
@@ -44,5 +43,3 @@ static bool published(const char *name, int *ret_code)
     *ret_code = required != NULL && required[0] == '1';
     return false;
 }
-
-#endif

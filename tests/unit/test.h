@@ -1,8 +1,7 @@
 /* Every unit test includes this file first: it includes cmocka after the headers that cmocka needs,
  * and its macros let a test register itself. The tests of a program run in the order of its
  * source. */
-#ifndef VQ_TESTS_UNIT_TEST_H
-#define VQ_TESTS_UNIT_TEST_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -39,5 +38,3 @@ void test_add(const struct CMUnitTest *test, int line);
 void test_group(CMFixtureFunction setup, CMFixtureFunction teardown);
 void test_start(void (*function)(void));
 int test_run(void); /* what main returns; a program needs no main of its own */
-
-#endif

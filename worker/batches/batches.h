@@ -19,8 +19,7 @@
  * - Each draft is delivered or given up exactly once. The files at the provider are deleted only
  *   after all results of the batch are committed.
  * Time is monotonic, in milliseconds. */
-#ifndef VQ_WORKER_BATCHES_H
-#define VQ_WORKER_BATCHES_H
+#pragma once
 
 #include "proto/limits.h"
 #include "proto/result.h"
@@ -110,5 +109,3 @@ const struct vq_batch_life *vq_batches_life(const struct vq_batches *b, uint64_t
 /* Of a batch that is not at the provider yet; else empty. */
 struct vq_span vq_batches_document(const struct vq_batches *b, uint64_t batch);
 uint32_t vq_batches_count(const struct vq_batches *b);
-
-#endif

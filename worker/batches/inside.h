@@ -1,6 +1,5 @@
 /* Private to this folder: the state of all batches. */
-#ifndef VQ_WORKER_BATCHES_INSIDE_H
-#define VQ_WORKER_BATCHES_INSIDE_H
+#pragma once
 
 #include "common/base/index.h"
 #include "worker/batches/batches.h"
@@ -89,5 +88,3 @@ void vq_entry_abandon(struct vq_batches_entry *entry, enum vq_batch_why why);
 bool vq_entry_tells(struct vq_batches_entry *entry, int64_t now_ms,
                     struct vq_msg_batch *ret_progress);
 int64_t vq_entry_wake_ms(const struct vq_batches_entry *entry, int64_t now_ms);
-
-#endif

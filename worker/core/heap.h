@@ -1,7 +1,6 @@
 /* A binary min-heap of nodes that live in their owners, so that any node can be taken out. Ordered
  * by (first, second). */
-#ifndef VQ_WORKER_HEAP_H
-#define VQ_WORKER_HEAP_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -26,5 +25,3 @@ void vq_work_heap_push(struct vq_work_heap *heap,
                        struct vq_work_node *node);                       /* room was reserved */
 struct vq_work_node *vq_work_heap_peek(const struct vq_work_heap *heap); /* NULL: empty */
 void vq_work_heap_remove(struct vq_work_heap *heap, struct vq_work_node *node); /* it is in there */
-
-#endif

@@ -1,6 +1,5 @@
 /* All limits of the worker's core. Tests set some of them through struct vq_work_options. */
-#ifndef VQ_WORKER_LIMITS_H
-#define VQ_WORKER_LIMITS_H
+#pragma once
 
 /* What a worker may hold. It gives credit for less than half of VQ_WORK_ASKS_MAX asks: the other
  * half is for asks whose result has no ACK yet. Above VQ_WORK_SAMPLES_BYTES_SOFT it gives no
@@ -114,5 +113,3 @@
 
 /* The largest number of waiting asks that a report counts. */
 #define VQ_WORK_WAITING_MAX 65536u
-
-#endif

@@ -1,7 +1,6 @@
 /* Pacing: a rate of N units per minute as a virtual schedule without bursts (GCRA), and the times
  * of retries. Pure numbers. */
-#ifndef VQ_WORKER_PACE_H
-#define VQ_WORKER_PACE_H
+#pragma once
 
 #include "common/base/limit.h"
 #include "common/base/rng.h"
@@ -75,5 +74,3 @@ struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *r
 void vq_refusals_over(struct vq_refusals *refusals, int64_t started_ns);
 /* One call at a time finds out whether the pool takes calls again. */
 bool vq_refusals_doubt(const struct vq_refusals *refusals, bool noisy);
-
-#endif

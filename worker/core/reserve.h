@@ -1,7 +1,6 @@
 /* Estimates for a call before it is sent: tokens per byte of a prompt, tokens of an answer,
  * dollars. Pure numbers, learned from the usage that answers report. */
-#ifndef VQ_WORKER_RESERVE_H
-#define VQ_WORKER_RESERVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ struct vq_usage {
 
 /* Nano-dollars, rounded up. */
 uint64_t vq_price_of(const struct vq_price *price, const struct vq_usage *usage);
-
-#endif

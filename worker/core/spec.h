@@ -1,7 +1,6 @@
 /* A SPEC message, decoded, checked and owned: judges, pools, axes, parsed templates, and one asker
  * a judge. */
-#ifndef VQ_WORKER_SPEC_H
-#define VQ_WORKER_SPEC_H
+#pragma once
 
 #include "common/judge/chain.h"
 #include "common/judge/template.h"
@@ -64,5 +63,3 @@ enum vq_status vq_work_spec_create(struct vq_span body, const struct vq_hash *ha
                                    struct vq_work_spec **ret_spec,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_work_spec_destroy(struct vq_work_spec **spec);
-
-#endif

@@ -14,8 +14,7 @@
  * Pointers: a lease owns its asks; calls and results name their ask by (shard, fence, task) and
  * look it up, so that a lease may go at any time. A lease refers to its sample. Queued actions
  * refer to calls and results, which stay until the actions were taken. */
-#ifndef VQ_WORKER_STATE_H
-#define VQ_WORKER_STATE_H
+#pragma once
 
 #include "common/base/list.h"
 #include "common/base/rng.h"
@@ -644,5 +643,3 @@ int64_t vq_work_outbox_wake(const struct vq_work *w);
 bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *results);
 bool vq_work_outbox_full(const struct vq_work_outbox *outbox);
 void vq_work_outbox_free(struct vq_work_outbox *outbox);
-
-#endif

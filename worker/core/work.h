@@ -12,8 +12,7 @@
  * calls that end together share one write. Pointers of an
  * action are valid until the next call of vq_work_next or vq_work_step. now_ns is monotonic and
  * positive; a smaller value than the last one counts as the last one. */
-#ifndef VQ_WORKER_WORK_H
-#define VQ_WORKER_WORK_H
+#pragma once
 
 #include "proto/messages.h"
 #include "worker/core/spec.h"
@@ -274,5 +273,3 @@ void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
  * no such pool. */
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
                    struct vq_limit *ret_slice);
-
-#endif

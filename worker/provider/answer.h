@@ -1,7 +1,6 @@
 /* Private to this folder: answers that say nothing, and how answers ended. Includes jansson: for .c
  * files only. */
-#ifndef VQ_WORKER_PROVIDER_ANSWER_H
-#define VQ_WORKER_PROVIDER_ANSWER_H
+#pragma once
 
 #include "worker/provider/read.h"
 
@@ -18,5 +17,3 @@ void vq_answer_elsewhere(const json_t *message, bool readable, struct vq_reply *
 /* Of an answer: an error_message where it cannot be a verdict, for its ending or for want of
  * text. */
 void vq_answer_explain(struct vq_reply *reply);
-
-#endif

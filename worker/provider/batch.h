@@ -10,8 +10,7 @@
  *
  * A response that is not 2xx is read with the chat dialect's `read` (provider.h): the reply has the
  * class, the message and retry_after_ms. */
-#ifndef VQ_WORKER_BATCH_H
-#define VQ_WORKER_BATCH_H
+#pragma once
 
 #include "proto/result.h"
 #include "worker/provider/provider.h"
@@ -221,5 +220,3 @@ enum vq_status vq_batch_read_page(const struct vq_batch_dialect *dialect, struct
 enum vq_status vq_batch_reply(const struct vq_batch_dialect *dialect,
                               const struct vq_batch_line *line, int64_t now_unix_s,
                               const char *answer_field, struct vq_reply *reply) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The results of one batch, matched to its calls in any order. Pure. The first valid outcome of a
  * call counts. Results that match no call are counted and named; nothing is matched by position. */
-#ifndef VQ_WORKER_BATCH_COLLECT_H
-#define VQ_WORKER_BATCH_COLLECT_H
+#pragma once
 
 #include "worker/provider/batch.h"
 
@@ -52,5 +51,3 @@ uint32_t vq_batch_collect_missing(const struct vq_batch_collect *c, uint32_t fro
 /* For a person: "990 of 1000 calls have a result; 1 duplicate (line 4: vq-..-3); ...". Empty when
  * nothing is wrong. */
 void vq_batch_collect_report(const struct vq_batch_collect *c, struct vq_buf *out);
-
-#endif

@@ -19,8 +19,7 @@
  * - A call is delivered or given up exactly once per process; the receiver ignores the repetition
  *   after a crash. Files are deleted only after SETTLED.
  * Time is monotonic, in milliseconds; only planned_unix_s is wall time. */
-#ifndef VQ_WORKER_BATCH_LIFE_H
-#define VQ_WORKER_BATCH_LIFE_H
+#pragma once
 
 #include "worker/provider/batch_collect.h"
 
@@ -183,5 +182,3 @@ void vq_batch_life_step(struct vq_batch_life *life, const struct vq_batch_event 
 bool vq_batch_life_next(struct vq_batch_life *life, struct vq_batch_action *ret_action);
 /* When a TICK is due; INT64_MAX: an event is awaited, or the life is over. */
 int64_t vq_batch_life_wake_ms(const struct vq_batch_life *life);
-
-#endif

@@ -1,8 +1,7 @@
 /* Results of a batch, read as they arrive: bytes in pieces of any size go in, typed results come
  * out. Pure. Memory is bounded by one result. A result that cannot be read is reported as damaged
  * with its number; it never becomes a guess. */
-#ifndef VQ_WORKER_BATCH_LINES_H
-#define VQ_WORKER_BATCH_LINES_H
+#pragma once
 
 #include "worker/provider/batch.h"
 
@@ -47,5 +46,3 @@ enum vq_status vq_batch_lines_next(struct vq_batch_lines *lines, struct vq_span 
  * one without results is no error: its calls are missing.) */
 enum vq_status vq_batch_lines_end(struct vq_batch_lines *lines,
                                   struct vq_batch_line *ret_line) VQ_WARN_UNUSED;
-
-#endif

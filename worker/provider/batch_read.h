@@ -1,6 +1,5 @@
 /* Private to this folder: what the batch dialects share. Includes jansson: for .c files only. */
-#ifndef VQ_WORKER_PROVIDER_BATCH_READ_H
-#define VQ_WORKER_PROVIDER_BATCH_READ_H
+#pragma once
 
 #include "worker/provider/batch.h"
 #include "worker/provider/read.h"
@@ -55,5 +54,3 @@ enum vq_status vq_batch_take_error(const json_t *value, int status, struct vq_ba
  * batch with inline results only what describes the batch remains. */
 enum vq_status vq_batch_without_results(struct vq_span document,
                                         struct vq_buf *rest) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to this folder: JSON bodies of responses, read within bounds. Includes jansson: for .c
  * files only. */
-#ifndef VQ_WORKER_PROVIDER_BODY_H
-#define VQ_WORKER_PROVIDER_BODY_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/judge/vectors.h"
@@ -28,5 +27,3 @@ enum vq_status vq_body_load(struct vq_span body, size_t values_max, struct vq_js
 json_t *vq_body_get(const json_t *object, const char *key);
 struct vq_span vq_body_get_string(const json_t *object, const char *key);
 int64_t vq_body_get_count(const json_t *object, const char *key, int64_t otherwise);
-
-#endif

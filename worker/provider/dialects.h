@@ -1,6 +1,5 @@
 /* Private to this folder: the dialects there are, one file each. */
-#ifndef VQ_WORKER_PROVIDER_DIALECTS_H
-#define VQ_WORKER_PROVIDER_DIALECTS_H
+#pragma once
 
 #include "worker/provider/provider.h"
 
@@ -8,5 +7,3 @@ extern const struct vq_provider vq_provider_openai;
 extern const struct vq_provider vq_provider_azure;
 extern const struct vq_provider vq_provider_anthropic;
 extern const struct vq_provider vq_provider_gemini;
-
-#endif

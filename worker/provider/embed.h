@@ -1,7 +1,6 @@
 /* Private to this folder: what embeddings are in every dialect. Includes jansson: for .c files
  * only. */
-#ifndef VQ_WORKER_PROVIDER_EMBED_H
-#define VQ_WORKER_PROVIDER_EMBED_H
+#pragma once
 
 #include "worker/provider/read.h"
 
@@ -13,5 +12,3 @@ enum vq_status vq_embed_texts(struct vq_span texts, json_t **ret_texts) VQ_WARN_
  * it is of, else its place does. VQ_NOMEM only. */
 enum vq_status vq_embed_take(const json_t *list, const char *key, uint32_t count,
                              struct vq_reply *reply) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: what an error response means, by error_rules.def. */
-#ifndef VQ_WORKER_PROVIDER_ERRORS_H
-#define VQ_WORKER_PROVIDER_ERRORS_H
+#pragma once
 
 #include "worker/provider/provider.h"
 
@@ -38,5 +37,3 @@ bool vq_error_names(const char *dialects, const char *dialect);
 /* The row that decides; the last one matches everything. Strings may be empty, not NULL. */
 const struct vq_error_rule *vq_error_decide(const char *dialect, int status, const char *code,
                                             const char *type, const char *message);
-
-#endif

@@ -1,7 +1,6 @@
 /* Models that take no system message: what would be one goes in front of what the user says first,
  * with an empty line between, as chat templates of such models have it. */
-#ifndef VQ_WORKER_PROVIDER_FOLD_H
-#define VQ_WORKER_PROVIDER_FOLD_H
+#pragma once
 
 #include "worker/provider/provider.h"
 
@@ -12,5 +11,3 @@
  * VQ_NOMEM. */
 enum vq_status vq_prompt_fold(const struct vq_judge *judge, struct vq_span *history,
                               struct vq_prompt *prompt, struct vq_buf *text) VQ_WARN_UNUSED;
-
-#endif

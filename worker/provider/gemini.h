@@ -1,6 +1,5 @@
 /* Private to this folder: what chat and batches of the Gemini dialect share. */
-#ifndef VQ_WORKER_PROVIDER_GEMINI_H
-#define VQ_WORKER_PROVIDER_GEMINI_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -8,5 +7,3 @@
  * "tunedModels/mine". `url` is cleared first. VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_gemini_url(const char *model, const char *base_url, const char *method,
                              struct vq_buf *url) VQ_WARN_UNUSED;
-
-#endif

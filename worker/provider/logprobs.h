@@ -1,7 +1,6 @@
 /* Private to this folder: log-probabilities of a verdict's label. Includes jansson: for .c files
  * only. */
-#ifndef VQ_WORKER_PROVIDER_LOGPROBS_H
-#define VQ_WORKER_PROVIDER_LOGPROBS_H
+#pragma once
 
 #include "worker/provider/read.h"
 
@@ -21,5 +20,3 @@ struct vq_logprobs_shape {
 enum vq_status vq_logprobs_take(const json_t *tokens, const json_t *all,
                                 const struct vq_logprobs_shape *shape,
                                 struct vq_reply *reply) VQ_WARN_UNUSED;
-
-#endif

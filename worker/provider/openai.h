@@ -1,7 +1,6 @@
 /* Private to this folder: what chat and embeddings of the OpenAI dialect and its like share.
  * Includes jansson: for .c files only. */
-#ifndef VQ_WORKER_PROVIDER_OPENAI_H
-#define VQ_WORKER_PROVIDER_OPENAI_H
+#pragma once
 
 #include "worker/provider/read.h"
 
@@ -27,5 +26,3 @@ enum vq_status vq_openai_embed_body(const struct vq_judge *judge, struct vq_span
                                     struct vq_buf *body, uint32_t *ret_count) VQ_WARN_UNUSED;
 enum vq_status vq_openai_embed_read(const char *dialect, const struct vq_response *response,
                                     uint32_t count, struct vq_reply *reply) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: which parameters an error refuses as such, by params.def. */
-#ifndef VQ_WORKER_PROVIDER_PARAMS_H
-#define VQ_WORKER_PROVIDER_PARAMS_H
+#pragma once
 
 #include "common/judge/request.h"
 #include "proto/params.h"
@@ -19,5 +18,3 @@ const char *const *vq_param_refusals(size_t *ret_count);
  * that name. */
 uint32_t vq_params_refused(const char *dialect, const char *param, const char *code,
                            const char *message);
-
-#endif

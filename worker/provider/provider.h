@@ -1,8 +1,7 @@
 /* A provider's dialect: what a call looks like as an HTTP request, and what a response or a failed
  * exchange means. Pure: the HTTP layer moves the bytes, the worker's core acts on the class. One
  * file a dialect (openai.c, azure.c, anthropic.c, gemini.c). */
-#ifndef VQ_WORKER_PROVIDER_H
-#define VQ_WORKER_PROVIDER_H
+#pragma once
 
 #include "common/judge/request.h"
 #include "common/judge/verdict.h"
@@ -207,5 +206,3 @@ const struct vq_provider *vq_provider_find(const char *dialect);
 /* A failed exchange (not VQ_TRANSPORT_OK) as a reply. `sent`: request bytes may have reached the
  * server. */
 void vq_reply_from_transport(enum vq_transport transport, bool sent, struct vq_reply *reply);
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to this folder: what reading a response is in every dialect. Includes jansson: for .c
  * files only. */
-#ifndef VQ_WORKER_PROVIDER_READ_H
-#define VQ_WORKER_PROVIDER_READ_H
+#pragma once
 
 #include "worker/provider/body.h"
 #include "worker/provider/provider.h"
@@ -43,5 +42,3 @@ bool vq_read_has_error(const json_t *object);
 /* The dialect's word for how an answer ended, in the words that the verdict knows
  * (finish_reasons.def); a word without a row is kept in small letters. Marks refusals. */
 void vq_read_finish(const char *dialect, struct vq_span said, struct vq_reply *reply);
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to this folder: numbers, durations and dates as providers write them. What cannot be read
  * is -1. No clock. */
-#ifndef VQ_WORKER_PROVIDER_SCAN_H
-#define VQ_WORKER_PROVIDER_SCAN_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -40,5 +39,3 @@ int64_t vq_scan_http_date_unix_s(struct vq_span text);
 /* "2026-03-01T08:49:37Z", with or without a fraction (cut off), with "+01:00" instead of Z (RFC
  * 3339). */
 int64_t vq_scan_rfc3339_unix_s(struct vq_span text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: the JSON that a verdict is asked for as, where the judge wants that. */
-#ifndef VQ_WORKER_PROVIDER_SCHEMA_H
-#define VQ_WORKER_PROVIDER_SCHEMA_H
+#pragma once
 
 #include "common/text/json.h"
 #include "worker/provider/provider.h"
@@ -19,5 +18,3 @@ static inline bool vq_logprobs_wanted(const struct vq_judge *judge, const struct
  * kind, which says the order by a member of its own. It is part of request hashes as
  * "structured-1" (common/judge/request.c): change that name together with the schema. */
 void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered);
-
-#endif

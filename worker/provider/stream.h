@@ -1,7 +1,6 @@
 /* Private to this folder: an event stream that a server sent though none was asked for, read into
  * the one body that was asked for. Includes jansson: for .c files only. */
-#ifndef VQ_WORKER_PROVIDER_STREAM_H
-#define VQ_WORKER_PROVIDER_STREAM_H
+#pragma once
 
 #include "worker/provider/body.h"
 
@@ -16,5 +15,3 @@ bool vq_stream_is(struct vq_span body);
  * (json_decref). */
 enum vq_status vq_stream_load(struct vq_span body, size_t values_max,
                               json_t **ret_root) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: texts of strangers as short lines for people. */
-#ifndef VQ_WORKER_PROVIDER_TEXT_H
-#define VQ_WORKER_PROVIDER_TEXT_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -8,5 +7,3 @@
  * are not UTF-8 become '?', the ends are trimmed, and what does not fit in `cap` bytes is cut where
  * a character begins. */
 void vq_text_line(char *ret_line, size_t cap, struct vq_span text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this folder: service tiers in requests and responses. */
-#ifndef VQ_WORKER_PROVIDER_TIER_H
-#define VQ_WORKER_PROVIDER_TIER_H
+#pragma once
 
 #include "common/text/json.h"
 #include "worker/provider/provider.h"
@@ -12,5 +11,3 @@ void vq_tier_put(struct vq_json *json, const char *key, const struct vq_prompt *
 /* A reported tier: letters and underscores, in small letters, without a front SERVICE_TIER_.
  * Anything else is none, and *ret_tier stays. */
 void vq_tier_take(struct vq_span said, char ret_tier[VQ_REPLY_NAME_BYTES_MAX]);
-
-#endif

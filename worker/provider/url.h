@@ -1,6 +1,5 @@
 /* Private to this folder: the URL of a call from the configured one. */
-#ifndef VQ_WORKER_PROVIDER_URL_H
-#define VQ_WORKER_PROVIDER_URL_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -12,5 +11,3 @@ enum vq_status vq_url_join(const char *base_url, const char *path,
 struct vq_span vq_url_base(const char *base_url);
 /* Appends a model's name as one segment of a path: all but letters, digits and "-._~" as %XX. */
 void vq_url_segment(struct vq_buf *path, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a response says that the call took: tokens, and dollars where a gateway names them. Private
  * to this folder; includes jansson: for .c files only. */
-#ifndef VQ_WORKER_PROVIDER_USAGE_H
-#define VQ_WORKER_PROVIDER_USAGE_H
+#pragma once
 
 #include "worker/provider/body.h"
 #include "worker/provider/provider.h"
@@ -10,5 +9,3 @@
  * usage_fields.def. What is not said, or is no count, stays as vq_reply_init left it. Where a
  * response can be read in two ways, the larger bill counts. */
 void vq_usage_take(const json_t *root, struct vq_reply *reply);
-
-#endif

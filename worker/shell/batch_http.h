@@ -1,6 +1,5 @@
 /* Private to the batcher: the HTTP exchanges of batches. Each becomes one event of vq_batches. */
-#ifndef VQ_WORKER_BATCH_HTTP_H
-#define VQ_WORKER_BATCH_HTTP_H
+#pragma once
 
 #include "worker/batches/batches.h"
 #include "worker/shell/pools.h"
@@ -31,5 +30,3 @@ void vq_batch_http_destroy(struct vq_batch_http **http);
 /* A VQ_BATCHES_DO: started from the loop, in a later step. VQ_NOMEM. */
 enum vq_status vq_batch_http_do(struct vq_batch_http *http,
                                 const struct vq_batches_action *action) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The batches of this worker at their providers: carries out over HTTP what worker/batches decides.
  * A batch uses the first good key of its pool, since only the owner of that key sees the batch. */
-#ifndef VQ_WORKER_BATCHER_H
-#define VQ_WORKER_BATCHER_H
+#pragma once
 
 #include "worker/core/work.h"
 #include "worker/shell/pools.h"
@@ -37,5 +36,3 @@ void vq_batcher_gathered(struct vq_batcher *batcher, const struct vq_id *call);
 void vq_batcher_anew(struct vq_batcher *batcher);
 enum vq_status vq_batcher_collect(struct vq_batcher *batcher,
                                   const struct vq_msg_collect *message) VQ_WARN_UNUSED;
-
-#endif

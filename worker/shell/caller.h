@@ -1,7 +1,6 @@
 /* Makes the calls: from what the core wants asked to an HTTP exchange, and from its end to a
  * reply. */
-#ifndef VQ_WORKER_CALLER_H
-#define VQ_WORKER_CALLER_H
+#pragma once
 
 #include "common/net/http.h"
 #include "worker/core/work.h"
@@ -47,5 +46,3 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
  * VQ_NOMEM. */
 enum vq_status vq_caller_refuse(struct vq_caller *caller, const struct vq_work_call *call,
                                 int64_t started_unix_ms, const char *why, bool late) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* One real call a judge, outside any run: what `vibeq check` starts this program for, since keys
  * live here. */
-#ifndef VQ_WORKER_SHELL_CHECK_H
-#define VQ_WORKER_SHELL_CHECK_H
+#pragma once
 
 #include "worker/shell/options.h"
 
@@ -21,5 +20,3 @@
  * whatever the calls came to. VQ_INVALID and kin, with a sentence: the file is none of ours. */
 enum vq_status vq_worker_check(const struct vq_worker_options *options,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* A worker that outlives runs: `vibeq-worker --stay`, or with several certificates. */
-#ifndef VQ_WORKER_FLEET_H
-#define VQ_WORKER_FLEET_H
+#pragma once
 
 #include "worker/shell/options.h"
 
@@ -12,5 +11,3 @@ uint32_t vq_fleet_wait_ms(int code, uint32_t failures);
 
 /* Keeps one worker process for each certificate until a signal comes. Returns the exit code. */
 int vq_fleet_run(const struct vq_worker_options *options, int argc, char **argv);
-
-#endif

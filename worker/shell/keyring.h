@@ -1,6 +1,5 @@
 /* API keys of this process: loaded once by reference, kept in locked memory, found by pool. */
-#ifndef VQ_WORKER_KEYRING_H
-#define VQ_WORKER_KEYRING_H
+#pragma once
 
 #include "common/base/secret.h"
 #include "worker/shell/options.h"
@@ -39,5 +38,3 @@ enum vq_status vq_keyring_find(struct vq_keyring *ring, const struct vq_keyring_
  * else NULL. */
 const char *vq_keyring_first_use(struct vq_keyring *ring, const struct vq_secret *secret,
                                  struct vq_span host);
-
-#endif

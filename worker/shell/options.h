@@ -1,6 +1,5 @@
 /* The command line of vibeq-worker. */
-#ifndef VQ_WORKER_OPTIONS_H
-#define VQ_WORKER_OPTIONS_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -47,5 +46,3 @@ enum vq_status vq_worker_options_of_child(int argc, char **argv, const char *joi
                                           const char *ret_argv[VQ_WORKER_CHILD_ARGS_MAX],
                                           struct vq_error *err) VQ_WARN_UNUSED;
 const char *vq_worker_options_help(void);
-
-#endif

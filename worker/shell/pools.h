@@ -1,7 +1,6 @@
 /* Where the calls of this worker go: for each pool of the SPEC the dialect, the address and the
  * keys. Both the caller and the batcher use it. */
-#ifndef VQ_WORKER_POOLS_H
-#define VQ_WORKER_POOLS_H
+#pragma once
 
 #include "common/net/loop.h"
 #include "proto/wire.h"
@@ -65,5 +64,3 @@ const char *vq_shell_ca_file(const char *given);
 /* The provider refused this key: true when the pool continues with another one. */
 bool vq_shell_pools_refused(struct vq_shell_pools *pools, struct vq_shell_pool *pool,
                             const struct vq_secret *secret, const char *why);
-
-#endif

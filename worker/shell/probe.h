@@ -1,7 +1,6 @@
 /* Which run a coordinator has: for a certificate that names none. A spool belongs to one run, so
  * that the worker must know it before it opens its spool. */
-#ifndef VQ_WORKER_PROBE_H
-#define VQ_WORKER_PROBE_H
+#pragma once
 
 #include "common/net/cert.h"
 #include "proto/id.h"
@@ -12,5 +11,3 @@
  * code of this process: the run is over, a signal came, or another version answered. */
 int vq_probe_run(const struct vq_worker_options *options, const struct vq_cert *cert,
                  const char *name, const char *host, struct vq_id *ret_run);
-
-#endif

@@ -1,6 +1,5 @@
 /* From a call that the core wants made to the body of its request. */
-#ifndef VQ_WORKER_RENDER_H
-#define VQ_WORKER_RENDER_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "worker/core/work.h"
@@ -36,5 +35,3 @@ enum vq_status vq_render_call(struct vq_render *room, const struct vq_render_for
                               struct vq_rendered *out) VQ_WARN_UNUSED;
 void vq_render_init(struct vq_render *room);
 void vq_render_free(struct vq_render *room);
-
-#endif

@@ -1,7 +1,6 @@
 /* From what a dialect read to what the worker's core is sent: the same for a single call and for a
  * call that was part of a batch. */
-#ifndef VQ_WORKER_REPLY_H
-#define VQ_WORKER_REPLY_H
+#pragma once
 
 #include "common/net/http.h"
 #include "worker/core/work.h"
@@ -27,5 +26,3 @@ void vq_reply_error(const struct vq_reply *got, const char *url, const char *mod
  * vq_param that the request had. */
 struct vq_work_reply vq_reply_for_core(const struct vq_reply *got, const char *error, bool others,
                                        uint32_t params);
-
-#endif

@@ -1,7 +1,6 @@
 /* The default folder of a worker's spool: $XDG_STATE_HOME or ~/.local/state,
  * then vibeq/spool/RUNUID/K. */
-#ifndef VQ_WORKER_SPOOL_HOME_H
-#define VQ_WORKER_SPOOL_HOME_H
+#pragma once
 
 #include "proto/spool.h"
 
@@ -18,5 +17,3 @@ enum vq_status vq_spool_home_open(const struct vq_id *run, const struct vq_id *w
 /* The run is over: removes the folders of a closed spool that holds nothing. What is in use or not
  * empty stays. */
 void vq_spool_home_remove(const char *dir);
-
-#endif

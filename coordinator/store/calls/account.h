@@ -3,8 +3,7 @@
  *   planned = first_sends + from_store + saved_by_lazy_swap + not_asked
  *   sent    = first_sends + asked_again + retried + repairs
  * `not_asked` is 0 for a finished run without worker_lost failures. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_ACCOUNT_H
-#define VQ_COORDINATOR_STORE_CALLS_ACCOUNT_H
+#pragma once
 
 #include "common/judge/ending.h"
 #include "coordinator/store/calls/bill.h"
@@ -157,5 +156,3 @@ enum vq_status vq_accountant_finish(struct vq_accountant *accountant,
                                     struct vq_account **ret_account) VQ_WARN_UNUSED;
 void vq_accountant_destroy(struct vq_accountant **accountant);
 void vq_account_destroy(struct vq_account **account);
-
-#endif

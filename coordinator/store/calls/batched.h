@@ -1,6 +1,5 @@
 /* Calls that wait in batches at providers, and what is known of those batches. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_BATCHED_H
-#define VQ_COORDINATOR_STORE_CALLS_BATCHED_H
+#pragma once
 
 #include "coordinator/queue/batch.h"
 #include "coordinator/store/calls/env.h"
@@ -27,5 +26,3 @@ typedef enum vq_status (*vq_batched_said_fn)(void *ctx, const struct vq_batch_sa
 enum vq_status vq_batched_each_batch(struct vq_view *view, const struct vq_id *run,
                                      vq_batched_said_fn each, void *ctx,
                                      struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

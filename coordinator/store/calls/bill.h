@@ -1,8 +1,7 @@
 /* What the answers of one pool say about its bill: whether usage is reported, what the provider
  * itself charges, whether it reads the whole prompt, and which models answer. A pure fold over
  * calls in any order, and sentences about it. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_BILL_H
-#define VQ_COORDINATOR_STORE_CALLS_BILL_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -60,5 +59,3 @@ void vq_bill_add(struct vq_bill *bill, const struct vq_bill_call *call);
  * there is. `strict`: answers to cut prompts count as missing. */
 bool vq_bill_note(const struct vq_bill *bill, enum vq_bill_note note, const char *name, bool strict,
                   struct vq_buf *out);
-
-#endif

@@ -16,8 +16,7 @@
  * what), VQ_AGAIN (the map is being resized: in the loop thread, try in the next turn), VQ_NOMEM.
  * After a write or sync that failed, with VQ_FULL too, the handle refuses all further writes; only
  * where no room could be booked beforehand nothing was begun, and a later one may go well. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_CALLS_H
-#define VQ_COORDINATOR_STORE_CALLS_CALLS_H
+#pragma once
 
 #include "proto/id.h"
 
@@ -92,5 +91,3 @@ struct vq_view;
 enum vq_status vq_view_begin(struct vq_calls *calls, struct vq_view **ret_view,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_view_end(struct vq_view **view);
-
-#endif

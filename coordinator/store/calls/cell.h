@@ -1,7 +1,6 @@
 /* Private to the store: what is recorded of one (sample, vibe, judge) cell, read from a
  * transaction. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_CELL_H
-#define VQ_COORDINATOR_STORE_CALLS_CELL_H
+#pragma once
 
 #include "coordinator/store/calls/env.h"
 #include "coordinator/store/calls/lookup.h"
@@ -54,5 +53,3 @@ static inline struct vq_span vq_ledger_key_span(const struct vq_ledger_key *key)
 {
     return vq_span((const char *)key->b, key->bytes);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to the store: a chain of a CHAT stage, walked turn after turn in a transaction. A turn's
  * request is known when the turn before it has a good answer that stands. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_CHAIN_H
-#define VQ_COORDINATOR_STORE_CALLS_CHAIN_H
+#pragma once
 
 #include "coordinator/store/calls/cell.h"
 
@@ -38,5 +37,3 @@ enum vq_status vq_chain_walk_to(struct vq_chain_walk *walk, const struct vq_view
                                 const struct vq_plan *plan, const struct vq_id *run, uint64_t task,
                                 struct vq_cell_known *ret_cell,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -2,8 +2,7 @@
  * the first turn, so that a dialogue of n turns costs n steps and not n squared. Nothing but speed
  * depends on it. A turn that has a good answer keeps it, so what is remembered stays right; only
  * what is durable may be put in. Used by the loop and by the thread pool at once. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_CHAIN_MEMO_H
-#define VQ_COORDINATOR_STORE_CALLS_CHAIN_MEMO_H
+#pragma once
 
 #include "common/judge/chain.h"
 
@@ -21,5 +20,3 @@ bool vq_chain_memo_get(struct vq_chain_memo *memo, uint64_t shard, uint32_t turn
 /* All turns before this one have a durable good answer, and this is the state that follows. */
 void vq_chain_memo_put(struct vq_chain_memo *memo, uint64_t shard, uint32_t turn,
                        const struct vq_chain_state *state);
-
-#endif

@@ -1,7 +1,6 @@
 /* One run's rows of the call store, checked against each other: what `vibeq verify` asks of the
  * store. Reads everything, changes nothing, and goes on behind what is wrong. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_CHECK_RUN_H
-#define VQ_COORDINATOR_STORE_CALLS_CHECK_RUN_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "coordinator/store/calls/lookup.h"
@@ -30,5 +29,3 @@ enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_ch
 enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id *run,
                                  const struct vq_answer *answer, vq_check_say_fn say, void *ctx,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

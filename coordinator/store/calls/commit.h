@@ -1,7 +1,6 @@
 /* The commit of a batch of results: one write transaction, then the standing state of every cell
  * it touched. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_COMMIT_H
-#define VQ_COORDINATOR_STORE_CALLS_COMMIT_H
+#pragma once
 
 #include "common/judge/verdict.h"
 #include "coordinator/queue/batch.h"
@@ -50,5 +49,3 @@ enum vq_status vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
                              int64_t unix_ms, struct vq_commit *ret_commit,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_commit_free(struct vq_commit *commit);
-
-#endif

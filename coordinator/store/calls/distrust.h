@@ -1,8 +1,7 @@
 /* What a worker delivered to a run is thrown away: its answers no longer count and their questions
  * are open again, as are the tasks that it failed. The calls stay in the ledger, since they were
  * paid for, and each answer stays beside its call, for an audit. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_DISTRUST_H
-#define VQ_COORDINATOR_STORE_CALLS_DISTRUST_H
+#pragma once
 
 #include "coordinator/store/calls/lookup.h"
 
@@ -43,5 +42,3 @@ void vq_distrust_free(struct vq_distrust *found);
 enum vq_status vq_distrust_answer(struct vq_view *view, const struct vq_id *run,
                                   const struct vq_id *call, struct vq_answer *ret_answer,
                                   struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to the store: LMDB's transactions. Includes lmdb.h, so no public header includes this. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_ENV_H
-#define VQ_COORDINATOR_STORE_CALLS_ENV_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 
@@ -87,5 +86,3 @@ static inline struct vq_span vq_env_span(MDB_val value)
 {
     return vq_span(value.mv_data, value.mv_size);
 }
-
-#endif

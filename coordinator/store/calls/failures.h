@@ -1,7 +1,6 @@
 /* Failure rows of a run: read, lifted, walked over. A lifted row settles nothing any more and
  * remembers which call failed. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_FAILURES_H
-#define VQ_COORDINATOR_STORE_CALLS_FAILURES_H
+#pragma once
 
 #include "common/judge/verdict.h"
 #include "coordinator/store/calls/calls.h"
@@ -26,5 +25,3 @@ enum vq_status vq_failures_scan(struct vq_view *view, const struct vq_id *run,
 enum vq_status vq_failures_lift(struct vq_calls *calls, const struct vq_id *run, uint32_t failures,
                                 int64_t unix_ms, size_t *ret_count,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

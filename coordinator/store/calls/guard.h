@@ -1,7 +1,6 @@
 /* What is looked at before and around LMDB, which trusts its file: the file system, modes, the
  * file's length, and SIGBUS. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_GUARD_H
-#define VQ_COORDINATOR_STORE_CALLS_GUARD_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -34,5 +33,3 @@ uint64_t vq_guard_ahead(uint64_t room, uint64_t ahead);
  * is fine. */
 enum vq_status vq_guard_reserve(int fd, const char *path, uint64_t end, uint64_t ahead,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading the ledger: every call of a run, and the totals of accounting.json. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_LEDGER_H
-#define VQ_COORDINATOR_STORE_CALLS_LEDGER_H
+#pragma once
 
 #include "coordinator/store/calls/account.h"
 #include "coordinator/store/calls/calls.h"
@@ -38,5 +37,3 @@ struct vq_ledger_day {
 enum vq_status vq_ledger_spent(struct vq_view *view, const struct vq_id *run,
                                struct vq_ledger_day *days, uint32_t days_count,
                                uint64_t *ret_cost_nano, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

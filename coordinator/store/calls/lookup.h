@@ -1,7 +1,6 @@
 /* What the store knows of a shard's tasks. A stored verdict would only be a cache: raw answers
  * are parsed again, and states come from vq_task_state. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_LOOKUP_H
-#define VQ_COORDINATOR_STORE_CALLS_LOOKUP_H
+#pragma once
 
 #include "coordinator/queue/task_state.h"
 #include "coordinator/store/calls/calls.h"
@@ -55,5 +54,3 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
 enum vq_status vq_lookup_logprobs(struct vq_view *view, const struct vq_id *run,
                                   const struct vq_id *call, struct vq_span *ret_text,
                                   struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -7,8 +7,7 @@
  * 280 pages: a walk that compared every key, value, look-up and count found 106 of them. After 35
  * of the others LMDB aborted at the next writes, and after 168 it lost or damaged rows without a
  * word. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_PAGES_H
-#define VQ_COORDINATOR_STORE_CALLS_PAGES_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/base/status.h"
@@ -37,5 +36,3 @@ enum vq_status vq_pages_heads(struct vq_span front, size_t *ret_page_bytes,
 enum vq_status vq_pages_check(struct vq_span file, size_t page_bytes, uint64_t txnid,
                               vq_pages_value_fn value, struct vq_pages_count *ret_count,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

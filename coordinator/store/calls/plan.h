@@ -1,8 +1,7 @@
 /* What a stage asks, as the store needs it: from a task to its request hashes and to the
  * plan of its cell. Pure; read by two threads at once, so nothing in it changes while a run goes
  * on. The shell fills it; everything is borrowed and outlives the store's use of it. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_PLAN_H
-#define VQ_COORDINATOR_STORE_CALLS_PLAN_H
+#pragma once
 
 #include "coordinator/queue/task_state.h"
 #include "coordinator/store/calls/chain_memo.h"
@@ -68,5 +67,3 @@ void vq_plan_cell(const struct vq_plan *plan, uint64_t task, struct vq_task_plan
  * order settles: the rest, with `audited` false, and the bit. */
 void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell);
 bool vq_plan_audited(const struct vq_plan *plan, uint64_t task);
-
-#endif

@@ -1,8 +1,7 @@
 /* The bytes of the store's values. Each value is a head of 8 bytes (version, kind, two zeros,
  * CRC-32C over key, head and body) and a body of little-endian numbers and length-prefixed
  * texts. docs/develop/store.md has the layout. Pure. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_RECORD_H
-#define VQ_COORDINATOR_STORE_CALLS_RECORD_H
+#pragma once
 
 #include "coordinator/queue/batch.h"
 #include "coordinator/store/calls/account.h"
@@ -83,5 +82,3 @@ enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
 uint32_t vq_crc32c(uint32_t crc, const void *bytes, size_t n);
 uint32_t vq_crc32c_plain(uint32_t crc, const void *bytes,
                          size_t n); /* without the processor's help */
-
-#endif

@@ -1,8 +1,7 @@
 /* Answers to repairs. A repair's prompt is the text of an answer, so that equal texts have equal
  * prompts: what one was answered is kept under the text too, and is the answer of each later
  * one. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_REPAIRS_H
-#define VQ_COORDINATOR_STORE_CALLS_REPAIRS_H
+#pragma once
 
 #include "coordinator/store/calls/cell.h"
 
@@ -28,5 +27,3 @@ enum vq_status vq_repair_is_known(const struct vq_view *view, const struct vq_pl
  * has. The first one wins. */
 enum vq_status vq_repair_share(struct vq_write *w, const struct vq_plan *plan,
                                const struct vq_result *r, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

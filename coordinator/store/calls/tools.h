@@ -1,6 +1,5 @@
 /* `vibeq store stat | gc | export`, and what `vibeq rm` does to the store. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_TOOLS_H
-#define VQ_COORDINATOR_STORE_CALLS_TOOLS_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 
@@ -58,5 +57,3 @@ enum vq_status vq_store_gc(struct vq_calls *calls, const struct vq_gc *gc,
 typedef enum vq_status (*vq_store_write_fn)(void *ctx, struct vq_span line);
 enum vq_status vq_store_export(struct vq_calls *calls, vq_store_write_fn write, void *ctx,
                                struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs in which no call was answered with something that counts. */
-#ifndef VQ_COORDINATOR_STORE_CALLS_UNANSWERED_H
-#define VQ_COORDINATOR_STORE_CALLS_UNANSWERED_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 
@@ -17,5 +16,3 @@ enum vq_unanswered {
 enum vq_status vq_unanswered_reset(struct vq_calls *calls, const struct vq_id *run, int64_t unix_ms,
                                    enum vq_unanswered *ret_found,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

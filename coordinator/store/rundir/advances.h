@@ -1,8 +1,7 @@
 /* RUN/advances.json: what workers on other machines may have spent that the ledger does not know
  * (coordinator/pools/authority.h), so that a crash of the coordinator does not forget it. Text that
  * people can read; written whole, durably, before the money goes out. */
-#ifndef VQ_COORDINATOR_STORE_RUNDIR_ADVANCES_H
-#define VQ_COORDINATOR_STORE_RUNDIR_ADVANCES_H
+#pragma once
 
 #include "coordinator/pools/authority.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -16,5 +15,3 @@ enum vq_status vq_advances_read(const struct vq_run_dir *run, struct vq_advance 
 /* VQ_FULL, VQ_IO: what was there stands. VQ_NOMEM. */
 enum vq_status vq_advances_write(const struct vq_run_dir *run, const struct vq_advance *advances,
                                  uint32_t count, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

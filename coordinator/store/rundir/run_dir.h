@@ -1,8 +1,7 @@
 /* The runs folder and a run's own folder in it: names, the run lock, files. Everything is
  * 0700/0600: it holds prompts. Further: run_inputs.h (copies of what a run began with),
  * run_list.h (looking at runs without their lock). */
-#ifndef VQ_COORDINATOR_STORE_RUNDIR_RUN_DIR_H
-#define VQ_COORDINATOR_STORE_RUNDIR_RUN_DIR_H
+#pragma once
 
 #include "proto/id.h"
 
@@ -86,5 +85,3 @@ void vq_run_dir_remove_endpoint(const struct vq_run_dir *run);
 
 #include "coordinator/store/rundir/run_inputs.h"
 #include "coordinator/store/rundir/run_list.h"
-
-#endif

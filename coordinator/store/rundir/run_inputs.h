@@ -1,7 +1,6 @@
 /* Copies of what a run was begun with: `inputs/NAME` and a line each in `inputs/HASHES` (hash,
  * name, where it came from). */
-#ifndef VQ_COORDINATOR_STORE_RUNDIR_RUN_INPUTS_H
-#define VQ_COORDINATOR_STORE_RUNDIR_RUN_INPUTS_H
+#pragma once
 
 #include "coordinator/store/rundir/run_dir.h"
 
@@ -18,5 +17,3 @@ enum vq_status vq_run_dir_forget_kept(const struct vq_run_dir *run,
  * used. */
 enum vq_status vq_run_dir_check_kept(const struct vq_run_dir *run,
                                      struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Looking at runs without their lock: for `vibeq status`, `list` and `rm`. */
-#ifndef VQ_COORDINATOR_STORE_RUNDIR_RUN_LIST_H
-#define VQ_COORDINATOR_STORE_RUNDIR_RUN_LIST_H
+#pragma once
 
 #include "coordinator/store/rundir/run_dir.h"
 
@@ -47,5 +46,3 @@ enum vq_status vq_run_unknown(const char *runs_dir, const char *name, struct vq_
  * vq_file_read does. */
 enum vq_status vq_path_read(const char *path, struct vq_buf *out,
                             struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,8 +1,7 @@
 /* What dead local workers left behind: reads the spools RUN_DIR/spool/K/ that no process holds,
  * gives their results to the core, and removes them once these are committed. A SENT record
  * without an answer becomes a result with VQ_END_UNKNOWN. */
-#ifndef VQ_COORDINATOR_STORE_RUNDIR_SPOOL_IMPORT_H
-#define VQ_COORDINATOR_STORE_RUNDIR_SPOOL_IMPORT_H
+#pragma once
 
 #include "proto/messages.h"
 
@@ -35,5 +34,3 @@ enum vq_status vq_spool_import_finish(struct vq_spool_import **import,
                                       struct vq_error *err) VQ_WARN_UNUSED;
 /* Gives up the lock and leaves the spool as it is. NULL is fine. */
 void vq_spool_import_abandon(struct vq_spool_import **import);
-
-#endif

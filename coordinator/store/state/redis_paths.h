@@ -1,6 +1,5 @@
 /* Private to the store: where a private Redis server's binary, socket and files are. */
-#ifndef VQ_COORDINATOR_STORE_STATE_REDIS_PATHS_H
-#define VQ_COORDINATOR_STORE_STATE_REDIS_PATHS_H
+#pragma once
 
 #include "proto/id.h"
 
@@ -33,5 +32,3 @@ bool vq_redis_paths_gone(const struct vq_redis_paths *paths);
  * for the socket, which is in the configuration. */
 enum vq_status vq_redis_paths_again(struct vq_redis_paths *paths,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

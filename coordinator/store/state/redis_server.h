@@ -1,8 +1,7 @@
 /* The private Redis server of a run: started, watched, restarted with backoff, stopped. Its
  * folder is RUN_DIR/redis; its socket lives in $XDG_RUNTIME_DIR or in a 0700 folder of the user
  * under the temporary directory. */
-#ifndef VQ_COORDINATOR_STORE_STATE_REDIS_SERVER_H
-#define VQ_COORDINATOR_STORE_STATE_REDIS_SERVER_H
+#pragma once
 
 #include "common/net/loop.h"
 #include "proto/id.h"
@@ -51,5 +50,3 @@ void vq_redis_server_destroy(struct vq_redis_server **server);
 
 const char *vq_redis_server_socket(const struct vq_redis_server *server); /* a path, for vq_redis */
 pid_t vq_redis_server_pid(const struct vq_redis_server *server);          /* 0: none runs */
-
-#endif

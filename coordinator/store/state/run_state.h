@@ -18,8 +18,7 @@
  * done is unknown: pause, begin again when it is back. VQ_STALE: another coordinator owns the
  * run: stop. VQ_CORRUPT: Redis holds something else than was written (a lost tail, a flushed
  * server): begin again, which says rebuild. */
-#ifndef VQ_COORDINATOR_STORE_STATE_RUN_STATE_H
-#define VQ_COORDINATOR_STORE_STATE_RUN_STATE_H
+#pragma once
 
 #include "coordinator/store/calls/commit.h"
 
@@ -78,5 +77,3 @@ void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_
 void vq_run_state_check(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
 /* The whole stage's column, read together with owner and n. */
 void vq_run_state_read(struct vq_run_state *state, uint64_t n, vq_state_read_fn done, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to the store: the Lua scripts of run_state.c. KEYS: owner, commit, tally, columns,
  * blocks of a column. ARGV[1] is always the owner that I am. Replies: {word, detail}. */
-#ifndef VQ_COORDINATOR_STORE_STATE_STATE_SCRIPTS_H
-#define VQ_COORDINATOR_STORE_STATE_STATE_SCRIPTS_H
+#pragma once
 
 enum vq_state_script {
     VQ_STATE_SCRIPT_BEGIN,
@@ -15,5 +14,3 @@ enum vq_state_script {
 };
 
 extern const char *const vq_state_scripts[VQ_STATE_SCRIPTS];
-
-#endif

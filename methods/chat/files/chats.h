@@ -1,7 +1,6 @@
 /* Dialogues beside a run (`vibeq chat`): the file of their queries, the copies of it and of the
  * settings in the run's folder, and the finished dialogues as a file. */
-#ifndef VQ_METHODS_CHAT_FILES_CHATS_H
-#define VQ_METHODS_CHAT_FILES_CHATS_H
+#pragma once
 
 #include "common/text/table.h"
 #include "methods/chat/chat.h"
@@ -37,5 +36,3 @@ enum vq_status vq_chats_keep(struct vq_span text, const struct vq_config *config
 enum vq_status vq_chats_write(const struct vq_chats *chats, const struct vq_chat *said,
                               const struct vq_results *to, uint32_t *ret_ended,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* The data of a job of method: persona before anything is sent: personas, queries, items, criteria,
  * and their plan. Private to the job, and to the code that prints it. */
-#ifndef VQ_METHODS_PERSONA_FILES_JOB_H
-#define VQ_METHODS_PERSONA_FILES_JOB_H
+#pragma once
 
 #include "methods/files/results.h"
 #include "methods/persona/human.h"
@@ -66,5 +65,3 @@ enum vq_status vq_persona_results_write(const struct vq_results *results, bool *
 extern const struct vq_method_type vq_persona_method;
 /* NULL: the job is another method's. */
 const struct vq_persona_job *vq_persona_job_of(const struct vq_job *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads the answers to the questions after beginnings of dialogues from the store, one at a time,
  * for the report. */
-#ifndef VQ_METHODS_PERSONA_FILES_PROBES_H
-#define VQ_METHODS_PERSONA_FILES_PROBES_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "methods/files/job.h"
@@ -19,5 +18,3 @@ void vq_probes_destroy(struct vq_probes **probes);
 enum vq_status vq_probes_find(struct vq_probes *probes, uint32_t set, uint32_t prefix,
                               uint32_t column, struct vq_span *ret_answer,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

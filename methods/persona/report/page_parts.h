@@ -1,6 +1,5 @@
 /* Private to the page of a persona evaluation. */
-#ifndef VQ_METHODS_PERSONA_REPORT_PAGE_PARTS_H
-#define VQ_METHODS_PERSONA_REPORT_PAGE_PARTS_H
+#pragma once
 
 #include "methods/persona/report/report.h"
 #include "methods/report/html/html.h"
@@ -46,5 +45,3 @@ enum vq_status vq_persona_probed_make(const struct vq_persona_page *p,
  * question begins after the page has `bytes_max`. */
 void vq_persona_page_probes(const struct vq_persona_page *p, const struct vq_persona_index *probed,
                             uint32_t chain, uint32_t rounds, size_t bytes_max, struct vq_json *j);
-
-#endif

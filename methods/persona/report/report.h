@@ -1,8 +1,7 @@
 /* What a persona evaluation leaves for programs: results.json (format 1), ratings.csv,
  * dialogues.jsonl; and the table on the terminal. Pure text into buffers: the same inputs give the
  * same bytes. Numbers have 9 significant digits; what is missing is null, or an empty cell. */
-#ifndef VQ_METHODS_PERSONA_REPORT_REPORT_H
-#define VQ_METHODS_PERSONA_REPORT_REPORT_H
+#pragma once
 
 #include "methods/persona/items.h"
 #include "methods/report/report.h"
@@ -63,5 +62,3 @@ void vq_report_persona_html(const struct vq_report_persona_page *page, struct vq
 /* One line: who, and the messages in turn. */
 void vq_report_persona_dialogue(const struct vq_report_persona *r,
                                 const struct vq_persona_dialogue *dialogue, struct vq_buf *out);
-
-#endif

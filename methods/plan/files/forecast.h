@@ -1,8 +1,7 @@
 /* Estimates the calls of a run without sending any: walks the method through the call store as far
  * as its answers go, looks up every known task, renders prompts for their size, and takes the rest
  * from the results of earlier calls. */
-#ifndef VQ_METHODS_PLAN_FILES_FORECAST_H
-#define VQ_METHODS_PLAN_FILES_FORECAST_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "methods/files/job.h"
@@ -17,5 +16,3 @@ void vq_forecast_destroy(struct vq_forecast **forecast);
 
 /* Whether a model that is asked is not on this machine. */
 bool vq_forecast_is_remote(const struct vq_job *job, const struct vq_forecast *forecast);
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to the forecast: what is learned from stored calls, and a stage whose questions are
  * known. */
-#ifndef VQ_METHODS_PLAN_FILES_PARTS_H
-#define VQ_METHODS_PLAN_FILES_PARTS_H
+#pragma once
 
 #include "coordinator/store/calls/calls.h"
 #include "methods/files/job.h"
@@ -95,5 +94,3 @@ void vq_known_stage_free(struct vq_known_stage *known);
 enum vq_status vq_prompt_bytes(const struct vq_stage_grid *asking, uint32_t judge,
                                const float *weights, double *ret_bytes,
                                double *ret_error) VQ_WARN_UNUSED;
-
-#endif

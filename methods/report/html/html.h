@@ -5,8 +5,7 @@
  * All text of data, models and judges is untrusted. Here it is escaped; the modules set it as
  * textContent and never as markup. The page's policy (CSP) allows its own style and script by their
  * SHA-256 and nothing else. Pure: the same inputs give the same bytes. */
-#ifndef VQ_METHODS_REPORT_HTML_HTML_H
-#define VQ_METHODS_REPORT_HTML_HTML_H
+#pragma once
 
 #include "common/text/json.h"
 #include "methods/report/report.h"
@@ -67,4 +66,3 @@ size_t vq_page_put_answer(struct vq_json *j, struct vq_span answer);
 /* "image": a data: URI, or the words that the page shows in its place. Nothing without an image. */
 void vq_page_put_image(struct vq_json *j, struct vq_span image);
 size_t vq_page_image_bytes(struct vq_span image); /* an upper bound */
-#endif

@@ -1,7 +1,6 @@
 /* What a model wrote in Markdown, as plain text: a page shows words, not marks, and never makes
  * markup out of them. */
-#ifndef VQ_METHODS_REPORT_HTML_PLAIN_H
-#define VQ_METHODS_REPORT_HTML_PLAIN_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -9,5 +8,3 @@
  * is no mark stays: 2 * 3, a_b, lists. Never longer than `text`. Its bytes are not escaped: that is
  * the writer's to do. */
 void vq_plain_of_markdown(struct vq_span text, struct vq_buf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The data of a job of method: judge before anything is sent: criteria and rows. Private to the
  * job, and to the code that prints them. */
-#ifndef VQ_METHODS_RUBRIC_FILES_JOB_H
-#define VQ_METHODS_RUBRIC_FILES_JOB_H
+#pragma once
 
 #include "methods/files/results.h"
 #include "methods/rubric/rubric.h"
@@ -42,5 +41,3 @@ const struct vq_rubric_job *vq_rubric_job_of(const struct vq_job *job);
 /* Makes job->given the first stage that asks this criterion of the configuration. */
 enum vq_status vq_rubric_give(struct vq_job *job, uint32_t criterion,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to the page of a rubric run. */
-#ifndef VQ_METHODS_RUBRIC_REPORT_PAGE_PARTS_H
-#define VQ_METHODS_RUBRIC_REPORT_PAGE_PARTS_H
+#pragma once
 
 #include "methods/report/html/html.h"
 #include "methods/rubric/report/report.h"
@@ -12,5 +11,3 @@ struct vq_rubric_page {
 
 /* page_items.c: "items", into an open object. */
 void vq_rubric_page_items(const struct vq_rubric_page *p, struct vq_json *j);
-
-#endif

@@ -1,8 +1,7 @@
 /* What a rubric run leaves for people and programs: results.json (kind "judge"), ratings.csv,
  * items.csv and the table on the terminal. Pure text into buffers: the same inputs give the same
  * bytes. Numbers have 9 significant digits. */
-#ifndef VQ_METHODS_RUBRIC_REPORT_REPORT_H
-#define VQ_METHODS_RUBRIC_REPORT_REPORT_H
+#pragma once
 
 #include "methods/report/report.h"
 #include "methods/rubric/numbers.h"
@@ -41,5 +40,3 @@ void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_te
 
 /* report.html. A script finds items in it; without one all of them are there. */
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Agreement between judges: Cohen, Krippendorff. */
-#ifndef VQ_METHODS_STATS_AGREEMENT_AGREEMENT_H
-#define VQ_METHODS_STATS_AGREEMENT_AGREEMENT_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -50,5 +49,3 @@ struct vq_kappa_pairs {
 
 enum vq_status vq_agreement_pairs(struct vq_matrix ratings,
                                   struct vq_kappa_pairs *ret_pairs) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* How far two raters agree: between judges, or a judge and a person. Sources: Cohen 1960 and 1968
  * (weighted kappa). */
-#ifndef VQ_METHODS_STATS_AGREEMENT_RATINGS_H
-#define VQ_METHODS_STATS_AGREEMENT_RATINGS_H
+#pragma once
 
 #include "methods/stats/agreement/agreement.h"
 
@@ -19,5 +18,3 @@ struct vq_ratings_agreement {
  * VQ_AGREEMENT_CATEGORIES_MAX of them). */
 enum vq_status vq_ratings_agree(const double *a, const double *b, size_t n, int least, int most,
                                 struct vq_ratings_agreement *ret) VQ_WARN_UNUSED;
-
-#endif

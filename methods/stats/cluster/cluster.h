@@ -9,8 +9,7 @@
  * themselves, equal vectors are exactly 0 apart. Same input, same bits, on one CPU type: blocks
  * have a fixed size and OpenBLAS one thread (vq_stats_init). Another size of block, or another CPU,
  * may move a distance by its last float digit, no further. */
-#ifndef VQ_METHODS_STATS_CLUSTER_CLUSTER_H
-#define VQ_METHODS_STATS_CLUSTER_CLUSTER_H
+#pragma once
 
 #include "methods/stats/cluster/vectors.h"
 
@@ -50,5 +49,3 @@ void vq_cluster_tree_free(struct vq_cluster_tree *tree);
 /* Exactly k clusters, 1 <= k <= rows: the last k - 1 merges are undone, also where heights tie. */
 enum vq_status vq_cluster_cut_count(const struct vq_cluster_tree *tree, size_t k,
                                     uint32_t *ret_labels, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

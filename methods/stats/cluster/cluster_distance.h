@@ -1,6 +1,5 @@
 /* Private to this room: the condensed matrix of Euclidean distances. */
-#ifndef VQ_METHODS_STATS_CLUSTER_CLUSTER_DISTANCE_H
-#define VQ_METHODS_STATS_CLUSTER_CLUSTER_DISTANCE_H
+#pragma once
 
 #include "methods/stats/cluster/vectors.h"
 
@@ -19,5 +18,3 @@ static inline size_t vq_cluster_pair(size_t n, size_t i, size_t j)
  * or VQ_NOMEM. */
 enum vq_status vq_cluster_distances(struct vq_vectors x, size_t block,
                                     float *ret_distances) VQ_WARN_UNUSED;
-
-#endif

@@ -1,8 +1,7 @@
 /* Cosine similarity of float vectors. A vector of zeros has no direction: its cosine with anything,
  * itself included, is defined as 0, so that it is nearest to nothing in particular and never
  * undefined. */
-#ifndef VQ_METHODS_STATS_CLUSTER_COSINE_H
-#define VQ_METHODS_STATS_CLUSTER_COSINE_H
+#pragma once
 
 #include "methods/stats/cluster/vectors.h"
 
@@ -16,5 +15,3 @@ double vq_cosine(const float *a, const float *b, size_t cols);
 enum vq_status vq_cosine_nearest(struct vq_vectors of, struct vq_vectors among,
                                  uint32_t *ret_nearest, double *ret_cosine,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Rows of float vectors (embeddings): the view, its limits, and the two sums everything else is
  * made from. */
-#ifndef VQ_METHODS_STATS_CLUSTER_VECTORS_H
-#define VQ_METHODS_STATS_CLUSTER_VECTORS_H
+#pragma once
 
 #include "common/base/status.h"
 
@@ -28,5 +27,3 @@ const float *vq_vectors_row(struct vq_vectors x, size_t row);
  * they stand. */
 double vq_vectors_dot(const float *a, const float *b, size_t cols);
 double vq_vectors_distance_squared(const float *a, const float *b, size_t cols); /* 0 iff equal */
-
-#endif

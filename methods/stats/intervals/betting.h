@@ -12,8 +12,7 @@
  * Sources: Waudby-Smith and Ramdas 2020, "Confidence sequences for sampling without replacement"
  * (the setting and m); the same 2024, "Estimating means of bounded random variables by betting"
  * (JRSS B 86), section 5 and the predictable bet sqrt(2 log(1 / alpha) / (variance * horizon)). */
-#ifndef VQ_METHODS_STATS_INTERVALS_BETTING_H
-#define VQ_METHODS_STATS_INTERVALS_BETTING_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -33,5 +32,3 @@ struct vq_drawn {
 /* That the mean is above 0, or (`below`) below it. `alpha` 0: exactly or not at all. */
 enum vq_decided vq_decided_above(const struct vq_drawn *d, double alpha);
 enum vq_decided vq_decided_below(const struct vq_drawn *d, double alpha);
-
-#endif

@@ -1,7 +1,6 @@
 /* Percentile bootstrap, seeded, by groups of rows. The unit of resampling is the group (question;
  * decisions 6): as many groups as there are are drawn with replacement, each with all its rows. */
-#ifndef VQ_METHODS_STATS_INTERVALS_BOOTSTRAP_H
-#define VQ_METHODS_STATS_INTERVALS_BOOTSTRAP_H
+#pragma once
 
 #include "methods/stats/logit/logit.h"
 
@@ -39,5 +38,3 @@ enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, doubl
                                          const struct vq_bootstrap_options *options,
                                          struct vq_interval *ret, struct vq_interval *ret_intercept,
                                          double *ret_p, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

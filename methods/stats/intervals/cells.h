@@ -1,7 +1,6 @@
 /* The mean over few units that were drawn and measured, a (model, persona) cell each, and its
  * interval. */
-#ifndef VQ_METHODS_STATS_INTERVALS_CELLS_H
-#define VQ_METHODS_STATS_INTERVALS_CELLS_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -35,5 +34,3 @@ enum vq_status vq_cells_mean(const double *values, size_t n, size_t draws, uint6
 
 /* Whether the interval is there and does not hold 0. */
 bool vq_cells_excludes_0(const struct vq_cells_mean *mean);
-
-#endif

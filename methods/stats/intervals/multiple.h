@@ -1,6 +1,5 @@
 /* Adjusted p-values for many tests. */
-#ifndef VQ_METHODS_STATS_INTERVALS_MULTIPLE_H
-#define VQ_METHODS_STATS_INTERVALS_MULTIPLE_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -13,5 +12,3 @@ enum vq_multiple_method {
  * NaN and is not counted among the tests. VQ_OK, VQ_INVALID (a p outside of [0, 1]), VQ_NOMEM. */
 enum vq_status vq_multiple_adjust(enum vq_multiple_method method, const double *p, size_t n,
                                   double *ret_adjusted) VQ_WARN_UNUSED;
-
-#endif

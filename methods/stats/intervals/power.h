@@ -1,6 +1,5 @@
 /* The smallest separability that the sign-flip test of prompts distinguishes from 0. */
-#ifndef VQ_METHODS_STATS_INTERVALS_POWER_H
-#define VQ_METHODS_STATS_INTERVALS_POWER_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -25,5 +24,3 @@ struct vq_power vq_power_plan(size_t units, uint32_t tests);
 
 /* Different values among groups[0..n-1]. SIZE_MAX: no memory. */
 size_t vq_power_units(const uint32_t *groups, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* Prediction-powered inference: a mean that few labels (of people, or of a dearer judge) and a
  * judge's many scores estimate together. */
-#ifndef VQ_METHODS_STATS_INTERVALS_POWERED_H
-#define VQ_METHODS_STATS_INTERVALS_POWERED_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -48,5 +47,3 @@ enum vq_status vq_powered_mean(const double *score, const double *label, size_t 
 enum vq_status vq_powered_known(const double *score, const double *label, const bool *known,
                                 size_t n, const uint32_t *groups,
                                 struct vq_powered *ret) VQ_WARN_UNUSED;
-
-#endif

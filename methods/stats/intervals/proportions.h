@@ -1,7 +1,6 @@
 /* Intervals of a proportion and the exact binomial test. Successes may be fractions (ties count one
  * half). */
-#ifndef VQ_METHODS_STATS_INTERVALS_PROPORTIONS_H
-#define VQ_METHODS_STATS_INTERVALS_PROPORTIONS_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -28,5 +27,3 @@ enum vq_status vq_proportion_clustered(const double *outcomes, size_t n, const u
 /* Exact two-sided p of `successes` in n trials at one half (whole numbers); n = 0 gives 1, bad
  * input NaN. */
 double vq_proportion_binomial_half(double successes, double n);
-
-#endif

@@ -1,7 +1,6 @@
 /* Separability of vibes: means of scores with their bounds, and the overlap of two
  * columns. Intervals by resampling are in bootstrap.h. */
-#ifndef VQ_METHODS_STATS_INTERVALS_SEPARABILITY_H
-#define VQ_METHODS_STATS_INTERVALS_SEPARABILITY_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -48,5 +47,3 @@ enum vq_overlap_kind {
  * for Pearson, a constant column): an undefined overlap drops nothing. */
 double vq_separability_overlap(struct vq_matrix x, size_t col_a, size_t col_b,
                                enum vq_overlap_kind kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* The sign-flip test of a mean over units that may hold several rows each (Fisher 1935). The unit
  * is the prompt: rows that repeat one prompt are not independent, so they enter as their mean. */
-#ifndef VQ_METHODS_STATS_INTERVALS_SIGN_FLIP_H
-#define VQ_METHODS_STATS_INTERVALS_SIGN_FLIP_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -31,5 +30,3 @@ enum vq_status vq_sign_flip_test(const double *at, size_t n, size_t stride, cons
  * that mirror each other it is the test above. */
 enum vq_status vq_sign_flip_vectors(struct vq_matrix units, uint64_t seed,
                                     struct vq_sign_flip *ret) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Units of several rows each: the prompts of a data set that repeats them. Equal group numbers are
  * one unit; NULL: each row is one. */
-#ifndef VQ_METHODS_STATS_INTERVALS_UNITS_H
-#define VQ_METHODS_STATS_INTERVALS_UNITS_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -14,5 +13,3 @@ enum vq_status vq_unit_means(const double *at, size_t n, size_t stride, const ui
  * VQ_NOMEM. */
 enum vq_status vq_unit_weights(const uint32_t *groups, size_t n, double *ret_weights,
                                size_t *ret_units) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Slopes within groups: score ~ x with an intercept of its own for each group, in closed form. For
  * scores over the rounds of dialogues, grouped by persona. */
-#ifndef VQ_METHODS_STATS_INTERVALS_WITHIN_H
-#define VQ_METHODS_STATS_INTERVALS_WITHIN_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -22,5 +21,3 @@ struct vq_within {
  * VQ_NOMEM. */
 enum vq_status vq_within_slope(const double *x, const double *y, const uint32_t *group, size_t n,
                                uint32_t groups_count, struct vq_within *ret) VQ_WARN_UNUSED;
-
-#endif

@@ -5,8 +5,7 @@
  * stratified folds, contiguous within a class in the order [originals; mirrored], of the explicitly
  * mirrored set with a free intercept; the smallest C among the best. `sklearn_folds`: those folds
  * and that intercept, judged by log-loss. */
-#ifndef VQ_METHODS_STATS_LOGIT_CROSSVAL_H
-#define VQ_METHODS_STATS_LOGIT_CROSSVAL_H
+#pragma once
 
 #include "methods/stats/logit/logit.h"
 
@@ -55,5 +54,3 @@ enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint
 /* The fold (0 .. *ret_folds - 1) of each row in the default mode. */
 enum vq_status vq_crossval_assign(const uint32_t *groups, size_t rows, uint64_t seed,
                                   uint32_t *ret_fold_of_row, size_t *ret_folds) VQ_WARN_UNUSED;
-
-#endif

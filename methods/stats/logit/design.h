@@ -1,7 +1,6 @@
 /* Private to this room: the rows of a logistic regression as blocks of a dense matrix, and the sums
  * over them. */
-#ifndef VQ_METHODS_STATS_LOGIT_DESIGN_H
-#define VQ_METHODS_STATS_LOGIT_DESIGN_H
+#pragma once
 
 #include "methods/stats/logit/logit.h"
 
@@ -44,5 +43,3 @@ void vq_design_gram(struct vq_design *design, double *ret_gram);
 
 /* row_out[i] = z_i . beta for every existing row i (others untouched); rows values. */
 void vq_design_apply(struct vq_design *design, const double *beta, double *row_out);
-
-#endif

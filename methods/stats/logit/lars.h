@@ -2,8 +2,7 @@
  * Tibshirani 2004), as decisions 11 says: columns uncentred, scaled by their root mean square, no
  * intercept, missing cells 0, the step of the least AIC = n log(RSS/n) + 2 df, the path ends where
  * RSS/n < 1e-12. */
-#ifndef VQ_METHODS_STATS_LOGIT_LARS_H
-#define VQ_METHODS_STATS_LOGIT_LARS_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -15,5 +14,3 @@
 enum vq_status vq_lars_order(struct vq_matrix x, const double *target, const double *tie_break,
                              size_t *ret_order, double *ret_coef,
                              struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this room: the step of a proximal Newton iteration. */
-#ifndef VQ_METHODS_STATS_LOGIT_LASSO_STEP_H
-#define VQ_METHODS_STATS_LOGIT_LASSO_STEP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ struct vq_lasso_model {
  * Work space of the caller: params^2, params and params values. */
 void vq_lasso_step(const struct vq_lasso_model *model, double *work_matrix, double *work_vector,
                    size_t *work_index, double *ret_step);
-
-#endif

@@ -2,8 +2,7 @@
  * mirrored set are drawn one by one (twins and repeats apart), elastic net at C = 1 with an
  * intercept is fitted to each draw, and each fit is scored on the whole set it was drawn from, so
  * that its accuracies are in-sample. */
-#ifndef VQ_METHODS_STATS_LOGIT_LEGACY_H
-#define VQ_METHODS_STATS_LOGIT_LEGACY_H
+#pragma once
 
 #include "methods/stats/intervals/bootstrap.h"
 
@@ -30,5 +29,3 @@ struct vq_legacy {
 enum vq_status vq_legacy_bootstrap(const struct vq_logit_data *data,
                                    const struct vq_bootstrap_options *options,
                                    struct vq_legacy *ret, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

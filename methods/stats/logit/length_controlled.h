@@ -6,8 +6,7 @@
  * of each prompt, which it estimates from many pairs of models; one pair has one outcome a prompt,
  * so it cannot be estimated and is left out. A tie is half a win and half a loss (fractional logit,
  * Papke and Wooldridge 1996). */
-#ifndef VQ_METHODS_STATS_LOGIT_LENGTH_CONTROLLED_H
-#define VQ_METHODS_STATS_LOGIT_LENGTH_CONTROLLED_H
+#pragma once
 
 #include "methods/stats/logit/logit.h"
 
@@ -43,5 +42,3 @@ struct vq_length_controlled {
 enum vq_status vq_length_controlled(const double *wins, const double *difference, size_t n,
                                     const uint32_t *groups, struct vq_length_controlled *ret,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

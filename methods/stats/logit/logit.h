@@ -14,8 +14,7 @@
  *
  * Penalised objectives, intercept never penalised: C * sum_i weight_i * loss_i + l1_ratio * |w|_1 +
  * (1 - l1_ratio) / 2 * |w|^2; L2 is l1_ratio 0. */
-#ifndef VQ_METHODS_STATS_LOGIT_LOGIT_H
-#define VQ_METHODS_STATS_LOGIT_LOGIT_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -120,5 +119,3 @@ enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept
                               struct vq_error *err) VQ_WARN_UNUSED;
 /* The linear predictor of each row into ret_eta (rows values). */
 void vq_logit_predict(struct vq_matrix x, double intercept, const double *coef, double *ret_eta);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this room: what the fits of logit.h share. */
-#ifndef VQ_METHODS_STATS_LOGIT_LOGIT_PARTS_H
-#define VQ_METHODS_STATS_LOGIT_LOGIT_PARTS_H
+#pragma once
 
 #include "methods/stats/logit/design.h"
 
@@ -17,5 +16,3 @@ enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_lo
  * the rows of positive weight. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_logit_alias(const struct vq_logit_data *data, bool *aliased, size_t *columns,
                               size_t *ret_count) VQ_WARN_UNUSED;
-
-#endif

@@ -6,8 +6,7 @@
  * so the w_c sum to 0 over the classes. With two classes and rows that come with their negatives
  * this is the mirrored logit of logit.h: its coefficients at C are w_0 - w_1 here at C / 2. A
  * missing cell (NaN) contributes 0. */
-#ifndef VQ_METHODS_STATS_LOGIT_MULTINOMIAL_H
-#define VQ_METHODS_STATS_LOGIT_MULTINOMIAL_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -62,5 +61,3 @@ enum vq_status vq_multinomial_intervals(const struct vq_multinomial_data *data, 
  * VQ_NOMEM. */
 enum vq_status vq_multinomial_separated(const struct vq_multinomial_data *data,
                                         bool *ret_separated) VQ_WARN_UNUSED;
-
-#endif

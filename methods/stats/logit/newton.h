@@ -1,7 +1,6 @@
 /* Private to this room: the minimiser of c * loss + l1 * |w|_1 + l2 / 2 * |w|^2 (the intercept is
  * free). */
-#ifndef VQ_METHODS_STATS_LOGIT_NEWTON_H
-#define VQ_METHODS_STATS_LOGIT_NEWTON_H
+#pragma once
 
 #include "methods/stats/logit/design.h"
 
@@ -25,5 +24,3 @@ struct vq_newton_result {
  * (separated rows, no penalty) ends with converged false. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_newton_minimise(struct vq_design *design, const struct vq_newton_goal *goal,
                                   double *beta, struct vq_newton_result *ret) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to this room: does a maximum of the likelihood exist? */
-#ifndef VQ_METHODS_STATS_LOGIT_SEPARATION_H
-#define VQ_METHODS_STATS_LOGIT_SEPARATION_H
+#pragma once
 
 #include "methods/stats/logit/design.h"
 
@@ -11,5 +10,3 @@
  * (then nothing is claimed). VQ_OK or VQ_NOMEM. */
 enum vq_status vq_separation_peel(struct vq_design *design, double *weights, size_t *ret_separated,
                                   size_t *ret_left, bool *ret_decided) VQ_WARN_UNUSED;
-
-#endif

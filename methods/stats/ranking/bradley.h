@@ -1,6 +1,5 @@
 /* Bradley-Terry strengths from a table of wins (Bradley and Terry 1952; existence: Ford 1957). */
-#ifndef VQ_METHODS_STATS_RANKING_BRADLEY_H
-#define VQ_METHODS_STATS_RANKING_BRADLEY_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -22,5 +21,3 @@ struct vq_bradley {
  * VQ_NOMEM. */
 enum vq_status vq_bradley_fit(struct vq_matrix wins, struct vq_bradley *ret,
                               struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -5,8 +5,7 @@
  *
  * so l_i - l_j is the log odds of a win of i against a win of j. Without a tie this is the model of
  * Bradley and Terry. Intervals and tests count clusters of rows (prompts), not rows. */
-#ifndef VQ_METHODS_STATS_RANKING_DAVIDSON_H
-#define VQ_METHODS_STATS_RANKING_DAVIDSON_H
+#pragma once
 
 #include "methods/stats/stats.h"
 
@@ -58,5 +57,3 @@ struct vq_davidson_place {
 /* `ret_places` holds items values. VQ_OK, VQ_NOMEM. */
 enum vq_status vq_davidson_places(const struct vq_davidson *fit, uint32_t items,
                                   struct vq_davidson_place *ret_places) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to the VibeCheck method's registration (job.c): its hooks that are in files of their
  * own. */
-#ifndef VQ_METHODS_VIBECHECK_FILES_FILES_H
-#define VQ_METHODS_VIBECHECK_FILES_FILES_H
+#pragma once
 
 #include "common/text/json.h"
 #include "methods/files/results.h"
@@ -17,5 +16,3 @@ void vq_vibecheck_show_size_json(const struct vq_job *job, struct vq_json *json)
 void vq_vibecheck_show_data(const struct vq_job *job, struct vq_buf *out);
 void vq_vibecheck_show_calls(const struct vq_job *job, const struct vq_forecast *f,
                              struct vq_buf *out);
-
-#endif

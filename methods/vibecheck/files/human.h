@@ -1,6 +1,5 @@
 /* What people said of vibes, as the configuration gives it (`human`). */
-#ifndef VQ_METHODS_VIBECHECK_FILES_HUMAN_H
-#define VQ_METHODS_VIBECHECK_FILES_HUMAN_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "coordinator/store/rundir/run_dir.h"
@@ -32,5 +31,3 @@ void vq_human_free(struct vq_human_job *human);
 
 /* All cells VQ_LABEL_NONE; NULL without memory. */
 int8_t *vq_human_cells(const struct vq_label_frame *frame) VQ_WARN_UNUSED;
-
-#endif

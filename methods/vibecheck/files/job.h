@@ -1,6 +1,5 @@
 /* What the VibeCheck method makes of its job, for those who show or read it. */
-#ifndef VQ_METHODS_VIBECHECK_FILES_JOB_H
-#define VQ_METHODS_VIBECHECK_FILES_JOB_H
+#pragma once
 
 #include "methods/files/job.h"
 #include "methods/vibecheck/files/human.h"
@@ -28,5 +27,3 @@ struct vq_label_frame vq_vibecheck_label_frame(const struct vq_job *job, const s
 
 /* What the method works on. Borrows from the job. */
 void vq_vibecheck_job_input(const struct vq_job *job, struct vq_vibecheck_method_input *ret_input);
-
-#endif

@@ -1,6 +1,5 @@
 /* What people said of a run's vibes: the run's file, between `vibeq label` and the results. */
-#ifndef VQ_METHODS_VIBECHECK_FILES_PEOPLE_H
-#define VQ_METHODS_VIBECHECK_FILES_PEOPLE_H
+#pragma once
 
 #include "methods/files/job.h"
 #include "methods/vibecheck/files/human.h"
@@ -15,5 +14,3 @@
 enum vq_status vq_people_load(const struct vq_job *job, const struct vq_run_dir *run,
                               const struct vq_label_frame *frame, int8_t **ret_people,
                               uint32_t *ret_others, struct vq_error *err) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* A cascade of two judges: when the second one is asked, and the numbers that it alone would give
  * on all rows, estimated from what both said. Pure. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_CASCADE_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_CASCADE_H
+#pragma once
 
 #include "methods/vibecheck/numbers/vibecheck.h"
 
@@ -43,5 +42,3 @@ static inline double vq_cascade_everywhere(const struct vq_cascade_counts *n)
 {
     return n->audit == 0 ? NAN : (double)n->audit_calls / (double)n->audit * (double)n->cells;
 }
-
-#endif

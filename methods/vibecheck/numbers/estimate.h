@@ -1,7 +1,6 @@
 /* Private to the pipeline: coefficients of one regression with their intervals and p-values, as the
  * configuration asks. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_ESTIMATE_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_ESTIMATE_H
+#pragma once
 
 #include "methods/stats/logit/logit.h"
 #include "methods/vibecheck/numbers/parts.h"
@@ -24,5 +23,3 @@ enum vq_status vq_estimate_make(struct vq_vibecheck_work *w, const struct vq_log
                                 const uint32_t *groups,
                                 struct vq_estimate *ret_estimate) VQ_WARN_UNUSED;
 void vq_estimate_free(struct vq_estimate *estimate);
-
-#endif

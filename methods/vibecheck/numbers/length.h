@@ -1,7 +1,6 @@
 /* Private to the pipeline: the regressions fitted a second time with the length of the outputs
  * beside the vibes. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_LENGTH_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_LENGTH_H
+#pragma once
 
 #include "methods/vibecheck/numbers/estimate.h"
 
@@ -20,5 +19,3 @@ enum vq_status vq_length_compute(struct vq_vibecheck_work *w, bool mm,
                                  const struct vq_length_rows *train,
                                  const struct vq_length_rows *test,
                                  struct vq_fit_metrics *m) VQ_WARN_UNUSED;
-
-#endif

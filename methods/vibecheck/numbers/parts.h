@@ -1,6 +1,5 @@
 /* Private to the pipeline: the steps of vq_vibecheck_compute, one file each. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_PARTS_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_PARTS_H
+#pragma once
 
 #include "methods/vibecheck/numbers/vibecheck.h"
 
@@ -74,5 +73,3 @@ enum vq_status vq_cascade_test(struct vq_vibecheck_work *w, const struct vq_spli
 
 /* people.c: the judges against people, where there are labels. */
 enum vq_status vq_people_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
-
-#endif

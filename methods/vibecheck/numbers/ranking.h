@@ -1,7 +1,6 @@
 /* More than two models on one vibe: a ranking of the models, and model matching as a
  * multinomial. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_RANKING_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_RANKING_H
+#pragma once
 
 #include "methods/stats/ranking/davidson.h"
 #include "methods/vibecheck/numbers/parts.h"
@@ -50,5 +49,3 @@ enum vq_status vq_matching_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
 double vq_matching_baseline(const struct vq_vibecheck_work *w, const struct vq_split *train,
                             const struct vq_split *test);
 void vq_ranking_destroy(struct vq_ranking **ranking);
-
-#endif

@@ -1,7 +1,6 @@
 /* Private to the pipeline: preference prediction against chance, and against knowing which model
  * wrote which output. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_RIVALS_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_RIVALS_H
+#pragma once
 
 #include "methods/vibecheck/numbers/estimate.h"
 
@@ -18,5 +17,3 @@ enum vq_status vq_rivals_compute(struct vq_vibecheck_work *w, const struct vq_lo
                                  const struct vq_logit_data *test, const uint32_t *group,
                                  const struct vq_estimate *pp,
                                  struct vq_pp_rivals *ret) VQ_WARN_UNUSED;
-
-#endif

@@ -1,8 +1,7 @@
 /* From raw verdicts (one byte a task) to position-resolved judge scores and row scores. Everything
  * signed is positive toward A = models[0]. Source of the rules: the VibeCheck method, with our
  * decision that a failed call is missing, never 0. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_SCORES_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_SCORES_H
+#pragma once
 
 #include "common/conf/config.h"
 #include "common/judge/verdict.h"
@@ -48,5 +47,3 @@ static inline int8_t vq_scores_at(const struct vq_scores *s, uint32_t sample, ui
 {
     return s->cells[((uint64_t)sample * s->grid.vibes + vibe) * s->grid.judges + judge];
 }
-
-#endif

@@ -3,8 +3,7 @@
  * (methods/stats/intervals/betting.h). The rows that were asked must be a random draw, in the order
  * drawn. The gate on agreement between judges settles nothing: a vibe that fails it alone is asked
  * in full. Pure. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_SETTLE_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_SETTLE_H
+#pragma once
 
 #include "methods/stats/intervals/betting.h"
 #include "methods/vibecheck/numbers/vibecheck.h"
@@ -38,5 +37,3 @@ struct vq_settle_input {
 /* One entry a vibe. VQ_NOMEM. */
 enum vq_status vq_settle(const struct vq_settle_input *in,
                          struct vq_settled_vibe *ret) VQ_WARN_UNUSED;
-
-#endif

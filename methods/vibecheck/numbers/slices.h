@@ -1,8 +1,7 @@
 /* Parts of a finished result: the same vibes under the same fitted weights, looked at over some of
  * the rows (the values of a column) or through one judge alone. Nothing is fitted or gated again,
  * so a part never has vibes or weights of its own. Pure. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
+#pragma once
 
 #include "methods/vibecheck/numbers/vibecheck.h"
 
@@ -36,5 +35,3 @@ enum vq_status vq_slices_by_judge(const struct vq_vibecheck_input *in,
                                   const struct vq_vibecheck *result, bool test,
                                   struct vq_slices **ret_slices) VQ_WARN_UNUSED;
 void vq_slices_destroy(struct vq_slices **slices);
-
-#endif

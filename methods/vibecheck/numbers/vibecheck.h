@@ -6,8 +6,7 @@
  * Sources: the VibeCheck method (metrics, gates, mirrored L2 regression) and our decisions on
  * missing answers, folds, intervals and the order of final vibes, see docs/method/method.md. NaN
  * means that a number does not exist. */
-#ifndef VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
-#define VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
+#pragma once
 
 #include "common/judge/request.h"
 #include "methods/stats/intervals/powered.h"
@@ -293,5 +292,3 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
                                     struct vq_vibecheck **ret_result,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 void vq_vibecheck_destroy(struct vq_vibecheck **result);
-
-#endif

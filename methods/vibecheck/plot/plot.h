@@ -1,7 +1,6 @@
 /* The three bar panels of a run: separability, PP coefficient and kappa of each vibe. One drawing,
  * written as SVG or painted as PNG. */
-#ifndef VQ_METHODS_VIBECHECK_PLOT_PLOT_H
-#define VQ_METHODS_VIBECHECK_PLOT_PLOT_H
+#pragma once
 
 #include "common/text/table.h"
 
@@ -53,5 +52,3 @@ void vq_plot_free(struct vq_plot *plot);
  * VQ_NOMEM, VQ_LIMIT of `out`. */
 void vq_plot_svg(const struct vq_plot *plot, struct vq_buf *out);
 enum vq_status vq_plot_png(const struct vq_plot *plot, struct vq_buf *out) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to the results: what was asked of whom in a cascade, and what it saved. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_CASCADE_H
-#define VQ_METHODS_VIBECHECK_REPORT_CASCADE_H
+#pragma once
 
 #include "common/text/json.h"
 #include "methods/vibecheck/report/report.h"
@@ -13,5 +12,3 @@ void vq_report_cascade_vibe_json(struct vq_json *j, const struct vq_report_input
 /* Writes the lines of the terminal, vibes in `order`; nothing without a cascade. */
 void vq_report_cascade_table(const struct vq_report_input *r, const uint32_t *order,
                              struct vq_buf *out);
-
-#endif

@@ -1,10 +1,7 @@
 /* The family of a model, by its name. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_FAMILY_H
-#define VQ_METHODS_VIBECHECK_REPORT_FAMILY_H
+#pragma once
 
 /* "OpenAI", "Llama", ...; NULL where the name does not say one. Models that others derived from a
  * family, and columns that only mention it, are of none: "vicuna-13b", "not_llama", "llama_vs_gpt",
  * "DeepSeek-R1-Distill-Llama-70B". */
 const char *vq_model_family(const char *model);
-
-#endif

@@ -1,11 +1,8 @@
 /* Private to the results: how the vibes were found, as a block of results.json. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_JSON_METHOD_H
-#define VQ_METHODS_VIBECHECK_REPORT_JSON_METHOD_H
+#pragma once
 
 #include "methods/report/keys.h"
 #include "methods/vibecheck/report/report.h"
 
 /* Writes the key "discovery" with its object; nothing for a run over given vibes. */
 void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to VibeCheck's page: the parts of its JSON, one file each. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_PAGE_PARTS_H
-#define VQ_METHODS_VIBECHECK_REPORT_PAGE_PARTS_H
+#pragma once
 
 #include "methods/report/html/html.h"
 #include "methods/report/keys.h"
@@ -31,5 +30,3 @@ static inline void vq_vibes_page_failed(struct vq_json *j, enum vq_status status
 {
     j->out->status = j->out->status == VQ_OK ? status : j->out->status;
 }
-
-#endif

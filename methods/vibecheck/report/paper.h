@@ -1,6 +1,5 @@
 /* A result file as a table for a paper or a page: LaTeX (booktabs) and Markdown. Pure text. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_PAPER_H
-#define VQ_METHODS_VIBECHECK_REPORT_PAPER_H
+#pragma once
 
 #include "common/text/table.h"
 
@@ -21,5 +20,3 @@ void vq_paper_table(const struct vq_table *table, enum vq_paper_format format, s
 /* Text with everything escaped that the format would read; line ends and control characters are
  * blanks. */
 void vq_paper_text(struct vq_span text, enum vq_paper_format format, struct vq_buf *out);
-
-#endif

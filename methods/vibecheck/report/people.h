@@ -1,6 +1,5 @@
 /* Private to the results: what people say of the vibes, beside what the judges say. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_PEOPLE_H
-#define VQ_METHODS_VIBECHECK_REPORT_PEOPLE_H
+#pragma once
 
 #include "common/text/json.h"
 #include "methods/vibecheck/report/report.h"
@@ -11,5 +10,3 @@ void vq_report_people_json(struct vq_json *j, const struct vq_people_metrics *m)
 /* Writes a table of the vibes that people labelled, in `order`; nothing without labels. */
 void vq_report_people_table(const struct vq_report_input *r, const uint32_t *order,
                             struct vq_buf *out);
-
-#endif

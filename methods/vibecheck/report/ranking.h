@@ -1,6 +1,5 @@
 /* What a run over more than two models adds to results.json, and its table on the terminal. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_RANKING_H
-#define VQ_METHODS_VIBECHECK_REPORT_RANKING_H
+#pragma once
 
 #include "common/text/json.h"
 #include "methods/vibecheck/numbers/ranking.h"
@@ -22,5 +21,3 @@ void vq_ranking_json(struct vq_json *j, const struct vq_report_input *r);
 void vq_ranking_table_row(const struct vq_report_input *r, uint32_t vibe,
                           const struct vq_terminal *terminal, struct vq_buf *out);
 void vq_ranking_table_head(const struct vq_report_input *r, struct vq_buf *out);
-
-#endif

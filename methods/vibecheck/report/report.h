@@ -1,8 +1,7 @@
 /* What a finished VibeCheck run leaves for people and programs: results.json (format 1),
  * vibes.csv, scores.csv, rows.csv, the table on the terminal, and report.html. Pure text into
  * buffers: the same inputs give the same bytes. Numbers have 9 significant digits. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_REPORT_H
-#define VQ_METHODS_VIBECHECK_REPORT_REPORT_H
+#pragma once
 
 #include "common/text/fmt.h"
 #include "methods/data/dataset.h"
@@ -80,5 +79,3 @@ struct vq_report_story {
 /* Appends the page; failures stick in out->status. `story` may be NULL. */
 void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
                     struct vq_buf *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Cells of a vibes.csv that was read back, as tables for papers and pictures show them. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_VIBES_FILE_H
-#define VQ_METHODS_VIBECHECK_REPORT_VIBES_FILE_H
+#pragma once
 
 #include "common/text/table.h"
 
@@ -12,5 +11,3 @@ struct vq_span vq_vibes_text(const struct vq_table *table, uint32_t row, const c
  * mm_hi and the same of pp: Firth's estimate and its interval where the row has them, since then
  * the fit is degenerate (docs/method/method.md). */
 double vq_vibes_number(const struct vq_table *table, uint32_t row, const char *column);
-
-#endif

@@ -1,8 +1,7 @@
 /* What a careful reader asks before quoting a result, as one list: results.json, the page and the
  * terminal show the same sentences. They follow from data, configuration, seed and answers
  * alone. */
-#ifndef VQ_METHODS_VIBECHECK_REPORT_WARNINGS_H
-#define VQ_METHODS_VIBECHECK_REPORT_WARNINGS_H
+#pragma once
 
 #include "methods/vibecheck/report/report.h"
 
@@ -27,5 +26,3 @@ struct vq_warnings {
 enum vq_status vq_warnings_create(const struct vq_report_input *r,
                                   struct vq_warnings **ret_warnings) VQ_WARN_UNUSED;
 void vq_warnings_destroy(struct vq_warnings **warnings);
-
-#endif

@@ -16,8 +16,7 @@
  *     stability.c  the first round again from other seeds, and which vibes it finds again
  *     retest.c   a share of the cells once more
  *     prompts.c  rows, axes and templates as text */
-#ifndef VQ_METHODS_VIBECHECK_STEPS_PARTS_H
-#define VQ_METHODS_VIBECHECK_STEPS_PARTS_H
+#pragma once
 
 #include "common/base/arena.h"
 #include "common/base/rng.h"
@@ -347,5 +346,3 @@ enum vq_status vq_vibecheck_method_why(struct vq_vibecheck_method *m,
 /* Fills the grid of the result. */
 enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m,
                                             uint8_t **ret_outcomes) VQ_WARN_UNUSED;
-
-#endif

@@ -1,6 +1,5 @@
 /* Private to the method machine: what its prompts show. */
-#ifndef VQ_METHODS_VIBECHECK_STEPS_PROMPTS_H
-#define VQ_METHODS_VIBECHECK_STEPS_PROMPTS_H
+#pragma once
 
 #include "methods/vibecheck/steps/parts.h"
 
@@ -24,5 +23,3 @@ enum vq_status vq_prompt_ask(struct vq_vibecheck_method *m, const char *name, en
                              const struct vq_stage_prompt *prompts, uint32_t count,
                              enum vq_status (*then)(struct vq_vibecheck_method *m,
                                                     struct vq_error *err)) VQ_WARN_UNUSED;
-
-#endif

@@ -1,7 +1,6 @@
 /* A configuration as a run began with it, and as it would go on: with one override. Brings cmocka's
  * headers with it. */
-#ifndef VQ_TEST_TWO_CONFIGS_H
-#define VQ_TEST_TWO_CONFIGS_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -34,5 +33,3 @@ static inline enum vq_status two_configs(two_configs_fn check, const char *yaml,
     vq_config_destroy(&now);
     return status;
 }
-
-#endif

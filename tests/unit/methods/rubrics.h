@@ -1,7 +1,6 @@
 /* A small rubric run in memory for the tests of its parts: a table of CSV, a configuration, and
  * answers by a function. */
-#ifndef VQ_TESTS_RUBRICS_H
-#define VQ_TESTS_RUBRICS_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -124,5 +123,3 @@ static inline void rubrics_free(struct rubrics *t)
     vq_table_destroy(&t->table);
     vq_config_destroy(&t->config);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Random messages within their bounds, filled by walking the table, and their comparison. */
-#ifndef VQ_RANDOM_MESSAGE_H
-#define VQ_RANDOM_MESSAGE_H
+#pragma once
 
 #include "common/base/rng.h"
 #include "proto/table.h"
@@ -171,5 +170,3 @@ static inline bool same_record(const struct vq_wire_record *record, const char *
     }
     return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* For tests in which every allocation of reading a response fails in turn: a body that no room
  * holds (VQ_JSON_ROOM_BYTES), so that what matters of it lies on the heap. */
-#ifndef VQ_TESTS_CROWD_H
-#define VQ_TESTS_CROWD_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -18,5 +17,3 @@ static inline void crowd(struct vq_span object, struct vq_buf *ret_body)
     vq_buf_puts(ret_body, "],");
     vq_buf_append(ret_body, object.at + 1, object.bytes - 1);
 }
-
-#endif

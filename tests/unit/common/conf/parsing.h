@@ -1,6 +1,5 @@
 /* Reads a configuration's text as the file run.yaml in /base. */
-#ifndef VQ_TESTS_CONF_PARSING_H
-#define VQ_TESTS_CONF_PARSING_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -24,5 +23,3 @@ static inline struct vq_config *must_parse(const char *yaml)
     }
     return config;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of common/net share: a loop per test and a way to wait on it. */
-#ifndef VQ_NET_TEST_H
-#define VQ_NET_TEST_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -131,5 +130,3 @@ static inline struct vq_span header_of(const struct vq_http_response *response, 
     }
     return vq_span("", 0);
 }
-
-#endif

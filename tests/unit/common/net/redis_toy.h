@@ -1,7 +1,6 @@
 /* A real Redis server in a folder of its own, on a unix socket and a TCP port, for the length of
  * a test. */
-#ifndef VQ_REDIS_TOY_H
-#define VQ_REDIS_TOY_H
+#pragma once
 
 #include "net_test.h"
 
@@ -120,5 +119,3 @@ static inline void redis_toy_stop(struct redis_toy *toy)
         remove_folder(toy->folder);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* An HTTP server for tests that answers by path, well or badly: a thread a connection, blocking
  * sockets. */
-#ifndef VQ_TOY_SERVER_H
-#define VQ_TOY_SERVER_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -281,5 +280,3 @@ static inline void toy_stop(struct toy_server *s)
     }
     (void)pthread_mutex_destroy(&s->lock);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* One ROUTER and its DEALERs on one loop, for the tests of both ends of the wire. */
-#ifndef VQ_TEST_ZSOCK_FIXTURE_H
-#define VQ_TEST_ZSOCK_FIXTURE_H
+#pragma once
 
 #include "tests/unit/common/net/net_test.h"
 
@@ -144,5 +143,3 @@ static inline void raw_close(struct raw *raw)
     assert_int_equal(zmq_close(raw->socket), 0);
     assert_int_equal(zmq_ctx_term(raw->context), 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A desk of the authority: workers that report what a test puts in `said` and take their GRANTs at
  * once. Brings cmocka with it. */
-#ifndef VQ_TEST_AUTHORITY_DESK_H
-#define VQ_TEST_AUTHORITY_DESK_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -123,5 +122,3 @@ static inline struct vq_authority_pool_status status_of(const struct desk *d, ui
     vq_authority_status(d->a, p, d->now_ns, &status);
     return status;
 }
-
-#endif

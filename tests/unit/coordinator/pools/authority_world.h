@@ -2,8 +2,7 @@
  * that delay, lose and break, a coordinator that stalls and restarts, and a log of what arrived
  * where and when. The workers' pacing is written here anew, from the rules in authority.h, not
  * taken from the worker. Time goes in steps; what is sent within a step has its exact time. */
-#ifndef VQ_TEST_AUTHORITY_WORLD_H
-#define VQ_TEST_AUTHORITY_WORLD_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -584,5 +583,3 @@ static inline uint32_t world_crowd(struct world *w, uint32_t p)
     }
     return most;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* A bench for the coordinator's core: it plays the shell with the model store, keeps what the core
  * said, and speaks for workers in a few words. Time passes only when a test says so. Brings cmocka
  * with it. */
-#ifndef VQ_TEST_CORE_RIG_H
-#define VQ_TEST_CORE_RIG_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -639,5 +638,3 @@ static inline int rig_teardown(void **state)
     rig_end(*state);
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A persona evaluation in memory for tests: a plan, ratings one by one, their numbers. After
  * cmocka. */
-#ifndef VQ_TEST_PERSONA_WORLD_H
-#define VQ_TEST_PERSONA_WORLD_H
+#pragma once
 
 #include "common/base/alloc.h"
 #include "methods/persona/numbers.h"
@@ -98,5 +97,3 @@ static inline void world_close(struct world *w)
     vq_free(w->statuses);
     vq_free(w->human);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The JSON of a page. */
-#ifndef VQ_TEST_PAGE_DATA_H
-#define VQ_TEST_PAGE_DATA_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,5 +34,3 @@ static inline json_int_t integer_of(const json_t *of, const char *key)
 {
     return json_integer_value(json_object_get(of, key));
 }
-
-#endif

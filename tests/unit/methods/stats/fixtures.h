@@ -1,7 +1,6 @@
 /* For the tests of the numbers room: reading the fixtures of tests/data/stats and comparing within
  * their tolerances. */
-#ifndef VQ_TEST_STATS_FIXTURES_H
-#define VQ_TEST_STATS_FIXTURES_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -141,5 +140,3 @@ static inline void near_at(double got, double want, double relative, double abso
 #define REL_P     1e-6
 #define ABS_P     1e-300
 #define ABS_AGREE 1e-10
-
-#endif

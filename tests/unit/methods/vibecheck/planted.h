@@ -1,8 +1,7 @@
 /* Planted verdicts for the tests of this folder: a world of rows, and judges who see a known truth
  * with known faults, with the law that their scores follow. Shares nothing with the offline
  * server. */
-#ifndef VQ_TEST_PIPELINE_PLANTED_H
-#define VQ_TEST_PIPELINE_PLANTED_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -159,5 +158,3 @@ static inline struct law planted_law(const struct lens *l)
     law.zero = 1 - law.up - law.down - law.missing;
     return law;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A planted world of more than two models: each prompt is a record, each pair of models a row, and
  * a judge sees the higher of two latent values. */
-#ifndef VQ_TEST_PIPELINE_RANKED_H
-#define VQ_TEST_PIPELINE_RANKED_H
+#pragma once
 
 #include "planted.h"
 
@@ -44,5 +43,3 @@ static inline struct planted *ranked_create(uint32_t models, uint32_t prompts, u
     }
     return w;
 }
-
-#endif

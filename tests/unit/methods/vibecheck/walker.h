@@ -1,8 +1,7 @@
 /* A method machine driven from a test: a world of rows, an oracle for each kind of stage, and a
  * transcript of all that was asked. The oracle's judge knows axes by name: "Feature 3" by the
  * world's table, and any other name by a coin. */
-#ifndef VQ_TEST_PIPELINE_WALKER_H
-#define VQ_TEST_PIPELINE_WALKER_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -607,5 +606,3 @@ static inline struct vq_vibecheck *walk_numbers(const struct walk *w)
     assert_int_equal(vq_vibecheck_compute(&in, &numbers, &err), VQ_OK);
     return numbers;
 }
-
-#endif

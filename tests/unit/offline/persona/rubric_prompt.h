@@ -1,7 +1,6 @@
 /* What the rubric judge's tests share: prompts as the real templates render them, with the built-in
  * criteria, and answers as the real reader reads them. */
-#ifndef VQ_TESTS_RUBRIC_PROMPT_H
-#define VQ_TESTS_RUBRIC_PROMPT_H
+#pragma once
 
 #include "common/judge/criteria.h"
 #include "common/judge/template.h"
@@ -86,5 +85,3 @@ VQ_UNUSED static int64_t rated(struct vq_lexical *lexical, enum vq_judge_kind ju
     struct asked asked = {c->kind, c->name, c->rubric, prompt, {a, b}};
     return value_of(lexical, judge, &asked);
 }
-
-#endif

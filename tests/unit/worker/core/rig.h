@@ -1,7 +1,6 @@
 /* A worker's core on the bench: a coordinator, a shell and an endpoint that do as a test says, in
  * fake time. What the core did is kept: `log` has one letter an action, in order. */
-#ifndef VQ_TEST_WORKER_RIG_H
-#define VQ_TEST_WORKER_RIG_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -575,5 +574,3 @@ static VQ_UNUSED struct vq_work_stats rig_stats(const struct rig *rig)
     vq_work_stats(rig->w, &stats);
     return stats;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the tests of one dialect share: its row of the table, a judge, and checks of URL, body and
  * answers. A test defines DIALECT and DIALECT_SEED before it includes this. */
-#ifndef VQ_TEST_PROVIDER_DIALECT_H
-#define VQ_TEST_PROVIDER_DIALECT_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -89,5 +88,3 @@ static inline void check_bad(const char *body)
     assert_true(reply.maybe_billed && reply.error_message[0] != '\0');
     vq_reply_free(&reply);
 }
-
-#endif

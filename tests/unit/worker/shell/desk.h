@@ -1,8 +1,7 @@
 /* A coordinator small enough for a test: a ROUTER that welcomes one worker, leases every task of a
  * small grid until it is final, ACKs, and keeps what it saw. The worker and the endpoint are the
  * real programs. */
-#ifndef VQ_TEST_WORKER_DESK_H
-#define VQ_TEST_WORKER_DESK_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -567,5 +566,3 @@ static VQ_UNUSED uint32_t desk_lines(const char *path, const char *text)
     }
     return count;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the store's tests share: a folder that goes away, a small plan made of real templates and
  * hashes, results and batches. */
-#ifndef VQ_TEST_STORE_FIXTURE_H
-#define VQ_TEST_STORE_FIXTURE_H
+#pragma once
 
 #include "tests/unit/test.h"
 
@@ -367,5 +366,3 @@ static VQ_UNUSED unsigned fx_first(const struct fx *fx, uint64_t task)
     vq_plan_cell(&fx->plan, task, &cell);
     return cell.first;
 }
-
-#endif

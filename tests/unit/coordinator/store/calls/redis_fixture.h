@@ -1,6 +1,5 @@
 /* A private Redis server, a connection and a way to wait, for the tests that need a real one. */
-#ifndef VQ_TEST_STORE_REDIS_FIXTURE_H
-#define VQ_TEST_STORE_REDIS_FIXTURE_H
+#pragma once
 
 #include "fixture.h"
 
@@ -150,5 +149,3 @@ static VQ_UNUSED const char *rx_command(struct rx *rx, const char *a, const char
     assert_int_equal(reply.status, VQ_OK);
     return reply.text;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A small finished run of any size, whose texts and names the test chooses. */
-#ifndef VQ_TEST_HTML_WORLD_H
-#define VQ_TEST_HTML_WORLD_H
+#pragma once
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
@@ -187,5 +186,3 @@ static inline char *world_page(const struct world *w, const struct vq_report_sto
     assert_int_equal(strlen(out.at), out.bytes);
     return out.at;
 }
-
-#endif
