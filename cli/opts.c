@@ -167,6 +167,19 @@ enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, v
     return VQ_OK;
 }
 
+bool vq_opts_parse_run(const char *verb, const struct vq_opt *opts, int argc, char **argv,
+                       void *fields)
+{
+    struct vq_error err = {0};
+    int words;
+    bool parsed = vq_opts_parse(opts, argc, argv, fields, &words, &err) == VQ_OK;
+    if (!parsed || words != 1) {
+        (void)vq_cli_usage(verb, "%s", parsed ? "name one run; vibeq list shows them" : err.text);
+        return false;
+    }
+    return true;
+}
+
 void vq_opts_output(int argc, char **argv)
 {
     static char output[] = "--output";

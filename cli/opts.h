@@ -54,6 +54,11 @@ struct vq_verb {
 enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
                              int *ret_words, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* The same for a verb that takes one word, the name of a run: argv[0] afterwards. False after it
+ * has reported a usage error. */
+bool vq_opts_parse_run(const char *verb, const struct vq_opt *opts, int argc, char **argv,
+                       void *fields);
+
 /* Call before it, for a verb with --output: replaces the usual -o by --output. */
 void vq_opts_output(int argc, char **argv);
 

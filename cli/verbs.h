@@ -5,59 +5,36 @@
 #include "coordinator/run/run.h"
 #include "coordinator/store/calls/calls.h"
 
-int vq_verb_init(int argc, char **argv);
-int vq_verb_import(int argc, char **argv);
-int vq_verb_check(int argc, char **argv);
-int vq_verb_run(int argc, char **argv);
-int vq_verb_plan(int argc, char **argv);
-int vq_verb_resume(int argc, char **argv);
-int vq_verb_status(int argc, char **argv);
-int vq_verb_ui(int argc, char **argv);
-int vq_verb_ctl(int argc, char **argv);
-int vq_verb_log(int argc, char **argv);
-int vq_verb_cert(int argc, char **argv);
-int vq_verb_dead(int argc, char **argv);
-int vq_verb_verify(int argc, char **argv);
-int vq_verb_list(int argc, char **argv);
-int vq_verb_rm(int argc, char **argv);
-int vq_verb_store(int argc, char **argv);
-int vq_verb_prompts(int argc, char **argv);
-int vq_verb_replay(int argc, char **argv);
-int vq_verb_report(int argc, char **argv);
-int vq_verb_export(int argc, char **argv);
-int vq_verb_plot(int argc, char **argv);
-int vq_verb_label(int argc, char **argv);
-int vq_verb_compare(int argc, char **argv);
-int vq_verb_chat(int argc, char **argv);
-int vq_verb_vibes(int argc, char **argv);
-int vq_verb_personas(int argc, char **argv);
-
-extern const struct vq_opt vq_init_opts[];
-extern const struct vq_opt vq_import_opts[];
-extern const struct vq_opt vq_check_opts[];
-extern const struct vq_opt vq_run_opts[];
-extern const struct vq_opt vq_plan_opts[];
-extern const struct vq_opt vq_resume_opts[];
-extern const struct vq_opt vq_status_opts[];
-extern const struct vq_opt vq_ui_opts[];
-extern const struct vq_opt vq_ctl_opts[];
-extern const struct vq_opt vq_log_opts[];
-extern const struct vq_opt vq_cert_opts[];
-extern const struct vq_opt vq_dead_opts[];
-extern const struct vq_opt vq_verify_opts[];
-extern const struct vq_opt vq_list_opts[];
-extern const struct vq_opt vq_rm_opts[];
-extern const struct vq_opt vq_store_opts[];
-extern const struct vq_opt vq_prompts_opts[];
-extern const struct vq_opt vq_replay_opts[];
-extern const struct vq_opt vq_report_opts[];
-extern const struct vq_opt vq_export_opts[];
-extern const struct vq_opt vq_plot_opts[];
-extern const struct vq_opt vq_label_opts[];
-extern const struct vq_opt vq_compare_opts[];
-extern const struct vq_opt vq_chat_opts[];
-extern const struct vq_opt vq_vibes_opts[];
-extern const struct vq_opt vq_personas_opts[];
+#define VQ_VERB(name)                                                                              \
+    int vq_verb_##name(int argc, char **argv);                                                     \
+    extern const struct vq_opt vq_##name##_opts[]
+VQ_VERB(init);
+VQ_VERB(import);
+VQ_VERB(check);
+VQ_VERB(run);
+VQ_VERB(plan);
+VQ_VERB(resume);
+VQ_VERB(status);
+VQ_VERB(ui);
+VQ_VERB(ctl);
+VQ_VERB(log);
+VQ_VERB(cert);
+VQ_VERB(dead);
+VQ_VERB(verify);
+VQ_VERB(list);
+VQ_VERB(rm);
+VQ_VERB(store);
+VQ_VERB(prompts);
+VQ_VERB(replay);
+VQ_VERB(report);
+VQ_VERB(export);
+VQ_VERB(plot);
+VQ_VERB(label);
+VQ_VERB(compare);
+VQ_VERB(chat);
+VQ_VERB(vibes);
+VQ_VERB(personas);
+#undef VQ_VERB
 
 void vq_ctl_rows(vq_verb_row_fn row, void *ctx);
 

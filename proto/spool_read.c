@@ -5,7 +5,6 @@
  * and nothing of it is used. Results are decoded one by one and copied, so that they stay as long
  * as `held`. Not its job: locks, and what an answer says. */
 #include "common/base/alloc.h"
-#include "proto/limits.h"
 #include "proto/result.h"
 #include "proto/spool_format.h"
 #include "proto/wire.h"

@@ -5,7 +5,6 @@
 #include "cli/ui/files.h"
 #include "common/base/secret.h"
 #include "common/text/file.h"
-#include "common/text/json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -123,12 +123,8 @@ int vq_verb_chat(int argc, char **argv)
     struct chat_words w = {.json = false};
     struct chat c = {.words = &w};
     struct vq_error err = {0};
-    int words;
-    if (vq_opts_parse(vq_chat_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("chat", "%s", err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage("chat", "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run("chat", vq_chat_opts, argc, argv, &w)) {
+        return VQ_EXIT_USAGE;
     }
     if (w.chains == NULL) {
         return vq_cli_usage("chat", "name a file of dialogues: --chains FILE");

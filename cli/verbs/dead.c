@@ -300,12 +300,8 @@ int vq_verb_dead(int argc, char **argv)
 {
     struct dead_words w = {.json = false};
     struct vq_error err = {0};
-    int words;
-    if (vq_opts_parse(vq_dead_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("dead", "%s", err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage("dead", "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run("dead", vq_dead_opts, argc, argv, &w)) {
+        return VQ_EXIT_USAGE;
     }
     struct vq_open_run kept;
     enum vq_status status = vq_open_run_look(&w.kept, argv[0], &kept, &err);

@@ -190,13 +190,9 @@ static int read_back(struct labelling *l, char *name)
 int vq_verb_label(int argc, char **argv)
 {
     struct labelling l = {.axes = NULL};
-    int words;
     vq_opts_output(argc, argv);
-    if (vq_opts_parse(vq_label_opts, argc, argv, &l.words, &words, &l.err) != VQ_OK) {
-        return vq_cli_usage("label", "%s", l.err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage("label", "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run("label", vq_label_opts, argc, argv, &l.words)) {
+        return VQ_EXIT_USAGE;
     }
     enum vq_status status = open_run(&l, argv[0]);
     if (status == VQ_OK && l.words.read != NULL) {

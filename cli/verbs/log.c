@@ -151,12 +151,8 @@ int vq_verb_log(int argc, char **argv)
     struct log_words w = {0};
     struct vq_error err = {0};
     enum vq_log_level level = VQ_LOG_DEBUG;
-    int words;
-    if (vq_opts_parse(vq_log_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("log", "%s", err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage("log", "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run("log", vq_log_opts, argc, argv, &w)) {
+        return VQ_EXIT_USAGE;
     }
     if (w.level != NULL && vq_log_level_of(w.level, &level) != VQ_OK) {
         return vq_cli_usage("log", "there is no level '%.60s'; known are error, warn, info, debug",

@@ -128,13 +128,9 @@ int vq_verb_plot(int argc, char **argv)
 {
     struct plot_words w = {.format = NULL};
     struct vq_error err = {0};
-    int words;
     vq_opts_output(argc, argv);
-    if (vq_opts_parse(vq_plot_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("plot", "%s", err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage("plot", "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run("plot", vq_plot_opts, argc, argv, &w)) {
+        return VQ_EXIT_USAGE;
     }
     const char *format = w.format != NULL                                          ? w.format
                          : w.output != NULL && vq_name_ends_with(w.output, ".png") ? "png"

@@ -209,12 +209,8 @@ static int verb(const char *name, const struct vq_opt *opts, int argc, char **ar
                 struct replay_words *w, const char *folder)
 {
     struct vq_error err = {0};
-    int words;
-    if (vq_opts_parse(opts, argc, argv, w, &words, &err) != VQ_OK) {
-        return vq_cli_usage(name, "%s", err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage(name, "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run(name, opts, argc, argv, w)) {
+        return VQ_EXIT_USAGE;
     }
     char rule[64];
     if (w->pair_rule != NULL) {

@@ -10,7 +10,6 @@
 #include "common/text/when.h"
 #include "coordinator/run/machine.h"
 #include "coordinator/store/rundir/run_dir.h"
-#include "methods/files/job_work.h"
 #include "methods/files/method_type.h"
 #include "methods/plan/files/forecast.h"
 

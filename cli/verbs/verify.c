@@ -173,12 +173,8 @@ int vq_verb_verify(int argc, char **argv)
 {
     struct verify_words w = {.json = false};
     struct vq_error err = {0};
-    int words;
-    if (vq_opts_parse(vq_verify_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("verify", "%s", err.text);
-    }
-    if (words != 1) {
-        return vq_cli_usage("verify", "name one run; vibeq list shows them");
+    if (!vq_opts_parse_run("verify", vq_verify_opts, argc, argv, &w)) {
+        return VQ_EXIT_USAGE;
     }
     struct vq_open_run kept;
     bool right = false;

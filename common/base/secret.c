@@ -3,7 +3,6 @@
  * does not wipe. */
 #include "common/base/secret.h"
 
-#include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/private_file.h"
 

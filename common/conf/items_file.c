@@ -6,7 +6,6 @@
 #include "common/base/alloc.h"
 #include "common/conf/json_tree.h"
 #include "common/text/table.h"
-#include "common/text/utf8.h"
 
 enum field {
     FIELD_TEXT,

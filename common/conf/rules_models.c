@@ -4,7 +4,6 @@
  * depend on the pool that gave them. Not its job: whether keys exist (they live with
  * the workers). */
 #include "common/conf/batches.h"
-#include "common/conf/resolve.h"
 #include "common/conf/rules_parts.h"
 #include "common/text/url.h"
 

@@ -1,7 +1,6 @@
 /* Rules about service tiers: the tiers of each dialect as the providers document them
  * (docs/use/providers.md has pages and dates). */
 #include "common/conf/rules_parts.h"
-#include "common/conf/tiers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * One pass, depth bounded by DEPTH_MAX. A string of a list is an item; an object with a high or a
  * low is one; a member whose value is such an object or a text with both labels gives its name. Not
  * its job: lines (axes_text.c); what is done with the items. */
-#include "common/judge/answer_lines.h"
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
 #include "common/text/utf8.h"

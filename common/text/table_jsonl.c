@@ -5,7 +5,6 @@
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
-#include "common/text/cell.h"
 #include "common/text/json.h"
 #include "common/text/json_load.h"
 #include "common/text/json_mend.h"

@@ -9,7 +9,6 @@
 #include "coordinator/queue/coord.h"
 
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "coordinator/queue/internal.h"
 #include "proto/claim.h"
 

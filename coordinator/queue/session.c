@@ -6,7 +6,6 @@
  * of that judge. A session that is replaced hands its leases and calls on, in limbo until the
  * worker's HELD names them. Not its job: granting leases. */
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "coordinator/queue/internal.h"
 #include "proto/hint.h"
 #include "proto/limits.h"

@@ -6,7 +6,6 @@
  * variables named below, and no key. Not its job: to decide what is an alarm. */
 #include "coordinator/run/parts.h"
 
-#include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
 

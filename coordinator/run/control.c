@@ -3,7 +3,6 @@
  * is gone; and how a person commands the run: POST /api/v1/ctl (ctl.c). */
 #include "coordinator/run/parts.h"
 
-#include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/run/ctl.h"

@@ -4,8 +4,6 @@
  * its job: reading the file, deciding; a person edits the result. */
 #include "methods/init/parts.h"
 
-#include "common/base/alloc.h"
-#include "common/text/intern.h"
 #include "common/text/json.h"
 #include "common/text/utf8.h"
 

@@ -2,7 +2,6 @@
 #include "methods/persona/lines.h"
 
 #include "common/text/utf8.h"
-#include "methods/data/human_label.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,6 @@
 #include "methods/chat/files/chats.h"
 #include "methods/verify/parts.h"
 
-#include "common/base/alloc.h"
-
 static void say_differs(void *ctx, const char *file, const char *how)
 {
     vq_verify_say(ctx, "chat: " VQ_CHATS_FOLDER "/%s %s", file, how);

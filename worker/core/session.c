@@ -7,7 +7,6 @@
  * After a few heartbeats of silence the worker reconnects and sends HELLO again; it keeps all that
  * it holds. After a longer silence it starts no call (the terms have ended), keeps the results, and
  * leaves. */
-#include "common/base/alloc.h"
 #include "worker/core/state.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
 
 #include "common/judge/ending.h"
 #include "common/judge/thinking.h"
-#include "common/text/utf8.h"
 #include "worker/provider/text.h"
 
 #include <stdio.h>

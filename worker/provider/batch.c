@@ -6,7 +6,6 @@
 
 #include "worker/provider/batch_read.h"
 #include "worker/provider/scan.h"
-#include "worker/provider/text.h"
 #include "worker/provider/url.h"
 
 #include "common/base/alloc.h"

@@ -7,7 +7,6 @@
 #include "common/net/http.h"
 #include "common/text/log.h"
 #include "common/text/url.h"
-#include "proto/pool.h"
 #include "worker/core/limits.h"
 #include "worker/shell/render.h"
 

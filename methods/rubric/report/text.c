@@ -1,7 +1,6 @@
 /* ratings.csv, items.csv and the table on the terminal. A missing value is an empty cell, never 0;
  * its status says why. */
 #include "common/text/csv.h"
-#include "common/text/utf8.h"
 #include "methods/rubric/report/report.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"
-#include "common/base/crash.h"
 #include "common/text/file.h"
 #include "common/text/utf8.h"
 #include "coordinator/store/calls/lookup.h"

@@ -3,7 +3,6 @@
  * (methods/plan). */
 #include "common/text/fmt.h"
 #include "methods/vibecheck/files/files.h"
-#include "methods/vibecheck/method.h"
 
 void vq_vibecheck_show_size(const struct vq_job *job, struct vq_buf *out)
 {
