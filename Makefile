@@ -78,6 +78,7 @@ check: configure
 	    || { tail -60 $(BUILD)/check.log; exit 1; }
 	@grep 'tests passed' $(BUILD)/check.log
 	@$(BUILD)/bin/vibeq-sim --seeds 1..$(CHECK_SEEDS) --jobs $(JOBS)
+	@tests/simulation/mutants $(BUILD) 1..1 none
 
 bench: configure
 	@deploy/install-deps --bench
