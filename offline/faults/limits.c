@@ -4,53 +4,40 @@
 #include "offline/faults/limits.h"
 
 #include "common/base/clock.h"
+#include "offline/faults/settings.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MINUTE_NS          (60 * VQ_NS_PER_S)
-#define NANO               1e9
-#define TOKENS_PER_PRICE   1e6
+#define USD_MAX            1e6
 #define HINT_PERCENT_MAX   10000
 #define RAMP_FLOOR_DEFAULT 60
 
-enum unit {
-    UNIT_NUMBER, /* to a uint64_t */
-    UNIT_MS,     /* milliseconds, at least one, to nanoseconds in an int64_t */
-    UNIT_DAY,    /* milliseconds in an int64_t */
-    UNIT_USD,    /* dollars to billionths */
-    UNIT_PRICE,  /* dollars a million tokens to billionths a token */
-    UNIT_FLAG,   /* 0 or 1, on or off */
-};
-
-static const struct {
-    const char *name;
-    enum unit unit;
-    size_t offset;
-} fields[] = {
 #define AT(member) offsetof(struct vq_limits, member)
-    {"rpm", UNIT_NUMBER, AT(per_minute[VQ_LIMIT_REQUESTS])},
-    {"itpm", UNIT_NUMBER, AT(per_minute[VQ_LIMIT_INPUT])},
-    {"otpm", UNIT_NUMBER, AT(per_minute[VQ_LIMIT_OUTPUT])},
-    {"tpm", UNIT_NUMBER, AT(per_minute[VQ_LIMIT_TOKENS])},
-    {"window_ms", UNIT_MS, AT(window_ns)},
-    {"concurrency", UNIT_NUMBER, AT(concurrency)},
-    {"rpd", UNIT_NUMBER, AT(day_requests)},
-    {"tpd", UNIT_NUMBER, AT(day_tokens)},
-    {"day_ms", UNIT_DAY, AT(day_ms)},
-    {"ramp", UNIT_NUMBER, AT(ramp_percent)},
-    {"ramp_floor", UNIT_NUMBER, AT(ramp_floor)},
-    {"ramp_ms", UNIT_MS, AT(ramp_ns)},
-    {"usd", UNIT_USD, AT(nano_usd)},
-    {"usd_in", UNIT_PRICE, AT(nano_usd_in)},
-    {"usd_cached", UNIT_PRICE, AT(nano_usd_cached)},
-    {"usd_out", UNIT_PRICE, AT(nano_usd_out)},
-    {"count_refused", UNIT_FLAG, AT(count_refused)},
-    {"count_failed", UNIT_FLAG, AT(count_failed)},
-    {"headers", UNIT_FLAG, AT(headers)},
-#undef AT
+static const struct vq_setting settings[] = {
+    {"rpm", VQ_SETTING_COUNT, AT(per_minute[VQ_LIMIT_REQUESTS]), UINT32_MAX},
+    {"itpm", VQ_SETTING_COUNT, AT(per_minute[VQ_LIMIT_INPUT]), UINT32_MAX},
+    {"otpm", VQ_SETTING_COUNT, AT(per_minute[VQ_LIMIT_OUTPUT]), UINT32_MAX},
+    {"tpm", VQ_SETTING_COUNT, AT(per_minute[VQ_LIMIT_TOKENS]), UINT32_MAX},
+    {"window_ms", VQ_SETTING_NS, AT(window_ns), UINT32_MAX},
+    {"concurrency", VQ_SETTING_COUNT, AT(concurrency), UINT32_MAX},
+    {"rpd", VQ_SETTING_COUNT, AT(day_requests), UINT32_MAX},
+    {"tpd", VQ_SETTING_COUNT, AT(day_tokens), UINT32_MAX},
+    {"day_ms", VQ_SETTING_COUNT, AT(day_ms), UINT32_MAX},
+    {"ramp", VQ_SETTING_COUNT, AT(ramp_percent), UINT32_MAX},
+    {"ramp_floor", VQ_SETTING_COUNT, AT(ramp_floor), UINT32_MAX},
+    {"ramp_ms", VQ_SETTING_NS, AT(ramp_ns), UINT32_MAX},
+    {"usd", VQ_SETTING_USD, AT(nano_usd), USD_MAX},
+    {"usd_in", VQ_SETTING_PRICE, AT(nano_usd_in), USD_MAX},
+    {"usd_cached", VQ_SETTING_PRICE, AT(nano_usd_cached), USD_MAX},
+    {"usd_out", VQ_SETTING_PRICE, AT(nano_usd_out), USD_MAX},
+    {"count_refused", VQ_SETTING_FLAG, AT(count_refused), 0},
+    {"count_failed", VQ_SETTING_FLAG, AT(count_failed), 0},
+    {"headers", VQ_SETTING_FLAG, AT(headers), 0},
+    {"hint", VQ_SETTING_COUNT, AT(hint_percent), HINT_PERCENT_MAX},
+    {0},
 };
+#undef AT
 
 void vq_limits_init(struct vq_limits *limits)
 {
@@ -61,75 +48,11 @@ void vq_limits_init(struct vq_limits *limits)
                                  .hint_percent = 100};
 }
 
-static bool parse_whole(const char *text, uint64_t max, uint64_t *ret_number)
-{
-    char *end = NULL;
-    unsigned long long number = strtoull(text, &end, 10);
-    *ret_number = number;
-    return end != text && *end == '\0' && text[0] != '-' && number <= max;
-}
-
-/* Dollars, `scale` of which make one of what is kept. */
-static bool parse_usd(const char *text, double scale, uint64_t *ret_number)
-{
-    char *end = NULL;
-    double number = strtod(text, &end);
-    if (end == text || *end != '\0' || !(number >= 0 && number <= 1e6)) {
-        return false;
-    }
-    *ret_number = (uint64_t)llround(number * scale);
-    return true;
-}
-
-static bool parse_flag(const char *text, bool *ret_flag)
-{
-    *ret_flag = strcmp(text, "1") == 0 || strcmp(text, "on") == 0;
-    return *ret_flag || strcmp(text, "0") == 0 || strcmp(text, "off") == 0;
-}
-
-static bool set_field(struct vq_limits *limits, size_t i, const char *value)
-{
-    char *to = (char *)limits + fields[i].offset;
-    uint64_t number = 0;
-    bool flag = false;
-    bool ok = false;
-    switch (fields[i].unit) {
-    case UNIT_FLAG:
-        ok = parse_flag(value, &flag);
-        memcpy(to, &flag, ok ? sizeof(flag) : 0);
-        return ok;
-    case UNIT_USD: ok = parse_usd(value, NANO, &number); break;
-    case UNIT_PRICE: ok = parse_usd(value, NANO / TOKENS_PER_PRICE, &number); break;
-    case UNIT_MS:
-        ok = parse_whole(value, UINT32_MAX, &number) && number > 0;
-        number *= (uint64_t)VQ_NS_PER_MS;
-        break;
-    case UNIT_NUMBER:
-    case UNIT_DAY: ok = parse_whole(value, UINT32_MAX, &number); break;
-    }
-    memcpy(to, &number, ok ? sizeof(number) : 0); /* counts and times are 64 bits alike */
-    return ok;
-}
-
 static bool set_per(struct vq_limits *limits, const char *value)
 {
     limits->per_key = strcmp(value, "key") == 0 || strcmp(value, "both") == 0;
     limits->per_model = strcmp(value, "model") == 0 || strcmp(value, "both") == 0;
     return limits->per_key || limits->per_model || strcmp(value, "all") == 0;
-}
-
-static bool set_hint(struct vq_limits *limits, const char *value)
-{
-    uint64_t percent = 100;
-    if (strcmp(value, "absent") == 0) {
-        limits->hint_percent = -1;
-        return true;
-    }
-    if (strcmp(value, "right") != 0 && !parse_whole(value, HINT_PERCENT_MAX, &percent)) {
-        return false;
-    }
-    limits->hint_percent = (int64_t)percent;
-    return true;
 }
 
 static bool set_count(struct vq_limits *limits, const char *value)
@@ -148,21 +71,18 @@ static bool set_count(struct vq_limits *limits, const char *value)
 
 enum vq_status vq_limits_set(struct vq_limits *limits, const char *name, const char *value)
 {
-    bool ok = false;
     if (strcmp(name, "per") == 0) {
-        ok = set_per(limits, value);
-    } else if (strcmp(name, "hint") == 0) {
-        ok = set_hint(limits, value);
-    } else if (strcmp(name, "count") == 0) {
-        ok = set_count(limits, value);
-    } else {
-        size_t i = 0;
-        while (i < VQ_COUNT(fields) && strcmp(fields[i].name, name) != 0) {
-            i++;
-        }
-        ok = i < VQ_COUNT(fields) && set_field(limits, i, value);
+        return set_per(limits, value) ? VQ_OK : VQ_INVALID;
     }
-    return ok ? VQ_OK : VQ_INVALID;
+    if (strcmp(name, "count") == 0) {
+        return set_count(limits, value) ? VQ_OK : VQ_INVALID;
+    }
+    bool is_absent = strcmp(value, "absent") == 0;
+    if (strcmp(name, "hint") == 0 && (is_absent || strcmp(value, "right") == 0)) {
+        limits->hint_percent = is_absent ? -1 : 100;
+        return VQ_OK;
+    }
+    return vq_setting_read(settings, limits, name, value, NULL);
 }
 
 /* Both are below 2^32: no overflow. */

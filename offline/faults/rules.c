@@ -1,22 +1,21 @@
-/* Rules of misbehaviour: parsing and matching. A rule is a flat JSON object whose fields are one
- * table (`fields`); the command line's form is turned into the same object. Invariant: chances
- * depend on seed, rule, body and try only, never on the order of arrival. Not its job: to carry a
- * fault out (answer.c, wire.c). */
+/* Rules of misbehaviour: parsing and matching. A rule is a flat JSON object, or a list on the
+ * command line; its fields are one table. Invariant: chances depend on seed, rule, body and try
+ * only, never on the order of arrival. Not its job: to carry a fault out (answer.c, wire.c). */
 #include "offline/faults/rules.h"
 
 #include "common/base/alloc.h"
 #include "common/text/file.h"
 #include "common/text/json_load.h"
-#include "common/text/utf8.h"
 #include "offline/faults/pools.h"
+#include "offline/faults/settings.h"
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define RULES_MAX      1024
 #define LINE_BYTES_MAX 65536
 #define FILE_BYTES_MAX (64u << 20)
+#define COUNT_MAX      1e15
 
 static const struct vq_fault_info infos[VQ_FAULT__COUNT] = {
     [VQ_FAULT_NONE] = {"none", VQ_FAULT_STAGE_NONE, 200, true, "", "", ""},
@@ -42,40 +41,31 @@ enum vq_status vq_fault_find(const char *name, enum vq_fault *ret_fault)
     return VQ_NOT_FOUND;
 }
 
-enum field_type {
-    FIELD_TEXT,
-    FIELD_COUNT,
-    FIELD_TIME,
-    FIELD_CHANCE,
-    FIELD_FLAG
+#define AT(member) offsetof(struct vq_fault_rule, member)
+static const struct vq_setting settings[] = {
+    {"model", VQ_SETTING_TEXT, AT(model), VQ_FAULT_TEXT_BYTES},
+    {"pool", VQ_SETTING_TEXT, AT(pool), VQ_FAULT_TEXT_BYTES},
+    {"key", VQ_SETTING_TEXT, AT(key), VQ_FAULT_TEXT_BYTES},
+    {"contains", VQ_SETTING_TEXT, AT(contains), VQ_FAULT_TEXT_BYTES},
+    {"batch_call", VQ_SETTING_TEXT, AT(batch_call), VQ_FAULT_TEXT_BYTES},
+    {"retry_after", VQ_SETTING_TEXT, AT(retry_after), VQ_FAULT_TEXT_BYTES},
+    {"variant", VQ_SETTING_TEXT, AT(variant), VQ_FAULT_TEXT_BYTES},
+    {"nth", VQ_SETTING_COUNT, AT(nth), COUNT_MAX},
+    {"from", VQ_SETTING_COUNT, AT(from), COUNT_MAX},
+    {"to", VQ_SETTING_COUNT, AT(to), COUNT_MAX},
+    {"every", VQ_SETTING_COUNT, AT(every), COUNT_MAX},
+    {"tries", VQ_SETTING_COUNT, AT(tries), COUNT_MAX},
+    {"count", VQ_SETTING_COUNT, AT(count), COUNT_MAX},
+    {"bytes", VQ_SETTING_COUNT, AT(bytes), COUNT_MAX},
+    {"after_ms", VQ_SETTING_COUNT, AT(after_ms), COUNT_MAX},
+    {"until_ms", VQ_SETTING_COUNT, AT(until_ms), COUNT_MAX},
+    {"interval_ms", VQ_SETTING_COUNT, AT(interval_ms), COUNT_MAX},
+    {"delay_ms", VQ_SETTING_COUNT, AT(delay_ms), COUNT_MAX},
+    {"p", VQ_SETTING_REAL, AT(p), 1},
+    {"sticky", VQ_SETTING_FLAG, AT(sticky), 0},
+    {0},
 };
-
-static const struct {
-    const char *name;
-    enum field_type type;
-    size_t offset;
-} fields[] = {
-    {"model", FIELD_TEXT, offsetof(struct vq_fault_rule, model)},
-    {"pool", FIELD_TEXT, offsetof(struct vq_fault_rule, pool)},
-    {"key", FIELD_TEXT, offsetof(struct vq_fault_rule, key)},
-    {"contains", FIELD_TEXT, offsetof(struct vq_fault_rule, contains)},
-    {"batch_call", FIELD_TEXT, offsetof(struct vq_fault_rule, batch_call)},
-    {"retry_after", FIELD_TEXT, offsetof(struct vq_fault_rule, retry_after)},
-    {"variant", FIELD_TEXT, offsetof(struct vq_fault_rule, variant)},
-    {"nth", FIELD_COUNT, offsetof(struct vq_fault_rule, nth)},
-    {"from", FIELD_COUNT, offsetof(struct vq_fault_rule, from)},
-    {"to", FIELD_COUNT, offsetof(struct vq_fault_rule, to)},
-    {"every", FIELD_COUNT, offsetof(struct vq_fault_rule, every)},
-    {"tries", FIELD_COUNT, offsetof(struct vq_fault_rule, tries)},
-    {"count", FIELD_COUNT, offsetof(struct vq_fault_rule, count)},
-    {"bytes", FIELD_COUNT, offsetof(struct vq_fault_rule, bytes)},
-    {"after_ms", FIELD_TIME, offsetof(struct vq_fault_rule, after_ms)},
-    {"until_ms", FIELD_TIME, offsetof(struct vq_fault_rule, until_ms)},
-    {"interval_ms", FIELD_TIME, offsetof(struct vq_fault_rule, interval_ms)},
-    {"delay_ms", FIELD_TIME, offsetof(struct vq_fault_rule, delay_ms)},
-    {"p", FIELD_CHANCE, offsetof(struct vq_fault_rule, p)},
-    {"sticky", FIELD_FLAG, offsetof(struct vq_fault_rule, sticky)},
-};
+#undef AT
 
 void vq_fault_rules_free(struct vq_fault_rules *rules)
 {
@@ -83,121 +73,52 @@ void vq_fault_rules_free(struct vq_fault_rules *rules)
     *rules = (struct vq_fault_rules){.seed = rules->seed};
 }
 
-/* Numbers may come as text too: the command line knows no types. */
-static bool number_of(const json_t *value, double *ret_number)
+static enum vq_status begin_rule(const char *name, struct vq_fault_rule *ret_rule,
+                                 struct vq_error *err)
 {
-    if (json_is_number(value)) {
-        *ret_number = json_number_value(value);
-        return true;
-    }
-    if (!json_is_string(value) || json_string_length(value) == 0) {
-        return false;
-    }
-    char *end = NULL;
-    double number = strtod(json_string_value(value), &end);
-    *ret_number = number;
-    return *end == '\0';
+    *ret_rule = (struct vq_fault_rule){.p = 1};
+    return vq_fault_find(name, &ret_rule->fault) == VQ_OK
+               ? VQ_OK
+               : vq_fail(err, VQ_INVALID,
+                         "\"%s\" is not a fault; `vibeq-offline --help` lists them", name);
 }
 
-static bool flag_of(const json_t *value, bool *ret_flag)
-{
-    const char *text = json_string_value(value);
-    bool yes = json_is_true(value) || (text != NULL && strcmp(text, "true") == 0);
-    bool no = json_is_false(value) || (text != NULL && strcmp(text, "false") == 0);
-    *ret_flag = yes;
-    return yes || no;
-}
-
-static enum vq_status set_text(char *to, const char *name, const json_t *value,
-                               struct vq_error *err)
-{
-    char text[VQ_FAULT_TEXT_BYTES] = "";
-    if (json_is_string(value)) {
-        if (json_string_length(value) >= VQ_FAULT_TEXT_BYTES) {
-            return vq_fail(err, VQ_LIMIT, "field %s is longer than %d bytes", name,
-                           VQ_FAULT_TEXT_BYTES - 1);
-        }
-        (void)snprintf(text, sizeof(text), "%s", json_string_value(value));
-    } else if (json_is_number(value)) {
-        (void)snprintf(text, sizeof(text), "%.17g", json_number_value(value));
-    } else {
-        return vq_fail(err, VQ_INVALID, "field %s must be a text", name);
-    }
-    memcpy(to, text, sizeof(text));
-    return VQ_OK;
-}
-
-static enum vq_status set_field(struct vq_fault_rule *rule, size_t i, const json_t *value,
+static enum vq_status read_rule(json_t *object, struct vq_fault_rule *ret_rule,
                                 struct vq_error *err)
 {
-    char *to = (char *)rule + fields[i].offset;
-    double number = 0;
-    switch (fields[i].type) {
-    case FIELD_TEXT: return set_text(to, fields[i].name, value, err);
-    case FIELD_FLAG: {
-        bool flag = false;
-        if (!flag_of(value, &flag)) {
-            return vq_fail(err, VQ_INVALID, "field %s must be true or false", fields[i].name);
-        }
-        memcpy(to, &flag, sizeof(flag));
-        return VQ_OK;
-    }
-    case FIELD_CHANCE:
-        if (!number_of(value, &number) || !(number >= 0 && number <= 1)) {
-            return vq_fail(err, VQ_INVALID, "field %s must be a chance from 0 to 1",
-                           fields[i].name);
-        }
-        memcpy(to, &number, sizeof(number));
-        return VQ_OK;
-    case FIELD_COUNT:
-    case FIELD_TIME: break;
-    }
-    if (!number_of(value, &number) || !(number >= 0 && number <= 1e15)) {
-        return vq_fail(err, VQ_INVALID, "field %s must be a number from 0 to 1e15", fields[i].name);
-    }
-    int64_t whole = (int64_t)number;
-    memcpy(to, &whole, sizeof(whole)); /* counts and times are 64 bits alike */
-    return VQ_OK;
-}
-
-static enum vq_status read_rule(const json_t *object, struct vq_fault_rule *ret_rule,
-                                struct vq_error *err)
-{
-    struct vq_fault_rule rule = {.p = 1};
     const char *key = NULL;
     json_t *value = NULL;
     const char *name = json_string_value(json_object_get(object, "fault"));
-    if (name == NULL || vq_fault_find(name, &rule.fault) != VQ_OK) {
-        return vq_fail(err, VQ_INVALID, "\"%s\" is not a fault; `vibeq-offline --help` lists them",
-                       name == NULL ? "" : name);
-    }
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    VQ_TRY(begin_rule(name == NULL ? "" : name, ret_rule, err));
+    json_object_foreach(object, key, value)
     {
-        size_t i = 0;
-        while (i < VQ_COUNT(fields) && strcmp(fields[i].name, key) != 0) {
-            i++;
+        char number[32];
+        const char *text = json_string_value(value);
+        if (json_is_number(value)) {
+            (void)snprintf(number, sizeof(number), "%.17g", json_number_value(value));
+            text = number;
+        } else if (json_is_boolean(value)) {
+            text = json_is_true(value) ? "true" : "false";
         }
-        if (i < VQ_COUNT(fields)) {
-            VQ_TRY(set_field(&rule, i, value, err));
-        } else if (strcmp(key, "fault") != 0) {
-            return vq_fail(err, VQ_INVALID,
-                           "unknown field \"%s\"; docs/use/offline.md lists the fields", key);
+        if (text == NULL) {
+            return vq_fail(err, VQ_INVALID, "field %s must be a text, a number, true or false",
+                           key);
+        }
+        if (strcmp(key, "fault") != 0) {
+            VQ_TRY(vq_setting_read(settings, ret_rule, key, text, err));
         }
     }
-    if (strchr(rule.key, ':') != NULL) {
-        char print[VQ_FINGERPRINT_HEX];
-        VQ_TRY(vq_pool_key_of(rule.key, print, err));
-        memcpy(rule.key, print, sizeof(print));
-    }
-    *ret_rule = rule;
     return VQ_OK;
 }
 
-static enum vq_status add_object(struct vq_fault_rules *rules, const json_t *object,
-                                 struct vq_error *err)
+static enum vq_status add_rule(struct vq_fault_rules *rules, struct vq_fault_rule *rule,
+                               struct vq_error *err)
 {
-    struct vq_fault_rule rule;
-    VQ_TRY(read_rule(object, &rule, err));
+    if (strchr(rule->key, ':') != NULL) {
+        char print[VQ_FINGERPRINT_HEX];
+        VQ_TRY(vq_pool_key_of(rule->key, print, err));
+        memcpy(rule->key, print, sizeof(print));
+    }
     void *array = rules->rules;
     enum vq_status status =
         vq_grow(&array, &rules->cap, rules->n + 1, sizeof(*rules->rules), RULES_MAX);
@@ -205,7 +126,7 @@ static enum vq_status add_object(struct vq_fault_rules *rules, const json_t *obj
         return vq_fail(err, status, "no room for more rules (at most %d)", RULES_MAX);
     }
     rules->rules = array;
-    rules->rules[rules->n++] = rule;
+    rules->rules[rules->n++] = *rule;
     return VQ_OK;
 }
 
@@ -223,9 +144,10 @@ enum vq_status vq_fault_rules_add_line(struct vq_fault_rules *rules, struct vq_s
         return vq_fail(err, VQ_INVALID, "not a JSON object: %s",
                        object == NULL ? why.text : "another kind of value");
     }
-    status = add_object(rules, object, err);
+    struct vq_fault_rule rule;
+    status = read_rule(object, &rule, err);
     json_decref(object);
-    return status;
+    return status == VQ_OK ? add_rule(rules, &rule, err) : status;
 }
 
 static enum vq_status take_line(void *ctx, struct vq_span line, struct vq_error *err)
@@ -241,66 +163,39 @@ enum vq_status vq_fault_rules_load(struct vq_fault_rules *rules, const char *pat
     return vq_file_lines(path, FILE_BYTES_MAX, take_line, rules, err);
 }
 
-static enum vq_status add_pairs(json_t *object, char *pairs, struct vq_error *err)
+/* "NAME=CHANCE[,FIELD=VALUE..]", which is cut into pieces. */
+static enum vq_status read_option(char *text, struct vq_fault_rule *ret_rule, struct vq_error *err)
 {
-    char *rest = NULL;
-    for (char *pair = strtok_r(pairs, ",", &rest); pair != NULL;
-         pair = strtok_r(NULL, ",", &rest)) {
-        char *equals = strchr(pair, '=');
-        if (equals == NULL) {
-            return vq_fail(err, VQ_INVALID, "\"%s\" is not field=value", pair);
-        }
-        *equals = '\0';
-        if (json_object_set_new(object, pair, json_string(equals + 1)) != 0) {
-            return VQ_NOMEM;
-        }
+    char *chance = strchr(text, '=');
+    if (chance == NULL) {
+        return vq_fail(err, VQ_INVALID, "write --fault NAME=CHANCE, for example --fault reset=0.1");
     }
-    return VQ_OK;
+    *chance++ = '\0';
+    char *pairs = strchr(chance, ',');
+    if (pairs != NULL) {
+        *pairs++ = '\0';
+    }
+    VQ_TRY(begin_rule(text, ret_rule, err));
+    VQ_TRY(vq_setting_read(settings, ret_rule, "p", chance, err));
+    return pairs == NULL ? VQ_OK : vq_settings_read(settings, ret_rule, pairs, err);
 }
 
 enum vq_status vq_fault_rules_add(struct vq_fault_rules *rules, const char *option,
                                   struct vq_error *err)
 {
     char *copy = vq_strdup(option);
-    json_t *object = json_object();
-    enum vq_status status = VQ_OK;
-    if (copy == NULL || object == NULL) {
-        status = VQ_NOMEM;
-        goto out;
+    if (copy == NULL) {
+        return VQ_NOMEM;
     }
-    struct vq_span whole = vq_span_str(option);
-    if (vq_utf8_valid_bytes(whole) != whole.bytes) {
-        status = vq_fail(err, VQ_INVALID, "not text in UTF-8");
-        goto out;
-    }
-    char *equals = strchr(copy, '=');
-    if (equals == NULL) {
-        status =
-            vq_fail(err, VQ_INVALID, "write --fault NAME=CHANCE, for example --fault reset=0.1");
-        goto out;
-    }
-    *equals = '\0';
-    char *comma = strchr(equals + 1, ',');
-    if (comma != NULL) {
-        *comma = '\0';
-    }
-    if (json_object_set_new(object, "fault", json_string(copy)) != 0 ||
-        json_object_set_new(object, "p", json_string(equals + 1)) != 0) {
-        status = VQ_NOMEM;
-        goto out;
-    }
-    if (comma != NULL) {
-        status = add_pairs(object, comma + 1, err);
-    }
+    struct vq_fault_rule rule;
+    enum vq_status status = read_option(copy, &rule, err);
+    vq_free(copy);
     if (status == VQ_OK) {
-        status = add_object(rules, object, err);
+        status = add_rule(rules, &rule, err);
     }
-out:
     if (status != VQ_OK) {
         vq_error_prefix(err, "--fault %s", option);
     }
-    json_decref(object);
-    vq_free(copy);
     return status;
 }
 
