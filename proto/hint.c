@@ -29,17 +29,12 @@ const struct vq_hint *vq_hints(size_t *ret_count)
     return hints;
 }
 
-static char small(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 static bool contains(struct vq_span text, const char *part)
 {
     size_t n = strlen(part);
     for (size_t at = 0; at + n <= text.bytes; at++) {
         size_t same = 0;
-        while (same < n && small(text.at[at + same]) == small(part[same])) {
+        while (same < n && vq_lower(text.at[at + same]) == vq_lower(part[same])) {
             same++;
         }
         if (same == n) {

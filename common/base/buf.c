@@ -6,18 +6,13 @@
 
 #include <stdio.h>
 
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 struct vq_span vq_span_trim(struct vq_span text)
 {
-    while (text.bytes > 0 && is_blank(text.at[0])) {
+    while (text.bytes > 0 && vq_is_blank(text.at[0])) {
         text.at++;
         text.bytes--;
     }
-    while (text.bytes > 0 && is_blank(text.at[text.bytes - 1])) {
+    while (text.bytes > 0 && vq_is_blank(text.at[text.bytes - 1])) {
         text.bytes--;
     }
     return text;

@@ -32,8 +32,23 @@ static inline bool vq_span_ends_with(struct vq_span text, const char *end)
     return text.bytes >= n && (n == 0 || memcmp(text.at + text.bytes - n, end, n) == 0);
 }
 
-/* Without the ASCII blanks (" \t\n\v\f\r", in any locale) at both ends. */
-struct vq_span vq_span_trim(struct vq_span text);
+/* ASCII only, whatever the locale is. */
+static inline bool vq_is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline char vq_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+struct vq_span vq_span_trim(struct vq_span text); /* without blanks at both ends */
+
+static inline bool vq_span_is_blank(struct vq_span text)
+{
+    return vq_span_trim(text).bytes == 0;
+}
 
 /* `at` is NUL-terminated whenever it is not NULL. The first failed append sticks in `status` and
  * later appends do nothing, so that a writer checks once at the end. */

@@ -18,20 +18,10 @@ struct reader {
     size_t cap;
 };
 
-static bool is_blank(struct vq_span text)
-{
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (strchr(" \t\r\n", text.at[i]) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* What is wrong with a text, or NULL. */
 static const char *fault(struct vq_span text)
 {
-    return is_blank(text)                    ? "a query without text"
+    return vq_span_is_blank(text)            ? "a query without text"
            : text.bytes > VQ_QUERY_BYTES_MAX ? "a query of more than 256 KiB"
                                              : NULL;
 }
@@ -81,7 +71,7 @@ static enum vq_status read_lines(struct reader *r, struct vq_span text)
         struct vq_span line = vq_span(text.at, lf == NULL ? text.bytes : (size_t)(lf - text.at));
         size_t taken = line.bytes + (lf != NULL);
         text = vq_span(text.at + taken, text.bytes - taken);
-        if (!is_blank(line)) {
+        if (!vq_span_is_blank(line)) {
             VQ_TRY(add_line(r, line, number));
         }
     }
@@ -142,7 +132,7 @@ static enum vq_status take_remark(struct reader *r, const struct vq_node *node, 
     if (node->kind != VQ_NODE_SCALAR || strlen(node->text) > VQ_QUERY_BYTES_MAX) {
         return vq_tree_wrong(node, r->name, node->key, r->err, "a remark is a text");
     }
-    if (is_blank(vq_span_str(node->text)) || vq_node_is_null(node)) {
+    if (vq_span_is_blank(vq_span_str(node->text)) || vq_node_is_null(node)) {
         return VQ_OK;
     }
     *ret_remark = vq_strdup(node->text);

@@ -12,11 +12,6 @@
 #define STARTS(s, text)                                                                            \
     ((s).bytes >= sizeof(text) - 1 && memcmp((s).at, text, sizeof(text) - 1) == 0)
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
-}
-
 static char last_of(struct vq_span text)
 {
     return text.at[text.bytes - 1];
@@ -47,7 +42,7 @@ size_t vq_answer_colon_bytes(struct vq_span text)
 
 static bool ends_mark(struct vq_span text, size_t at)
 {
-    return at >= text.bytes || is_blank(text.at[at]) || text.at[at] == '*' || text.at[at] == '"';
+    return at >= text.bytes || vq_is_blank(text.at[at]) || text.at[at] == '*' || text.at[at] == '"';
 }
 
 static size_t number_mark_bytes(struct vq_span text)
@@ -78,7 +73,7 @@ static size_t bullet_bytes(struct vq_span text)
         return text.bytes == 1 || text.at[1] != '-' ? 1 : 0;
     }
     if (text.at[0] == '*' || text.at[0] == '+') {
-        return text.bytes == 1 || is_blank(text.at[1]) ? 1 : 0;
+        return text.bytes == 1 || vq_is_blank(text.at[1]) ? 1 : 0;
     }
     for (size_t i = 0; i < VQ_COUNT(signs); i++) {
         size_t bytes = strlen(signs[i]);
@@ -108,7 +103,7 @@ static size_t hashes(struct vq_span text)
     while (n < text.bytes && text.at[n] == '#') {
         n++;
     }
-    return n >= 1 && n <= 6 && n < text.bytes && is_blank(text.at[n]) ? n : 0;
+    return n >= 1 && n <= 6 && n < text.bytes && vq_is_blank(text.at[n]) ? n : 0;
 }
 
 /* Whether all of the text is bold, but for a colon at the end; *ret_inner is then without the
@@ -169,7 +164,7 @@ bool vq_answer_next_line(struct vq_span *text, struct vq_answer_line *ret_line)
     struct vq_span raw = vq_span(text->at, bytes);
     *text = vq_span_after(*text, end == NULL ? bytes : bytes + 1);
     struct vq_answer_line line = {.mark = VQ_LINE_PLAIN};
-    while (raw.bytes > 0 && (is_blank(raw.at[0]) || raw.at[0] == '>')) {
+    while (raw.bytes > 0 && (vq_is_blank(raw.at[0]) || raw.at[0] == '>')) {
         line.indent += raw.at[0] == '\t' ? TAB_COLUMNS : 1;
         raw = vq_span_after(raw, 1);
     }

@@ -235,17 +235,10 @@ void vq_axes_name_fold(struct vq_span name, struct vq_buf *buf)
         first = false;
         for (size_t i = 0; i < word.bytes; i++) {
             char c = word.at[i];
-            vq_buf_putc(buf, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+            vq_buf_putc(buf, vq_lower(c));
         }
         name = vq_span_after(name, word.bytes);
     }
-}
-
-/* ---- parsing ---- */
-
-static char lower_of(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 /* Longest common subsequence with NONE_TEXT, without regard to case. */
@@ -256,7 +249,7 @@ static size_t common_with_none(struct vq_span text)
         size_t diagonal = 0;
         for (size_t j = 1; j <= text.bytes; j++) {
             size_t above = row[j];
-            if (lower_of(text.at[j - 1]) == NONE_TEXT[i]) {
+            if (vq_lower(text.at[j - 1]) == NONE_TEXT[i]) {
                 row[j] = diagonal + 1;
             } else if (row[j - 1] > row[j]) {
                 row[j] = row[j - 1];

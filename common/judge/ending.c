@@ -21,11 +21,6 @@ static bool is_joint(char c)
     return c == '_' || c == '-' || c == '.' || c == ' ';
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* Whether the text begins with the word, joints apart; *ret_rest is then what follows. */
 static bool begins(struct vq_span text, const char *word, struct vq_span *ret_rest)
 {
@@ -37,7 +32,7 @@ static bool begins(struct vq_span text, const char *word, struct vq_span *ret_re
         while (at < text.bytes && is_joint(text.at[at])) {
             at++;
         }
-        if (at >= text.bytes || lower(text.at[at]) != *word) {
+        if (at >= text.bytes || vq_lower(text.at[at]) != *word) {
             return false;
         }
         at++;

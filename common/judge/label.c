@@ -84,7 +84,7 @@ bool vq_label_word_is(struct vq_span word, const char *lower)
 {
     for (size_t i = 0; i < word.bytes; i++) {
         char c = word.at[i];
-        char folded = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        char folded = vq_lower(c);
         if (lower[i] == '\0' || folded != lower[i]) {
             return false;
         }

@@ -272,19 +272,11 @@ static struct found read_strict(enum vq_rating_kind kind, struct vq_span answer,
     return end_of(&r);
 }
 
-/* ---- paper: the regular expressions of its code ---- */
-
-static bool is_white(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool starts_with(struct vq_span text, const char *lower)
 {
     size_t n = strlen(lower);
     for (size_t i = 0; i < n && i < text.bytes; i++) {
-        char c = text.at[i];
-        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != lower[i]) {
+        if (vq_lower(text.at[i]) != lower[i]) {
             return false;
         }
     }
@@ -325,7 +317,7 @@ static bool match_result(enum vq_rating_kind kind, struct vq_span answer, struct
             continue;
         }
         size_t at = sizeof(head) - 1;
-        while (at < rest.bytes && is_white(rest.at[at])) {
+        while (at < rest.bytes && vq_is_blank(rest.at[at])) {
             at++;
         }
         if (at >= sizeof(head) && match_value(kind, vq_span_after(rest, at), ret_found)) {

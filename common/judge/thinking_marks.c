@@ -54,11 +54,6 @@ static bool is_alnum(char c)
     return is_letter(c) || (c >= '0' && c <= '9');
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static size_t skip_blanks(struct vq_span text, size_t at)
 {
     for (size_t n = 0; n < BLANKS_MAX && at < text.bytes && is_blank(text.at[at]); n++) {
@@ -86,7 +81,7 @@ static size_t match_all(struct vq_span text, const char *mark)
         if (p > mark && !(is_alnum(*p) && is_alnum(p[-1]))) {
             at = skip_blanks(text, at);
         }
-        if (at >= text.bytes || lower(text.at[at]) != lower(*p)) {
+        if (at >= text.bytes || vq_lower(text.at[at]) != vq_lower(*p)) {
             return 0;
         }
         at++;

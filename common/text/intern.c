@@ -86,11 +86,6 @@ uint32_t vq_intern_find(const struct vq_intern *intern, struct vq_span key)
            1; /* a free slot holds 0 and gives VQ_INTERN_NONE */
 }
 
-static char folded(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -110,9 +105,9 @@ static uint32_t edits_between(struct vq_span a, struct vq_span b)
         const uint32_t *last = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
         row[0] = (uint32_t)i;
         for (size_t j = 1; j <= b.bytes; j++) {
-            char x = folded(a.at[i - 1]), y = folded(b.at[j - 1]);
+            char x = vq_lower(a.at[i - 1]), y = vq_lower(b.at[j - 1]);
             uint32_t edits = least(last[j - 1] + (x != y), least(last[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && x == folded(b.at[j - 2]) && y == folded(a.at[i - 2])) {
+            if (i > 1 && j > 1 && x == vq_lower(b.at[j - 2]) && y == vq_lower(a.at[i - 2])) {
                 edits = least(edits, older[j - 2] + 1);
             }
             row[j] = edits;
@@ -127,7 +122,7 @@ static bool begins_with(struct vq_span text, struct vq_span prefix)
         return false;
     }
     for (size_t i = 0; i < prefix.bytes; i++) {
-        if (folded(text.at[i]) != folded(prefix.at[i])) {
+        if (vq_lower(text.at[i]) != vq_lower(prefix.at[i])) {
             return false;
         }
     }

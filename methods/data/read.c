@@ -364,11 +364,6 @@ static void warn_of_cells(const struct vq_dataset_build *b, unsigned file,
     }
 }
 
-static bool is_blank(struct vq_span text)
-{
-    return vq_span_trim(text).bytes == 0;
-}
-
 enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
 {
     struct unknown unknown = {.records = 0};
@@ -384,11 +379,11 @@ enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
         for (uint32_t m = 0; m < b->set->models_count; m++) {
             struct vq_span output =
                 vq_table_cell(b->set->tables[file], at, b->set->columns[file].model[m]);
-            blank = blank || is_blank(output);
+            blank = blank || vq_span_is_blank(output);
             vq_cell_notes_output(&notes, output, line);
         }
         empty_outputs += blank;
-        empty_prompts += is_blank(row->prompt);
+        empty_prompts += vq_span_is_blank(row->prompt);
         no_images += row->image.bytes == 0;
         vq_cell_notes_prompt(&notes, row->prompt, line);
         b->count++;

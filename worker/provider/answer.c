@@ -34,19 +34,9 @@ void vq_answer_ending(const json_t *object, const char *key, char *ret_line, siz
     }
 }
 
-static bool is_blank(struct vq_span text)
-{
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (memchr(" \t\r\n\f\v", text.at[i], 6) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool vq_answer_is_blank(const struct vq_reply *reply)
 {
-    return is_blank(vq_buf_span(&reply->content));
+    return vq_span_is_blank(vq_buf_span(&reply->content));
 }
 
 static size_t characters(struct vq_span text)
@@ -64,7 +54,7 @@ static size_t text_of(const json_t *value, unsigned depth)
     static const char *const members[] = {"text", "thinking", "reasoning", "summary", "content"};
     if (json_is_string(value)) {
         struct vq_span text = vq_span(json_string_value(value), json_string_length(value));
-        return is_blank(text) ? 0 : characters(text);
+        return vq_span_is_blank(text) ? 0 : characters(text);
     }
     size_t n = 0;
     for (size_t i = 0; depth < DEPTH_MAX && i < json_array_size(value); i++) {

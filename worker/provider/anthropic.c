@@ -29,16 +29,6 @@ static enum vq_status anthropic_url(const struct vq_judge *judge, const char *ba
     return vq_url_join(base_url, "/messages", url);
 }
 
-static bool is_blank(struct vq_span text)
-{
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (memchr(" \t\r\n", text.at[i], 4) == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void put_block(struct vq_json *json, struct vq_span text, bool breakpoint)
 {
     vq_json_object(json);
@@ -94,7 +84,7 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
     if (prompt->image.bytes > 0) {
         put_image(json, prompt->image);
     }
-    if (!is_blank(front) && !is_blank(rest)) {
+    if (!vq_span_is_blank(front) && !vq_span_is_blank(rest)) {
         put_block(json, front, true);
         put_block(json, rest, false);
     } else {
@@ -116,7 +106,7 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
     if (judge->send_temperature) {
         vq_json_put_real(&json, "temperature", judge->temperature, TEMPERATURE_DIGITS);
     }
-    if (!is_blank(prompt->system)) {
+    if (!vq_span_is_blank(prompt->system)) {
         vq_json_put_span(&json, "system", prompt->system);
     }
     vq_json_put_array(&json, "messages");

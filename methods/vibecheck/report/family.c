@@ -39,11 +39,6 @@ static const struct family makers[] = {
 static const char *const others[][2] = {
     {"llama", "cpp"}, {"gpt", "j"}, {"gpt", "jt"}, {"gpt", "neo"}, {"gpt", "neox"}};
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -51,7 +46,7 @@ static bool is_digit(char c)
 
 static bool in_word(char c)
 {
-    return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c);
+    return (vq_lower(c) >= 'a' && vq_lower(c) <= 'z') || is_digit(c);
 }
 
 /* Returns the next word from *at on and moves *at past it. An empty word means that there is
@@ -72,7 +67,7 @@ static bool begins(struct vq_span word, const char *text)
 {
     size_t n = strlen(text);
     for (size_t i = 0; i < n; i++) {
-        if (i >= word.bytes || lower(word.at[i]) != text[i]) {
+        if (i >= word.bytes || vq_lower(word.at[i]) != text[i]) {
             return false;
         }
     }
