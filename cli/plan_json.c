@@ -167,6 +167,13 @@ static void holds(struct vq_json *j, const struct vq_plan_shown *plan)
         vq_json_put_i64(j, "unix_s", (int64_t)plan->deadline);
         real(j, "seconds_left", difftime(plan->deadline, plan->now));
         bounded(j, &plan->by_deadline);
+        time_t until = vq_plan_batches_until(plan);
+        vq_json_key(j, "batches_until_unix_s");
+        if (until == 0) {
+            vq_json_null(j);
+        } else {
+            vq_json_i64(j, (int64_t)until);
+        }
         vq_json_object_end(j);
     } else {
         vq_json_null(j);

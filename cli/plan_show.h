@@ -20,6 +20,10 @@ struct vq_plan_shown {
     struct vq_forecast_bounded budget, by_deadline; /* where there is one */
 };
 
+/* With a deadline: until when batches may end, so that the interactive pools can still answer
+ * everything (coordinator/pools/deadline.h). 0: no batch pools, prices or time. */
+time_t vq_plan_batches_until(const struct vq_plan_shown *plan);
+
 /* Both append; failures stick in out->status. */
 void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *terminal,
                    struct vq_buf *out);

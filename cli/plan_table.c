@@ -241,6 +241,25 @@ static void needed(const struct vq_forecast *f, double factor, struct vq_buf *ou
     }
 }
 
+/* Until when batches may end, so that the interactive pools can still answer everything. */
+static void by_deadline(const struct vq_plan_shown *plan, struct vq_buf *out)
+{
+    const struct vq_forecast *f = plan->forecast;
+    time_t until = vq_plan_batches_until(plan);
+    char text[VQ_FMT_BYTES], least[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
+    struct tm tm;
+    if (until == 0) {
+        return;
+    }
+    (void)localtime_r(&until, &tm);
+    (void)strftime(text, sizeof(text), "%H:%M", &tm);
+    vq_buf_printf(out,
+                  "         batches have until %s: %s if all of them end by then,\n"
+                  "         %s if none does and all calls are asked interactively\n",
+                  text, vq_fmt_dollars(plan->batches.all.usd.expected, least),
+                  vq_fmt_dollars(f->all.usd.expected, most));
+}
+
 static void holds(const struct vq_plan_shown *plan, struct vq_buf *out)
 {
     char text[VQ_FMT_BYTES], need[96], n[VQ_FMT_BYTES];
@@ -256,6 +275,7 @@ static void holds(const struct vq_plan_shown *plan, struct vq_buf *out)
         (void)snprintf(need, sizeof(need), "limits %.1f times as high are needed",
                        plan->by_deadline.factor);
         bounded("Deadline", text, &plan->by_deadline, need, out);
+        by_deadline(plan, out);
         if (plan->by_deadline.verdict == VQ_HOLDS_NOT) {
             needed(plan->forecast, plan->by_deadline.factor, out);
         }

@@ -5,6 +5,7 @@
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
 #include "common/text/when.h"
+#include "coordinator/pools/deadline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +108,16 @@ static int show(const struct vq_plan_shown *plan, bool json)
     bool money = !plan->has_budget || plan->budget.verdict <= VQ_HOLDS_LIKELY;
     bool time_holds = !plan->has_deadline || plan->by_deadline.verdict <= VQ_HOLDS_LIKELY;
     return money && time_holds ? VQ_EXIT_DONE : VQ_EXIT_NO;
+}
+
+time_t vq_plan_batches_until(const struct vq_plan_shown *plan)
+{
+    const struct vq_forecast_batches *b = &plan->batches;
+    double need_s =
+        VQ_DEADLINE_MARGIN_S + plan->forecast->seconds.expected / VQ_DEADLINE_RATE_SHARE;
+    double slack_s = difftime(plan->deadline, plan->now) - need_s;
+    bool any = plan->has_deadline && b->possible && b->configured && b->all.priced && slack_s > 0;
+    return any ? plan->now + (time_t)slack_s : 0;
 }
 
 static int plan_job(const struct plan_words *w, const struct vq_job *job,

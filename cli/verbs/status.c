@@ -299,6 +299,33 @@ static void print_eta_range(const json_t *status)
     }
 }
 
+/* "deadline 2026-11-29 07:00:00: batches have until 2026-11-29 05:12:40". */
+static void print_deadline(const json_t *status)
+{
+    const json_t *d = json_object_get(status, "deadline");
+    const char *state = vq_status_string(d, "state");
+    char at[32], ends[32] = "an unknown time";
+    if (!json_is_object(d)) {
+        return;
+    }
+    print_when(vq_status_number(d, "unix_ms"), at);
+    if (json_is_number(json_object_get(d, "ends_unix_ms"))) {
+        print_when(vq_status_number(d, "ends_unix_ms"), ends);
+    }
+    if (strcmp(state, "batches") == 0) {
+        char until[32];
+        print_when(vq_status_number(d, "batches_until_unix_ms"), until);
+        printf("deadline %s: batches have until %s, the run is over by %s\n", at, until, ends);
+    } else if (strcmp(state, "interactive") == 0) {
+        printf("deadline %s: the run is over at about %s\n", at, ends);
+    } else if (strcmp(state, "unknown") == 0) {
+        printf("deadline %s: no rate is known yet\n", at);
+    } else {
+        printf("deadline %s %s: the run is over at about %s\n", at,
+               strcmp(state, "late") == 0 ? "CANNOT BE MET" : "HAS PASSED", ends);
+    }
+}
+
 static void print_status(const json_t *status, const char *run, bool running)
 {
     char when[32];
@@ -336,6 +363,7 @@ static void print_status(const json_t *status, const char *run, bool running)
             printf("; %s in batches (vibeq ctl %s batches)", vq_fmt_count(batched, out), run);
         }
         printf("; Redis %s\n", vq_status_string(status, "redis"));
+        print_deadline(status);
     }
     print_failures(status);
     if (vq_status_whole(json_object_get(status, "tasks"), "failed") > 0) {

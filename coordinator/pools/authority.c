@@ -478,6 +478,15 @@ void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t no
     vq_auth_state(a, &a->pools[p], now_ns);
 }
 
+void vq_authority_rest(struct vq_authority *a, uint32_t p, bool rest, int64_t now_ns)
+{
+    if (a->pools[p].park.rests != rest) {
+        a->pools[p].park.rests = rest;
+        vq_auth_deal(a, &a->pools[p], now_ns);
+        vq_auth_state(a, &a->pools[p], now_ns);
+    }
+}
+
 void vq_authority_work(struct vq_authority *a, uint32_t p, bool work)
 {
     a->pools[p].workless = !work;

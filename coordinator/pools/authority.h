@@ -195,6 +195,8 @@ void vq_authority_hold(struct vq_authority *a, bool hold,
 void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns);
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
+/* A deadline: nothing is started in pool p for now, which is no incident. */
+void vq_authority_rest(struct vq_authority *a, uint32_t p, bool rest, int64_t now_ns);
 /* Whether a judge that pool p serves has anything left to ask: without, no worker needs money or a
  * day's quota for it. At first: yes. */
 void vq_authority_work(struct vq_authority *a, uint32_t p, bool work);

@@ -160,6 +160,7 @@ struct vq_auth_lock {
 
 struct vq_auth_park {
     bool by_hand;
+    bool rests;                 /* a deadline wants it so */
     int64_t pause_ns, until_ns; /* the ends of the pause and of the park */
     int64_t until_unix_s;       /* the end of the park as it was reported; 0: never */
 };

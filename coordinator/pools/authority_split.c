@@ -125,7 +125,8 @@ static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t s
 bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns)
 {
     return !a->hold && !a->unread && now_ns >= a->wait_until_ns &&
-           !(p->lock.locked && !p->lock.ours) && !p->park.by_hand && now_ns >= p->park.until_ns;
+           !(p->lock.locked && !p->lock.ours) && !p->park.by_hand && !p->park.rests &&
+           now_ns >= p->park.until_ns;
 }
 
 /* ---- what counts ---- */

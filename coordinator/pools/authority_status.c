@@ -74,6 +74,9 @@ static const char *why(const struct vq_authority *a, const struct vq_auth_pool *
                                                : "a refusal asked to wait";
     case VQ_AUTHORITY_OPEN: break;
     }
+    if (p->park.rests) {
+        return "rests: the deadline needs the interactive pools";
+    }
     return p->force.too_large ? "a single request is larger than the limit" : "";
 }
 

@@ -10,12 +10,13 @@
 
 /* ---- chances ---- */
 
-static uint32_t ended_until(const struct vq_durations *d, double seconds)
+/* How many of the ascending values are not larger. */
+static uint32_t until(const double *values, uint32_t count, double seconds)
 {
-    uint32_t low = 0, high = d->count;
+    uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (d->ended[middle] <= seconds) {
+        if (values[middle] <= seconds) {
             low = middle + 1;
         } else {
             high = middle;
@@ -29,9 +30,11 @@ double vq_durations_chance(const struct vq_durations *d, double age_s, double wi
     if (within_s <= 0) {
         return 0;
     }
-    uint32_t before = ended_until(d, age_s);
+    uint32_t before = until(d->ended, d->count, age_s);
     double older = d->count - before + d->expired;
-    double ends = ended_until(d, age_s + within_s) - before;
+    double ends = until(d->ended, d->count, age_s + within_s) - before;
+    /* one that was cancelled earlier shows nothing about the time after it */
+    older += d->cancelled_count - until(d->cancelled, d->cancelled_count, age_s + within_s);
     double prior = 1 - exp(-within_s / VQ_DEADLINE_PRIOR_S);
     return (ends + VQ_DEADLINE_PRIOR * prior) / (older + VQ_DEADLINE_PRIOR);
 }
@@ -191,11 +194,16 @@ static double pipeline(const struct vq_deadline_state *s)
     return calls;
 }
 
-static struct vq_deadline_action submit(uint64_t calls)
+uint64_t vq_deadline_each(uint64_t calls)
 {
     uint64_t each = (calls + VQ_DEADLINE_BATCHES - 1) / VQ_DEADLINE_BATCHES;
-    each = each < VQ_DEADLINE_CALLS_MIN ? VQ_DEADLINE_CALLS_MIN : each;
-    return (struct vq_deadline_action){.what = VQ_DEADLINE_SUBMIT, .calls = calls, .each = each};
+    return each < VQ_DEADLINE_CALLS_MIN ? VQ_DEADLINE_CALLS_MIN : each;
+}
+
+static struct vq_deadline_action submit(uint64_t calls)
+{
+    return (struct vq_deadline_action){
+        .what = VQ_DEADLINE_SUBMIT, .calls = calls, .each = vq_deadline_each(calls)};
 }
 
 static struct vq_deadline_action wait_until(const struct vq_deadline_state *s, double seconds)

@@ -34,6 +34,9 @@ struct vq_durations {
     const double *ended;
     uint32_t count;
     uint32_t expired; /* batches that did not end at all */
+    /* ages of batches when they were cancelled, ascending: they would have ended later */
+    const double *cancelled;
+    uint32_t cancelled_count;
 };
 
 /* The chance that a batch of this age ends within the next `within_s` seconds. */
@@ -76,6 +79,9 @@ struct vq_deadline_action {
 
 /* Seconds before somewhere calls have to be bought: negative if this should have begun earlier. */
 double vq_deadline_slack(const struct vq_deadline_state *state);
+
+/* The most calls that a batch should have, so that `calls` are in VQ_DEADLINE_BATCHES of them. */
+uint64_t vq_deadline_each(uint64_t calls);
 
 void vq_deadline_decide(const struct vq_deadline_state *state,
                         struct vq_deadline_action *ret_action);

@@ -97,6 +97,16 @@ enum vq_status vq_coord_api_batch_add(struct vq_coord *c, struct vq_coord_call *
     call->api_batch->waiting++;
     call->api_batch->calls = call->api_batch->calls > number ? call->api_batch->calls : number + 1;
     call->api_batch->cost_nano += r->cost_nano;
+    if (r->started_unix_ms > call->api_batch->since_unix_ms) {
+        call->api_batch->since_unix_ms = r->started_unix_ms;
+    }
+    if (call->shard != NULL) {
+        struct vq_coord_lane *lane = &c->lanes[call->shard->judge];
+        call->blocks =
+            lane->seconds_wait && !call->shard->slots[call->task % c->shard_tasks].second;
+        lane->batched++;
+        lane->blocked += call->blocks;
+    }
     return VQ_OK;
 }
 
@@ -106,6 +116,11 @@ void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call)
     call->api_batch = NULL;
     if (b == NULL) {
         return;
+    }
+    if (call->shard != NULL) {
+        c->lanes[call->shard->judge].batched--;
+        c->lanes[call->shard->judge].blocked -= call->blocks;
+        call->was_batched = true;
     }
     b->cost_nano -= call->bound.cost_nano < b->cost_nano ? call->bound.cost_nano : b->cost_nano;
     if (--b->waiting == 0) {
@@ -310,6 +325,7 @@ enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, i
                                                                  .peer = s->peer,
                                                                  .session = s->id,
                                                                  .text = text}));
+        b->cancelling = true;
         (*ret_count)++;
     }
     return VQ_OK;
@@ -335,6 +351,8 @@ bool vq_coord_api_batch_fill(const struct vq_coord *c, uint32_t index,
                                           .ended = b->ended,
                                           .waiting = b->waiting,
                                           .cost_nano = b->cost_nano,
+                                          .since_unix_ms = b->since_unix_ms,
+                                          .cancelling = b->cancelling,
                                           .worker = s == NULL ? "" : s->name};
     return true;
 }

@@ -21,10 +21,12 @@ struct vq_coord_api_batch { /* api_batch.c */
     char id[VQ_WIRE_NAME_BYTES_MAX + 1]; /* as the provider calls it; empty: not known */
     uint8_t state;                       /* enum vq_batch_progress */
     bool submitted;                      /* `calls` is known */
+    bool cancelling;                     /* a worker was asked to cancel it */
     uint32_t calls, ended, waiting;
-    uint64_t cost_nano; /* the bounds of those that wait */
-    struct vq_id owner; /* the worker that looks after it; zero: none */
-    uint64_t session;   /* in which that has said so; 0: none */
+    uint64_t cost_nano;    /* the bounds of those that wait */
+    int64_t since_unix_ms; /* when the last call was added */
+    struct vq_id owner;    /* the worker that looks after it; zero: none */
+    uint64_t session;      /* in which that has said so; 0: none */
     /* since when it has no session, or has not said so in it; 0: it has, or was not looked at */
     int64_t lost_ns;
     bool disputed; /* another worker reported on it, and this was noted */

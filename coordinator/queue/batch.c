@@ -535,6 +535,8 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     }
     VQ_TRY(vq_coord_brake_see(c, shard, r));
     probe_after(c, &c->lanes[shard->judge], r);
+    c->lanes[shard->judge].returned +=
+        call->was_batched && c->tasks.outcome[r->task] == VQ_OUTCOME_NONE;
     VQ_TRY(call_committed(c, call));
     if (shard->state == SHARD_LEASED) {
         vq_coord_lease_check(c, shard);

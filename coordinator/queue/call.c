@@ -91,6 +91,9 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
 /* The task is no longer reserved by this call. The shard may be freed. */
 static void call_release(struct vq_coord *c, struct vq_coord_call *call)
 {
+    if (call->state == CALL_BATCHED) {
+        vq_coord_api_batch_left(c, call);
+    }
     if (call->shard != NULL) {
         slot_of(c, call)->reserved--;
         call->shard->calls--;
@@ -103,7 +106,6 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
         c->calls.holds_count -= is_hold(call);
     } else if (call->state == CALL_BATCHED) {
         c->calls.batched_count--;
-        vq_coord_api_batch_left(c, call);
     } else {
         c->calls.received_count--;
     }

@@ -233,6 +233,11 @@ enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64
 enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, int64_t now_ns,
                                          uint32_t *ret_count) VQ_WARN_UNUSED;
 
+/* A deadline: `direct`: the judge's batch pools rest since now (vq_authority_rest), so that what is
+ * leased from here on is asked interactively. Else `keep` of its open tasks are not leased. */
+enum vq_status vq_coord_steer(struct vq_coord *c, uint32_t judge, bool direct, uint64_t keep,
+                              int64_t now_ns) VQ_WARN_UNUSED;
+
 /* `peer` is not let in any more: its session takes no further message, gets no lease, and gets
  * BYE with the reason `why`. Its leases end with their terms. Without a session nothing happens. */
 enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, const char *why,
@@ -390,6 +395,11 @@ struct vq_coord_judge_status {
     uint32_t pools_count;
     struct vq_coord_counts counts;
     uint64_t ready_shards, leased_shards;
+    uint64_t open;           /* tasks without an outcome; of these: */
+    uint64_t live;           /* leased */
+    uint64_t batched;        /* part of a batch at a provider */
+    uint64_t blocked;        /* at most: second orders whose first order is in a batch */
+    uint64_t returned;       /* that a batch has given back, not leased since */
     bool answered;           /* past its probe */
     bool closed;             /* no worker can call it */
     const char *closed_text; /* why; "" */
@@ -428,6 +438,8 @@ struct vq_coord_batch_status { /* of a batch at a provider; texts are borrowed *
     uint32_t waiting;   /* calls without a result */
     uint64_t cost_nano; /* the most that those can cost */
     const char *worker; /* that looks after it; "": none is here */
+    bool cancelling;
+    int64_t since_unix_ms; /* when its last call was added, by that worker's clock */
 };
 /* Index 0 .. count - 1, oldest first; false past the end. */
 bool vq_coord_api_batch_fill(const struct vq_coord *c, uint32_t index,

@@ -49,7 +49,8 @@ struct vq_coord_call {
     enum call_state state;
     uint8_t gathered;                /* received: how many of its results are not committed yet */
     bool given_up;                   /* received: nothing but that it never came back */
-    bool batched;                    /* received: nothing but that it is part of a batch */
+    bool batched, was_batched;       /* received: just part of a batch; the result came from one */
+    bool blocks;                     /* batched: the other order waits for it */
     struct vq_authority_bound bound; /* batched: what counts as spent until its result comes */
     struct vq_coord_api_batch *api_batch; /* batched: the one that it waits in */
 };
@@ -200,13 +201,14 @@ struct vq_coord_lane { /* a judge */
     uint32_t *pools; /* owned */
     uint32_t pools_count;
     bool seconds_wait;
-    uint32_t cursor; /* how many samples the scout has passed */
-    uint32_t due_first,
-        due_last; /* chains that waited for what they have in common with another one */
+    uint32_t cursor;              /* how many samples the scout has passed */
+    uint32_t due_first, due_last; /* chains that waited for turns that another one asked */
     struct vq_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
-    uint64_t open;           /* tasks not terminal */
-    uint64_t live;           /* slots OUT, DONE or SKIPPED */
+    uint64_t open;                             /* tasks not terminal */
+    uint64_t live;                             /* slots OUT, DONE or SKIPPED */
+    uint64_t batched, blocked, returned, keep; /* vq_coord_judge_status, vq_coord_steer */
+    bool direct;                               /* likewise */
     uint32_t answer_tokens;  /* the longest answer to a question, not to a repair */
     bool answered;           /* rule 25: past its probe */
     bool answered_before;    /* in an earlier stage of this process */
@@ -216,8 +218,7 @@ struct vq_coord_lane { /* a judge */
     uint32_t unsettled; /* final results in a row that settled nothing */
     /* unreadable answers and failures after which the question is put once more */
     uint64_t put_again;
-    uint32_t offers_open, offers_closed,
-        offers_no_key; /* sessions that said so; no_key is not in closed */
+    uint32_t offers_open, offers_closed, offers_no_key; /* sessions; no_key is not in closed */
     bool closed;
     char closed_text[VQ_COORD_TEXT_BYTES_MAX];
     struct vq_coord_counts counts;

@@ -427,12 +427,23 @@ static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard
     return vq_coord_say(&c->actions, entry);
 }
 
+/* Without the tasks that are kept for interactive pools. A batched task is open, too, and may be
+ * settled by another run's answer: then there are more. */
+static uint64_t leasable(const struct vq_coord_lane *lane)
+{
+    uint64_t taken = lane->live + lane->batched + lane->keep;
+    return lane->open > taken ? lane->open - taken : 0;
+}
+
 static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane,
                                   struct vq_coord_shard *shard, struct vq_coord_offer *offer)
 {
     uint32_t room = c->params.chains ? c->shard_tasks : offer->credit - offer->held;
     if (!lane->answered || shard->lost >= c->params.worker_lost_max) {
         room = 1; /* a probe, or a shard that took its workers with it */
+    }
+    if (lane->keep > 0 && leasable(lane) < room) {
+        room = (uint32_t)leasable(lane);
     }
     uint32_t taken = c->params.chains ? lease_turns(c, shard, room) : lease_slots(c, shard, room);
     vq_coord_shard_unready(c, shard);
@@ -454,6 +465,9 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     lane->leased_count++;
     lane->live += taken;
     offer->held += counted(c, taken);
+    if (lane->direct) {
+        lane->returned -= taken < lane->returned ? taken : lane->returned;
+    }
     c->tasks.moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
     vq_unlink(&offer->hungry); /* to the end of the queue, if it still is */
     vq_coord_hungry_update(c, offer);
@@ -479,6 +493,18 @@ static struct vq_link *lease_next(const struct vq_coord *c, const struct vq_coor
     return first;
 }
 
+/* The GRANT goes before the LEASEs: a worker puts what it has into batches until it gets it. */
+enum vq_status vq_coord_steer(struct vq_coord *c, uint32_t judge, bool direct, uint64_t keep,
+                              int64_t now_ns)
+{
+    VQ_ASSERT(judge < c->params.grid.judges);
+    vq_coord_enter(c, now_ns);
+    c->lanes[judge].direct = direct;
+    c->lanes[judge].keep = direct ? 0 : keep;
+    c->grants.check = true;
+    return vq_coord_grants_say(c);
+}
+
 enum vq_status vq_coord_lease_all(struct vq_coord *c)
 {
     c->leases.turn = (c->leases.turn + 1) % c->params.grid.judges; /* when room is short, to all */
@@ -486,6 +512,7 @@ enum vq_status vq_coord_lease_all(struct vq_coord *c)
         struct vq_coord_lane *lane = &c->lanes[(c->leases.turn + j) % c->params.grid.judges];
         struct vq_link *link;
         while (!vq_coord_gather_busy(c) && !lane->braked &&
+               (lane->keep == 0 || leasable(lane) > 0) &&
                (lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&
                (link = lease_next(c, lane)) != NULL) {
             struct vq_coord_shard *shard = VQ_CONTAINER_OF(link, struct vq_coord_shard, queue);

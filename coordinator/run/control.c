@@ -91,25 +91,11 @@ static bool is_blocked(struct vq_run *run)
     return all || run->control.held || run->redis.phase != VQ_PHASE_UP;
 }
 
-/* How many of the expected stages have begun: up to the last one of this name. */
-static uint32_t begun_until(const struct vq_run_stages *stages, const char *name)
-{
-    uint32_t n = stages->expected_count;
-    while (n > 0 && strcmp(stages->expected[n - 1].name, name) != 0) {
-        n--;
-    }
-    return n;
-}
-
-/* A script may name others than expected: then those after the last expected one may follow. */
 static void fill_after(const struct vq_run *run, struct vq_status_facts *f)
 {
-    uint32_t next = begun_until(&run->stages, f->stage);
-    for (uint32_t i = run->stages.past_count; next == 0 && i > 0; i--) {
-        next = begun_until(&run->stages, run->stages.past[i - 1].asking->name);
-    }
-    for (; next > 0 && next < run->stages.expected_count && !run->stop.finished &&
-           f->stages_after_count < VQ_STATUS_STAGES;
+    for (uint32_t next = vq_stages_next_expected(run);
+         next < run->stages.expected_count && !run->stop.finished &&
+         f->stages_after_count < VQ_STATUS_STAGES;
          next++) {
         f->stages_after[f->stages_after_count++] = run->stages.expected[next].name;
     }
@@ -142,6 +128,7 @@ static struct vq_status_facts facts(struct vq_run *run)
                                                                                 : "away",
                                 .coord = run->coord,
                                 .authority = run->limits.authority,
+                                .deadline = &run->deadline.shown,
                                 .blocked = is_blocked(run),
                                 .idle = run->control.idle,
                                 .before = run->stages.before,

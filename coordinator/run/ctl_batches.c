@@ -2,6 +2,8 @@
  * cancelled batch leads to (coordinator/queue/api_batch.c and the worker). */
 #include "coordinator/run/ctl_batches.h"
 
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/text/fmt.h"
 #include "coordinator/run/parts.h"
 
@@ -39,6 +41,29 @@ static void put_batch(const struct vq_coord_batch_status *b, struct vq_buf *said
     }
 }
 
+/* "; so far 32 batches of gpt-small ended: half within 6 min, 90 % within 50 min". */
+static enum vq_status put_times(const struct vq_run *run, const struct vq_conf_use *use,
+                                struct vq_buf *said)
+{
+    struct vq_durations d;
+    double *memory = NULL;
+    char half[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
+    if (use->batch == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_batch_times_of(&run->deadline.times, use, 1, &d, &memory));
+    if (d.count > 0) {
+        double ns = (double)VQ_NS_PER_S;
+        vq_buf_printf(said,
+                      "\nso far %u batch%s of %s at %s ended: half within %s, 90 %% within %s",
+                      d.count, d.count == 1 ? "" : "es", use->sent, use->dialect,
+                      vq_fmt_duration((int64_t)(d.ended[(d.count - 1) / 2] * ns), half),
+                      vq_fmt_duration((int64_t)(d.ended[(d.count - 1) * 9 / 10] * ns), most));
+    }
+    vq_free(memory);
+    return VQ_OK;
+}
+
 enum vq_status vq_ctl_do_batches(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                  struct vq_error *err)
 {
@@ -51,15 +76,20 @@ enum vq_status vq_ctl_do_batches(struct vq_run *run, const char *const *values, 
     while (vq_coord_api_batch_fill(run->coord, count, &batch)) {
         count++;
     }
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     if (count == 0) {
         vq_buf_puts(said, "no call waits in a batch");
-        return VQ_OK;
     }
     char calls[VQ_FMT_BYTES];
-    vq_buf_printf(said, "%s call%s in %u batch%s:", vq_fmt_count(s.batched, calls),
-                  vq_fmt_form(s.batched, " waits", "s wait"), count, count == 1 ? "" : "es");
+    if (count > 0) {
+        vq_buf_printf(said, "%s call%s in %u batch%s:", vq_fmt_count(s.batched, calls),
+                      vq_fmt_form(s.batched, " waits", "s wait"), count, count == 1 ? "" : "es");
+    }
     for (uint32_t i = 0; vq_coord_api_batch_fill(run->coord, i, &batch); i++) {
         put_batch(&batch, said);
+    }
+    for (uint32_t p = 0; p < uses->count; p++) {
+        VQ_TRY(put_times(run, &uses->uses[p], said));
     }
     return VQ_OK;
 }

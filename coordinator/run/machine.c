@@ -22,20 +22,9 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
         who, (unsigned long long)calls, (unsigned long long)files, advice);
 }
 
-static enum vq_status refuse_deadline(const struct vq_config *config, struct vq_error *err)
-{
-    return config->deadline == NULL
-               ? VQ_OK
-               : vq_fail(
-                     err, VQ_INVALID,
-                     "this build cannot yet keep a deadline: leave out `deadline`; `vibeq plan` "
-                     "works with it");
-}
-
 enum vq_status vq_machine_check(const struct vq_run_pools *pools, const struct vq_config *config,
                                 struct vq_error *err)
 {
-    VQ_TRY(refuse_deadline(config, err));
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
     for (uint32_t i = 0; i < pools->uses.count; i++) { /* a worker may be given all of a pool */

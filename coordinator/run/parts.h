@@ -28,6 +28,11 @@
  *   alarms.c    alarm.command and alarm.webhook (its own header)
  *   watch.c     the alarms of a run without progress and of a slow pool
  *   progress.c  the line on the terminal
+ *   deadline.c  a run with a deadline: what goes into batches, and when they are cancelled
+ *   deadline_state.c  what these decisions see of the run
+ *   deadline_say.c  what people see of it
+ *   batch_watch.c  batches that come and go; batch_times.c keeps how long they took (both with
+ *               deadline.h)
  *   messages.c  a line for the person, and the one fatal reason
  *   learned.c   learned.json: parameters that pools refuse
  *   limits.c    the authority over the pools: opens it, informs it, reports its incidents
@@ -50,6 +55,7 @@
 #include "coordinator/run/cert_folder.h"
 #include "coordinator/run/ctl_once.h"
 #include "coordinator/run/ctl_settings.h"
+#include "coordinator/run/deadline.h"
 #include "coordinator/run/distrust.h"
 #include "coordinator/run/history_file.h"
 #include "coordinator/run/http_server.h"
@@ -374,6 +380,7 @@ struct vq_run {
     struct vq_run_children children;
     struct vq_run_limits limits;
     struct vq_run_control control;
+    struct vq_run_deadline deadline;
     struct vq_run_watch watch;
     struct vq_run_metrics metrics;
     struct vq_run_alarms alarms;
@@ -464,12 +471,46 @@ void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is ove
 void vq_stages_stop(struct vq_run *run); /* run->stage_over: there is nothing to drain */
 void vq_stages_close(struct vq_run_stages *stages);
 
+/* Of the expected stages, the number of those that have begun; all of them if that is unknown. */
+uint32_t vq_stages_next_expected(const struct vq_run *run);
+
 /* second_orders.c */
 /* A stage is over: how often a first order settled the score. */
 void vq_second_orders_learn(struct vq_run_stages *stages, const struct vq_stage_grid *asking,
                             const uint8_t *outcomes);
 /* Whether second orders of the present stage wait for a batch of their own. */
 bool vq_run_seconds_wait(const struct vq_run *run, uint32_t judge);
+
+/* deadline.c */
+enum vq_status vq_deadline_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_deadline_close(struct vq_run_deadline *deadline);
+void vq_deadline_turn(struct vq_run *run);
+int64_t vq_deadline_wake_ns(const struct vq_run *run);
+
+/* deadline_state.c */
+struct vq_deadline_view { /* of a group, and the memory of its lists */
+    struct vq_deadline_state state;
+    struct vq_deadline_batch *batches;
+    size_t *of; /* of each of these: its place in the run's list */
+    uint64_t later[VQ_DEADLINE_STAGES_MAX];
+    uint64_t blocked; /* second orders that wait for first ones in batches: among `later` */
+    double *durations;
+};
+/* VQ_NOMEM; the view is freed in any case. */
+enum vq_status vq_deadline_fill(struct vq_run *run, uint32_t group,
+                                struct vq_deadline_view *view) VQ_WARN_UNUSED;
+void vq_deadline_view_free(struct vq_deadline_view *view);
+bool vq_deadline_serves(const struct vq_role_models *cast, uint32_t judge, uint32_t pool);
+bool vq_deadline_in_group(const struct vq_run *run, uint32_t group, uint32_t pool);
+bool vq_deadline_is_batch(const struct vq_run *run, uint32_t pool);
+
+/* deadline_say.c */
+void vq_deadline_say(struct vq_run *run); /* after a round */
+/* "07:00", local time; with its date if that is another day. */
+void vq_deadline_when(int64_t unix_s, char ret_text[VQ_RUN_WHEN_BYTES]);
+
+/* batch_watch.c */
+void vq_batch_watch_look(struct vq_run *run);
 
 /* children.c */
 enum vq_status vq_children_open(struct vq_run *run,

@@ -46,6 +46,24 @@ static uint64_t failures(const struct vq_coord_counts *c)
     return n;
 }
 
+static void put_deadline(const struct vq_status_deadline *d, struct vq_buf *line)
+{
+    char at[VQ_RUN_WHEN_BYTES], ends[VQ_RUN_WHEN_BYTES];
+    if (d->unix_s == 0) {
+        return;
+    }
+    vq_deadline_when(d->unix_s, at);
+    bool late = d->state == VQ_DEADLINE_STATE_LATE || d->state == VQ_DEADLINE_STATE_PASSED;
+    vq_buf_printf(line, late ? ", DEADLINE %s MISSED" : ", deadline %s", at);
+    if (d->batches_until_unix_s != 0) {
+        vq_deadline_when(d->batches_until_unix_s, ends);
+        vq_buf_printf(line, ", batches until %s", ends);
+    } else if (d->ends_unix_s != 0) {
+        vq_deadline_when(d->ends_unix_s, ends);
+        vq_buf_printf(line, ", over at about %s", ends);
+    }
+}
+
 static void compose(struct vq_run *run, struct vq_buf *line)
 {
     struct vq_coord_status s;
@@ -90,6 +108,7 @@ static void compose(struct vq_run *run, struct vq_buf *line)
         vq_buf_printf(line, ", %s left",
                       vq_fmt_duration((int64_t)(eta_s * (double)VQ_NS_PER_S), eta));
     }
+    put_deadline(&run->deadline.shown, line);
     vq_buf_printf(line, ", %u worker%s", s.sessions, vq_fmt_plural(s.sessions));
     if (s.all.from_store > 0) {
         vq_buf_printf(line, ", %s from the store", vq_fmt_count(s.all.from_store, stored));

@@ -148,6 +148,7 @@ static int64_t next_wake_ns(const struct vq_run *run)
                              vq_committer_wake_ns(&run->commit),
                              vq_children_wake_ns(run),
                              vq_distrust_wake_ns(run),
+                             vq_deadline_wake_ns(run),
                              vq_watch_wake_ns(run)};
     int64_t wake_ns = INT64_MAX;
     for (size_t i = 0; i < VQ_COUNT(wakes); i++) {
@@ -179,6 +180,7 @@ static void on_turn(void *ctx)
     stop_without_redis(run);
     vq_children_turn(run);
     vq_alarms_turn(run);
+    vq_deadline_turn(run); /* before the first LEASE of a stage goes out */
     vq_dispatch_pump(run);
     vq_distrust_turn(run);
     vq_stages_turn(run);
@@ -212,6 +214,7 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_alarms_open(run, err));
     run->owner.uid = *vq_run_dir_uid(run->dir);
     VQ_TRY(vq_distrust_open(run, err));
+    VQ_TRY(vq_deadline_open(run, err));
     VQ_TRY(vq_dispatch_open(
         run, err)); /* before the store: an address that is refused leaves no call store */
     VQ_TRY(vq_run_begin_store(run, err));
@@ -422,6 +425,7 @@ static void close_all(struct vq_run *run)
     vq_ctl_settings_free(&run->control.settings);
     vq_buf_free(&run->links.spec_body);
     vq_distrust_close(run);
+    vq_deadline_close(&run->deadline);
     vq_calls_close(&run->calls);
 }
 

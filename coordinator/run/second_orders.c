@@ -2,6 +2,8 @@
  * which orders are leased (the core). */
 #include "coordinator/pools/second_orders.h"
 
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/conf/batches.h"
 #include "common/conf/tiers.h"
 #include "common/text/log.h"
@@ -55,18 +57,41 @@ void vq_second_orders_learn(struct vq_run_stages *stages, const struct vq_stage_
     }
 }
 
+/* The time until the deadline, and how long batches of the judge's model took. Later stages and the
+ * interactive pools need a part of this time: the deadline's decision sees to it. */
+static enum vq_status fill_time(const struct vq_run *run, uint32_t judge,
+                                struct vq_second_orders *state, double **ret_memory)
+{
+    const struct vq_run_deadline *d = &run->deadline;
+    const struct vq_role_models *cast = run->stages.asking->cast;
+    state->left_s = INFINITY;
+    if (d->at == 0) {
+        return VQ_OK;
+    }
+    double left_s = (double)((int64_t)d->at * 1000 - vq_clock_unix_ms()) / 1000;
+    state->left_s = left_s * d->speed - VQ_DEADLINE_MARGIN_S;
+    for (uint32_t i = 0; i < cast->pools_count[judge]; i++) {
+        const struct vq_conf_use *use = &run->source.pools->uses.uses[cast->pools[judge][i]];
+        if (use->batch != NULL) {
+            return vq_batch_times_of(&d->times, use, d->speed, &state->durations, ret_memory);
+        }
+    }
+    return VQ_OK;
+}
+
 bool vq_run_seconds_wait(const struct vq_run *run, uint32_t judge)
 {
     const struct vq_stage_grid *asking = run->stages.asking;
     struct vq_second_orders state = {.firsts = run->stages.firsts,
                                      .settled = run->stages.settling,
-                                     .audited = run->source.config->judging.audit_share,
-                                     .left_s = INFINITY};
+                                     .audited = run->source.config->judging.audit_share};
+    double *memory = NULL;
     prices(run, judge, &state.interactive_usd, &state.batch_usd);
     if (!is_lazy(asking) || state.batch_usd <= 0) {
         return false;
     }
-    bool wait = vq_second_orders_wait(&state);
+    bool wait = fill_time(run, judge, &state, &memory) == VQ_OK && vq_second_orders_wait(&state);
+    vq_free(memory);
     vq_log(VQ_LOG_INFO, "stage.second_orders", "judge=%s wait=%d settled=%llu of=%llu",
            asking->cast->conf[judge].name, wait, (unsigned long long)state.settled,
            (unsigned long long)state.firsts);

@@ -284,6 +284,26 @@ enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
     return VQ_OK;
 }
 
+/* Up to the last one of this name. */
+static uint32_t begun_until(const struct vq_run_stages *stages, const char *name)
+{
+    uint32_t n = stages->expected_count;
+    while (n > 0 && strcmp(stages->expected[n - 1].name, name) != 0) {
+        n--;
+    }
+    return n;
+}
+
+/* A script may name others than expected: then those after the last expected one may follow. */
+uint32_t vq_stages_next_expected(const struct vq_run *run)
+{
+    uint32_t next = begun_until(&run->stages, run->stages.asking->name);
+    for (uint32_t i = run->stages.past_count; next == 0 && i > 0; i--) {
+        next = begun_until(&run->stages, run->stages.past[i - 1].asking->name);
+    }
+    return next == 0 ? run->stages.expected_count : next;
+}
+
 /* ---- a stage ends ---- */
 
 static bool is_quiet(const struct vq_run *run)

@@ -236,6 +236,43 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_status_pools(j, f);
 }
 
+const char *vq_status_deadline_word(enum vq_status_deadline_state state)
+{
+    switch (state) {
+    case VQ_DEADLINE_STATE_UNKNOWN: return "unknown";
+    case VQ_DEADLINE_STATE_BATCHES: return "batches";
+    case VQ_DEADLINE_STATE_INTERACTIVE: return "interactive";
+    case VQ_DEADLINE_STATE_LATE: return "late";
+    case VQ_DEADLINE_STATE_PASSED: return "passed";
+    }
+    return "?";
+}
+
+static void put_time(struct vq_json *j, const char *key, int64_t unix_s)
+{
+    vq_json_key(j, key);
+    if (unix_s == 0) {
+        vq_json_null(j);
+    } else {
+        vq_json_i64(j, unix_s * 1000);
+    }
+}
+
+static void deadline(struct vq_json *j, const struct vq_status_deadline *d)
+{
+    vq_json_key(j, "deadline");
+    if (d == NULL || d->unix_s == 0) {
+        vq_json_null(j);
+        return;
+    }
+    vq_json_object(j);
+    put_time(j, "unix_ms", d->unix_s);
+    vq_json_put_str(j, "state", vq_status_deadline_word(d->state));
+    put_time(j, "ends_unix_ms", d->ends_unix_s);
+    put_time(j, "batches_until_unix_ms", d->batches_until_unix_s);
+    vq_json_object_end(j);
+}
+
 /* What keeps it from going on, besides what its state says. */
 static void incidents(struct vq_json *j, const struct vq_status_facts *f)
 {
@@ -280,6 +317,7 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     vq_json_put_i64(j, "written_unix_ms", f->now_unix_ms);
     vq_json_put_str(j, "redis", f->redis);
     incidents(j, f);
+    deadline(j, f->deadline);
     if (f->coord != NULL) {
         core_part(j, f);
     }

@@ -23,6 +23,22 @@ struct vq_status_seen {
     uint64_t frames_dropped; /* of peers that named themselves, or to peers that are gone */
 };
 
+/* The deadline of a run, and when it will be over. */
+enum vq_status_deadline_state {
+    VQ_DEADLINE_STATE_UNKNOWN,     /* no rate is known yet */
+    VQ_DEADLINE_STATE_BATCHES,     /* batches have until `batches_until` */
+    VQ_DEADLINE_STATE_INTERACTIVE, /* it will be met, without waiting for batches */
+    VQ_DEADLINE_STATE_LATE,        /* it cannot be met */
+    VQ_DEADLINE_STATE_PASSED
+};
+struct vq_status_deadline {
+    int64_t unix_s; /* 0: there is none */
+    enum vq_status_deadline_state state;
+    int64_t ends_unix_s;          /* the forecast; 0: not known */
+    int64_t batches_until_unix_s; /* 0: no batch is awaited */
+};
+const char *vq_status_deadline_word(enum vq_status_deadline_state state);
+
 struct vq_status_facts {
     const char *run;
     const char *uid_hex;
@@ -39,11 +55,12 @@ struct vq_status_facts {
     const struct vq_slow *slow; /* of each pool; NULL: unknown */
     int64_t started_unix_ms;
     int64_t now_unix_ms;
-    int64_t now_ns;                       /* the clock of the core's times */
-    const char *redis;                    /* "up", "away", "syncing" */
-    const struct vq_coord *coord;         /* NULL: not there yet */
-    const struct vq_authority *authority; /* there when `coord` is */
-    bool blocked;                         /* no call may be sent now: no time left is shown */
+    int64_t now_ns;                            /* the clock of the core's times */
+    const char *redis;                         /* "up", "away", "syncing" */
+    const struct vq_coord *coord;              /* NULL: not there yet */
+    const struct vq_authority *authority;      /* there when `coord` is */
+    const struct vq_status_deadline *deadline; /* NULL: none */
+    bool blocked;                              /* no call may be sent now: no time left is shown */
     const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
     struct vq_status_totals before; /* of the stages that this process has left behind */
     struct vq_status_seen seen;

@@ -23,9 +23,10 @@ struct vq_troubles {
 };
 
 static const char *const words[] = {
-    [VQ_TROUBLE_POOL] = "pool",   [VQ_TROUBLE_SLOW] = "slow",   [VQ_TROUBLE_IDLE] = "idle",
-    [VQ_TROUBLE_BRAKE] = "brake", [VQ_TROUBLE_REDIS] = "redis", [VQ_TROUBLE_WORKER] = "worker",
-    [VQ_TROUBLE_QUEUE] = "queue",
+    [VQ_TROUBLE_POOL] = "pool",   [VQ_TROUBLE_SLOW] = "slow",
+    [VQ_TROUBLE_IDLE] = "idle",   [VQ_TROUBLE_BRAKE] = "brake",
+    [VQ_TROUBLE_REDIS] = "redis", [VQ_TROUBLE_WORKER] = "worker",
+    [VQ_TROUBLE_QUEUE] = "queue", [VQ_TROUBLE_DEADLINE] = "deadline",
 };
 
 struct vq_troubles *vq_troubles_create(void)

@@ -18,7 +18,8 @@ enum vq_trouble_kind {
     VQ_TROUBLE_BRAKE, /* a judge's first calls failed */
     VQ_TROUBLE_REDIS,
     VQ_TROUBLE_WORKER,
-    VQ_TROUBLE_QUEUE /* the core's warnings */
+    VQ_TROUBLE_QUEUE, /* the core's warnings */
+    VQ_TROUBLE_DEADLINE
 };
 
 /* What it is about: with its kind it names a trouble that lasts. "": the run. */

@@ -46,6 +46,8 @@ static uint32_t expected_of(const void *ctx, struct vq_expected_stage *ret_stage
             work->job->cast[stages[i].role].count > 0) {
             (void)snprintf(ret_stages[count].name, sizeof(ret_stages[count].name), "%s",
                            stages[i].name);
+            ret_stages[count].calls =
+                (uint64_t)(stages[i].cells.expected + stages[i].swaps.expected);
             count++;
         }
     }

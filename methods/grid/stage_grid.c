@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
 #include "common/text/json.h"
+#include "coordinator/pools/deadline.h"
 #include "methods/grid/role_models.h"
 #include "proto/wire.h"
 
@@ -492,6 +493,25 @@ static struct vq_spec_judge spec_judge(const struct vq_stage_grid *a, uint32_t i
                                   .pools_count = a->cast->pools_count[i]};
 }
 
+/* A batch is cancelled as a whole: with a deadline, the calls of a pool are in several. */
+static void split_batches(const struct vq_stage_grid *asking, struct vq_spec_pool *pools)
+{
+    const struct vq_grid *g = &asking->plan.grid;
+    uint64_t of_judge = g->judges == 0 ? 0 : vq_grid_tasks(g) / g->judges;
+    for (uint32_t p = 0; asking->config->deadline != NULL && p < asking->pools->uses.count; p++) {
+        uint64_t calls = 0;
+        for (uint32_t i = 0; i < g->judges; i++) {
+            for (uint32_t k = 0; k < asking->cast->pools_count[i]; k++) {
+                calls += asking->cast->pools[i][k] == p ? of_judge : 0;
+            }
+        }
+        uint64_t each = vq_deadline_each(calls);
+        if (pools[p].batch_calls > each) {
+            pools[p].batch_calls = (uint32_t)each;
+        }
+    }
+}
+
 enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char *offline_url,
                                   struct vq_buf *ret_body, struct vq_hash *ret_hash)
 {
@@ -511,6 +531,7 @@ enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char
     if (status != VQ_OK) {
         goto done;
     }
+    split_batches(asking, pools);
     for (uint32_t v = 0; v < g->vibes; v++) {
         const struct vq_axis *axis = &asking->axes[v];
         axes[v] = (struct vq_spec_axis){vq_span_str(axis->name), vq_span_str(axis->low),

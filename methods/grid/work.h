@@ -19,6 +19,7 @@ struct vq_run_answers {
 #define VQ_EXPECTED_MAX 512u
 struct vq_expected_stage {
     char name[64];
+    uint64_t calls; /* of each of its models, probably; a dialogue's turns count each */
 };
 
 /* All borrowed. */

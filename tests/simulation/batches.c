@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define EVERY          5
+#define STEERED_EVERY  20 /* and of these, a deadline says now and then where calls go */
 #define SETTLE_MS      3000
 #define FOREIGN_MS     6000
 #define ARRIVES_MS_MAX 1500 /* after a create was sent */
@@ -97,6 +98,30 @@ static void pool_of(const struct sim *s, uint32_t p, struct vq_batches_pool *ret
                                          .bytes_max = DOCUMENT_BYTES,
                                          .wait_ms = 4000,
                                          .poll_ms = 500};
+}
+
+/* ---- a deadline ---- */
+
+void sim_bulk_steer(struct sim *s, bool over)
+{
+    struct sim_coord *co = &s->coord;
+    if (!s->bulk.on || s->options.seed % STEERED_EVERY != 2 || co->core == NULL ||
+        (over && !s->bulk.steered)) {
+        return;
+    }
+    bool direct = !over && happens(s, 0.5);
+    uint64_t keep = over ? 0 : vq_rng_below(&s->bulk.rng, 12);
+    enum vq_status status = VQ_OK;
+    s->bulk.steered = !over;
+    sim_say(s, "calls are %s, %llu are kept", direct ? "asked interactively" : "put into batches",
+            (unsigned long long)keep);
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        vq_authority_rest(co->authority, p, direct && sim_is_batch(s, p), s->now_ns);
+    }
+    for (uint32_t j = 0; status == VQ_OK && j < s->store.grid.judges; j++) {
+        status = vq_coord_steer(co->core, j, direct, keep, s->now_ns);
+    }
+    sim_coord_told(s, status, "steer");
 }
 
 /* ---- the worker's side ---- */

@@ -774,6 +774,7 @@ static void in_core(struct sim *s, const struct sim_event *event)
         }
         if (s->healed) {
             sim_coord_hold(s, false);
+            sim_bulk_steer(s, true);
         }
         return;
     default: return;

@@ -141,6 +141,7 @@ static void by_hand(struct sim *s)
     if (s->knobs.requeue > 0 && vq_rng_unit(&s->hands) < s->knobs.requeue) {
         sim_coord_requeue(s);
     }
+    sim_bulk_steer(s, false);
 }
 
 void sim_fault(struct sim *s)

@@ -351,6 +351,7 @@ struct sim_api_batch { /* at its provider */
 
 struct sim_bulk {
     bool on;
+    bool steered;
     struct vq_rng rng;
     struct sim_gathered *items;
     size_t items_count, items_cap;
@@ -500,6 +501,7 @@ void sim_advances_keep(struct sim *s,
 void sim_bulk_make(struct sim *s);
 void sim_bulk_free(struct sim *s);
 bool sim_is_batch(const struct sim *s, uint32_t pool);
+void sim_bulk_steer(struct sim *s, bool over); /* over: all calls as if there were no deadline */
 void sim_bulk_start(struct sim *s, uint32_t worker); /* of its process */
 void sim_bulk_gather(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_bulk_gathered(struct sim *s, uint32_t worker, size_t item);

@@ -50,6 +50,16 @@ function timeLeft(status) {
     range ? el("p", null, `between ${duration(status.eta_low_s)} and ${duration(status.eta_high_s)}`) : null);
 }
 
+function deadline(status) {
+  if (!status.deadline) return null;
+  const { unix_ms: at, state, ends_unix_ms: ends, batches_until_unix_ms: until } = status.deadline;
+  const bad = state === "late" ? "cannot be met" : state === "passed" ? "has passed" : null;
+  return card("Deadline", clock(at),
+    bad ? el("p", { class: "bad" }, bad) : null,
+    isNumber(until) ? el("p", null, `batches have until ${clock(until)}`) : null,
+    isNumber(ends) ? el("p", null, state === "batches" ? `over by ${clock(ends)}` : `over at about ${clock(ends)}`) : null);
+}
+
 function money(status) {
   const { spent_usd: spent, budget_usd: budget } = status.money, done = settled(status.tasks);
   const open = status.tasks_total - done;
@@ -69,6 +79,7 @@ function cards(status) {
     timeLeft(status),
     card("Calls a second", rate(status.calls_per_s), el("p", null, `${count(status.workers.reduce((sum, worker) => sum + worker.calls_out, 0))} in flight`)),
     money(status),
+    deadline(status),
     card("Started", `${duration((status.written_unix_ms - status.started_unix_ms) / 1000)} ago`, el("p", null, clock(status.started_unix_ms))),
   ];
 }

@@ -3,7 +3,7 @@
  * learn from the even nights of the table, and the simulation draws from the odd ones. */
 #include "tests/unit/test.h"
 
-#include "coordinator/pools/deadline.h"
+#include "coordinator/pools/deadline_round.h"
 
 #include "common/base/rng.h"
 #include "common/text/file.h"
@@ -153,16 +153,13 @@ static void take(struct world *w, const struct vq_deadline_action *a, double now
     }
 }
 
-static void decide(struct world *w, double now)
+static struct vq_deadline_state state_of(const struct world *w, double now,
+                                         struct vq_deadline_batch *seen)
 {
-    struct vq_deadline_batch seen[BATCHES_MAX];
-    struct vq_deadline_action action = {.what = VQ_DEADLINE_BUY};
-    for (int turn = 0; action.what != VQ_DEADLINE_WAIT; turn++) {
-        assert_true(turn < 100);
-        for (uint32_t i = 0; i < w->batches_count; i++) {
-            seen[i] = w->batches[i].seen;
-        }
-        struct vq_deadline_state s = {.now_s = (int64_t)now,
+    for (uint32_t i = 0; i < w->batches_count; i++) {
+        seen[i] = w->batches[i].seen;
+    }
+    return (struct vq_deadline_state){.now_s = (int64_t)now,
                                       .deadline_s = (int64_t)w->span_s,
                                       .rate = w->rate,
                                       .interactive_usd = INTERACTIVE,
@@ -175,6 +172,45 @@ static void decide(struct world *w, double now)
                                       .batches = seen,
                                       .batches_count = w->batches_count,
                                       .durations = durations};
+}
+
+/* As a run does it: one lever for all calls that are open. */
+static void decide_in_rounds(struct world *w, double now)
+{
+    struct vq_deadline_batch seen[BATCHES_MAX];
+    struct vq_deadline_state s = state_of(w, now, seen);
+    struct vq_deadline_round round;
+    struct vq_deadline_action a = {.what = VQ_DEADLINE_BUY,
+                                   .calls = (uint64_t)(w->open + w->returned)};
+    uint32_t count = w->batches_count;
+    vq_deadline_round(&s, seen, false, &round);
+    if (!round.direct) {
+        a = (struct vq_deadline_action){.what = VQ_DEADLINE_SUBMIT,
+                                        .calls = a.calls > round.keep ? a.calls - round.keep : 0,
+                                        .each = vq_deadline_each(w->calls[w->stage])};
+    }
+    take(w, &a, now);
+    for (uint32_t i = 0; i < count; i++) {
+        if (seen[i].cancelling && !w->batches[i].seen.cancelling) {
+            take(w, &(struct vq_deadline_action){.what = VQ_DEADLINE_CANCEL, .batch = i}, now);
+        }
+    }
+    w->at_s = (double)round.at_s;
+}
+
+static bool in_rounds;
+
+static void decide(struct world *w, double now)
+{
+    struct vq_deadline_batch seen[BATCHES_MAX];
+    struct vq_deadline_action action = {.what = VQ_DEADLINE_BUY};
+    if (in_rounds) {
+        decide_in_rounds(w, now);
+        return;
+    }
+    for (int turn = 0; action.what != VQ_DEADLINE_WAIT; turn++) {
+        assert_true(turn < 100);
+        struct vq_deadline_state s = state_of(w, now, seen);
         vq_deadline_decide(&s, &action);
         take(w, &action, now);
     }
@@ -321,6 +357,16 @@ TEST(also_if_there_is_little_time)
 {
     nights(1, 0.5, 0.85);
     nights(3, 0.5, 0.85);
+}
+
+TEST(the_rounds_of_a_run_are_within_5_percent_too)
+{
+    in_rounds = true;
+    nights(1, 0.05, 0.5);
+    nights(3, 0.05, 0.5);
+    nights(1, 0.5, 0.85);
+    nights(3, 0.5, 0.85);
+    in_rounds = false;
 }
 
 TEST(also_before_any_batch_is_recorded)
@@ -480,6 +526,12 @@ TEST(chances_come_from_the_records)
     assert_true(half > 0.35 && half < 0.5);   /* 4 of 8, and the prior */
     assert_true(third > 0.2 && third < 0.33); /* 2 of the 6 that took longer */
     assert_true(vq_durations_chance(&d, 1000, 100) < 0.1);
+    static const double cancelled[] = {100, 700};
+    struct vq_durations more = {ended, 4, 4, cancelled, 2};
+    assert_true(vq_durations_chance(&more, 0, 300) < half); /* 4 of 9 */
+    assert_true(vq_durations_chance(&more, 0, 50) < vq_durations_chance(&d, 0, 50));
+    more.cancelled_count = 1; /* what would have come after 100 seconds is not known */
+    assert_true(vq_durations_chance(&more, 0, 300) >= half);
     struct vq_durations none = {.count = 0};
     assert_true(fabs(vq_durations_chance(&none, 9, 3600) - (1 - exp(-1))) < 1e-9);
 }

@@ -1,0 +1,40 @@
+/* How long batches took: RUNS/batches.csv, a line for each batch that ended while a run looked, of
+ * all runs of the folder. Private to this room. */
+#ifndef VQ_COORDINATOR_RUN_BATCH_TIMES_H
+#define VQ_COORDINATOR_RUN_BATCH_TIMES_H
+
+#include "common/conf/pools.h"
+#include "coordinator/pools/deadline.h"
+
+#define VQ_BATCH_TIMES_FILE      "batches.csv"
+#define VQ_BATCH_TIMES_MAX       20000u     /* lines that count */
+#define VQ_BATCH_TIMES_BYTES_MAX (8u << 20) /* of the file; a longer one is not read */
+#define VQ_BATCH_TIMES_DIALECT   16u
+#define VQ_BATCH_TIMES_MODEL     128u
+
+struct vq_batch_time {
+    char dialect[VQ_BATCH_TIMES_DIALECT], model[VQ_BATCH_TIMES_MODEL];
+    double seconds;
+    char end; /* e: it ended; c: it was cancelled then; x: it expired */
+};
+
+struct vq_batch_times {
+    struct vq_batch_time *list;
+    size_t count, cap;
+};
+
+/* What is not there, or cannot be read, is logged: then nothing is known. VQ_NOMEM. */
+enum vq_status vq_batch_times_load(const char *runs_dir,
+                                   struct vq_batch_times *ret_times) VQ_WARN_UNUSED;
+void vq_batch_times_free(struct vq_batch_times *times);
+/* Here, and as a line of the file. VQ_NOMEM, VQ_IO. */
+enum vq_status vq_batch_times_add(struct vq_batch_times *times, const char *runs_dir,
+                                  const struct vq_batch_time *time, uint32_t calls, int64_t unix_ms,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Those of this dialect and model, each times `speed`. *ret_memory is freed with vq_free. */
+enum vq_status vq_batch_times_of(const struct vq_batch_times *times, const struct vq_conf_use *use,
+                                 double speed, struct vq_durations *ret_durations,
+                                 double **ret_memory) VQ_WARN_UNUSED;
+
+#endif
