@@ -1,8 +1,7 @@
 /* Decisions of a deadline (deadline.h) in the words of the queue: which pools of some judges get
  * calls now, which batches are cancelled, and how fast the interactive pools are. The judges share
  * pools, directly or through others, so that one decision holds for all of them. Pure. */
-#ifndef VQ_COORDINATOR_POOLS_DEADLINE_ROUND_H
-#define VQ_COORDINATOR_POOLS_DEADLINE_ROUND_H
+#pragma once
 
 #include "coordinator/pools/authority.h"
 #include "coordinator/pools/deadline.h"
@@ -34,5 +33,3 @@ struct vq_deadline_tokens { /* of a call, on average */
  * if it had work all the time (`busy`). 0: it takes no calls. */
 double vq_deadline_pool_rate(const struct vq_authority_pool_status *pool,
                              struct vq_deadline_tokens tokens, bool busy);
-
-#endif

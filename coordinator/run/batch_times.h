@@ -1,7 +1,6 @@
 /* How long batches took: RUNS/batches.csv, a line for each batch that ended while a run looked, of
  * all runs of the folder. Private to this room. */
-#ifndef VQ_COORDINATOR_RUN_BATCH_TIMES_H
-#define VQ_COORDINATOR_RUN_BATCH_TIMES_H
+#pragma once
 
 #include "common/conf/pools.h"
 #include "coordinator/pools/deadline.h"
@@ -36,5 +35,3 @@ enum vq_status vq_batch_times_add(struct vq_batch_times *times, const char *runs
 enum vq_status vq_batch_times_of(const struct vq_batch_times *times, const struct vq_conf_use *use,
                                  double speed, struct vq_durations *ret_durations,
                                  double **ret_memory) VQ_WARN_UNUSED;
-
-#endif

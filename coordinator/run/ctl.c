@@ -460,7 +460,7 @@ static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_st
     struct vq_ctl_asked asked = {.command = NULL};
     struct vq_error err = {0};
     struct vq_buf said;
-    vq_buf_init(&said, VQ_ERROR_BYTES_MAX);
+    vq_buf_init(&said, VQ_CTL_REPLY_BYTES_MAX);
     enum vq_status status = cut(body, text, words, &count, &err);
     if (status == VQ_OK) {
         status = vq_ctl_parse(words, count, &asked, &err);

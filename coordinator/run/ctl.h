@@ -8,10 +8,11 @@
 /* Reasons to fail, as people name them. */
 #define VQ_CTL_CLASSES "error, too_long, unavailable, bad_response or worker_lost"
 
-#define VQ_CTL_ARGS_MAX       6
-#define VQ_CTL_WORDS_MAX      16u
-#define VQ_CTL_WORD_BYTES_MAX 256u
-#define VQ_CTL_BYTES_MAX      (VQ_CTL_WORDS_MAX * (VQ_CTL_WORD_BYTES_MAX + 1))
+#define VQ_CTL_ARGS_MAX        6
+#define VQ_CTL_WORDS_MAX       16u
+#define VQ_CTL_WORD_BYTES_MAX  256u
+#define VQ_CTL_REPLY_BYTES_MAX (1u << 20) /* a list of batches is the longest */
+#define VQ_CTL_BYTES_MAX       (VQ_CTL_WORDS_MAX * (VQ_CTL_WORD_BYTES_MAX + 1))
 
 struct vq_run;
 

@@ -1,7 +1,6 @@
 /* A run with a deadline: what its decisions remember, and what people see of it. Private to this
  * room. */
-#ifndef VQ_COORDINATOR_RUN_DEADLINE_H
-#define VQ_COORDINATOR_RUN_DEADLINE_H
+#pragma once
 
 #include "coordinator/pools/deadline_round.h"
 #include "coordinator/queue/coord.h"
@@ -56,5 +55,3 @@ struct vq_run_deadline {
     int64_t late_ns;       /* since when it seems so; 0: it does not */
     struct vq_status_deadline shown;
 };
-
-#endif
