@@ -110,6 +110,10 @@ class Endpoint(Offline):
         self.log()
         self._lines = []
 
+    def batch_lines(self):
+        """What was carried out as a line of a batch."""
+        return [line for line in self.log() if line["event"] == "batch_line"]
+
     def log(self):
         with open(self.log_path, "rb") as file:
             file.seek(self._at)
@@ -528,11 +532,12 @@ class Round:
         if calls["still_out"] or calls["not_asked"]:
             self.fail(f"the run is done, and something is still out or was not asked: {calls}")
         unseen = calls["unknown"] + sum(calls["failed"][end] for end in self.unseen_ends)
-        if not calls["sent"] - unseen <= len(requests) <= calls["sent"]:
-            self.fail(f"{len(requests)} requests, and the ledger says {calls}")
+        carried_out = len(requests) + sum(line["status"] != 0 for line in self.server.batch_lines())
+        if not calls["sent"] - unseen <= carried_out <= calls["sent"]:
+            self.fail(f"{carried_out} requests, and the ledger says {calls}")
         if calls["unknown"] > (self.allowed if self.unknown_max is None else self.unknown_max):
             self.fail(f"{calls['unknown']} calls of unknown end, at most {self.allowed} are explained: {self.whys}")
-        self.figures.update(calls=len(ids), unlisted=len(missing), unknown=calls["unknown"], unused=calls["paid_unused"])
+        self.figures.update(calls=len(ids) + len(self.server.batch_lines()), unlisted=len(missing), unknown=calls["unknown"], unused=calls["paid_unused"])
 
     def starved(self):
         """Whether processes waited for the processor for so long that living ones may have been silent for a term of six heartbeats."""
@@ -627,7 +632,8 @@ class Round:
         """The longest time without a new request from the end of the last fault to the end of the run: what the fault cost in waiting."""
         if not self.healed_ns or not self.server:
             return 0.0
-        times = [self.healed_ns] + [x["mono_ns"] for x in self.server.requests() if x["mono_ns"] > self.healed_ns]
+        asked = (*self.server.requests(), *self.server.batch_lines())
+        times = [self.healed_ns] + sorted(x["mono_ns"] for x in asked if x["mono_ns"] > self.healed_ns)
         if self.done_ns > times[-1]:
             times.append(self.done_ns)
         return max((b - a for a, b in zip(times, times[1:])), default=0) / 1e9

@@ -1,6 +1,6 @@
-"""What a round asks: small jobs of three kinds, whose outcome is known from a run that nothing befell (`undisturbed`), made once for all
+"""What a round asks: small jobs of four kinds, whose outcome is known from a run that nothing befell (`undisturbed`), made once for all
 rounds that draw the same job. Vibes: independent questions in one or two stages. Chat: dialogues of up to 102 turns beside a run. Persona:
-dialogues, ratings of their turns, probes behind their beginnings, ratings of these, stage by stage.
+dialogues, ratings of their turns, probes behind their beginnings, ratings of these, stage by stage. Batch: vibes through batches.
 
 A job says: `files` of the run's folder that must be the same, byte for byte; where its sums are (`account`); who answers (`models`); how many
 calls are made one behind the other at least (`chain`); and its commands. Not its job: what befalls it (kinds_*.py), and how a round is looked
@@ -21,6 +21,7 @@ from vqtest import BIN, DONE, MISSING, Offline, add_rates, planted  # noqa: E402
 AXES = ("V1", "V2", "V3")
 SAMPLES = 24
 JUDGES = ("offline-a", "offline-b")
+PRICE = "price_input_usd: 2, price_output_usd: 8"
 TURNS = 102
 TURNS_ALIKE = 12
 
@@ -31,8 +32,8 @@ class Undisturbed(Exception):
 
 def model_lines(name, models, url, concurrency, keys):
     lines = [f"{name}:"]
-    for model in models:
-        lines += [f"  - model: {model}", f"    base_url: {url}", "    identity: the-test", f"    concurrency: {concurrency}"]
+    for model in models:  # without a URL: its pools have one
+        lines += [f"  - model: {model}", "    identity: the-test", *([f"    base_url: {url}", f"    concurrency: {concurrency}"] if url else [])]
         lines += [f"    {key}: {value}" for key, value in (keys or {}).items()]
     return lines
 
@@ -106,7 +107,7 @@ class Vibes(Work):
 
     @property
     def name(self):
-        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{len(self.models)}-{self.samples}"
+        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{'+'.join(self.models)}-{self.samples}"
 
     @staticmethod
     def options(path):
@@ -128,6 +129,38 @@ class Vibes(Work):
                   f"term_ms: {term_ms}"]
         lines += [f"{key}: {value}" for key, value in (more or {}).items()]
         return "\n".join(lines) + "\n"
+
+
+class Batch(Vibes):
+    """Through batches at the provider. `beside`: the first judge has an interactive pool too, and the second one has no other. What must come
+    out is that of single calls."""
+
+    def __init__(self, data, judges, beside=False, samples=16):
+        super().__init__(data, 1, False, judges, samples)
+        self.models, self.beside = ("judge-a", "judge-b")[:judges], beside
+
+    @classmethod
+    def draw(cls, rng, beside=False, judges=None, **_):
+        drawn = rng.randrange(2), rng.choice((1, 2))
+        return cls(drawn[0], 2 if beside else judges or drawn[1], beside)
+
+    def options(self, path):
+        return (*super().options(path), *(word for model in self.models for word in ("--model", model)),
+                "--batch", "duration=400ms,reorder=on,errored=0.02,duplicate=0.02")
+
+    def pools(self, url, concurrency):
+        batch, single = "batch: {wait_s: 1, poll_s: 1, max_requests: 40}", f"concurrency: {concurrency}"
+        of = [(self.models[0], batch), *((model, single if self.beside else batch) for model in self.models[1:])]
+        of += [(self.models[0], single)] if self.beside else []
+        return f"[{{name: p, base_url: '{url}', models: [{', '.join(f'{{model: {model}, {kind}, {PRICE}}}' for model, kind in of)}]}}]"
+
+    def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
+        return super().config(None, term_ms, None, judge, {"pools": self.pools(url, concurrency), **(more or {})})
+
+    def undisturbed(self, base):
+        single = Vibes(self.data, 1, False, len(self.models), self.samples)
+        single.models, single.options = self.models, self.options
+        return Work.undisturbed(single, base)
 
 
 class Chat(Work):

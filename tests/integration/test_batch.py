@@ -10,6 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
+from batching import bought_twice, paid_lines
 from vqtest import BIN, ROOT, STOPPED, Case
 
 ENDS = {"openai": "/v1", "azure": "/openai/v1", "anthropic": "/v1", "gemini": "/v1beta"}
@@ -58,10 +59,9 @@ class Batches(Case):
 
     def check(self, run, server):
         """Each question was carried out once, the results are those of single calls, and what was paid is half the price."""
-        paid = [line for line in server.log() if line["event"] == "batch_line" and line["paid"]]
-        questions = [line["hash"] for line in paid]
-        self.assertGreater(len(questions), 100)
-        self.assertEqual(len(questions), len(set(questions)), "a question was bought twice")
+        paid = paid_lines(server.log())
+        self.assertGreater(len(paid), 100)
+        self.assertEqual(bought_twice(server.log()), [], "a question was bought twice")
         self.assertEqual(self.scores(run), self.plain())
         usd = sum(2 * line["prompt_tokens"] + 8 * line["completion_tokens"] for line in paid) / 1e6 / 2
         self.assertAlmostEqual(self.usd(run), usd, places=7)
@@ -97,8 +97,7 @@ class Batches(Case):
         self.assertGreater(len(waits), 1)
         self.assertGreater(batched["saved_by_lazy_swap"], 0)
         self.assertLess(batched["saved_by_lazy_swap"], alone["saved_by_lazy_swap"])
-        paid = [line["hash"] for line in server.log() if line["event"] == "batch_line" and line["paid"]]
-        self.assertEqual(len(paid), len(set(paid)), "a question was bought twice")
+        self.assertEqual(bought_twice(server.log()), [], "a question was bought twice")
 
     def test_lines_that_fail_are_asked_again(self):
         server = self.serve("odd", "--batch", "duration=300ms,errored=0.1,expired=0.1")

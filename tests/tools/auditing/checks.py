@@ -6,6 +6,7 @@ Sets, as Jepsen's total-queue has them: ok, lost, unexpected, duplicated, recove
 import collections
 
 from auditing import records, verdict
+from auditing.batches import Batches, name_of
 from auditing.disturbed import Disturbed
 from auditing.plan import (PREFERENCE, RETEST_REPEAT, Cell, Hasher, is_shared_repair, repair_request, shared_repair,
                            template_hash)
@@ -29,6 +30,8 @@ class Audit(Talks):
         self.lost, self.unexpected, self.repeats = set(), set(), []
         self.ok = self.open = self.in_flight = 0
         self.known, self.kinds = {}, {}  # requests: (name, key of its shard), what kind of answer they get
+        self.shared = {}  # repairs: the request under which equal texts share one
+        self.batches = Batches(plan.config, endpoint)
         self.disturbed = None
         if options.disturbances and endpoint:
             self.disturbed = Disturbed(options.disturbances, int(plan.config.get("term_ms", 30000)))
@@ -48,6 +51,7 @@ class Audit(Talks):
         self.check_plan()
         self.check_chats()
         self.check_endpoint()
+        self.batches.check(self)
         self.check_fences()
         self.check_answers()
         self.check_repeats()
@@ -143,6 +147,7 @@ class Audit(Talks):
         if answer is not None and cell.repair_base is not None:
             again = repair_request(cell.repair_base, request, answer["answer"])
             self.known[again] = (cell.name(order) + " (repair)", shard)
+            self.shared[again] = shared_repair(cell.repair_base, answer["answer"])
 
     def _check_numbers(self, rows):
         """A task's number and what it asks belong together, within a stage."""
@@ -270,11 +275,11 @@ class Audit(Talks):
             elif call in self.store.calls:
                 self._compare(call, row, seen)
         for call, row in self.store.calls.items():
-            if call not in self.endpoint.calls and (row["http_status"] or row["end"] not in ABSENT_ANYWAY):
+            if call not in self.endpoint.calls and not self.batches.has(row) and (row["http_status"] or row["end"] not in ABSENT_ANYWAY):
                 self.unexpected.add(call)
                 self.bad("R4 ledger", f"call {call} is in the ledger as {row['end']} (HTTP {row['http_status']}), and the endpoint never saw it")
         for call, row in self.spools.items():
-            if call not in self.endpoint.calls and row["end"] == "answer":
+            if call not in self.endpoint.calls and row["end"] == "answer" and not self.batches.pools:
                 self.unexpected.add(call)
                 self.bad("R4 ledger", f"call {call} is in spool {row['spool']} as answered, and the endpoint never saw it")
         if self.in_flight:
@@ -356,7 +361,7 @@ class Audit(Talks):
         for row in self.store.calls.values():
             if row["end"] != "answer":
                 continue
-            standing = self.store.answers.get(row["request"])
+            standing = self.store.answers.get(row["request"]) or self.store.answers.get(self.shared.get(row["request"]))
             if standing is None:
                 self.lost.add(row["call"])
                 self.bad("I2 answers", f"call {row['call']} was answered, and no answer to its question is stored")
@@ -413,7 +418,7 @@ class Audit(Talks):
             self.notes.append("wall clocks jumped or differ: whether an answer was recorded before its question was asked again cannot be told")
         bought = collections.defaultdict(list)
         for row in [*self.store.calls.values(), *self.store.others.values()]:
-            paid = self.endpoint.paid(row["call"]) if self.endpoint else row["end"] == "answer"
+            paid = self.endpoint.paid(row["call"]) if self.endpoint and not self.batches.has(row) else row["end"] == "answer"
             if paid:  # of a call that was only heard of nobody knows more than its task
                 bought[row["request"] if row["request"] != NEVER_SEEN else (row["run"], row["stage"], row["task"])].append(row)
         for request, rows in bought.items():
@@ -437,6 +442,8 @@ class Audit(Talks):
     def _explained(self, before, row):
         """The cause as the ledger has it, and whether what was done to the run bears it out."""
         cause = self._cause(before, row)
+        if self.batches.has(before) or self.batches.has(row):
+            return cause
         if self.disturbed is None or cause[0] == "!" or before["run"] != row["run"] or cause.startswith("two tasks"):
             return cause
         why_not = self.disturbed.why_not(self.endpoint, before, row)
@@ -447,6 +454,8 @@ class Audit(Talks):
             return "unknown" if before["end"] == "unknown" else f"retry after {before['end']}"
         if before["run"] != row["run"]:
             return "another run"
+        if self.batches.has(before) or self.batches.has(row):  # a task is reserved for as long as a call of it is in a batch
+            return self._two_tasks(before, row) or f"!the answer of call {before['call']} had been bought" + " in a batch" * self.batches.has(before)
         same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
         if same and row["end"] in RETRIED and row["started"] <= before["started"]:
             return f"retry after {row['end']}"  # the worker had given it up already, and it reached the endpoint late
@@ -674,7 +683,9 @@ class Audit(Talks):
             add(judge.get("name", judge["model"]), judge)
         for pool in self.plan.config.get("pools") or ():
             for model in pool["models"]:
-                add(pool["name"] if len(pool["models"]) == 1 else f"{pool['name']}/{model['model']}", model)
+                add(name_of(pool, model), model)
+        for name, part in self.batches.pools.items():
+            found.update({name: tuple(price * part for price in found[name])} if name in found else {})
         return found
 
     def money(self):
@@ -692,7 +703,7 @@ class Audit(Talks):
             if row["end"] != "answer" or not price or row["unreported"]:
                 continue
             cost = (row["tokens_in"] - row["tokens_cached"]) * price[0] + row["tokens_cached"] * price[1] + row["tokens_out"] * price[2]
-            if abs(row["cost_nano"] - cost) > 1.01 and not self._writes_cache(row):
+            if abs(row["cost_nano"] - cost) > 1.01 and (self.batches.has(row) or not self._writes_cache(row)):
                 self.bad("R4 money", f"call {row['call']} cost {row['cost_nano']} nano-dollars in the ledger, {cost:.0f} by its tokens and the price")
         account = self.results.accounting
         if account is None or account["cost_usd"] is None or not self.finished:

@@ -118,6 +118,15 @@ def read_failure(key, value):
     return row
 
 
+def read_batch(key, value):
+    r, version = open_value(key, value, b"B", 2)
+    row = {"state": r.number(1), "calls": r.number(4), "ended": r.number(4)}
+    row.update({name: r.text().decode(errors="replace") for name in ("name", "pool", "id")})
+    row["owner"] = r.bytes(16).hex() if version >= 2 else ""
+    r.end()
+    return row
+
+
 def read_meta(key, value):
     r, version = open_value(key, value, b"M", 2)
     row = {"epoch": r.number(8), "commit_n": r.number(8), "generation": r.number(4), "clean": r.number(1) != 0,
@@ -160,6 +169,7 @@ class Store:
     def __init__(self, path, uid, live):
         self.bad = []
         self.calls, self.failures, self.others = {}, {}, {}
+        self.waiting = set()  # calls whose whole record waits for the result of their batch
         self.meta = None
         check_length(path)
         env = lmdb.open(str(path), subdir=False, readonly=True, lock=live, max_dbs=8, create=False)
@@ -185,6 +195,10 @@ class Store:
                 self._decode("ledger row of call", key, value, lambda k, v: self._call(own, k, v))
             elif kind == b"F" and len(key) == 49:
                 self._decode("failure row", key, value, lambda k, v: own and self.failures.__setitem__(bytes(k[17:]), read_failure(k, v)))
+            elif kind == b"W" and len(key) == 33:
+                self._decode("record of call", key, value, lambda k, v: self._waiting(own, k, v))
+            elif kind == b"B" and len(key) == 49:
+                self._decode("row of a batch", key, value, read_batch)
             elif kind == b"M" and len(key) == 17:
                 self._decode("meta row", key, value, lambda k, v: self._meta(own, k, v))
             else:
@@ -200,6 +214,11 @@ class Store:
         row = read_call(key, value)
         row["run"] = key[:16].hex()
         (self.calls if own else self.others)[row["call"]] = row
+
+    def _waiting(self, own, key, value):
+        open_value(key, value, b"W", 1)
+        if own:
+            self.waiting.add(bytes(key[17:]).hex())
 
     def _meta(self, own, key, value):
         row = read_meta(key, value)
