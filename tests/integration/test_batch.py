@@ -149,6 +149,14 @@ class Batches(Case):
                 self.check(name, server)
                 (self.dir / "runs" / "calls.lmdb").unlink()
 
+    def test_a_limit_of_enqueued_tokens(self):
+        """OpenAI fails such a batch after its creation, others refuse to create it: smaller ones follow, and no task uses up its attempts."""
+        server = self.serve("limit", "--batch", "duration=300ms,tokens=50000")
+        self.write("limit", server, "openai", QUICK, "workers: 1")
+        self.vibeq("run", "limit.yaml", "--name", "limit", "--quiet", "--yes")
+        self.assertIn("token_limit_exceeded", {line["problem"] for line in server.log() if line["event"] == "batch"})
+        self.check("limit", server)
+
     def test_cancelled(self):
         server = self.serve("cancel", "--batch", "duration=600s")
         self.write("cancel", server, "openai", QUICK)

@@ -16,10 +16,12 @@ static const char *why_text(struct vq_batches *b, const struct vq_batches_entry 
         [VQ_BATCH_WHY_CANCELLED] = "was cancelled",
         [VQ_BATCH_WHY_REFUSED] = "was refused by the provider",
         [VQ_BATCH_WHY_FAILED] = "failed at the provider",
+        [VQ_BATCH_WHY_LIMITED] = "is over a limit of what may be enqueued",
         [VQ_BATCH_WHY_LOST] = "is not known to the provider any more",
         [VQ_BATCH_WHY_UNSENT] = "was never submitted"};
     VQ_ASSERT((size_t)why < VQ_COUNT(words));
-    const char *error = why == VQ_BATCH_WHY_FAILED ? entry->life.view.error : "";
+    bool failed = why == VQ_BATCH_WHY_FAILED || why == VQ_BATCH_WHY_LIMITED;
+    const char *error = failed ? entry->life.view.error : "";
     (void)snprintf(b->text, sizeof(b->text), "its batch %s %s%s%s", entry->name, words[why],
                    error[0] == '\0' ? "" : ": ", error);
     return b->text;
@@ -54,6 +56,7 @@ static bool next_abandoned(struct vq_batches *b, struct vq_batches_entry *entry,
         if (ret_action->draft != NULL) {
             ret_action->type = VQ_BATCHES_GIVE_UP;
             ret_action->text = why_text(b, entry, entry->why);
+            ret_action->why = entry->why;
             return true;
         }
     }
@@ -74,6 +77,7 @@ static bool settle(struct vq_batches *b, struct vq_batches_entry *entry,
                    struct vq_batches_action *ret_action)
 {
     entry->state = VQ_ENTRY_SETTLES;
+    vq_entry_learn_size(b, entry);
     vq_buf_clear(&b->note);
     vq_batch_collect_report(&entry->life.collect, &b->note);
     if (b->note.status != VQ_OK || b->note.bytes == 0) {
@@ -102,6 +106,8 @@ static bool take(struct vq_batches *b, struct vq_batches_entry *entry,
         ret_action->type = VQ_BATCHES_GIVE_UP;
         ret_action->draft = collected(entry, action->call);
         ret_action->text = why_text(b, entry, action->why);
+        ret_action->why = action->why;
+        entry->is_limited = entry->is_limited || action->why == VQ_BATCH_WHY_LIMITED;
         return ret_action->draft != NULL;
     case VQ_BATCH_DO_CREATE:
         if (entry->life.rules.collects) { /* since the life decided it */

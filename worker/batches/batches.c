@@ -58,6 +58,7 @@ void vq_batches_destroy(struct vq_batches **batches)
         vq_entry_free(b, entry_at(b->list.next));
     }
     vq_index_free(&b->by_call);
+    vq_free(b->sizes);
     vq_buf_free(&b->note);
     vq_free(b);
     *batches = NULL;
@@ -66,6 +67,56 @@ void vq_batches_destroy(struct vq_batches **batches)
 void vq_batches_now(struct vq_batches *b, int64_t now_ms)
 {
     b->now_ms = now_ms > b->now_ms ? now_ms : b->now_ms;
+}
+
+static struct vq_batches_size *size_of(const struct vq_batches *b, struct vq_span pool)
+{
+    for (size_t i = 0; i < b->sizes_count; i++) {
+        if (vq_span_eq(vq_span_str(b->sizes[i].pool), pool)) {
+            return &b->sizes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Another batch of its pool waits at the provider, or is about to. */
+static bool has_company(const struct vq_batches *b, const struct vq_batches_entry *entry)
+{
+    for (struct vq_link *at = b->list.next; at != &b->list; at = at->next) {
+        const struct vq_batches_entry *other = entry_at(at);
+        if (other != entry && other->state == VQ_ENTRY_LIVES &&
+            strcmp(other->pool, entry->pool) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Halved if a batch alone is over the limit, doubled after one that is not. Without memory nothing
+ * is learned. */
+void vq_entry_learn_size(struct vq_batches *b, const struct vq_batches_entry *entry)
+{
+    struct vq_batches_size *size = size_of(b, vq_span_str(entry->pool));
+    void *sizes = b->sizes;
+    if (!entry->is_limited) {
+        if (size != NULL && size->calls > 0 && entry->calls >= size->calls) {
+            size->calls *= 2;
+        }
+        return;
+    }
+    if (has_company(b, entry)) {
+        return;
+    }
+    if (size == NULL) {
+        if (vq_grow(&sizes, &b->sizes_cap, b->sizes_count + 1, sizeof(*b->sizes),
+                    VQ_WIRE_POOLS_MAX) != VQ_OK) {
+            return;
+        }
+        b->sizes = sizes;
+        size = &b->sizes[b->sizes_count++];
+        memcpy(size->pool, entry->pool, sizeof(size->pool));
+    }
+    size->calls = entry->calls > 1 ? entry->calls / 2 : 1;
 }
 
 struct vq_batches_entry *vq_entry_open(struct vq_batches *b, const char *name,
@@ -79,6 +130,8 @@ struct vq_batches_entry *vq_entry_open(struct vq_batches *b, const char *name,
     bytes = pool->bytes_max > 0 && pool->bytes_max < bytes ? pool->bytes_max : bytes;
     uint32_t calls = pool->at.dialect->calls_max;
     calls = pool->calls_max > 0 && pool->calls_max < calls ? pool->calls_max : calls;
+    const struct vq_batches_size *size = size_of(b, pool->name);
+    calls = size != NULL && size->calls > 0 && size->calls < calls ? size->calls : calls;
     entry->no = ++b->last_no;
     entry->state = VQ_ENTRY_GATHERS;
     entry->dialect = pool->at.dialect;

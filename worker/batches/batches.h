@@ -62,6 +62,7 @@ struct vq_batches_action {
     const struct vq_result *draft;
     const struct vq_batch_line *line;
     const char *text;
+    enum vq_batch_why why; /* of a GIVE_UP */
     struct vq_msg_batch progress;
 };
 

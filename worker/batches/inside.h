@@ -45,7 +45,7 @@ struct vq_batches_entry {
     uint32_t calls_max, wait_ms, poll_ms;
     uint64_t bytes_max;
     struct vq_batch_life life; /* from VQ_ENTRY_LIVES on, if `lives` */
-    bool lives, cancel;
+    bool lives, cancel, is_limited;
     enum vq_batch_why why; /* of VQ_ENTRY_ABANDONED */
     uint32_t give_up_from;
     struct { /* what the coordinator heard last */
@@ -56,12 +56,20 @@ struct vq_batches_entry {
     } told;
 };
 
+/* How many calls a batch of a pool may have, as a provider's limit showed. */
+struct vq_batches_size {
+    char pool[VQ_WIRE_NAME_BYTES_MAX + 1];
+    uint32_t calls; /* 0: no limit showed */
+};
+
 struct vq_batches {
     struct vq_batches_options options;
     struct vq_link list;
     uint32_t count;
     uint64_t last_no, last_name;
     struct vq_index by_call;
+    struct vq_batches_size *sizes;
+    size_t sizes_count, sizes_cap;
     int64_t now_ms;
     char text[VQ_REPLY_MESSAGE_BYTES_MAX + 256];
     struct vq_buf note;
@@ -75,6 +83,8 @@ void vq_entry_free(struct vq_batches *b, struct vq_batches_entry *entry);
 enum vq_status vq_entry_draft(struct vq_batches *b, struct vq_batches_entry *entry, uint32_t number,
                               const struct vq_result *result,
                               enum vq_draft_state state) VQ_WARN_UNUSED;
+/* Its last call is delivered or given up. */
+void vq_entry_learn_size(struct vq_batches *b, const struct vq_batches_entry *entry);
 void vq_batches_now(struct vq_batches *b, int64_t now_ms);
 /* Starts its life. VQ_NOMEM. */
 enum vq_status vq_entry_begin(struct vq_batches *b, struct vq_batches_entry *entry,

@@ -53,13 +53,18 @@ static uint64_t cost_of(const struct vq_work *w, uint32_t pool, const struct vq_
 }
 
 /* The batch's calls are given up one by one, and would go into the next batch. So the pool is
- * closed, as by the reply to a call; also where that would concern the call alone. */
+ * closed, as by the reply to a call; also where that would concern the call alone. If too much is
+ * enqueued there, the pool waits until its batches are looked at again. */
 void vq_work_on_refused(struct vq_work *w, const struct vq_work_refused *refused)
 {
     const struct vq_work_reply *reply = refused->reply;
     uint32_t pool = w->spec == NULL ? UINT32_MAX : vq_work_pool_find(w, refused->pool);
     struct vq_result result = {0};
     if (pool == UINT32_MAX) {
+        return;
+    }
+    if (reply->end == VQ_END_RATE) {
+        vq_work_pool_pause(w, pool, w->spec->pools[pool].batch_poll_ms);
         return;
     }
     vq_work_result_fill(&result, VQ_STAGE_RANK, reply);

@@ -357,6 +357,14 @@ static void pause_for(struct vq_work *w, struct vq_work_pool *pool, int64_t ms)
     w->credit.due = true; /* it is for the others too */
 }
 
+void vq_work_pool_pause(struct vq_work *w, uint32_t index, uint32_t ms)
+{
+    struct vq_work_pool *pool = pool_of(w, index);
+    if (pool != NULL) {
+        pause_for(w, pool, ms);
+    }
+}
+
 void vq_work_pool_heard(struct vq_work *w, uint32_t index, int64_t started_ns, enum vq_call_end end)
 {
     struct vq_work_pool *pool = pool_of(w, index);

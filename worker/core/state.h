@@ -524,6 +524,7 @@ void vq_work_slices_forget(struct vq_work *w);
 void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                         struct vq_span text);
 /* Likewise by a call, with what to do about it. */
+void vq_work_pool_pause(struct vq_work *w, uint32_t index, uint32_t ms);
 void vq_work_pool_closed_by(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                             const struct vq_result *result);
 /* Its model refused these parameters: they are left out from now on, and the coordinator hears of

@@ -49,7 +49,7 @@ enum vq_work_event_type {
     VQ_WORK_REPLY,
     VQ_WORK_COLLECTED,    /* `collected`: the result of a call that was part of a batch */
     VQ_WORK_BATCH,        /* `batch`: what became of a batch that the shell looks after */
-    VQ_WORK_REFUSED,      /* `refused`: the provider refuses a batch of a pool for good */
+    VQ_WORK_REFUSED,      /* `refused`: the provider refuses a batch of a pool as a whole */
     VQ_WORK_TICK,         /* time has passed */
     VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
     VQ_WORK_STOP,         /* leave now; what is in flight counts as unknown */

@@ -104,6 +104,7 @@ struct vq_batch_view {
     bool has_results; /* `results` can be fetched, VQ_BATCH_OUTPUT or VQ_BATCH_ERRORS */
     int64_t created_unix_s, expires_unix_s;
     char error[VQ_REPLY_MESSAGE_BYTES_MAX];
+    bool is_limited; /* it failed only because too much is enqueued now */
 };
 
 /* A page of the list. Owns `at`. */

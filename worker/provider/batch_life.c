@@ -32,7 +32,7 @@ enum step {
 const char *vq_batch_why_name(enum vq_batch_why why)
 {
     static const char *const names[] = {"missing", "expired", "cancelled", "refused",
-                                        "failed",  "lost",    "unsent"};
+                                        "failed",  "limited", "lost",      "unsent"};
     VQ_ASSERT((size_t)why < VQ_COUNT(names));
     return names[why];
 }
@@ -298,6 +298,9 @@ static void step_create(struct vq_batch_life *life, const struct vq_batch_event 
         give_up(life, VQ_BATCH_WHY_UNSENT);
     } else if (event->type == VQ_BATCH_CREATE_REFUSED && event->for_good) {
         give_up(life, VQ_BATCH_WHY_REFUSED);
+    } else if (event->type == VQ_BATCH_CREATE_REFUSED &&
+               ++life->refusals >= VQ_BATCH_REFUSALS_MAX) {
+        give_up(life, VQ_BATCH_WHY_LIMITED);
     } else if (event->type == VQ_BATCH_CREATE_REFUSED) {
         wait_in(life, STEP_CREATE_WAIT, event->retry_after_ms);
     }
@@ -323,12 +326,14 @@ static bool has_part(const struct vq_batch_life *life, enum vq_batch_part part)
     return life->rules.uploads ? view->output_file[0] != '\0' : view->has_results;
 }
 
-static enum vq_batch_why why_of(enum vq_batch_state state)
+static enum vq_batch_why why_of(const struct vq_batch_view *view)
 {
-    return state == VQ_BATCH_FAILED      ? VQ_BATCH_WHY_FAILED
-           : state == VQ_BATCH_EXPIRED   ? VQ_BATCH_WHY_EXPIRED
-           : state == VQ_BATCH_CANCELLED ? VQ_BATCH_WHY_CANCELLED
-                                         : VQ_BATCH_WHY_MISSING;
+    enum vq_batch_state state = view->state;
+    return state == VQ_BATCH_FAILED && view->is_limited ? VQ_BATCH_WHY_LIMITED
+           : state == VQ_BATCH_FAILED                   ? VQ_BATCH_WHY_FAILED
+           : state == VQ_BATCH_EXPIRED                  ? VQ_BATCH_WHY_EXPIRED
+           : state == VQ_BATCH_CANCELLED                ? VQ_BATCH_WHY_CANCELLED
+                                                        : VQ_BATCH_WHY_MISSING;
 }
 
 static void fetch(struct vq_batch_life *life, enum vq_batch_part part)
@@ -348,7 +353,7 @@ static void fetch(struct vq_batch_life *life, enum vq_batch_part part)
         wait_in(life, STEP_FETCH_WAIT, 0);
         return;
     }
-    give_up(life, why_of(life->view.state));
+    give_up(life, why_of(&life->view));
 }
 
 /* A final state may be shown before the results are. */

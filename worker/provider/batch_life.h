@@ -120,6 +120,7 @@ enum vq_batch_why {
     VQ_BATCH_WHY_CANCELLED,
     VQ_BATCH_WHY_REFUSED, /* the provider refused the upload or the create */
     VQ_BATCH_WHY_FAILED,  /* the batch failed as a whole; life->view.error */
+    VQ_BATCH_WHY_LIMITED, /* the same, or it is not created: too much is enqueued now */
     VQ_BATCH_WHY_LOST,    /* the provider does not know its id any more */
     VQ_BATCH_WHY_UNSENT   /* the batch was never created */
 };
@@ -136,6 +137,8 @@ struct vq_batch_action {
 };
 
 #define VQ_BATCH_ACTIONS 8
+/* Refusals of a create in a row, for a while each; then the batch may be too large. */
+#define VQ_BATCH_REFUSALS_MAX 8u
 
 /* Members are for reading: record, view, collect; the rest is private. */
 struct vq_batch_life {
@@ -145,6 +148,7 @@ struct vq_batch_life {
     struct vq_batch_rules rules;
     int step;
     int64_t now_ms, wake_ms, backoff_ms;
+    uint32_t refusals;
     int64_t settle_from_ms;                /* a create that was sent may have arrived until then */
     int64_t gone_since_ms, empty_since_ms; /* -1: not */
     bool cancel, cancel_sent, reread;

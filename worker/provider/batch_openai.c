@@ -21,6 +21,7 @@
 #define ENDPOINT          "/v1/chat/completions"
 #define ENDPOINT_AZURE    "/chat/completions" /* with an api-version */
 #define STATUS_ERROR      500                 /* of an error line that names none */
+#define LIMITED_CODE      "token_limit_exceeded"
 
 /* ---- addresses ---- */
 
@@ -178,6 +179,7 @@ static void take_errors(const json_t *object, struct vq_batch_view *view)
 {
     const json_t *error = json_array_get(vq_body_get(vq_body_get(object, "errors"), "data"), 0);
     vq_read_text(vq_body_get(error, "message"), view->error, sizeof(view->error));
+    view->is_limited = vq_span_eq(vq_body_get_string(error, "code"), vq_span_str(LIMITED_CODE));
     int64_t line = vq_body_get_count(error, "line", -1);
     size_t n = strlen(view->error);
     if (line >= 0 && n > 0) {

@@ -33,6 +33,7 @@ struct vq_batcher {
     struct vq_deferred deferred;
     struct vq_timer *timer;
     struct gathered *replies, **replies_end;
+    uint64_t failed; /* the last batch that failed as a whole */
     struct vq_render rendering;
     struct vq_rendered request;
     struct vq_reply reply;
@@ -87,8 +88,16 @@ static void deliver(struct vq_batcher *batcher, const struct vq_batches_action *
 
 static void give_up(struct vq_batcher *batcher, const struct vq_batches_action *action)
 {
+    bool limited = action->why == VQ_BATCH_WHY_LIMITED;
     struct vq_work_reply reply = {
         .end = VQ_END_NETWORK, .retry_after_ms = -1, .error = vq_span_str(action->text)};
+    if ((limited || action->why == VQ_BATCH_WHY_FAILED) && batcher->failed != action->batch) {
+        batcher->failed = action->batch; /* once per batch */
+        reply.end = limited ? VQ_END_RATE : VQ_END_BAD_REQUEST;
+        struct vq_work_refused refused = {.pool = action->pool, .reply = &reply};
+        batcher->options.refused(batcher->options.ctx, &refused);
+    }
+    reply.end = limited ? VQ_END_RATE : VQ_END_NETWORK; /* a refusal for now uses up no attempt */
     collected(batcher, action->draft, &reply);
 }
 

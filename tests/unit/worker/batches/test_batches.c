@@ -405,3 +405,63 @@ TEST(test_a_batch_of_another_worker_is_never_created)
     assert_true(w.now_ms > VQ_BATCH_FOREIGN_SETTLE_MS);
     vq_batches_destroy(&w.b);
 }
+
+/* ---- a limit of what may be enqueued ---- */
+
+static void carry_out(enum vq_batch_action_type type, struct vq_batch_event event)
+{
+    assert_int_equal(w.jobs_count, 1);
+    assert_int_equal(w.jobs[0].type, type);
+    struct job job = w.jobs[--w.jobs_count];
+    give(&job, event);
+}
+
+/* A batch of all calls that were added since: the provider fails it, or ends it without results. */
+static uint32_t run_batch(uint32_t calls, bool limited)
+{
+    uint32_t first = w.calls_count;
+    for (uint32_t i = 0; i < calls; i++) {
+        add();
+    }
+    uint32_t in_first = 0;
+    while (in_first < calls && strcmp(w.calls[first + in_first].name, w.calls[first].name) == 0) {
+        in_first++;
+    }
+    for (uint32_t i = 0; i < in_first; i++) {
+        ack(first + i);
+    }
+    w.now_ms += VQ_BATCHES_IDLE_MS;
+    vq_batches_tick(w.b, w.now_ms);
+    take_all();
+    struct vq_batch_view view = {.id = "b", .state = VQ_BATCH_RUNNING};
+    carry_out(VQ_BATCH_DO_UPLOAD,
+              (struct vq_batch_event){.type = VQ_BATCH_UPLOAD_DONE, .text = "f"});
+    carry_out(VQ_BATCH_DO_CREATE,
+              (struct vq_batch_event){.type = VQ_BATCH_CREATE_DONE, .view = &view});
+    if (w.jobs_count == 0) {
+        w.now_ms = vq_batches_wake_ms(w.b);
+        vq_batches_tick(w.b, w.now_ms);
+        take_all();
+    }
+    view.state = limited ? VQ_BATCH_FAILED : VQ_BATCH_EXPIRED;
+    view.is_limited = limited;
+    carry_out(VQ_BATCH_DO_GET, (struct vq_batch_event){.type = VQ_BATCH_GET_DONE, .view = &view});
+    for (uint32_t i = 0; i < in_first; i++) {
+        assert_int_equal(w.calls[first + i].ends, 1);
+        ack(first + i);
+    }
+    return in_first;
+}
+
+TEST(test_a_batch_over_the_limit_is_followed_by_smaller_ones)
+{
+    open_world(1);
+    assert_int_equal(run_batch(5, true), 5);
+    assert_int_equal(run_batch(2, true), 2);
+    assert_int_equal(run_batch(1, true), 1);
+    assert_int_equal(run_batch(1, false), 1);
+    assert_int_equal(run_batch(2, false), 2);
+    assert_int_equal(run_batch(4, false), 4);
+    assert_int_equal(run_batch(5, false), 5);
+    vq_batches_destroy(&w.b);
+}

@@ -337,7 +337,8 @@ static VQ_UNUSED void rig_spec_pools(const struct rig *rig, struct vq_spec_pool 
             .service_tier = vq_span_str(rig->tier[p] == NULL ? "" : rig->tier[p]),
             .tier_price = rig->tier_price[p],
             .tier_tries = 2,
-            .batch_calls = rig->batch_calls[p]};
+            .batch_calls = rig->batch_calls[p],
+            .batch_poll_ms = 60000};
     }
 }
 

@@ -246,3 +246,11 @@ TEST_WITH(an_errored_line_says_of_its_pool_what_a_call_says, NULL, teardown)
     rig_wait(&rig, 1000);
     assert_int_equal(rig.reports[0].state, VQ_POOL_NO_MONEY);
 }
+
+TEST_WITH(a_limit_of_what_is_enqueued_pauses_its_pool, NULL, teardown)
+{
+    begin(1, false);
+    refused("pool-0", (struct vq_work_reply){.end = VQ_END_RATE});
+    assert_int_equal(rig.reports[0].state, VQ_POOL_OPEN);
+    assert_true(rig.reports[0].pause_ms > 0);
+}

@@ -317,6 +317,7 @@ TEST(test_openai_view)
                               "\"line\":3}]},\"metadata\":null}");
     assert_int_equal(view.state, VQ_BATCH_FAILED);
     assert_string_equal(view.error, "Enqueued token limit (line 3)");
+    assert_true(view.is_limited);
     assert_string_equal(view.name, "");
     assert_false(view.has_results);
 }

@@ -447,6 +447,42 @@ TEST(test_refused_for_good_gives_every_call_up)
     vq_batch_life_free(&one);
 }
 
+static void expect_limited(void)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(expect(VQ_BATCH_DO_GIVE_UP).why, VQ_BATCH_WHY_LIMITED);
+    }
+    (void)expect(VQ_BATCH_DO_SETTLE);
+    vq_batch_life_free(&one);
+}
+
+TEST(test_a_limit_of_what_is_enqueued_is_no_failure)
+{
+    begin_one(VQ_BATCH_CREATED, true, true);
+    (void)expect(VQ_BATCH_DO_GET);
+    struct vq_batch_view view = {.id = "b", .state = VQ_BATCH_FAILED, .is_limited = true};
+    give((struct vq_batch_event){.type = VQ_BATCH_GET_DONE, .view = &view}, 1);
+    expect_limited();
+}
+
+/* The provider may have no room now, or never for a batch of this size. */
+TEST(test_a_create_is_tried_a_bounded_number_of_times)
+{
+    begin_one(VQ_BATCH_PLANNED, false, false);
+    (void)expect(VQ_BATCH_DO_WRITE);
+    give((struct vq_batch_event){.type = VQ_BATCH_WRITTEN}, 1);
+    (void)expect(VQ_BATCH_DO_WRITE);
+    give((struct vq_batch_event){.type = VQ_BATCH_WRITTEN}, 1);
+    for (uint32_t i = 0; i < VQ_BATCH_REFUSALS_MAX; i++) {
+        (void)expect(VQ_BATCH_DO_CREATE);
+        give((struct vq_batch_event){.type = VQ_BATCH_CREATE_REFUSED, .retry_after_ms = 10}, 2);
+        if (i + 1 < VQ_BATCH_REFUSALS_MAX) {
+            give((struct vq_batch_event){.type = VQ_BATCH_TICK}, vq_batch_life_wake_ms(&one));
+        }
+    }
+    expect_limited();
+}
+
 TEST(test_an_id_that_is_gone_is_lost_after_a_while)
 {
     begin_one(VQ_BATCH_CREATED, true, false);
