@@ -2,6 +2,7 @@
  * and a process that runs out of memory at any point says so and can be taken apart. */
 #include "common/base/rng.h"
 #include "proto/limits.h"
+#include "proto/result.h"
 #include "tests/unit/coordinator/queue/rig.h"
 
 #define ROUNDS   20000
@@ -17,6 +18,7 @@ struct dice {
     struct vq_pool_report reports[LIST_MAX];
     struct vq_result results[LIST_MAX];
     uint64_t tasks[LIST_MAX];
+    char text[VQ_RESULT_BATCH_BYTES]; /* the last one: results of a list share it */
 };
 
 static uint64_t draw(struct dice *d, uint64_t below)
@@ -43,6 +45,25 @@ static struct vq_fence fence(struct dice *d, const struct rig *r)
     return (struct vq_fence){4 + draw(d, 3), draw(d, 40)};
 }
 
+static const char *const batches[] = {"vq-0100000000000055-1",
+                                      "vq-0100000000000055-2",
+                                      "vq-0100000000000055-3",
+                                      "vq-0200000000000055-1",
+                                      "",
+                                      "b-1"};
+
+static struct vq_msg_batch random_batch(struct dice *d, uint64_t session)
+{
+    static const char *const ids[] = {"", "", "batch_1", "batch_2"};
+    return (struct vq_msg_batch){.session = session,
+                                 .name = vq_span_str(batches[draw(d, VQ_COUNT(batches))]),
+                                 .pool = vq_span_str("ada"),
+                                 .id = vq_span_str(ids[draw(d, VQ_COUNT(ids))]),
+                                 .state = (uint8_t)draw(d, VQ_BATCH_PROGRESS_OVER + 1),
+                                 .calls = (uint32_t)near(d, VQ_WIRE_BATCH_CALLS_MAX),
+                                 .ended = (uint32_t)near(d, 9)};
+}
+
 static void fill_result(struct dice *d, struct rig *r, struct vq_result *result)
 {
     static const char *const texts[] = {"Model: A", "Model: equal", "nothing much", ""};
@@ -56,8 +77,14 @@ static void fill_result(struct dice *d, struct rig *r, struct vq_result *result)
                                  .outcome = (uint8_t)draw(d, 256),
                                  .final = draw(d, 2) == 0,
                                  .answer = vq_span_str(texts[draw(d, 4)])};
-    result->call.b[0] = 1;
+    result->call = rig_worker(1);
     result->call.b[8] = (uint8_t)draw(d, 250);
+    if (result->end == VQ_END_BATCHED && draw(d, 20) > 0) {
+        vq_result_batch_text(batches[draw(d, 3)], (uint32_t)near(d, 9), d->text);
+        result->error = vq_span_str(d->text);
+        result->pool = vq_span_str("ada");
+        result->final = false;
+    }
     rig_request_of(NULL, task, 0, &result->request);
     if (!vq_outcome_is_failed((enum vq_outcome)result->outcome)) {
         result->outcome =
@@ -69,7 +96,7 @@ static struct vq_msg random_message(struct dice *d, struct rig *r, uint64_t sess
 {
     uint64_t id = draw(d, 20) == 0 ? draw(d, 40) : session;
     uint32_t n = (uint32_t)draw(d, LIST_MAX);
-    struct vq_msg msg = {.type = (enum vq_msg_type)(draw(d, 15))};
+    struct vq_msg msg = {.type = (enum vq_msg_type)(draw(d, VQ_MSG_COLLECT + 1))};
     switch ((int)msg.type) {
     case VQ_MSG_HELLO:
         msg.u.hello = (struct vq_msg_hello){.worker = rig_worker(draw(d, 4)),
@@ -124,6 +151,7 @@ static struct vq_msg random_message(struct dice *d, struct rig *r, uint64_t sess
         break;
     case VQ_MSG_DRAIN: msg.u.drain.session = draw(d, 10) == 0 ? id : 0; break;
     case VQ_MSG_BYE: msg.u.bye = (struct vq_msg_bye){id, VQ_BYE_LEAVING, {"x", 1}}; break;
+    case VQ_MSG_BATCH: msg.u.batch = random_batch(d, id); break;
     default: break;
     }
     return msg;
