@@ -14,6 +14,7 @@ static void *keep(struct vq_arena *arena, void *block)
     if (block == NULL || vq_grow(&blocks, &arena->cap, arena->count + 1, sizeof(*arena->blocks),
                                  VQ_ARENA_BLOCKS_MAX) != VQ_OK) {
         vq_free(block);
+        arena->failed = true;
         return NULL;
     }
     arena->blocks = blocks;

@@ -10,6 +10,7 @@
 struct vq_arena { /* zeroed: empty */
     void **blocks;
     size_t count, cap;
+    bool failed; /* something was not given: check it once, after several blocks */
 };
 
 /* All NULL without memory; zeroed like vq_alloc. The arena owns what they return. */

@@ -361,7 +361,8 @@ static enum vq_status fill_length_controlled(struct work *w)
         return VQ_OK;
     }
     double *wins = vq_alloc(rows, sizeof(*wins)), *difference = vq_alloc(rows, sizeof(*difference));
-    w->to->length_controlled = vq_alloc(w->cols, sizeof(*w->to->length_controlled));
+    w->to->length_controlled =
+        vq_arena_alloc(&w->out->arena, w->cols, sizeof(*w->to->length_controlled));
     bool room = wins != NULL && difference != NULL && w->to->length_controlled != NULL;
     enum vq_status status = room ? VQ_OK : VQ_NOMEM;
     if (room) {
@@ -525,7 +526,8 @@ static enum vq_status fill_agreement(struct work *w)
     size_t items = (size_t)w->what->rows_count * w->outputs;
     double *of_a = vq_alloc(items, sizeof(*of_a)), *of_b = vq_alloc(items, sizeof(*of_b));
     w->to->pairs =
-        vq_alloc((size_t)judges * 2 + (size_t)judges * (judges - 1) / 2, sizeof(*w->to->pairs));
+        vq_arena_alloc(&w->out->arena, (size_t)judges * 2 + (size_t)judges * (judges - 1) / 2,
+                       sizeof(*w->to->pairs));
     enum vq_status status =
         of_a == NULL || of_b == NULL || w->to->pairs == NULL ? VQ_NOMEM : agree(w, of_a, of_b);
     vq_free(of_a);
@@ -541,9 +543,11 @@ static enum vq_status make_groups(struct work *w)
     if (groups == 0) {
         return VQ_OK;
     }
-    w->to->group_shares = vq_alloc(groups * w->outputs, sizeof(*w->to->group_shares));
-    w->to->group_differences = vq_alloc(groups, sizeof(*w->to->group_differences));
-    return w->to->group_shares == NULL || w->to->group_differences == NULL ? VQ_NOMEM : VQ_OK;
+    w->to->group_shares =
+        vq_arena_alloc(&w->out->arena, groups * w->outputs, sizeof(*w->to->group_shares));
+    w->to->group_differences =
+        vq_arena_alloc(&w->out->arena, groups, sizeof(*w->to->group_differences));
+    return w->out->arena.failed ? VQ_NOMEM : VQ_OK;
 }
 
 static enum vq_status compute_criterion(struct work *w)
@@ -554,11 +558,13 @@ static enum vq_status compute_criterion(struct work *w)
     w->to = &w->out->criteria[w->criterion];
     w->cols = (size_t)w->outputs * (judges + 1) + (w->outputs == 2 ? 1 : 0);
     w->scores = vq_alloc(w->what->rows_count * w->cols, sizeof(*w->scores));
-    w->to->shares = vq_alloc((size_t)w->outputs * (judges + 1), sizeof(*w->to->shares));
-    w->to->positions = w->pairwise ? vq_alloc(judges, sizeof(*w->to->positions)) : NULL;
-    w->to->items = vq_alloc((size_t)w->what->rows_count * w->outputs, sizeof(*w->to->items));
-    bool room = w->scores != NULL && w->to->shares != NULL && w->to->items != NULL &&
-                (!w->pairwise || w->to->positions != NULL);
+    w->to->shares =
+        vq_arena_alloc(&w->out->arena, (size_t)w->outputs * (judges + 1), sizeof(*w->to->shares));
+    w->to->positions =
+        w->pairwise ? vq_arena_alloc(&w->out->arena, judges, sizeof(*w->to->positions)) : NULL;
+    w->to->items = vq_arena_alloc(&w->out->arena, (size_t)w->what->rows_count * w->outputs,
+                                  sizeof(*w->to->items));
+    bool room = w->scores != NULL && !w->out->arena.failed;
     enum vq_status status = room ? make_groups(w) : VQ_NOMEM;
     if (status == VQ_OK) {
         score_rows(w);
@@ -594,7 +600,7 @@ enum vq_status vq_rubric_compute(const struct vq_rubric_numbers_input *input,
     n->units = one_prompt ? what->rows_count : input->data->questions_count;
     n->units_repeat = n->units < what->rows_count;
     n->too_few = n->units < VQ_RUBRIC_UNITS_MIN;
-    n->criteria = vq_alloc(what->criteria_count, sizeof(*n->criteria));
+    n->criteria = vq_arena_alloc(&n->arena, what->criteria_count, sizeof(*n->criteria));
     if (n->criteria == NULL) {
         goto done;
     }
@@ -618,20 +624,9 @@ done:
 
 void vq_rubric_numbers_destroy(struct vq_rubric_numbers **numbers)
 {
-    struct vq_rubric_numbers *n = *numbers;
-    if (n == NULL) {
-        return;
+    if (*numbers != NULL) {
+        vq_arena_clear(&(*numbers)->arena);
+        vq_free(*numbers);
+        *numbers = NULL;
     }
-    for (uint32_t c = 0; n->criteria != NULL && c < n->criteria_count; c++) {
-        vq_free(n->criteria[c].items);
-        vq_free(n->criteria[c].shares);
-        vq_free(n->criteria[c].group_shares);
-        vq_free(n->criteria[c].group_differences);
-        vq_free(n->criteria[c].pairs);
-        vq_free(n->criteria[c].positions);
-        vq_free(n->criteria[c].length_controlled);
-    }
-    vq_free(n->criteria);
-    vq_free(n);
-    *numbers = NULL;
 }

@@ -9,6 +9,7 @@
  * score. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/judge/verdict.h"
 #include "methods/rubric/rubric.h"
 #include "methods/stats/agreement/ratings.h"
@@ -98,6 +99,7 @@ struct vq_rubric_criterion {
 struct vq_rubric_numbers {
     uint32_t judges, outputs, criteria_count;
     struct vq_rubric_criterion *criteria;
+    struct vq_arena arena; /* owns the criteria and all that they point to */
     uint32_t units;    /* of resampling: prompts; rows, where all prompts are one (decisions 6) */
     bool units_repeat; /* a unit has several rows */
     bool too_few;      /* units for intervals; a group may have too few of them by itself */

@@ -11,6 +11,7 @@
 #include "methods/stats/logit/multinomial.h"
 
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/separation.h"
@@ -22,6 +23,7 @@
 /* ---- intervals ---- */
 
 struct jackknife {
+    struct vq_arena arena;
     const struct vq_multinomial_data *data;
     double c;
     const double *coef;
@@ -34,24 +36,13 @@ struct jackknife {
 static bool jackknife_alloc(struct jackknife *j)
 {
     size_t rows = j->data->x.rows, square = j->params * j->params;
-    j->unit = vq_alloc(rows, sizeof(*j->unit));
-    j->order = vq_alloc(rows, sizeof(*j->order));
-    j->hessian = vq_alloc(square, sizeof(double));
-    j->left = vq_alloc(square, sizeof(double));
-    j->step = vq_alloc(j->params, sizeof(double));
-    j->squares = vq_alloc(j->params, sizeof(double));
-    return j->unit != NULL && j->order != NULL && j->hessian != NULL && j->left != NULL &&
-           j->step != NULL && j->squares != NULL;
-}
-
-static void jackknife_free(struct jackknife *j)
-{
-    vq_free(j->unit);
-    vq_free(j->order);
-    vq_free(j->hessian);
-    vq_free(j->left);
-    vq_free(j->step);
-    vq_free(j->squares);
+    j->unit = vq_arena_alloc(&j->arena, rows, sizeof(*j->unit));
+    j->order = vq_arena_alloc(&j->arena, rows, sizeof(*j->order));
+    j->hessian = vq_arena_alloc(&j->arena, square, sizeof(double));
+    j->left = vq_arena_alloc(&j->arena, square, sizeof(double));
+    j->step = vq_arena_alloc(&j->arena, j->params, sizeof(double));
+    j->squares = vq_arena_alloc(&j->arena, j->params, sizeof(double));
+    return !j->arena.failed;
 }
 
 /* Counting sort: rows of one unit side by side. */
@@ -130,7 +121,7 @@ enum vq_status vq_multinomial_intervals(const struct vq_multinomial_data *data, 
     if (status == VQ_OK) {
         status = draw_ends(&j, ret);
     }
-    jackknife_free(&j);
+    vq_arena_clear(&j.arena);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include "methods/stats/cluster/cluster.h"
 
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "methods/stats/cluster/cluster_distance.h"
 
 #include <math.h>
@@ -195,15 +196,15 @@ static void number_merges(const struct found *found, size_t rows, uint32_t *pare
 
 static enum vq_status link_all(struct linkage *l, size_t rows, struct vq_cluster_merge *merges)
 {
-    struct found *found = vq_alloc(rows, sizeof(*found));
-    uint32_t *parent = vq_alloc(2 * rows, sizeof(*parent));
-    l->row = vq_alloc(rows, sizeof(*l->row));
-    l->size = vq_alloc(rows, sizeof(*l->size));
-    l->live = vq_alloc(rows, sizeof(*l->live));
-    l->chain = vq_alloc(rows, sizeof(*l->chain));
+    struct vq_arena arena = {0};
+    struct found *found = vq_arena_alloc(&arena, rows, sizeof(*found));
+    uint32_t *parent = vq_arena_alloc(&arena, 2 * rows, sizeof(*parent));
+    l->row = vq_arena_alloc(&arena, rows, sizeof(*l->row));
+    l->size = vq_arena_alloc(&arena, rows, sizeof(*l->size));
+    l->live = vq_arena_alloc(&arena, rows, sizeof(*l->live));
+    l->chain = vq_arena_alloc(&arena, rows, sizeof(*l->chain));
     enum vq_status status = VQ_NOMEM;
-    if (found != NULL && parent != NULL && l->row != NULL && l->size != NULL && l->live != NULL &&
-        l->chain != NULL) {
+    if (!arena.failed) {
         for (uint32_t slot = 0; slot < rows; slot++) {
             l->row[slot] = l->live[slot] = slot;
             l->size[slot] = 1;
@@ -217,12 +218,7 @@ static enum vq_status link_all(struct linkage *l, size_t rows, struct vq_cluster
         number_merges(found, rows, parent, merges);
         status = VQ_OK;
     }
-    vq_free(found);
-    vq_free(parent);
-    vq_free(l->row);
-    vq_free(l->size);
-    vq_free(l->live);
-    vq_free(l->chain);
+    vq_arena_clear(&arena);
     return status;
 }
 

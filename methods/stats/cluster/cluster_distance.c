@@ -6,7 +6,7 @@
  * Owns two blocks of rows and one of products for the length of a call. */
 #include "methods/stats/cluster/cluster_distance.h"
 
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -70,13 +70,14 @@ enum vq_status vq_cluster_distances(struct vq_vectors x, size_t block, float *re
 {
     VQ_ASSERT(block > 0);
     block = block < x.rows ? block : x.rows;
+    struct vq_arena arena = {0};
     struct work w = {.x = x, .block = block};
-    w.norms = vq_alloc(x.rows, sizeof(*w.norms));
-    w.left = vq_alloc(block * x.cols, sizeof(*w.left));
-    w.right = vq_alloc(block * x.cols, sizeof(*w.right));
-    w.product = vq_alloc(block * block, sizeof(*w.product));
+    w.norms = vq_arena_alloc(&arena, x.rows, sizeof(*w.norms));
+    w.left = vq_arena_alloc(&arena, block * x.cols, sizeof(*w.left));
+    w.right = vq_arena_alloc(&arena, block * x.cols, sizeof(*w.right));
+    w.product = vq_arena_alloc(&arena, block * block, sizeof(*w.product));
     enum vq_status status = VQ_NOMEM;
-    if (w.norms == NULL || w.left == NULL || w.right == NULL || w.product == NULL) {
+    if (arena.failed) {
         goto done;
     }
     for (size_t i = 0; i < x.rows; i++) {
@@ -91,9 +92,6 @@ enum vq_status vq_cluster_distances(struct vq_vectors x, size_t block, float *re
     }
     status = VQ_OK;
 done:
-    vq_free(w.norms);
-    vq_free(w.left);
-    vq_free(w.right);
-    vq_free(w.product);
+    vq_arena_clear(&arena);
     return status;
 }

@@ -7,7 +7,7 @@
  * the length of a call. */
 #include "methods/stats/intervals/bootstrap.h"
 
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "common/base/rng.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/logit/logit_parts.h"
@@ -140,8 +140,9 @@ enum vq_status vq_bootstrap_means(struct vq_matrix x, const double *factor, cons
     VQ_TRY(vq_stats_check(x, true, err));
     VQ_TRY(check_options(options, err));
     struct means means = {.cols = x.cols, .draws = options->draws};
+    struct vq_arena arena = {0};
     enum vq_status status = VQ_NOMEM;
-    uint32_t *group_of = vq_alloc(x.rows, sizeof(*group_of));
+    uint32_t *group_of = vq_arena_alloc(&arena, x.rows, sizeof(*group_of));
     if (group_of == NULL) {
         goto cleanup;
     }
@@ -149,11 +150,11 @@ enum vq_status vq_bootstrap_means(struct vq_matrix x, const double *factor, cons
     if (status != VQ_OK) {
         goto cleanup;
     }
-    means.sums = vq_alloc(means.groups * 2 * x.cols, sizeof(double));
-    means.times = vq_alloc(DRAWS_AT_ONCE * means.groups, sizeof(double));
-    means.product = vq_alloc(DRAWS_AT_ONCE * 2 * x.cols, sizeof(double));
-    means.draw = vq_alloc(x.cols * options->draws, sizeof(double));
-    if (means.sums == NULL || means.times == NULL || means.product == NULL || means.draw == NULL) {
+    means.sums = vq_arena_alloc(&arena, means.groups * 2 * x.cols, sizeof(double));
+    means.times = vq_arena_alloc(&arena, DRAWS_AT_ONCE * means.groups, sizeof(double));
+    means.product = vq_arena_alloc(&arena, DRAWS_AT_ONCE * 2 * x.cols, sizeof(double));
+    means.draw = vq_arena_alloc(&arena, x.cols * options->draws, sizeof(double));
+    if (arena.failed) {
         status = VQ_NOMEM;
         goto cleanup;
     }
@@ -166,11 +167,7 @@ enum vq_status vq_bootstrap_means(struct vq_matrix x, const double *factor, cons
     }
     finish_means(&means, options->level, ret);
 cleanup:
-    vq_free(means.sums);
-    vq_free(means.times);
-    vq_free(means.product);
-    vq_free(means.draw);
-    vq_free(group_of);
+    vq_arena_clear(&arena);
     return status;
 }
 
@@ -296,14 +293,14 @@ enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, doubl
                  .l2 = 1.0 - l1_ratio,
                  .steps_max = VQ_NEWTON_STEPS_MAX},
     };
-    refits.group_of = vq_alloc(rows, sizeof(uint32_t));
-    refits.times = vq_alloc(rows, sizeof(double));
-    refits.weights = vq_alloc(rows, sizeof(double));
-    refits.beta = vq_alloc(2 * refits.params, sizeof(double));
-    refits.draw = vq_alloc(refits.params * options->draws, sizeof(double));
+    struct vq_arena arena = {0};
+    refits.group_of = vq_arena_alloc(&arena, rows, sizeof(uint32_t));
+    refits.times = vq_arena_alloc(&arena, rows, sizeof(double));
+    refits.weights = vq_arena_alloc(&arena, rows, sizeof(double));
+    refits.beta = vq_arena_alloc(&arena, 2 * refits.params, sizeof(double));
+    refits.draw = vq_arena_alloc(&arena, refits.params * options->draws, sizeof(double));
     enum vq_status status = VQ_NOMEM;
-    if (refits.group_of != NULL && refits.times != NULL && refits.weights != NULL &&
-        refits.beta != NULL && refits.draw != NULL) {
+    if (!arena.failed) {
         refits.start = refits.beta + refits.params;
         for (size_t i = 0; i < refits.params * options->draws; i++) {
             refits.draw[i] = NAN;
@@ -313,10 +310,6 @@ enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, doubl
             status = run_refits(&refits, ret, ret_intercept, ret_p);
         }
     }
-    vq_free(refits.group_of);
-    vq_free(refits.times);
-    vq_free(refits.weights);
-    vq_free(refits.beta);
-    vq_free(refits.draw);
+    vq_arena_clear(&arena);
     return status;
 }

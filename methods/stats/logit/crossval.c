@@ -8,6 +8,7 @@
 #include "methods/stats/logit/crossval.h"
 
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "common/base/rng.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/logit/logit_parts.h"
@@ -154,11 +155,11 @@ static enum vq_status run(const struct vq_logit_data *data, const uint32_t *fold
                           const struct vq_crossval_options *options, struct vq_crossval *cv)
 {
     struct walk walk = {.data = data, .fold_of_row = fold_of_row, .l1_ratio = options->l1_ratio};
-    walk.weights = vq_alloc(data->x.rows, sizeof(double));
-    walk.eta = vq_alloc(data->x.rows, sizeof(double));
-    walk.beta = vq_alloc(data->x.cols + 1, sizeof(double));
-    enum vq_status status =
-        walk.weights == NULL || walk.eta == NULL || walk.beta == NULL ? VQ_NOMEM : VQ_OK;
+    struct vq_arena arena = {0};
+    walk.weights = vq_arena_alloc(&arena, data->x.rows, sizeof(double));
+    walk.eta = vq_arena_alloc(&arena, data->x.rows, sizeof(double));
+    walk.beta = vq_arena_alloc(&arena, data->x.cols + 1, sizeof(double));
+    enum vq_status status = arena.failed ? VQ_NOMEM : VQ_OK;
     for (size_t fold = 0; fold < cv->folds && status == VQ_OK; fold++) {
         leave_out(data, fold_of_row, (uint32_t)fold, walk.weights);
         if (data->intercept && one_class_left(&walk)) {
@@ -170,9 +171,7 @@ static enum vq_status run(const struct vq_logit_data *data, const uint32_t *fold
     if (status == VQ_OK && cv->status == VQ_CROSSVAL_OK) {
         choose(&walk, options->mode, cv);
     }
-    vq_free(walk.weights);
-    vq_free(walk.eta);
-    vq_free(walk.beta);
+    vq_arena_clear(&arena);
     return status;
 }
 
@@ -226,12 +225,13 @@ static enum vq_status choose_paper(const struct vq_logit_data *data, size_t n,
                                    const struct vq_crossval_options *options,
                                    struct vq_crossval *cv)
 {
-    double *x = vq_alloc(2 * n * data->x.cols, sizeof(*x));
-    double *y = vq_alloc(2 * n, sizeof(*y));
-    double *weights = vq_alloc(2 * n, sizeof(*weights));
-    uint32_t *fold_of_row = vq_alloc(2 * n, sizeof(*fold_of_row));
+    struct vq_arena arena = {0};
+    double *x = vq_arena_alloc(&arena, 2 * n * data->x.cols, sizeof(*x));
+    double *y = vq_arena_alloc(&arena, 2 * n, sizeof(*y));
+    double *weights = vq_arena_alloc(&arena, 2 * n, sizeof(*weights));
+    uint32_t *fold_of_row = vq_arena_alloc(&arena, 2 * n, sizeof(*fold_of_row));
     enum vq_status status = VQ_NOMEM;
-    if (x != NULL && y != NULL && weights != NULL && fold_of_row != NULL) {
+    if (!arena.failed) {
         mirror(data, x, y, weights, fold_of_row, n);
         struct vq_logit_data mirrored = {
             .x = {.at = x, .rows = 2 * n, .cols = data->x.cols},
@@ -242,10 +242,7 @@ static enum vq_status choose_paper(const struct vq_logit_data *data, size_t n,
         cv->folds = VQ_CROSSVAL_FOLDS;
         status = run(&mirrored, fold_of_row, options, cv);
     }
-    vq_free(x);
-    vq_free(y);
-    vq_free(weights);
-    vq_free(fold_of_row);
+    vq_arena_clear(&arena);
     return status;
 }
 
@@ -256,11 +253,12 @@ static enum vq_status choose_grouped(const struct vq_logit_data *data, const uin
                                      struct vq_crossval *cv)
 {
     size_t rows = data->x.rows;
-    uint32_t *there = vq_alloc(rows, sizeof(*there));
-    uint32_t *fold_there = vq_alloc(rows, sizeof(*fold_there));
-    uint32_t *fold_of_row = vq_alloc(rows, sizeof(*fold_of_row));
+    struct vq_arena arena = {0};
+    uint32_t *there = vq_arena_alloc(&arena, rows, sizeof(*there));
+    uint32_t *fold_there = vq_arena_alloc(&arena, rows, sizeof(*fold_there));
+    uint32_t *fold_of_row = vq_arena_alloc(&arena, rows, sizeof(*fold_of_row));
     enum vq_status status = VQ_NOMEM;
-    if (there != NULL && fold_there != NULL && fold_of_row != NULL) {
+    if (!arena.failed) {
         size_t count = 0;
         for (size_t row = 0; row < rows; row++) {
             if (data->weights == NULL || data->weights[row] > 0.0) {
@@ -278,9 +276,7 @@ static enum vq_status choose_grouped(const struct vq_logit_data *data, const uin
             status = run(data, fold_of_row, options, cv);
         }
     }
-    vq_free(there);
-    vq_free(fold_there);
-    vq_free(fold_of_row);
+    vq_arena_clear(&arena);
     return status;
 }
 

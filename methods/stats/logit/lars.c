@@ -7,7 +7,7 @@
  * kept. */
 #include "methods/stats/logit/lars.h"
 
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "methods/stats/linalg.h"
 
 #include <math.h>
@@ -20,6 +20,7 @@
 #define EQUAL_TINY    1e-12 /* coefficients closer than this are tied */
 
 struct lars {
+    struct vq_arena arena;
     size_t cols;
     double n;
     double target_square; /* t.t / n */
@@ -37,26 +38,16 @@ struct lars {
     bool *barred; /* all-zero columns and combinations */
 };
 
-static void lars_free(struct lars *lars)
-{
-    vq_free(lars->gram);
-    vq_free(lars->factor);
-    vq_free(lars->start);
-    vq_free(lars->active);
-    vq_free(lars->in);
-}
-
 static enum vq_status lars_init(struct lars *lars, size_t rows, size_t cols)
 {
     *lars = (struct lars){.cols = cols, .n = (double)rows, .best_aic = INFINITY};
-    lars->gram = vq_alloc(cols * cols, sizeof(double));
-    lars->factor = vq_alloc(cols * cols, sizeof(double));
-    lars->start = vq_alloc(5 * cols, sizeof(double));
-    lars->active = vq_alloc(cols, sizeof(size_t));
-    lars->in = vq_alloc(2 * cols, sizeof(bool));
-    if (lars->gram == NULL || lars->factor == NULL || lars->start == NULL || lars->active == NULL ||
-        lars->in == NULL) {
-        lars_free(lars);
+    lars->gram = vq_arena_alloc(&lars->arena, cols * cols, sizeof(double));
+    lars->factor = vq_arena_alloc(&lars->arena, cols * cols, sizeof(double));
+    lars->start = vq_arena_alloc(&lars->arena, 5 * cols, sizeof(double));
+    lars->active = vq_arena_alloc(&lars->arena, cols, sizeof(size_t));
+    lars->in = vq_arena_alloc(&lars->arena, 2 * cols, sizeof(bool));
+    if (lars->arena.failed) {
+        vq_arena_clear(&lars->arena);
         return VQ_NOMEM;
     }
     lars->coef = lars->start + cols;
@@ -324,6 +315,6 @@ enum vq_status vq_lars_order(struct vq_matrix x, const double *target, const dou
     if (ret_coef != NULL) {
         memcpy(ret_coef, lars.best, x.cols * sizeof(double));
     }
-    lars_free(&lars);
+    vq_arena_clear(&lars.arena);
     return VQ_OK;
 }

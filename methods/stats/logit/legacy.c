@@ -2,7 +2,7 @@
  * the whole set. Owns the mirrored copy and its work space for the length of a call. */
 #include "methods/stats/logit/legacy.h"
 
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "common/base/rng.h"
 #include "methods/stats/logit/logit_parts.h"
 #include "methods/stats/logit/newton.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 
 struct legacy {
+    struct vq_arena arena;
     struct vq_logit_data all; /* 2 n rows, with intercept */
     double *x, *y;            /* of `all` */
     double *times;            /* per row: how often it was drawn */
@@ -20,31 +21,19 @@ struct legacy {
     size_t draws;
 };
 
-static void legacy_free(struct legacy *l)
-{
-    vq_free(l->x);
-    vq_free(l->y);
-    vq_free(l->times);
-    vq_free(l->eta);
-    vq_free(l->start);
-    vq_free(l->beta);
-    vq_free(l->draw);
-}
-
 static enum vq_status legacy_init(struct legacy *l, const struct vq_logit_data *data, size_t draws)
 {
     size_t n = data->x.rows;
     size_t cols = data->x.cols;
     l->draws = draws;
-    l->x = vq_alloc(2 * n * cols, sizeof(double));
-    l->y = vq_alloc(2 * n, sizeof(double));
-    l->times = vq_alloc(2 * n, sizeof(double));
-    l->eta = vq_alloc(2 * n, sizeof(double));
-    l->start = vq_alloc(cols + 1, sizeof(double));
-    l->beta = vq_alloc(cols + 1, sizeof(double));
-    l->draw = vq_alloc((cols + 1) * draws, sizeof(double));
-    if (l->x == NULL || l->y == NULL || l->times == NULL || l->eta == NULL || l->start == NULL ||
-        l->beta == NULL || l->draw == NULL) {
+    l->x = vq_arena_alloc(&l->arena, 2 * n * cols, sizeof(double));
+    l->y = vq_arena_alloc(&l->arena, 2 * n, sizeof(double));
+    l->times = vq_arena_alloc(&l->arena, 2 * n, sizeof(double));
+    l->eta = vq_arena_alloc(&l->arena, 2 * n, sizeof(double));
+    l->start = vq_arena_alloc(&l->arena, cols + 1, sizeof(double));
+    l->beta = vq_arena_alloc(&l->arena, cols + 1, sizeof(double));
+    l->draw = vq_arena_alloc(&l->arena, (cols + 1) * draws, sizeof(double));
+    if (l->arena.failed) {
         return VQ_NOMEM;
     }
     for (size_t cell = 0; cell < n * cols; cell++) {
@@ -169,6 +158,6 @@ enum vq_status vq_legacy_bootstrap(const struct vq_logit_data *data,
         ret->accuracy_sd = right.sd;
         ret->accuracy_percentile = right.percentile;
     }
-    legacy_free(&l);
+    vq_arena_clear(&l.arena);
     return status;
 }

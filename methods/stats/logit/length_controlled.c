@@ -4,6 +4,7 @@
 #include "methods/stats/logit/length_controlled.h"
 
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/special.h"
 
@@ -136,16 +137,14 @@ enum vq_status vq_length_controlled(const double *wins, const double *difference
         *ret = lc;
         return VQ_OK;
     }
-    struct fit f = {.x = vq_alloc(2 * lc.rows, sizeof(*f.x)),
-                    .y = vq_alloc(2 * lc.rows, sizeof(*f.y)),
-                    .weights = vq_alloc(2 * lc.rows, sizeof(*f.weights)),
-                    .groups = vq_alloc(2 * lc.rows, sizeof(*f.groups))};
-    bool room = f.x != NULL && f.y != NULL && f.weights != NULL && f.groups != NULL;
-    enum vq_status status = room ? compute(wins, difference, n, groups, &f, &lc, err) : VQ_NOMEM;
-    vq_free(f.x);
-    vq_free(f.y);
-    vq_free(f.weights);
-    vq_free(f.groups);
+    struct vq_arena arena = {0};
+    struct fit f = {.x = vq_arena_alloc(&arena, 2 * lc.rows, sizeof(*f.x)),
+                    .y = vq_arena_alloc(&arena, 2 * lc.rows, sizeof(*f.y)),
+                    .weights = vq_arena_alloc(&arena, 2 * lc.rows, sizeof(*f.weights)),
+                    .groups = vq_arena_alloc(&arena, 2 * lc.rows, sizeof(*f.groups))};
+    enum vq_status status =
+        arena.failed ? VQ_NOMEM : compute(wins, difference, n, groups, &f, &lc, err);
+    vq_arena_clear(&arena);
     if (status == VQ_OK) {
         *ret = lc;
     }

@@ -6,7 +6,7 @@
  * examined exactly. Under separation there is no estimate.
  *
  * Owns its work space for the length of a call. */
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/logit.h"
 #include "methods/stats/logit/logit_parts.h"
@@ -165,25 +165,20 @@ enum vq_status vq_logit_fit_mle(const struct vq_logit_data *data, struct vq_logi
 {
     struct vq_logit_fit fit;
     VQ_TRY(vq_logit_fit_begin(data, &fit, err));
+    struct vq_arena arena = {0};
     size_t params = data->x.cols + 1;
     struct mle mle = {.data = data, .fit = &fit};
-    mle.columns = vq_alloc(params, sizeof(size_t));
-    mle.beta = vq_alloc(params, sizeof(double));
-    mle.gradient = vq_alloc(params, sizeof(double));
-    mle.hessian = vq_alloc(params * params, sizeof(double));
-    mle.weights_left = vq_alloc(data->x.rows, sizeof(double));
-    mle.product = vq_alloc(data->x.rows, sizeof(double));
+    mle.columns = vq_arena_alloc(&arena, params, sizeof(size_t));
+    mle.beta = vq_arena_alloc(&arena, params, sizeof(double));
+    mle.gradient = vq_arena_alloc(&arena, params, sizeof(double));
+    mle.hessian = vq_arena_alloc(&arena, params * params, sizeof(double));
+    mle.weights_left = vq_arena_alloc(&arena, data->x.rows, sizeof(double));
+    mle.product = vq_arena_alloc(&arena, data->x.rows, sizeof(double));
     enum vq_status status = VQ_NOMEM;
-    if (mle.columns != NULL && mle.beta != NULL && mle.gradient != NULL && mle.hessian != NULL &&
-        mle.weights_left != NULL && mle.product != NULL) {
+    if (!arena.failed) {
         status = fit.status == VQ_LOGIT_OK ? run(&mle) : VQ_OK;
     }
-    vq_free(mle.columns);
-    vq_free(mle.beta);
-    vq_free(mle.gradient);
-    vq_free(mle.hessian);
-    vq_free(mle.weights_left);
-    vq_free(mle.product);
+    vq_arena_clear(&arena);
     if (status != VQ_OK) {
         vq_logit_fit_free(&fit);
         return status;

@@ -17,7 +17,7 @@
  * are left. */
 #include "methods/stats/logit/separation.h"
 
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "methods/stats/linalg.h"
 
 #include <math.h>
@@ -28,6 +28,7 @@
 
 struct peel {
     struct vq_design *design;
+    struct vq_arena arena;
     size_t params;
     double *scale;    /* largest |z_j|: the problem is solved in scaled columns */
     double *norm;     /* per row: |a_i| in scaled columns */
@@ -49,32 +50,19 @@ static double sign_of(const struct peel *peel, size_t row)
     return peel->design->y[row] > 0.5 ? 1.0 : -1.0;
 }
 
-static void peel_free(struct peel *peel)
-{
-    vq_free(peel->scale);
-    vq_free(peel->norm);
-    vq_free(peel->product);
-    vq_free(peel->barred);
-    vq_free(peel->row);
-    vq_free(peel->vector);
-    vq_free(peel->equations);
-}
-
 static enum vq_status peel_init(struct peel *peel, struct vq_design *design)
 {
     size_t params = design->params;
     *peel = (struct peel){.design = design, .params = params};
-    peel->scale = vq_alloc(6 * params + 6, sizeof(double));
-    peel->norm = vq_alloc(design->x.rows, sizeof(double));
-    peel->product = vq_alloc(design->x.rows, sizeof(double));
-    peel->barred = vq_alloc(design->x.rows, sizeof(uint8_t));
-    peel->row = vq_alloc(params + 1, sizeof(size_t));
-    peel->vector = vq_alloc((params + 1) * params, sizeof(double));
-    peel->equations = vq_alloc((params + 1) * params, sizeof(double));
-    if (peel->scale == NULL || peel->norm == NULL || peel->product == NULL ||
-        peel->barred == NULL || peel->row == NULL || peel->vector == NULL ||
-        peel->equations == NULL) {
-        peel_free(peel);
+    peel->scale = vq_arena_alloc(&peel->arena, 6 * params + 6, sizeof(double));
+    peel->norm = vq_arena_alloc(&peel->arena, design->x.rows, sizeof(double));
+    peel->product = vq_arena_alloc(&peel->arena, design->x.rows, sizeof(double));
+    peel->barred = vq_arena_alloc(&peel->arena, design->x.rows, sizeof(uint8_t));
+    peel->row = vq_arena_alloc(&peel->arena, params + 1, sizeof(size_t));
+    peel->vector = vq_arena_alloc(&peel->arena, (params + 1) * params, sizeof(double));
+    peel->equations = vq_arena_alloc(&peel->arena, (params + 1) * params, sizeof(double));
+    if (peel->arena.failed) {
+        vq_arena_clear(&peel->arena);
         return VQ_NOMEM;
     }
     peel->multiple = peel->scale + params;
@@ -325,7 +313,7 @@ enum vq_status vq_separation_peel(struct vq_design *design, double *weights, siz
     for (size_t row = 0; row < design->x.rows; row++) {
         left += weights[row] > 0.0 ? 1 : 0;
     }
-    peel_free(&peel);
+    vq_arena_clear(&peel.arena);
     *ret_separated = separated;
     *ret_left = left;
     *ret_decided = decided;
