@@ -167,11 +167,12 @@ static enum vq_status fill(struct vq_persona_plan *p)
     uint32_t dialogues = d->models * p->askers * d->scripts_count;
     p->chains_count = dialogues * p->orders;
     p->prefixes_count = dialogues * d->checkpoints;
-    p->chains = vq_alloc(p->chains_count, sizeof(*p->chains));
-    p->prefixes = vq_alloc(p->prefixes_count, sizeof(*p->prefixes));
-    p->checkpoints = vq_alloc(d->checkpoints, sizeof(*p->checkpoints));
-    p->queries = vq_alloc((size_t)d->scripts_count * p->orders * d->rounds, sizeof(*p->queries));
-    if (p->chains == NULL || p->prefixes == NULL || p->checkpoints == NULL || p->queries == NULL) {
+    p->chains = vq_arena_alloc(&p->arena, p->chains_count, sizeof(*p->chains));
+    p->prefixes = vq_arena_alloc(&p->arena, p->prefixes_count, sizeof(*p->prefixes));
+    p->checkpoints = vq_arena_alloc(&p->arena, d->checkpoints, sizeof(*p->checkpoints));
+    p->queries = vq_arena_alloc(&p->arena, (size_t)d->scripts_count * p->orders * d->rounds,
+                                sizeof(*p->queries));
+    if (p->arena.failed) {
         return VQ_NOMEM;
     }
     list_chains(p);
@@ -201,10 +202,7 @@ enum vq_status vq_persona_plan_make(const struct vq_persona_design *design,
 void vq_persona_plan_destroy(struct vq_persona_plan **plan)
 {
     if (*plan != NULL) {
-        vq_free((*plan)->chains);
-        vq_free((*plan)->prefixes);
-        vq_free((*plan)->checkpoints);
-        vq_free((*plan)->queries);
+        vq_arena_clear(&(*plan)->arena);
         vq_free(*plan);
         *plan = NULL;
     }

@@ -4,6 +4,7 @@
  * de Araujo et al. 2025 (arXiv 2512.12775). */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/judge/rating.h"
 #include "common/judge/stage.h"
 
@@ -104,6 +105,7 @@ struct vq_persona_prefix {
 };
 
 struct vq_persona_plan {
+    struct vq_arena arena;           /* owns the lists */
     struct vq_persona_design design; /* with what it borrows */
     uint32_t askers;                 /* personas and the baseline */
     uint32_t orders;

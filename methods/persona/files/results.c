@@ -2,6 +2,7 @@
  * numbers into files. Ratings are read again by the run's policy, so that one store always gives
  * the same bytes. Reads the store, never writes it. */
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "coordinator/store/calls/lookup.h"
 #include "methods/files/files.h"
 #include "methods/persona/files/job.h"
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 struct rates {
+    struct vq_arena arena;
     const struct vq_results *of;
     const struct vq_persona_job *job;
     const struct vq_persona *persona;
@@ -133,7 +135,7 @@ static enum vq_status read_tokens(struct rates *w)
     const struct vq_persona_plan *plan = w->job->plan;
     size_t points = (size_t)plan->design.rounds + 1;
     bool any = false;
-    w->tokens = vq_alloc(plan->chains_count * points, sizeof(*w->tokens));
+    w->tokens = vq_arena_alloc(&w->arena, plan->chains_count * points, sizeof(*w->tokens));
     for (uint32_t chain = 0; w->tokens != NULL && chain < plan->chains_count; chain++) {
         vq_persona_tokens(w->persona, chain, w->tokens + chain * points);
         any = any || !isnan(w->tokens[chain * points]);
@@ -141,10 +143,7 @@ static enum vq_status read_tokens(struct rates *w)
     if (w->tokens == NULL) {
         return vq_fail(w->err, VQ_NOMEM, "out of memory");
     }
-    if (!any) {
-        vq_free(w->tokens);
-        w->tokens = NULL;
-    }
+    w->tokens = any ? w->tokens : NULL;
     return VQ_OK;
 }
 
@@ -154,7 +153,7 @@ static enum vq_status read_human(struct rates *w)
     if (w->job->human_count == 0) {
         return VQ_OK;
     }
-    w->human = vq_alloc(n, sizeof(*w->human));
+    w->human = vq_arena_alloc(&w->arena, n, sizeof(*w->human));
     if (w->human == NULL) {
         return vq_fail(w->err, VQ_NOMEM, "out of memory");
     }
@@ -168,13 +167,12 @@ static enum vq_status read_all(struct rates *w)
     VQ_TRY(read_tokens(w));
     size_t n = vq_persona_rated_count(w->persona);
     uint32_t parts = vq_persona_parts_count(w->persona);
-    w->askings = vq_alloc(parts, sizeof(*w->askings));
-    w->values = vq_alloc(n * w->judges_count, sizeof(*w->values));
-    w->statuses = vq_alloc(n * w->judges_count, 1);
-    w->criteria = vq_alloc(w->job->rubrics_count, sizeof(*w->criteria));
-    w->judges = vq_alloc(w->judges_count, sizeof(*w->judges));
-    if (w->askings == NULL || w->values == NULL || w->statuses == NULL || w->criteria == NULL ||
-        w->judges == NULL) {
+    w->askings = vq_arena_alloc(&w->arena, parts, sizeof(*w->askings));
+    w->values = vq_arena_alloc(&w->arena, n * w->judges_count, sizeof(*w->values));
+    w->statuses = vq_arena_alloc(&w->arena, n * w->judges_count, 1);
+    w->criteria = vq_arena_alloc(&w->arena, w->job->rubrics_count, sizeof(*w->criteria));
+    w->judges = vq_arena_alloc(&w->arena, w->judges_count, sizeof(*w->judges));
+    if (w->arena.failed) {
         return vq_fail(w->err, VQ_NOMEM, "out of memory");
     }
     for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
@@ -210,14 +208,8 @@ static void close_all(struct rates *w)
     for (uint32_t i = 0; w->askings != NULL && i < vq_persona_parts_count(w->persona); i++) {
         vq_stage_grid_destroy(&w->askings[i]);
     }
-    vq_free(w->askings);
-    vq_free(w->values);
-    vq_free(w->tokens);
-    vq_free(w->human);
-    vq_free(w->statuses);
-    vq_free(w->criteria);
     vq_result_returned_free(w->judges, w->judges_count);
-    vq_free(w->judges);
+    vq_arena_clear(&w->arena);
 }
 
 /* ---- writing ---- */

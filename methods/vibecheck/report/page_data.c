@@ -2,7 +2,7 @@
  * the strongest of every vibe and direction in turn, so that a small budget still shows something
  * of each; then misclassified rows; then rows of no special kind. Equals are drawn by the run's
  * seed. Bounded in rows and in bytes whatever the data are. */
-#include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "common/base/rng.h"
 #include "common/text/utf8.h"
 #include "methods/vibecheck/report/page_parts.h"
@@ -32,6 +32,7 @@ struct best { /* of one vibe and kind, the strongest first */
 };
 
 struct picker {
+    struct vq_arena arena;
     const struct vq_vibes_page *page;
     uint32_t vibes;    /* shown ones */
     uint32_t wanted;   /* examples a vibe and kind */
@@ -338,19 +339,16 @@ static enum vq_status picker_fill(struct picker *p)
     p->vibes = r->vibes < VQ_VIBES_PAGE_MAX ? r->vibes : VQ_VIBES_PAGE_MAX;
     p->wanted = p->page->r->config->report.examples;
     uint32_t lists = p->vibes * KIND__COUNT;
-    p->drawn = vq_alloc(r->samples, sizeof(*p->drawn));
-    p->row_of = vq_alloc(r->samples, sizeof(*p->row_of));
-    p->rows = vq_alloc(VQ_PAGE_ROWS_MAX, sizeof(*p->rows));
-    p->answered = vq_alloc(VQ_PAGE_ROWS_MAX, p->vibes);
-    p->best = vq_alloc(lists, sizeof(*p->best));
-    bool ok = p->drawn != NULL && p->row_of != NULL && p->rows != NULL && p->answered != NULL &&
-              p->best != NULL;
-    for (uint32_t i = 0; ok && i < lists; i++) {
-        p->best[i].sample = vq_alloc(p->wanted, sizeof(uint32_t));
-        p->best[i].strength = vq_alloc(p->wanted, sizeof(double));
-        ok = p->best[i].sample != NULL && p->best[i].strength != NULL;
+    p->drawn = vq_arena_alloc(&p->arena, r->samples, sizeof(*p->drawn));
+    p->row_of = vq_arena_alloc(&p->arena, r->samples, sizeof(*p->row_of));
+    p->rows = vq_arena_alloc(&p->arena, VQ_PAGE_ROWS_MAX, sizeof(*p->rows));
+    p->answered = vq_arena_alloc(&p->arena, VQ_PAGE_ROWS_MAX, p->vibes);
+    p->best = vq_arena_alloc(&p->arena, lists, sizeof(*p->best));
+    for (uint32_t i = 0; !p->arena.failed && i < lists; i++) {
+        p->best[i].sample = vq_arena_alloc(&p->arena, p->wanted, sizeof(uint32_t));
+        p->best[i].strength = vq_arena_alloc(&p->arena, p->wanted, sizeof(double));
     }
-    if (!ok) {
+    if (p->arena.failed) {
         return VQ_NOMEM;
     }
     struct vq_rng rng;
@@ -365,15 +363,7 @@ static enum vq_status picker_fill(struct picker *p)
 
 static void picker_free(struct picker *p)
 {
-    for (uint32_t i = 0; p->best != NULL && i < p->vibes * KIND__COUNT; i++) {
-        vq_free(p->best[i].sample);
-        vq_free(p->best[i].strength);
-    }
-    vq_free(p->best);
-    vq_free(p->answered);
-    vq_free(p->rows);
-    vq_free(p->row_of);
-    vq_free(p->drawn);
+    vq_arena_clear(&p->arena);
     vq_buf_free(&p->answers_buf);
 }
 

@@ -368,7 +368,7 @@ TEST(without_memory)
         status = vq_persona_plan_make(&design, &plan, NULL);
         vq_alloc_fail_at(0);
     }
-    assert_true(status == VQ_OK && failed == 6);
+    assert_true(status == VQ_OK && failed == 7);
     struct vq_persona_turn *turns;
     struct vq_persona_answer *rows;
     size_t count;
