@@ -6,7 +6,7 @@
 #include "coordinator/pools/deadline.h"
 
 #define VQ_BATCH_TIMES_FILE      "batches.csv"
-#define VQ_BATCH_TIMES_MAX       20000u     /* lines that count */
+#define VQ_BATCH_TIMES_MAX       5000u      /* the last lines, which count */
 #define VQ_BATCH_TIMES_BYTES_MAX (8u << 20) /* of the file; a longer one is not read */
 #define VQ_BATCH_TIMES_DIALECT   16u
 #define VQ_BATCH_TIMES_MODEL     128u

@@ -29,7 +29,8 @@ enum vq_status vq_deadline_open(struct vq_run *run, struct vq_error *err)
     if (vq_batch_times_load(run->options->runs_dir, &d->times) != VQ_OK) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
-    return run->source.config->deadline == NULL
+    /* questions beside a run come when the run is over */
+    return run->source.config->deadline == NULL || run->work->write == NULL
                ? VQ_OK
                : vq_when_parse(run->source.config->deadline, (time_t)(run->started_unix_ms / 1000),
                                &d->at, err);
@@ -203,7 +204,7 @@ void vq_deadline_turn(struct vq_run *run)
 {
     struct vq_run_deadline *d = &run->deadline;
     bool active = run->coord != NULL && run->limits.authority != NULL && run->fatal == VQ_OK &&
-                  !run->stop.finished && !run->stop.stopped;
+                  !run->stop.finished && !run->stop.stopped && !run->stop.draining;
     bool fresh = active && d->at != 0 && d->stage_no != run->stages.asking->no + 1;
     bool over = active && run->stages.is_over && d->batches_count > 0; /* the last ones ended */
     int64_t now = vq_run_now(), gap_ns = d->speed > 1 ? LOOK_FAST_NS : LOOK_NS;

@@ -287,6 +287,10 @@ class Limits(PlanCase):
         table = self.vibeq("plan", "config.yaml").stdout
         self.assertIn("batch price: half of the interactive price, assumed", table)
         self.assertRegex(table, r"p/m/batch +batch: up to 24 h each, at 0.5 of the price \(assumed\)")
+        far = ("--deadline", "2100-01-01T00:00Z")
+        deadline = self.plan("config.yaml", *far)["deadline"]
+        self.assertLess(deadline["batches_until_unix_s"], deadline["unix_s"] - 300)
+        self.assertIn("batches have until", self.vibeq("plan", "config.yaml", *far).stdout)
         (self.dir / "config.yaml").write_text(text.replace("{model: m, batch: true, price_input_usd: 1, price_output_usd: 4}", "n"))
         self.assertFalse(self.plan("config.yaml")["as_batches"]["configured"])
         self.assertIn("As a batch: $", self.vibeq("plan", "config.yaml").stdout)
