@@ -31,6 +31,8 @@ static enum vq_status put(struct vq_batch_times *times, const struct vq_batch_ti
     return VQ_OK;
 }
 
+static const char ends[] = "ecx";
+
 static const char *word_of(char end)
 {
     return end == 'e' ? "ended" : end == 'c' ? "cancelled" : "expired";
@@ -47,8 +49,13 @@ static enum vq_status take_line(void *ctx, struct vq_span line, struct vq_error 
     if (fields != 4 || !isfinite(time.seconds) || time.seconds < 0) {
         return VQ_OK; /* the header, or a line that was cut */
     }
-    time.end = end[0] == 'e' && end[1] == 'x' ? 'x' : end[0];
-    return put(ctx, &time);
+    for (size_t i = 0; i < sizeof(ends) - 1; i++) {
+        if (strcmp(end, word_of(ends[i])) == 0) {
+            time.end = ends[i];
+            return put(ctx, &time);
+        }
+    }
+    return VQ_OK;
 }
 
 static void path_of(const char *runs_dir, char ret_path[4096])
