@@ -53,9 +53,9 @@ static void add_up(struct two *t)
 }
 
 /* PPI++ takes the variance of the score over all rows. Beside known rows it is that of the labelled
- * ones, as in the regression estimate: a variance over all rows is independent of the errors of the
- * covariance, which biases the mean by about 2 w skewness / n. For two-valued scores the estimate
- * is then the post-stratified one, without bias. */
+ * ones, as in the regression estimate: if scores are skewed, the covariance of a sample moves with
+ * its mean, and a variance that does not move with them biases the estimate. For two-valued scores
+ * the estimate is then the post-stratified one. */
 static double best_weight(const struct two *t)
 {
     const struct sums *l = &t->with, *u = &t->without;

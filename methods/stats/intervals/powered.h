@@ -38,9 +38,11 @@ enum vq_status vq_powered_mean(const double *score, const double *label, size_t 
  *     (sum(label, known) + R m) / (K + R):
  * the known rows count with weight 1, a labelled one of the others with R / labelled
  * (post-stratification; Holt and Smith 1979). It is unbiased for a fixed weight w, whatever decides
- * which rows are known, as long as the sample does not depend on the labels. `ci95` is of the mean
- * label of prompts like these; its variance is again that of influences: (label - mean) / (K + R)
- * of a known row. `rows_ci95` is of the mean label of these very rows, by the sample alone:
+ * which rows are known, as long as the sample does not depend on the labels. In w, var(score) is
+ * here that of the labelled others: a fitted w then biases skewed scores less. `ci95` is of the
+ * mean label of prompts like these; its variance is again that of influences, which is
+ * (label - mean) / (K + R) for a known row. `rows_ci95` is of the mean label of these very rows, by
+ * the sample alone; its variance is
  *     (R / (K + R))^2 (1 - n / R) (s^2 / n + 3 / n^2)
  * for n labelled ones of the R, with s the standard deviation of label - v score over them and
  * v = w R / (R - n) (Cochran 1977, chapter 7, for the regression estimate, which PPI++ is). */

@@ -4,17 +4,47 @@
 #include "common/text/fmt.h"
 #include "methods/vibecheck/files/files.h"
 
+#include <math.h>
+
+/* Some audited rows are escalated, and add nothing to an estimate. */
+#define AUDITED_MIN (2 * VQ_POWERED_LABELLED_MIN)
+
+/* In a cascade: the rows of a split that the second judge is asked whatever the first one says. */
+static uint32_t audited(const struct vq_job *job, uint32_t rows)
+{
+    return (uint32_t)lround(job->config->cascade->audit * rows);
+}
+
+/* ", audited per vibe about 7 and 7 (few for intervals: set a larger cascade.audit)" */
+static void show_audit(const struct vq_job *job, struct vq_buf *out)
+{
+    const struct vq_dataset *d = job->dataset;
+    if (job->config->cascade == NULL) {
+        return;
+    }
+    uint32_t train = audited(job, d->train_count), test = audited(job, d->test_count);
+    vq_buf_printf(out, ", audited per vibe about %u and %u", train, test);
+    if (train < AUDITED_MIN || (d->test_count > 0 && test < AUDITED_MIN)) {
+        vq_buf_puts(out, " (few for intervals: set a larger cascade.audit)");
+    }
+}
+
 void vq_vibecheck_show_size(const struct vq_job *job, struct vq_buf *out)
 {
     const struct vq_dataset *d = job->dataset;
     vq_buf_printf(out, "%u train row%s, %u test row%s", d->train_count,
                   vq_fmt_plural(d->train_count), d->test_count, vq_fmt_plural(d->test_count));
+    show_audit(job, out);
 }
 
 void vq_vibecheck_show_size_json(const struct vq_job *job, struct vq_json *json)
 {
     vq_json_put_u64(json, "rows_train", job->dataset->train_count);
     vq_json_put_u64(json, "rows_test", job->dataset->test_count);
+    if (job->config->cascade != NULL) {
+        vq_json_put_u64(json, "audited_train", audited(job, job->dataset->train_count));
+        vq_json_put_u64(json, "audited_test", audited(job, job->dataset->test_count));
+    }
 }
 
 void vq_vibecheck_show_data(const struct vq_job *job, struct vq_buf *out)
@@ -108,8 +138,11 @@ static void show_ranking(const struct vq_job *job, const struct vq_forecast *f, 
     if (a_call > 1) {
         vq_buf_printf(out, ", %u vibes a call", a_call);
     }
-    vq_buf_puts(out,
-                job->config->cascade != NULL ? ", the second judge where it is needed\n" : "\n");
+    if (job->config->cascade != NULL) {
+        vq_buf_puts(out, ", the second judge where it is needed");
+        show_audit(job, out);
+    }
+    vq_buf_putc(out, '\n');
 }
 
 void vq_vibecheck_show_calls(const struct vq_job *job, const struct vq_forecast *f,

@@ -232,3 +232,36 @@ TEST(the_estimate_holds)
         check(&worlds[i], i, seeds);
     }
 }
+
+TEST(memory_may_run_out_anywhere)
+{
+    struct vq_conf_judge judges[2] = {{.name = (char *)"small"}, {.name = (char *)"large"}};
+    struct vq_conf_cascade conf = {
+        .first = (char *)"small", .escalate = {.disagree = true}, .audit = 0.5};
+    uint8_t why[40];
+    struct planted *w = planted_create(40, 2, 1, 3);
+    w->config.judges = judges;
+    w->config.cascade = &conf;
+    w->in.cascade = why;
+    w->in.no_intervals = true;
+    for (uint32_t i = 0; i < 40; i++) {
+        why[i] = (uint8_t)(i % 2 == 0 ? VQ_CASCADE_AUDIT : i % 3 == 0 ? VQ_CASCADE_DISAGREE : 0);
+        planted_say(w, i, 0, 0, i % 4 == 0 ? -1 : 1);
+    }
+    bool ended = false;
+    uint32_t failed = 0;
+    for (uint64_t at = 1; !ended; at++) {
+        struct vq_vibecheck *r = NULL;
+        struct vq_error err = {0};
+        uint64_t before = vq_alloc_count();
+        vq_alloc_fail_at(at);
+        enum vq_status status = vq_vibecheck_compute(&w->in, &r, &err);
+        vq_alloc_fail_at(0);
+        ended = vq_alloc_count() - before < at;
+        assert_true(status == VQ_OK || (!ended && status == VQ_NOMEM));
+        failed += status != VQ_OK;
+        vq_vibecheck_destroy(&r);
+    }
+    assert_true(failed > 20);
+    planted_destroy(w);
+}

@@ -211,3 +211,26 @@ TEST(margins_that_were_not_asked_for)
     assert_int_equal(vq_vibecheck_method_take_margins(w->m, none, 4, &err), VQ_BUG);
     walk_destroy(w);
 }
+
+/* Short of memory anywhere: it says so, and nothing is lost or read that is not there. */
+TEST(memory_may_run_out_anywhere)
+{
+    uint32_t oks = 0, tries = 0;
+    bool ended = false;
+    for (uint64_t at = 1; !ended; at++) {
+        struct world world;
+        struct walk *w = world_create(&world, 0.3);
+        struct vq_error err = {0};
+        assert_non_null(vq_buf_reserve(&w->transcript, (size_t)1 << 20));
+        uint64_t before = vq_alloc_count();
+        vq_alloc_fail_at(at);
+        enum vq_status status = walk_try(w, &err);
+        vq_alloc_fail_at(0);
+        ended = vq_alloc_count() - before < at;
+        assert_true(status == VQ_OK || (!ended && status == VQ_NOMEM));
+        oks += status == VQ_OK;
+        walk_destroy(w);
+        tries++;
+    }
+    assert_true(tries > 20 && oks < tries / 2);
+}
