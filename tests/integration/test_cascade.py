@@ -1,15 +1,25 @@
 """A cascade of two judges with real processes: who is asked what, estimates against asking the second judge everything, the plan,
 margins from real log-probabilities, and that a run that continues asks the same."""
+import contextlib
+import io
 import json
 import re
 import signal
 
 import vqtest
 from answering import Between
+from auditrun import audit_program
 from vqtest import DONE, USAGE, Case, add_rates, planted
 
 AXES = ("V1", "V2")
 ROWS = 240
+
+
+def audit(run_dir, log):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = audit_program.main([str(run_dir), "--log", str(log)])
+    return code, out.getvalue()
 
 
 class Cascade(Case):
@@ -64,6 +74,14 @@ class Cascade(Case):
         self.assertTrue(float(saved.group(2)) > float(saved.group(1)))
         self.assertIn("uncorrected", done.stdout)
         self.assertIn('id="data"', (self.dir / "runs/c/results/report.html").read_text())
+        # a program of its own looks at who was asked, and computes the estimates again
+        code, out = audit(self.dir / "runs/c", self.server.log_path)
+        self.assertEqual(code, 0, out)
+        path = self.dir / "runs/c/results/results.json"
+        kept = path.read_text()
+        path.write_text(json.dumps({**results, "vibes": [{**v, "separability": {**v["separability"], "test": v["separability"]["test"] + 1e-4}} for v in results["vibes"]]}))
+        self.assertIn("the cascade's estimate is", audit(self.dir / "runs/c", self.server.log_path)[1])
+        path.write_text(kept)
         # the second judge everywhere: only what the cascade did not ask is bought
         before = self.asked()["large"]
         self.write("large.yaml", self.server.url, judges=("large",), cascade=None)

@@ -7,6 +7,7 @@ import collections
 
 from auditing import records, verdict
 from auditing.batches import Batches, name_of
+from auditing.cascade import Cascade
 from auditing.disturbed import Disturbed
 from auditing.plan import (PREFERENCE, RETEST_REPEAT, Cell, Hasher, is_shared_repair, repair_request, shared_repair,
                            template_hash)
@@ -577,12 +578,13 @@ class Audit(Talks):
             missing[vibe, judge] += row["score"] == ""
             if row["score"] != "":
                 rows[vibe, row["split"], row["record"], row["file"]].append(int(row["score"]))
+        cascade = Cascade(self) if self.plan.cascade else None
         for vibe in results["vibes"]:
-            self._check_vibe(vibe, counts, missing, rows)
+            self._check_vibe(vibe, counts, missing, rows, cascade)
         if results["cells_missing"] != sum(missing.values()):
             self.bad("I9 missing", f"results.json counts {results['cells_missing']} missing cells, scores.csv has {sum(missing.values())}")
 
-    def _check_vibe(self, vibe, counts, missing, rows):
+    def _check_vibe(self, vibe, counts, missing, rows, cascade=None):
         for judge, said in vibe["label_counts"].items():
             found = {word: counts[vibe["id"], judge, word] for word in said}
             if found != said:
@@ -593,6 +595,9 @@ class Audit(Talks):
                 self.bad("I9 missing", f"vibe {vibe['name']}, {judge}: results.json says {vibe['missing'][judge]} missing, scores.csv has "
                                        f"{missing[vibe['id'], judge]}")
         if self.plan.judging.get("invalid", "missing") != "missing":
+            return
+        if cascade:
+            cascade.check_vibe(vibe)
             return
         for split in ("train", "test"):
             x = [sum(v) / len(v) for (v_id, s, _, _), v in rows.items() if v_id == vibe["id"] and s == split]

@@ -149,7 +149,7 @@ def read_items(path, conf, personas):
 
 class PersonaPlan(Plan):
     labelled, prefer_cells, retest, many, swaps, lazy = True, (), 0, False, True, False
-    early_stop, asked_by_data_alone = False, True
+    early_stop, asked_by_data_alone, cascade = False, True, None
 
     def __init__(self, run_dir, results):
         self.inputs, self.notes = run_dir / "inputs", []

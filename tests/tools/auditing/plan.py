@@ -240,7 +240,8 @@ class Plan:
         self.retest = float(judging.get("retest", 0))
         self.early_stop = str(judging.get("early_stop", "off")).lower() not in ("off", "false")
         self.method = config.get("method", "preset")
-        self.asked_by_data_alone = self.method in ("vibes", "preset") and not self.many and not self.early_stop
+        self.cascade = config.get("cascade")
+        self.asked_by_data_alone = self.method in ("vibes", "preset") and not self.many and not self.early_stop and not self.cascade
         self.notes = []
         inputs = run_dir / "inputs"
         self.judges = [self._judge(conf, results, i) for i, conf in enumerate(config["judges"])]

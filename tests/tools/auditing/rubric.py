@@ -44,7 +44,7 @@ class RatingPlan(Plan):
         self.rating = config.get("rating") or {}
         self.rule, self.swaps, self.many, self.lazy = "strict", True, False, False
         self.audit_share = self.retest = 0
-        self.early_stop, self.asked_by_data_alone, self.labelled = False, True, True
+        self.early_stop, self.asked_by_data_alone, self.labelled, self.cascade = False, True, True, None
         self.notes, self.models, self.repair_bases = [], config["models"], {}
         self.seed = int(config.get("seed", 42))
         self.retries = 1 if self.rating.get("policy", "strict") == "strict" else 0
