@@ -2,6 +2,7 @@
  * steps that left rows out, the calls by what they are for. Not its job: the numbers
  * (methods/plan). */
 #include "common/text/fmt.h"
+#include "methods/stats/intervals/powered.h"
 #include "methods/vibecheck/files/files.h"
 
 #include <math.h>
