@@ -153,6 +153,10 @@ static void say_direct(struct vq_run *run, struct vq_run_group *group)
     for (size_t i = 0; i < run->deadline.batches_count; i++) {
         waiting += run->deadline.batches[i].waiting;
     }
+    if (waiting == 0) {
+        vq_run_message(run, "For the deadline, calls are asked interactively now.");
+        return;
+    }
     vq_run_message(
         run,
         "For the deadline, calls are asked interactively now; batches in which %s call%s "
