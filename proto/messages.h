@@ -363,6 +363,7 @@ struct vq_msg_collect {
     struct vq_span id; /* empty: find it by its name, if it is there */
     uint32_t calls;    /* that were in it when it was submitted; 0: it is not known that it was */
     bool cancel;
+    uint32_t before;                /* drafts that earlier COLLECTs of it brought */
     bool more;                      /* another COLLECT of this batch follows with more drafts */
     const struct vq_result *drafts; /* end BATCHED */
     uint32_t drafts_count;

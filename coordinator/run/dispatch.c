@@ -122,7 +122,7 @@ struct collect {
     const struct vq_coord_collect *about;
     struct vq_result *drafts; /* COLLECT_DRAFTS */
     char **texts;             /* one a draft, owned */
-    uint32_t count;
+    uint32_t count, sent;
 };
 
 static void collect_send(struct collect *c, bool more)
@@ -135,10 +135,12 @@ static void collect_send(struct collect *c, bool more)
                                        .id = vq_span_str(about->id),
                                        .calls = about->calls,
                                        .cancel = about->cancel,
+                                       .before = c->sent,
                                        .more = more,
                                        .drafts = c->drafts,
                                        .drafts_count = c->count}};
     send_msg(c->run, about->peer, &msg);
+    c->sent += c->count;
     while (c->count > 0) {
         vq_free(c->texts[--c->count]);
     }

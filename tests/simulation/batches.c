@@ -653,6 +653,7 @@ void sim_bulk_send(struct sim *s, const struct vq_coord_collect *about)
             collect->drafts_count = 1;
             collect->more = true;
             sim_send_to_worker(s, about->peer, &msg);
+            collect->before++;
         }
     }
     collect->drafts_count = 0;

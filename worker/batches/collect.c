@@ -1,5 +1,7 @@
 /* Batches of another worker, and cancels. The coordinator sends the drafts of a batch in parts;
- * its life begins after the last one. Not its job: whether the provider has the batch. */
+ * its life begins after the last one. If a part is lost, the others fall away: the coordinator
+ * hears nothing of the batch, and sends all of them again. Not its job: whether the provider has
+ * the batch. */
 #include "worker/batches/inside.h"
 
 #include <stdio.h>
@@ -110,9 +112,17 @@ enum vq_status vq_batches_collect(struct vq_batches *b, const struct vq_msg_coll
         entry->told.any = false; /* the coordinator has not heard that it is looked after here */
         return VQ_OK;
     }
+    if (entry != NULL && message->before != entry->incoming) {
+        vq_entry_free(b, entry);
+        entry = NULL;
+    }
+    if (entry == NULL && message->before > 0) {
+        return VQ_OK;
+    }
     if (entry == NULL) {
         VQ_TRY(open_foreign(b, message, pool, &entry));
     }
+    entry->incoming += message->drafts_count;
     enum vq_status status = take_drafts(b, entry, message);
     if (status == VQ_OK && message->more) {
         return VQ_OK;

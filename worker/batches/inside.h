@@ -40,6 +40,7 @@ struct vq_batches_entry {
     struct vq_draft **drafts; /* by number; NULL: none */
     size_t drafts_cap;
     uint32_t calls;            /* numbers are smaller */
+    uint32_t incoming;         /* drafts that COLLECTs have brought, of VQ_ENTRY_INCOMING */
     uint32_t added, unsettled; /* drafts that are ADDED; COLLECTED */
     int64_t first_ms, last_ms;
     uint32_t calls_max, wait_ms, poll_ms;

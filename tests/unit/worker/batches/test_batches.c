@@ -376,6 +376,52 @@ TEST(test_messages_that_are_not_sound_change_nothing)
     vq_batches_destroy(&w.b);
 }
 
+/* Part `from` to `to` of the drafts of a batch with three calls. */
+static void collect_part(uint32_t from, uint32_t to)
+{
+    static const char *const names[] = {"vq-1 0", "vq-1 1", "vq-1 2"};
+    struct vq_batches_pool pool = pool_of(5);
+    struct vq_result drafts[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        drafts[i] = (struct vq_result){.call = id_of(i),
+                                       .end = VQ_END_BATCHED,
+                                       .pool = pool.name,
+                                       .error = vq_span_str(names[i])};
+    }
+    struct vq_msg_collect message = {.name = vq_span_str("vq-1"),
+                                     .pool = pool.name,
+                                     .id = vq_span_str("batch_1"),
+                                     .calls = 3,
+                                     .before = from,
+                                     .more = to < 3,
+                                     .drafts = drafts + from,
+                                     .drafts_count = to - from};
+    assert_int_equal(vq_batches_collect(w.b, &message, &pool, w.now_ms), VQ_OK);
+}
+
+TEST(test_without_a_lost_part_the_others_fall_away)
+{
+    open_world(1);
+    w.calls_count = 3;
+    collect_part(1, 2); /* the first part was lost */
+    collect_part(2, 3);
+    assert_int_equal(vq_batches_count(w.b), 0);
+    collect_part(0, 1);
+    collect_part(2, 3); /* the second part was lost */
+    assert_int_equal(vq_batches_count(w.b), 0);
+    collect_part(0, 1);
+    collect_part(1, 2);
+    collect_part(0, 1); /* the last part was lost, and all of it comes again */
+    collect_part(1, 2);
+    take_all();
+    assert_int_equal(w.jobs_count, 0);
+    collect_part(2, 3);
+    take_all();
+    assert_int_equal(w.jobs_count, 1);
+    assert_int_equal(w.jobs[0].type, VQ_BATCH_DO_GET);
+    vq_batches_destroy(&w.b);
+}
+
 /* It has no id, and the provider does not list it: whatever the time, it is only looked for. */
 TEST(test_a_batch_of_another_worker_is_never_created)
 {

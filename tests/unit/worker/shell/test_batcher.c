@@ -197,6 +197,7 @@ static void send_collect(const struct desk_batch *batch, bool with_id, bool with
                                            .pool = vq_span_str("first"),
                                            .id = vq_span_str(with_id ? batch->id : ""),
                                            .calls = with_calls ? batch->calls : 0,
+                                           .before = from,
                                            .more = part == 0,
                                            .drafts = drafts + from,
                                            .drafts_count = to - from}};
