@@ -1,10 +1,10 @@
 /* Repairs of equal texts by one judge. Their prompts are equal, so that one is asked and the others
  * find its answer in the store.
  *
- * Invariants: of each text one repair is leased at a time; a shard that waits for it is PARKED, and
- * is looked up again when that slot is free. What was looked up before another repair ended is
- * looked up again before it is leased: that one may have had its text. Without memory a repair is
- * leased as if no other one had its text.
+ * Invariants: of each text one repair is leased, or reserved by a call (which may be in a batch),
+ * at a time; a shard that waits for it is PARKED, and is looked up again when that slot is free.
+ * What was looked up before another repair ended is looked up again before it is leased: that one
+ * may have had its text. Without memory a repair is leased as if no other one had its text.
  * Not its job: the store's answer to a text (coordinator/store/calls/repairs.c). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
@@ -53,7 +53,8 @@ void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot)
     slot->alike = alike;
 }
 
-void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot)
+void vq_coord_alike_end(struct vq_coord *c, const struct vq_coord_shard *own,
+                        struct vq_coord_slot *slot)
 {
     struct vq_coord_alike *alike = slot->alike;
     struct vq_link *link;
@@ -64,8 +65,11 @@ void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot)
     c->repairs.ended++;
     vq_index_remove(&c->repairs.by_text, &alike->by_text);
     while ((link = vq_list_first(&alike->waiting)) != NULL) {
+        struct vq_coord_shard *shard = VQ_CONTAINER_OF(link, struct vq_coord_shard, queue);
         vq_unlink(link);
-        vq_coord_shard_stir(c, VQ_CONTAINER_OF(link, struct vq_coord_shard, queue));
+        if (shard != own) {
+            vq_coord_shard_stir(c, shard);
+        }
     }
     vq_free(alike);
 }

@@ -88,15 +88,17 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
     return VQ_OK;
 }
 
-/* The task is no longer reserved by this call. The shard may be freed. */
+/* The task is no longer reserved by this call. The caller stirs the shard. */
 static void call_release(struct vq_coord *c, struct vq_coord_call *call)
 {
     if (call->state == CALL_BATCHED) {
         vq_coord_api_batch_left(c, call);
     }
-    if (call->shard != NULL) {
-        slot_of(c, call)->reserved--;
-        call->shard->calls--;
+    struct vq_coord_shard *shard = call->shard;
+    struct vq_coord_slot *slot = shard == NULL ? NULL : slot_of(c, call);
+    if (slot != NULL) {
+        slot->reserved--;
+        shard->calls--;
     }
     call->shard = NULL;
     vq_coord_call_give(call, NULL);
@@ -108,6 +110,9 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
         c->calls.batched_count--;
     } else {
         c->calls.received_count--;
+    }
+    if (slot != NULL && slot->reserved == 0 && slot->state == SLOT_FREE) {
+        vq_coord_alike_end(c, shard, slot);
     }
 }
 

@@ -69,7 +69,7 @@ struct vq_coord_slot {
     uint32_t reserved; /* calls listed or received */
     uint32_t prior_at, prior_bytes;
     uint64_t prior_key;           /* of the prior: vq_coord_alike_key */
-    struct vq_coord_alike *alike; /* leased to repair its prior; NULL: it is not */
+    struct vq_coord_alike *alike; /* its prior is being repaired; NULL: it is not */
     uint8_t state;                /* enum slot_state */
     bool second, lazy;
     bool ask_lazy;  /* as it was leased: only if the first order does not settle */
@@ -628,10 +628,11 @@ enum vq_status vq_coord_stored_gather(struct vq_coord *c) VQ_WARN_UNUSED;
 uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior);
 /* Whether a repair of the slot's prior is leased, in whatever slot. */
 bool vq_coord_alike_out(const struct vq_coord *c, const struct vq_coord_slot *slot);
-/* The slot is leased. It ends when the slot is free again: then the shards that wait for it are
- * stirred. */
+/* The slot is leased. It ends when the slot is free again and no call reserves it: then the shards
+ * that wait for it are stirred, but for the slot's `own`, which the caller stirs. */
 void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot);
-void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot);
+void vq_coord_alike_end(struct vq_coord *c, const struct vq_coord_shard *own,
+                        struct vq_coord_slot *slot);
 /* A parked shard waits for the first repair that is out of those that it wants; for none, if there
  * is none. */
 void vq_coord_alike_wait(struct vq_coord *c, struct vq_coord_shard *shard);

@@ -141,7 +141,9 @@ static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct 
     slot->state = SLOT_FREE;
     shard->live--;
     c->lanes[shard->judge].live--;
-    vq_coord_alike_end(c, slot);
+    if (slot->reserved == 0) { /* else with its last call */
+        vq_coord_alike_end(c, shard, slot);
+    }
 }
 
 void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)

@@ -461,3 +461,53 @@ TEST_WITH(the_store_knows_which_worker_looks_after_it, rig_setup_tried, rig_tear
     }
     assert_int_equal(rig_count(r, 0, VQ_MSG_COLLECT), 0);
 }
+
+/* How many repairs were leased since the mark. */
+static unsigned repairs_leased(struct rig *r, uint64_t peer)
+{
+    unsigned times = 0;
+    for (unsigned i = 0; i < rig_count(r, peer, VQ_MSG_LEASE); i++) {
+        const struct rig_said *lease = rig_lease(r, i);
+        for (uint32_t n = 0; n < lease->count; n++) {
+            times += lease->prior[n] > 0 ? 1 : 0;
+        }
+    }
+    return times;
+}
+
+/* A batch takes hours: the others with this text wait for its repair, and do not buy it again. */
+TEST_WITH(of_equal_texts_one_repair_is_in_a_batch, rig_setup_tried, rig_teardown)
+{
+    struct rig *r = *state;
+    static const char text[] = "who knows";
+    rig_end(r);
+    rig_init(r, 2, 1, 1);
+    r->params.repairs = true;
+    r->store.swap = VQ_SWAP_NONE;
+    rig_tried(r, 0, text);
+    rig_tried(r, 2, text);
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    struct rig_said lease = *rig_leased(r, 0);
+    assert_int_equal(repairs_leased(r, 7), 1);
+    struct vq_result repair = batched(r, &lease, 0);
+    repair.kind = VQ_CALL_REPAIR;
+    rig_results(r, 7, session, &repair, 1);
+    rig_pull(r);
+    assert_int_equal(rig_status(r).batched, 1);
+    rig_mark(r);
+    (void)rig_join(r, 8, 2, 100);
+    rig_pass(r, 10);
+    rig_pull(r);
+    assert_int_equal(repairs_leased(r, 7) + repairs_leased(r, 8), 0);
+    struct vq_result answer = rig_answer(r, &lease, 0, "Model: A");
+    answer.call = repair.call;
+    answer.kind = VQ_CALL_REPAIR;
+    answer.repaired = answer.request;
+    rig_repair_of(NULL, 0, &answer.repaired, vq_span_str(text), &answer.request);
+    rig_results(r, 7, session, &answer, 1);
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(vq_coord_outcome(r->c, 2), VQ_OUTCOME_FIRST);
+    assert_int_equal(repairs_leased(r, 7) + repairs_leased(r, 8), 0);
+}
