@@ -273,7 +273,8 @@ def hosts(r):
     groups = [[k for k in r.far if k % len(r.links) % 4 == host] for host in range(4)]
     links = [[link for i, link in enumerate(r.links) if i % 4 == host] for host in range(4)]
     cut_off, slow, vanishes = range(3)
-    may_repeat(r, groups[cut_off] + groups[slow])
+    many = len(groups[vanishes]) > 10  # their links are gone, and one by one they are killed for longer than a term
+    may_repeat(r, groups[cut_off] + groups[slow] + (groups[vanishes] if many else []))
     r.fault()
     for link in links[slow]:
         link.slow("256kbit" if len(r.links) == len(r.far) else "4mbit")
