@@ -225,7 +225,7 @@ function judgeFacts(data, i) {
     again && again.cells > 0 ? "; asked a second time, it changed " + percent(again.flips / again.cells) + " of " + plural(again.cells, "answer", "answers") : "", ".");
 }
 
-/* What was asked of whom, and what it saved. */
+/* Which cells each judge of a cascade answered, and what this saved. */
 export function cascade(data) {
   const of = data.results.cascade, usd = data.cascade_usd;
   if (!of) return null;

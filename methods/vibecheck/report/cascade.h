@@ -1,4 +1,4 @@
-/* Private to the results: what was asked of whom in a cascade, and what it saved. */
+/* Private to the results: which cells each judge of a cascade answered, and what this saved. */
 #pragma once
 
 #include "common/text/json.h"
