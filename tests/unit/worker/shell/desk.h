@@ -75,6 +75,7 @@ struct desk {
     uint32_t out; /* leased and not final */
     uint32_t finals, returned, byes;
     bool anew; /* begun again: it knows of no session, like a coordinator that was killed */
+    bool met;  /* the HELLO of the program begun last has come; before, its predecessor speaks */
     struct desk_result results[DESK_RESULTS_MAX];
     uint32_t results_count;
     struct desk_batch batches[DESK_BATCHES_MAX];
@@ -313,7 +314,7 @@ static VQ_UNUSED void desk_message(void *ctx, uint64_t peer, struct vq_span fram
     if (vq_msg_decode(d->decoder, frame, VQ_TO_COORDINATOR, &msg, &err) != VQ_OK) {
         fail_msg("%s", err.text);
     }
-    if (d->mute) {
+    if (d->mute || (!d->met && msg.type != VQ_MSG_HELLO)) {
         return;
     }
     if (d->anew && msg.type != VQ_MSG_HELLO) {
@@ -323,6 +324,7 @@ static VQ_UNUSED void desk_message(void *ctx, uint64_t peer, struct vq_span fram
     }
     if (msg.type == VQ_MSG_HELLO) {
         d->anew = false;
+        d->met = true;
         d->peer = peer;
         d->hello = msg.u.hello;
         d->hellos++;
@@ -471,6 +473,8 @@ static VQ_UNUSED void desk_worker(struct desk *d, const char *const *more, const
                                        .ctx = d};
     vq_child_destroy(&d->worker);
     d->worker_ended = false;
+    d->met = false;
+    d->credits = 0;
     if (vq_child_spawn(d->loop, &options, &d->worker, &err) != VQ_OK) {
         fail_msg("%s", err.text);
     }
