@@ -44,7 +44,7 @@ static void show_page(const struct vq_run_words *w, const char *runs_dir, const 
     struct vq_error err = {0};
     enum vq_status status = w->ui ? vq_ui_beside_start(runs_dir, ret_beside, &err) : VQ_OK;
     if (status != VQ_OK && status != VQ_LOCKED) {
-        fprintf(stderr, "vibeq: --ui: %s; the run goes on without it\n", err.text);
+        fprintf(stderr, "vibeq: --ui: %s; the run continues without it\n", err.text);
     }
     if (!w->quiet) {
         vq_ui_say_page(runs_dir, name);

@@ -17,7 +17,7 @@ static enum vq_status refuse(const char *key, const char *what, struct vq_error 
     return vq_fail(
         err, VQ_INVALID,
         "--set %s: a run is read again with the %s of its start, of which it has copies. "
-        "For others begin a new run: answers that are stored are not bought again",
+        "For others start a new run: answers that are stored are not bought again",
         key, what);
 }
 

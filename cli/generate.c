@@ -85,7 +85,7 @@ static enum vq_status check_answered(const char *model, const struct vq_once *on
         return VQ_OK;
     }
     return vq_fail(err, VQ_UNAVAILABLE, "%s gave no list: %s%s%s", model,
-                   once->end == NULL ? "nothing was heard of it"
+                   once->end == NULL ? "no answer came from it"
                    : once->refusal   ? "it refused"
                                      : once->end,
                    once->error == NULL ? "" : ": ", once->error == NULL ? "" : once->error);

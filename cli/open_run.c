@@ -46,7 +46,7 @@ static enum vq_status open_all(const struct vq_open_run_words *words, const char
     struct vq_run_meta meta;
     enum vq_status status = vq_calls_read_run(k->calls, vq_run_dir_uid(k->run), &meta, err);
     if (status == VQ_NOT_FOUND) {
-        return vq_fail(err, status, "%s has asked nothing yet; vibeq resume %s begins",
+        return vq_fail(err, status, "%s has sent no call yet; vibeq resume %s starts it",
                        vq_run_dir_name(k->run), vq_run_dir_name(k->run));
     }
     k->job->generation = meta.generation;

@@ -146,7 +146,7 @@ enum vq_status vq_resume_overrides_keys_check(const struct vq_opt_list *set, str
             return vq_fail(
                 err, VQ_INVALID,
                 "--set %.*s: a resumed run keeps its settings; only workers, pools, limits, keys, "
-                "endpoints, prices, the budget and time limits may change. For anything else begin "
+                "endpoints, prices, the budget and time limits may change. For anything else start "
                 "a new run: answers that are stored are not bought again",
                 (int)strcspn(set->items[i], "="), set->items[i]);
         }
@@ -211,7 +211,7 @@ static enum vq_status check_one(const char *role, uint32_t i, const struct vq_co
     return vq_fail(err, VQ_INVALID,
                    "--set %s[%u].base_url: another endpoint is another provider, whose answers are "
                    "not those of this run. Models that may move between endpoints have an "
-                   "`identity` from the start; else begin a new run",
+                   "`identity` from the start; else start a new run",
                    role, i);
 }
 

@@ -22,7 +22,8 @@
 #define CHECK_DOMAIN "vibeq spool"
 #define RECORDS_MAX  (1u << 25)
 #define ADVICE                                                                                     \
-    "Put back a copy, or go on without it: mv '%s' '%s.damaged' (answers that it alone holds are " \
+    "Put back a copy, or continue without it: mv '%s' '%s.damaged' (answers that it alone holds "  \
+    "are "                                                                                         \
     "asked again, and are missing in the accounting)"
 
 struct entry {

@@ -89,7 +89,7 @@ static void on_answer(void *ctx, const struct vq_http_response *answer)
     if (!whole) {
         refuse(&response, answer->sent ? 504 : 503, "the run", "does not answer");
     } else if (answer->status == 401 || answer->status == 403) {
-        refuse(&response, 502, "the run", "has another token than its endpoint.json says");
+        refuse(&response, 502, "the run", "has another token than the one in its endpoint.json");
     } else {
         response.content_type = kind_of(answer);
         vq_buf_append(&body, answer->body.at, answer->body.bytes);

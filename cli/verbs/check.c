@@ -160,7 +160,7 @@ static void put_judge(const struct vq_job *job, const struct vq_picked_prompt *p
         put_meaning(job, verdict, picked->sample, picked->order, o);
         put_tokens(judge, o);
     } else {
-        printf("failed   %s%s%s\n", o->end == NULL ? "nothing was heard of it" : o->end,
+        printf("failed   %s%s%s\n", o->end == NULL ? "no answer came from it" : o->end,
                o->error == NULL ? "" : ": ", o->error == NULL ? "" : o->error);
     }
     char took[VQ_FMT_BYTES];

@@ -164,7 +164,7 @@ static int send_command(const char *runs_dir, const char *run, const struct vq_c
     }
     status = vq_run_endpoint_read(runs_dir, run, &endpoint, &err);
     if (status == VQ_NOT_FOUND) {
-        fprintf(stderr, "vibeq: %s just begins or just ends; try again in a moment\n", run);
+        fprintf(stderr, "vibeq: %s is starting or ending; try again in a moment\n", run);
         return VQ_EXIT_STOPPED;
     }
     int http = 0;

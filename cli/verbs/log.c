@@ -26,7 +26,7 @@ struct log_words {
 
 const struct vq_opt vq_log_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
-    {"follow", VQ_OPT_FLAG, AT(follow), NULL, "go on with new lines, until the run ends"},
+    {"follow", VQ_OPT_FLAG, AT(follow), NULL, "print new lines as they come, until the run ends"},
     {"level", VQ_OPT_TEXT, AT(level), "LEVEL",
      "only lines of this level or more severe: error, warn, info, debug"},
     {0},

@@ -106,9 +106,8 @@ int vq_verb_personas(int argc, char **argv)
         code = vq_cli_usage("personas", "--count is 1 to %u", COUNT_MAX);
     }
     if (code == VQ_EXIT_DONE && w.out != NULL && !vq_is_config_name(w.out)) {
-        code =
-            vq_cli_usage("personas", "--out: the list is YAML, and is read as what its name says: "
-                                     "end it with .yaml");
+        code = vq_cli_usage("personas", "--out: the list is YAML, and vibeq reads a file by the "
+                                        "ending of its name: end it with .yaml");
     }
     if (code != VQ_EXIT_DONE) {
         return code;

@@ -422,12 +422,11 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
         vq_buf_clear(out);
     }
     if (!info.has_status) {
-        return vq_fail(
-            err, VQ_NOT_FOUND,
-            info.running
-                ? "%s is just starting"
-                : "%s never came to ask anything; vibeq resume %s begins, or says why it cannot",
-            name, name);
+        return vq_fail(err, VQ_NOT_FOUND,
+                       info.running ? "%s is just starting"
+                                    : "%s ended before it sent a call; vibeq resume %s starts it, "
+                                      "or reports why it cannot",
+                       name, name);
     }
     return vq_run_file_read(runs_dir, name, "status.json", out, err);
 }

@@ -179,7 +179,7 @@ enum vq_status vq_criterion_parse(struct vq_span text, const char *file,
         return fail(&r, VQ_LIMIT, "`about:` is one short sentence, at most 256 bytes");
     }
     if (next_line(&r).bytes > 0) {
-        return fail(&r, VQ_INVALID, "an empty line stands before the rubric");
+        return fail(&r, VQ_INVALID, "write an empty line before the rubric");
     }
     struct vq_span rubric = vq_span_trim(r.rest);
     if (rubric.bytes == 0) {

@@ -88,7 +88,7 @@ static void on_row(int terminator, void *ctx)
                 : vq_fail(
                       build->err, VQ_INVALID,
                       "%s, line %llu: this record has %zu fields and the header has %u; a comma or "
-                      "line end inside a field must stand in quotes",
+                      "line end inside a field must be in quotes",
                       build->name, (unsigned long long)r->record_line, r->row_fields,
                       build->columns.count);
     }
@@ -114,9 +114,8 @@ static enum vq_status feed(struct csv_reader *r, struct csv_parser *parser, stru
     }
     size_t column = vq_utf8_count(vq_span(line.at, done)) + 1;
     return vq_fail(r->build->err, VQ_INVALID,
-                   "%s, line %llu, column %zu: a quote in the wrong place; a field with quotes "
-                   "stands in quotes "
-                   "and has its own doubled (\"say \"\"hi\"\"\")",
+                   "%s, line %llu, column %zu: a quote in the wrong place; put a field with quotes "
+                   "in quotes, and double its own quotes (\"say \"\"hi\"\"\")",
                    r->build->name, (unsigned long long)r->line, column);
 }
 
@@ -153,7 +152,7 @@ static enum vq_status check_separator(const struct vq_table_build *build, struct
     return vq_fail(
         build->err, VQ_INVALID,
         "%s, line 1: the columns are separated by %s; save the table with commas between "
-        "them (a single column whose name has one stands in quotes)",
+        "them (put a single column whose name has one in quotes)",
         build->name, tabs ? "tabs" : "semicolons");
 }
 

@@ -316,7 +316,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     enum vq_task_rule rule = vq_task_next(state, event, &next, &why);
     c->tasks.moves[state][event]++;
     if (rule == VQ_TASK_REFUSED) {
-        vq_coord_note(c, VQ_COORD_NOTE_WARN, "task %llu is %s (%s) and the store says %s: %s",
+        vq_coord_note(c, VQ_COORD_NOTE_WARN, "task %llu is %s (%s), and in the store it is %s: %s",
                       (unsigned long long)task, vq_task_state_name(state), vq_outcome_name(before),
                       vq_outcome_name(outcome), why);
         return VQ_BUG;

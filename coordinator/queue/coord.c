@@ -568,7 +568,7 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
     if (c->end.done) {
         return VQ_OK;
     }
-    vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "continued by hand");
     c->grants.check = true;
     return vq_coord_grants_say(c);
 }
@@ -613,14 +613,14 @@ enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns, int64_t n
 {
     vq_coord_enter(c, now_ns);
     return vq_coord_begin_stop(c, VQ_COORD_STOP_DRAINED, deadline_ns,
-                               "stopped; vibeq resume goes on");
+                               "stopped; vibeq resume continues the run");
 }
 
 enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    VQ_TRY(
-        vq_coord_begin_stop(c, VQ_COORD_STOP_NOW, now_ns, "stopped at once; vibeq resume goes on"));
+    VQ_TRY(vq_coord_begin_stop(c, VQ_COORD_STOP_NOW, now_ns,
+                               "stopped at once; vibeq resume continues the run"));
     c->stop.now = true;
     return VQ_OK;
 }

@@ -327,7 +327,7 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c)
     (void)snprintf(
         text, sizeof(text),
         "the budget of $%.4f allows no further call: $%.4f are spent%s. Nothing failed; vibeq "
-        "resume %.128s --set budget.usd=N goes on with more",
+        "resume %.128s --set budget.usd=N continues with more",
         (double)money.budget_nano / VQ_NANO_PER_USD, (double)money.spent_nano / VQ_NANO_PER_USD,
         money.out_nano > 0
             ? " and the rest is too little for a call, or kept for calls whose end is not known"

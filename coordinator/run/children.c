@@ -194,10 +194,11 @@ static void give_up_worker(struct vq_local_worker *w)
             w->k, w->restarts + 1, w->how.code, w->how.signal, vq_run_dir_path(run->dir));
     }
     if (nobody_works(run)) {
-        vq_run_fatal(run, VQ_UNAVAILABLE,
-                     "no local worker is left: each ended again and again without a result, or its "
-                     "spool is damaged; %s/workers.log says why",
-                     vq_run_dir_path(run->dir));
+        vq_run_fatal(
+            run, VQ_UNAVAILABLE,
+            "no local worker is left: each worker ended again and again without a result, or its "
+            "spool is damaged; %s/workers.log says why",
+            vq_run_dir_path(run->dir));
     }
 }
 

@@ -481,7 +481,7 @@ static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_st
     const char *name = asked.command == NULL ? "?" : asked.command->name;
     if (http == 409 && status != VQ_DENIED) {
         vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-        (void)vq_fail(&err, status, "the run cannot go on: %s", vq_status_text(status));
+        (void)vq_fail(&err, status, "the run cannot continue: %s", vq_status_text(status));
     }
     const char *done = said.status == VQ_OK ? said.at : "done; there is no memory for the reply";
     const char *what = http == 200 ? done : err.text;

@@ -90,11 +90,10 @@ static void say_late(struct vq_run *run, const struct prospect *p)
         "vibeq resume %s --deadline TIME.",
         name, name);
     vq_log(VQ_LOG_WARN, "deadline.late", "ends=%s rate=%.3f", ends, p->rate);
-    vq_run_message(
-        run,
-        "The deadline %s cannot be met: with calls at %s the run is over at about %s. It goes "
-        "on as fast as it can. %s",
-        at, rate, ends, action);
+    vq_run_message(run,
+                   "The deadline %s cannot be met: with calls at %s the run is over at about %s. "
+                   "It continues as fast as it can. %s",
+                   at, rate, ends, action);
     vq_run_trouble(run, VQ_TROUBLE_DEADLINE, "", action,
                    "The deadline %s cannot be met: with calls at %s the run is over at about %s.",
                    at, rate, ends);
@@ -133,11 +132,11 @@ static void say_passed(struct vq_run *run)
     vq_deadline_when((int64_t)run->deadline.at, at);
     vq_log(VQ_LOG_WARN, "deadline.passed", "at=%s", at);
     vq_run_message(run,
-                   "The deadline %s has passed; the run goes on as fast as it can, with single "
+                   "The deadline %s has passed; the run continues as fast as it can, with single "
                    "calls where there are pools for them.",
                    at);
     vq_run_moment(run, VQ_TROUBLE_DEADLINE, "",
-                  "The run goes on as fast as it can; nothing has to be done.",
+                  "The run continues as fast as it can; you need not do anything.",
                   "The deadline %s has passed.", at);
 }
 

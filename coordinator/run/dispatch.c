@@ -364,7 +364,7 @@ void vq_dispatch_watch(struct vq_run *run)
     run->seen.frames_dropped = s.frames_dropped;
     report(&run->links.refused, s.peers_refused, "peers.refused", "a key that is not approved");
     report(&run->links.dropped, s.frames_dropped, "frames.dropped",
-           "of a peer that named itself, or to one that is gone");
+           "of a peer that chose its own name, or to a peer that has disconnected");
 }
 
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)

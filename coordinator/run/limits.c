@@ -224,14 +224,17 @@ static void say_until(int64_t until_ns, char *text, size_t bytes)
 static const char *advice_of(const struct vq_incident *i)
 {
     if (i->key) {
-        return "Replace the key, and start its worker again. The pool goes on with its other keys.";
+        return "Replace the key, and start its worker again. The pool continues with its other "
+               "keys.";
     }
     switch (i->state) {
     case VQ_AUTHORITY_OPEN:
-        return "If the provider is down, wait: the pool goes on when it answers. Else correct what "
+        return "If the provider is down, wait: the pool continues when it answers. Else correct "
+               "what "
                "the error names.";
     case VQ_AUTHORITY_PARKED:
-        return "Other pools go on, and this one when the time is over. vibeq ctl RUN unpark NAME "
+        return "Other pools continue; this one continues when the time is over. vibeq ctl RUN "
+               "unpark NAME "
                "asks it at once.";
     case VQ_AUTHORITY_HELD: return "vibeq ctl RUN unpark NAME asks it again.";
     case VQ_AUTHORITY_LOCKED:
@@ -318,7 +321,7 @@ static void see_unserved(struct vq_run *run, int64_t now)
         vq_run_message(
             run,
             "Pool %s is asked nothing: no worker has a key for it. Set what its `keys` name "
-            "where the workers run, and start them again; other pools go on meanwhile.",
+            "where the workers run, and start them again; other pools continue meanwhile.",
             s.name);
     }
 }

@@ -152,11 +152,10 @@ static enum vq_status held_by(const struct note *note, struct vq_error *err)
 
 static enum vq_status held_by_the_dead(const struct note *note, struct vq_error *err)
 {
-    return vq_fail(
-        err, VQ_LOCKED,
-        "run \"%s\" (pid %s on %s) had its key and ended without giving it back; its workers may "
-        "go on until their term of %s ms is over",
-        note->run, note->pid, note->host, note->term_ms);
+    return vq_fail(err, VQ_LOCKED,
+                   "run \"%s\" (pid %s on %s) had its key and ended without giving it back; its "
+                   "workers may continue until their term of %s ms is over",
+                   note->run, note->pid, note->host, note->term_ms);
 }
 
 /* ---- files ---- */

@@ -64,7 +64,7 @@ static void level(struct vq_run *run)
     struct vq_run_redis *r = &run->redis;
     r->first_done = r->was_level = true;
     if (r->reported) {
-        vq_run_message(run, "Redis is back; the run goes on.");
+        vq_run_message(run, "Redis is back; the run continues.");
         vq_alarms_over(run, "redis", "", "Run %s: Redis is back.", vq_run_dir_name(run->dir));
         vq_run_trouble_over(run, VQ_TROUBLE_REDIS, "");
         r->reported = false;
@@ -302,7 +302,7 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
         return run->fatal;
     }
     if (run->stop.interrupts > 0) { /* also when Redis is up: there is no core yet to drain */
-        return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s goes on",
+        return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s continues",
                        vq_run_dir_name(run->dir));
     }
     if (r->phase == VQ_PHASE_UP) {

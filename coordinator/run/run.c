@@ -313,7 +313,7 @@ static enum vq_run_end stopped_end(struct vq_run *run)
     }
     fprintf(stderr, "Nothing that was paid for is lost. ");
     if (run->work->write == NULL) {
-        fprintf(stderr, "The same command goes on.\n");
+        fprintf(stderr, "The same command continues the run.\n");
     } else {
         fprintf(stderr, "Go on with: vibeq resume %s\n", name);
     }

@@ -87,7 +87,7 @@ static void put_workers(struct writer *w)
     static const char *const names[][2] = {
         {"worker_tasks", "Tasks that are leased to a worker."},
         {"worker_calls_in_flight", "Calls in flight that the worker last reported."},
-        {"worker_heard_timestamp_seconds", "Time at which the worker was heard last."},
+        {"worker_heard_timestamp_seconds", "Time of the last message from the worker."},
     };
     for (size_t m = 0; m < VQ_COUNT(names); m++) {
         struct vq_coord_worker_status s;

@@ -68,7 +68,7 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
             vq_dataset_warn(
                 b->set,
                 "the prompts repeat so much that splitting by prompt leaves a side (nearly) empty; "
-                "rows were split instead, so the same prompt can stand in train and test");
+                "rows were split instead, so the same prompt can be in train and test");
         }
     }
     vq_free(order);

@@ -80,7 +80,7 @@ class Kills(Case):
             log.unlink()
             self.wait_exit(child, STOPPED)
             os.close(reader)
-            self.assertIn("stopped before anything was sent; vibeq resume r goes on", self.logs())
+            self.assertIn("stopped before anything was sent; vibeq resume r continues", self.logs())
 
     def test_a_worker_is_killed(self):
         child = self.begin()

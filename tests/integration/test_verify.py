@@ -40,14 +40,14 @@ class Verify(Damaging):
     def test_ledger(self):
         row = self.answered()
         self.delete(b"ledger", self.ledger_key(row["call"]))
-        self.names(f"ledger: the answer of call {row['call']} stands, and the ledger does not have the call",
+        self.names(f"ledger: the answer of call {row['call']} is in force, and the ledger does not have the call",
                    "accounting: accounting.json has answered", "accounting: accounting.json has tokens_in", "dollars")
 
     def test_rows_that_say_otherwise(self):
         a, b = [r["call"] for r in self.kept().calls.values() if r["end"] == "answer"][:2]
         self.row(a, flags=(FLAGS, bytes([1])))
         self.row(b, epoch=(EPOCH, struct.pack("<Q", 7)))
-        self.names(f"answers: call {a} is recorded as paid but unused, and the answer that stands is of call {a}",
+        self.names(f"answers: call {a} is recorded as paid but unused, and the answer in force is of call {a}",
                    f"ledger: call {b} is of epoch 7, and the run is at 1", "accounting: accounting.json has paid_unused 0, the ledger gives 1")
 
     def test_a_damaged_row_and_a_damaged_answer(self):
@@ -83,7 +83,7 @@ class Verify(Damaging):
     def test_the_runs_own_row_is_gone(self):
         self.delete(b"ledger", bytes.fromhex(self.uid) + b"M")
         got = self.vibeq("verify", "r", code=USAGE)
-        self.assertIn("has asked nothing yet", got.stderr)
+        self.assertIn("has sent no call yet", got.stderr)
 
     def test_the_store_lost_its_end(self):
         with open(self.dir / "runs/calls.lmdb", "r+b") as file:

@@ -158,7 +158,7 @@ void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key)
     } else if (pool->state == VQ_POOL_OPEN) {
         set_text(pool, key->text);
         if (fewer) {
-            vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s goes on with %u keys: %s",
+            vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s continues with %u keys: %s",
                          w->spec->pools[key->pool].name, pool->keys_count, pool->text);
         }
     }

@@ -280,7 +280,7 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
     if (bye->code != VQ_BYE_NO_SESSION && bye->code != VQ_BYE_LEAVING &&
         bye->code != VQ_BYE_STAGE) {
         vq_work_note(w, bye->code == VQ_BYE_DONE ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
-                     "the coordinator says good-bye: %.*s", (int)bye->text.bytes, bye->text.at);
+                     "the coordinator ends the session: %.*s", (int)bye->text.bytes, bye->text.at);
     }
     switch ((enum vq_bye_code)bye->code) {
     case VQ_BYE_DONE: on_over(w, "the run is finished"); break;

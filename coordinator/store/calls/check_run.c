@@ -95,7 +95,7 @@ static enum vq_status check_answer_of(struct check *c, const struct vq_call_row 
     }
     if (vq_id_eq(&answer.call, &row->call) != row->used) {
         hex_of(&answer.call, other);
-        say(c, "answers: call %s is recorded as %s, and the answer that stands is of call %s", call,
+        say(c, "answers: call %s is recorded as %s, and the answer in force is of call %s", call,
             row->used ? "used" : "paid but unused", other);
     }
     return VQ_OK;
@@ -251,11 +251,11 @@ enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id 
     enum vq_status status = call_row(view, run, &answer->call, &row, err);
     hex_of(&answer->call, call);
     if (status == VQ_NOT_FOUND) {
-        say(&c, "ledger: the answer of call %s stands, and the ledger does not have the call",
+        say(&c, "ledger: the answer of call %s is in force, and the ledger does not have the call",
             call);
     } else if (status == VQ_OK && row.end != VQ_END_ANSWER) {
-        say(&c, "ledger: the answer of call %s stands, and the ledger has the call as %s", call,
-            vq_call_end_word((enum vq_call_end)row.end));
+        say(&c, "ledger: the answer of call %s is in force, and the ledger has the call as %s",
+            call, vq_call_end_word((enum vq_call_end)row.end));
     }
     return status == VQ_NOT_FOUND || status == VQ_CORRUPT || status == VQ_VERSION ? VQ_OK : status;
 }

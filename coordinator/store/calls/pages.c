@@ -121,7 +121,7 @@ static enum vq_status page_get(const struct place *at, uint64_t page, const char
     VQ_TRY(take(at, page));
     const char *bytes = w->file.at + page * w->page_bytes;
     if (u64(bytes) != page) {
-        return bad(at, page, "it says that it is another page");
+        return bad(at, page, "its number is that of another page");
     }
     at->w->count.pages++;
     *ret_page = bytes;

@@ -197,7 +197,8 @@ static enum vq_status collect_damaged(void *ctx, struct vq_span key, struct vq_s
         return VQ_OK;
     }
     if (damage->count == VQ_STORE_DROP_MAX || key.bytes > VQ_LEDGER_KEY_BYTES_MAX) {
-        return vq_fail(err, VQ_LIMIT, "too much is damaged to go on without it; put back a copy");
+        return vq_fail(err, VQ_LIMIT,
+                       "too much is damaged to continue without it; put back a copy");
     }
     VQ_TRY(vq_grow((void **)&damage->keys, &damage->cap, damage->count + 1, sizeof(*damage->keys),
                    VQ_STORE_DROP_MAX));

@@ -29,7 +29,7 @@ static enum vq_status damaged(const struct vq_run_dir *run, const char *what, st
 {
     return vq_fail(err, VQ_CORRUPT,
                    "%s/%s is damaged: %s. It says what workers on other machines may have spent; "
-                   "take it away to go on without that",
+                   "remove it to continue without that",
                    vq_run_dir_path(run), VQ_ADVANCES_FILE, what);
 }
 

@@ -239,8 +239,7 @@ static enum vq_status read_uid(struct vq_run_dir *run, struct vq_error *err)
 static enum vq_status exists(const char *name, struct vq_error *err)
 {
     return vq_fail(err, VQ_EXISTS,
-                   "run %s exists; `vibeq resume %s` goes on with it, another --name begins a new "
-                   "one",
+                   "run %s exists; `vibeq resume %s` continues it, another --name starts a new one",
                    name, name);
 }
 

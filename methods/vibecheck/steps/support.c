@@ -102,11 +102,10 @@ static enum vq_status count_support(struct vq_vibecheck_method *m)
     }
     return r->axes_count <= most
                ? VQ_OK
-               : vq_vibecheck_method_note(
-                     m,
-                     "iteration %u: the reducer left %u axes; the %u with the most "
-                     "support go on",
-                     m->iteration + 1, r->axes_count, most);
+               : vq_vibecheck_method_note(m,
+                                          "iteration %u: the reducer left %u axes; vibeq keeps the "
+                                          "%u with the most support",
+                                          m->iteration + 1, r->axes_count, most);
 }
 
 static enum vq_status known_drop(struct vq_vibecheck_method *m, struct vq_error *err);

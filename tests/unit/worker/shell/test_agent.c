@@ -406,7 +406,7 @@ TEST_WITH(test_one_of_two_keys_is_refused, setup, teardown)
         assert_true(d.results[i].r.end == VQ_END_CLOSED || d.results[i].r.tries == 1);
     }
     assert_in_range(refused, 1, 8); /* what was in flight with it, no more */
-    assert_int_equal(desk_lines(d.log, "goes on with 1 keys: key 1 of 2 was refused"), 1);
+    assert_int_equal(desk_lines(d.log, "continues with 1 keys: key 1 of 2 was refused"), 1);
     assert_int_equal(desk_lines(d.log, "canary"), 0);
 }
 

@@ -161,8 +161,7 @@ TEST_WITH(test_rows, fx_setup, fx_teardown)
     struct vq_call_row row = sound;
     row.used = false;
     put_row(fx, &row);
-    assert_names(fx, "is recorded as paid but unused, and the answer that stands is of call",
-                 &a.call);
+    assert_names(fx, "is recorded as paid but unused, and the answer in force is of call", &a.call);
     row = sound;
     row.fence.epoch = fx->epoch + 1;
     put_row(fx, &row);

@@ -90,7 +90,7 @@ TEST(too_many_axes_go_by_support)
         assert_int_equal(p->rows_count, 5);
         assert_false(r->rows[p->rows[0]].test);
     }
-    assert_true(walk_noted(r, "the reducer left 6 axes; the 3 with the most support go on"));
+    assert_true(walk_noted(r, "the reducer left 6 axes; vibeq keeps the 3 with the most support"));
     assert_true(walk_noted(r, "without an embedder the support of an axis"));
     walk_destroy(w);
 }
