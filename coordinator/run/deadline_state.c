@@ -1,11 +1,11 @@
 /* What a decision about a deadline sees of the run: calls by where they are, batches and how long
  * earlier ones took, the rate and the prices of the pools. Reads the core and the authority, and
  * changes neither. */
+#include "coordinator/pools/prices.h"
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/conf/batches.h"
 
 #include <math.h>
 
@@ -53,15 +53,6 @@ static struct vq_deadline_tokens tokens_of(const struct vq_run *run)
                                              (double)s.tokens_out / answers};
 }
 
-/* Dollars for a million calls; without a price, as many times the unknown interactive price. */
-static double price_of(const struct vq_conf_use *use, struct vq_deadline_tokens tokens, bool priced)
-{
-    double times = vq_conf_batch_price(use->batch);
-    return priced ? times * (use->limits.price_input_usd * tokens.in +
-                             use->limits.price_output_usd * tokens.out)
-                  : times;
-}
-
 static bool is_rated(const struct vq_limit *limit)
 {
     bool rated = false;
@@ -84,45 +75,50 @@ static bool is_unheard(const struct vq_run *run)
     return true;
 }
 
+/* Calls a second that pool p makes now: by its limits, or less if it was measured. */
+static double rate_of(struct vq_run_deadline *d, uint32_t p,
+                      const struct vq_authority_pool_status *pool, struct vq_deadline_tokens tokens)
+{
+    int64_t now = vq_run_now();
+    bool busy = pool->work_waits && pool->lately.requests > 0;
+    d->busy_from_ns[p] = !busy ? 0 : d->busy_from_ns[p] == 0 ? now : d->busy_from_ns[p];
+    busy = busy && now - d->busy_from_ns[p] >= BUSY_NS;
+    double rate = vq_deadline_pool_rate(pool, tokens, busy);
+    d->measured[p] = busy ? rate : d->measured[p];
+    return d->measured[p] > 0 ? fmin(rate, d->measured[p]) : rate;
+}
+
 /* The rate of the interactive pools, and the cheapest price of either kind. */
 static void fill_pools(struct vq_run *run, uint32_t g, struct vq_deadline_state *s)
 {
     struct vq_run_deadline *d = &run->deadline;
     const struct vq_conf_uses *uses = &run->source.pools->uses;
     struct vq_deadline_tokens tokens = tokens_of(run);
-    int64_t now = vq_run_now();
-    double usd[2] = {INFINITY, INFINITY}, rate = 0;
-    bool priced = true, known = true, unheard = is_unheard(run);
-    for (uint32_t p = 0; p < uses->count; p++) {
-        priced = priced &&
-                 (!vq_deadline_in_group(run, g, p) || (uses->uses[p].limits.price_input_usd >= 0 &&
-                                                       uses->uses[p].limits.price_output_usd >= 0));
-    }
+    const struct vq_conf_use *open[VQ_POOLS_MAX];
+    struct vq_pool_prices usd;
+    uint32_t open_count = 0;
+    double rate = 0;
+    bool known = true, unheard = is_unheard(run);
     for (uint32_t p = 0; p < uses->count; p++) {
         struct vq_authority_pool_status pool;
         if (!vq_deadline_in_group(run, g, p)) {
             continue;
         }
-        vq_authority_status(run->limits.authority, p, now, &pool);
+        vq_authority_status(run->limits.authority, p, vq_run_now(), &pool);
         pool.state = unheard ? VQ_AUTHORITY_OPEN : pool.state;
-        bool batch = vq_deadline_is_batch(run, p),
-             busy = pool.work_waits && pool.lately.requests > 0;
-        double one = batch ? vq_deadline_pool_rate(&pool, tokens, false) : 0;
-        if (!batch) {
-            d->busy_from_ns[p] = !busy ? 0 : d->busy_from_ns[p] == 0 ? now : d->busy_from_ns[p];
-            busy = busy && now - d->busy_from_ns[p] >= BUSY_NS;
-            one = vq_deadline_pool_rate(&pool, tokens, busy);
-            d->measured[p] = busy ? one : d->measured[p];
-            one = d->measured[p] > 0 ? fmin(one, d->measured[p]) : one;
+        double one = vq_deadline_is_batch(run, p) ? vq_deadline_pool_rate(&pool, tokens, false)
+                                                  : rate_of(d, p, &pool, tokens);
+        if (!vq_deadline_is_batch(run, p)) {
             known = known && (d->measured[p] > 0 || is_rated(&pool.limit) || one <= 0);
             rate += one;
         }
         if (one > 0) {
-            usd[batch] = fmin(usd[batch], price_of(&uses->uses[p], tokens, priced));
+            open[open_count++] = &uses->uses[p];
         }
     }
-    s->interactive_usd = usd[0];
-    s->batch_usd = usd[1];
+    vq_pool_prices_of(open, open_count, tokens.in, tokens.out, &usd);
+    s->interactive_usd = usd.interactive;
+    s->batch_usd = usd.batch;
     s->rate = rate / d->speed;
     d->groups[g].rate = rate;
     d->groups[g].is_known = known && rate > 0;

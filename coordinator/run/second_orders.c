@@ -4,38 +4,25 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/conf/batches.h"
-#include "common/conf/tiers.h"
 #include "common/text/log.h"
+#include "coordinator/pools/prices.h"
 #include "coordinator/run/parts.h"
 
 #include <math.h>
 
-#define TOKENS_IN  1000.0 /* of a call, for a comparison of prices */
-#define TOKENS_OUT 100.0
-
-/* Of a usual call, in millionths of a dollar; 1 without prices. */
-static double price_of(const struct vq_conf_use *use)
-{
-    const struct vq_conf_limits *l = &use->limits;
-    bool priced = l->price_input_usd > 0 || l->price_output_usd > 0;
-    double price =
-        fmax(l->price_input_usd, 0) * TOKENS_IN + fmax(l->price_output_usd, 0) * TOKENS_OUT;
-    return (priced ? price : 1) * vq_tier_price(l) * vq_conf_batch_price(use->batch);
-}
-
 /* The prices of the judge's cheapest pools; 0: it has none. */
-static void prices(const struct vq_run *run, uint32_t judge, double *ret_interactive,
-                   double *ret_batch)
+static void prices(const struct vq_run *run, uint32_t judge, struct vq_second_orders *state)
 {
     const struct vq_role_models *cast = run->stages.asking->cast;
-    *ret_interactive = *ret_batch = 0;
+    const struct vq_conf_use *pools[VQ_POOLS_MAX];
+    struct vq_pool_prices usd;
     for (uint32_t i = 0; i < cast->pools_count[judge]; i++) {
-        const struct vq_conf_use *use = &run->source.pools->uses.uses[cast->pools[judge][i]];
-        double *cheapest = use->batch != NULL ? ret_batch : ret_interactive;
-        double price = price_of(use);
-        *cheapest = *cheapest == 0 || price < *cheapest ? price : *cheapest;
+        pools[i] = &run->source.pools->uses.uses[cast->pools[judge][i]];
     }
+    vq_pool_prices_of(pools, cast->pools_count[judge], VQ_DEADLINE_TOKENS_IN,
+                      VQ_DEADLINE_TOKENS_OUT, &usd);
+    state->interactive_usd = isinf(usd.interactive) ? 0 : usd.interactive;
+    state->batch_usd = isinf(usd.batch) ? 0 : usd.batch;
 }
 
 static bool is_lazy(const struct vq_stage_grid *asking)
@@ -86,7 +73,7 @@ bool vq_run_seconds_wait(const struct vq_run *run, uint32_t judge)
                                      .settled = run->stages.settling,
                                      .audited = run->source.config->judging.audit_share};
     double *memory = NULL;
-    prices(run, judge, &state.interactive_usd, &state.batch_usd);
+    prices(run, judge, &state);
     if (!is_lazy(asking) || state.batch_usd <= 0) {
         return false;
     }
