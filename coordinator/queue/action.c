@@ -1,10 +1,10 @@
-/* The queue of actions. What is to be said waits as a small entry and becomes a message only when
- * it is taken, from the state as it is then: a LEASE whose tasks were settled meanwhile shrinks or
- * falls away, ACKs of one session share a message.
+/* The queue of actions. A small entry waits in the queue and becomes a message only when it is
+ * taken, from the state at that time: a LEASE whose tasks were settled since shrinks or is dropped,
+ * and the ACKs of one session share a message.
  *
- * Invariants: entries come out in the order they went in, so that a SAMPLE goes before its LEASE
- * and an ACK that closes a lease before the next SAMPLE; an entry for a session that has ended
- * falls away; texts live until the next one is taken. Not its job: deciding what to say. */
+ * Invariants: entries leave in the order in which they entered: a SAMPLE goes before its LEASE, and
+ * an ACK that closes a lease goes before the next SAMPLE. An entry for a session that has ended is
+ * dropped. Texts are valid until the next action is taken. Not its job: deciding what to send. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/queue/internal.h"
@@ -106,7 +106,7 @@ void vq_coord_actions_free(struct vq_coord_actions *actions)
     vq_free(actions->turns);
 }
 
-/* ---- out: each fills *ret and returns true, or false when there is nothing left to say ---- */
+/* ---- out: each fills *ret and returns true, or false if nothing remains to send ---- */
 
 static struct vq_msg *send_of(struct vq_coord_action *ret, const struct vq_coord_session *s,
                               enum vq_msg_type type)
@@ -136,7 +136,7 @@ static bool out_welcome(const struct vq_coord *c, const struct vq_coord_session 
     return true;
 }
 
-/* The answers of a chain to the turns before the first one that goes out. */
+/* The answers of a chain to the turns before the first one that is leased. */
 static uint32_t fill_turns(struct vq_coord_actions *actions, const struct vq_coord_shard *shard,
                            uint32_t vibe)
 {
@@ -368,7 +368,7 @@ bool vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *r
     if (next_entry(c, ret_action)) {
         return true;
     }
-    const struct vq_batch *batch = vq_coord_gather_commit(c); /* after the end: of spools */
+    const struct vq_batch *batch = vq_coord_gather_commit(c); /* after the end: results of spools */
     if (batch == NULL) {
         return false;
     }

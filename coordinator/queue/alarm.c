@@ -1,6 +1,6 @@
 /* Reports once that a run made no progress for too long, and once that it makes progress again.
- * Invariant: raised only while something is open and nothing rests on purpose. Not its job: why
- * nothing comes, and who gets the report. */
+ * Invariant: the alarm is raised only while a task is open and the run does not rest on purpose.
+ * Not its job: why no answer comes, and where the report goes. */
 #include "coordinator/queue/alarm.h"
 
 void vq_alarm_init(struct vq_alarm *alarm, int64_t idle_ns, int64_t now_ns)

@@ -1,5 +1,5 @@
-/* The alarm of a run that makes no progress: nothing was answered for so long while something is to
- * be asked. Pure: (state, facts, now) -> what changed. */
+/* The alarm of a run that makes no progress: no answer arrived for idle_ns although there are tasks
+ * to ask. Pure: (state, facts, now) -> change. */
 #pragma once
 
 #include "common/base/status.h"
@@ -7,14 +7,14 @@
 struct vq_alarm {
     int64_t idle_ns;        /* 0: off */
     int64_t quiet_since_ns; /* the last sign of progress */
-    uint64_t answers;       /* as they were reported last */
+    uint64_t answers;       /* as reported last */
     bool raised;
 };
 
 struct vq_alarm_facts {
-    uint64_t answers; /* that ever came, by a call or out of the store; never falls */
+    uint64_t answers; /* all answers so far, from calls or from the store; never falls */
     uint64_t open;    /* tasks to be asked or being asked */
-    bool rests;       /* on purpose: paused by hand, draining, over */
+    bool rests;       /* the run rests on purpose: paused by command, draining, over */
 };
 
 enum vq_alarm_change {
@@ -23,9 +23,10 @@ enum vq_alarm_change {
     VQ_ALARM_CLEARED,
 };
 
-/* The time of quiet begins now. */
+/* The idle time starts now. */
 void vq_alarm_init(struct vq_alarm *alarm, int64_t idle_ns, int64_t now_ns);
-/* To be asked every now and then; an alarm is late by as much. What rests or has nothing open is
- * not quiet: its time begins again after that. A clock that went back counts as the last one. */
+/* Call it regularly; an alarm is late by at most the pause between two calls. A run that rests or
+ * has no open task is not idle: its idle time starts again afterwards. An earlier now_ns counts as
+ * the last one. */
 enum vq_alarm_change vq_alarm_look(struct vq_alarm *alarm, const struct vq_alarm_facts *facts,
                                    int64_t now_ns) VQ_WARN_UNUSED;

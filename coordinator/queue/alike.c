@@ -1,11 +1,11 @@
-/* Repairs of equal texts by one judge. Their prompts are equal, so that one is asked and the others
- * find its answer in the store.
+/* Repairs of equal texts by one judge. Their prompts are equal, so one repair is asked, and the
+ * other tasks find its answer in the store.
  *
- * Invariants: of each text one repair is leased, or reserved by a call (which may be in a batch),
- * at a time; a shard that waits for it is PARKED, and is looked up again when that slot is free.
- * What was looked up before another repair ended is looked up again before it is leased: that one
- * may have had its text. Without memory a repair is leased as if no other one had its text.
- * Not its job: the store's answer to a text (coordinator/store/calls/repairs.c). */
+ * Invariants: for each text at most one repair is leased, or reserved by a call (which may be in a
+ * batch). A shard that waits for it is PARKED, and is looked up again when that slot is free. A
+ * look-up older than the end of any repair is repeated before the lease, because that repair may
+ * have had the same text. If there is no memory, a repair is leased as if its text were unique. Not
+ * its job: the store's answer to a text (coordinator/store/calls/repairs.c). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 

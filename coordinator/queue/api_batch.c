@@ -1,16 +1,16 @@
-/* Batches at providers: which calls wait in them, and which worker looks after each.
+/* Batches at providers: the calls that wait in each, and the worker that owns each.
  *
  * A call of a batch is committed as BATCHED before its batch is submitted, and reserves its task
- * until its result is committed: it has no lease, never expires, and outlives its worker. A batch
- * whose worker has no session for a term is given to another worker with a key of its pool. The
- * worker that is gone has created it by then or never will, because a create goes out only within
- * the session's term; the other one only looks for it.
+ * until its result is committed: it has no lease, never expires, and outlives its worker. If the
+ * owner of a batch has no session for a term, the batch is given to another worker with a key of
+ * its pool. By then the lost worker has created the batch or never will, because it sends a create
+ * only within its session's term. The new owner only looks for the batch.
  *
- * Invariants: a batch is here while a call waits in it. Its calls were made by the process that it
- * is named after. Only the worker that gathered it, or that was sent COLLECT last, is heard about
- * it, and an id that is known never changes: another worker with a certificate could else keep it
- * from being collected, or have it bought again. Not its job: what a provider says of a batch (the
- * worker), the records of its calls (the store). */
+ * Invariants: a batch is in the list while a call waits in it. Its calls were made by the process
+ * that it is named after. Only reports of its owner count, that is, the worker that gathered it or
+ * was sent COLLECT last. A known id never changes. Otherwise another worker with a certificate
+ * could prevent that the batch is collected, or cause that it is bought again. Not its job: the
+ * provider's replies about a batch (the worker), the records of its calls (the store). */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/queue/internal.h"
@@ -39,8 +39,8 @@ static void copy(char *to, size_t cap, struct vq_span text)
     to[bytes] = '\0';
 }
 
-/* vq_coord_api_batch_named bounds their number when results come. What was taken then, or was
- * stored by an earlier process, always finds its batch. */
+/* vq_coord_api_batch_named bounds the number of batches when results come. A result that was taken
+ * then, or was stored by an earlier process, always finds its batch. */
 static enum vq_status find_or_make(struct vq_coord_api_batches *api, struct vq_span name,
                                    struct vq_span pool, struct vq_coord_api_batch **ret_batch)
 {
@@ -157,7 +157,7 @@ static void take_news(struct vq_coord_api_batch *b, const struct vq_msg_batch *m
     }
 }
 
-/* Of a worker that does not look after it: one that was taken for gone, or one that means harm. */
+/* A report of a worker that does not own the batch: it was taken for lost, or it is malicious. */
 static void dispute(struct vq_coord *c, struct vq_coord_api_batch *b,
                     const struct vq_coord_session *s)
 {
@@ -190,7 +190,8 @@ enum vq_status vq_coord_api_batch_said(struct vq_coord *c, struct vq_coord_sessi
     bool news = msg->state > b->state || (id.bytes == 0 && msg->id.bytes > 0) || b->session == 0;
     take_news(b, msg);
     looks_after(b, s);
-    if (msg->state == VQ_BATCH_PROGRESS_OVER) { /* calls that came too late to be collected there */
+    /* some calls were committed too late to be collected by it */
+    if (msg->state == VQ_BATCH_PROGRESS_OVER) {
         b->state = VQ_BATCH_PROGRESS_SUBMITTED;
         b->owner = none;
         return VQ_OK;
@@ -208,7 +209,7 @@ enum vq_status vq_coord_api_batch_store(struct vq_coord *c, const struct vq_batc
     return VQ_OK;
 }
 
-/* ---- who looks after it ---- */
+/* ---- the owner ---- */
 
 static bool can_collect(const struct vq_coord *c, const struct vq_coord_session *s, uint32_t pool)
 {
@@ -227,7 +228,7 @@ static struct vq_coord_session *collector(struct vq_coord *c, const char *pool)
             break;
         }
     }
-    for (size_t i = 0; p < pools && i < c->sessions.count; i++) { /* each in its turn */
+    for (size_t i = 0; p < pools && i < c->sessions.count; i++) { /* workers take turns */
         struct vq_coord_session *s = c->sessions.all[c->api.turn++ % c->sessions.count];
         if (can_collect(c, s, p)) {
             return s;

@@ -1,6 +1,6 @@
-/* Attempts of a task by class, all of it from the table. Invariant: a count never wraps.
- * Not its job: when a task is looked at (shard.c), and sends of one call under one lease (the
- * worker's tries). */
+/* Attempts of a task by class; the table defines all of it. Invariant: a count never wraps. Not its
+ * job: when a task is checked (shard.c), and the sends of one call under one lease (the worker's
+ * tries). */
 #include "coordinator/queue/attempts.h"
 
 static const struct {

@@ -1,12 +1,12 @@
-/* The commit (rules 3, 13, 14): results gather in one batch while another is in flight; what they
- * say counts only when the shell says it is durable. Then tasks settle by the state table, leases
- * close, holders of settled tasks get a CANCEL, ACKs go.
+/* The commit (rules 3, 13, 14). Results gather in one batch while another is in flight; they count
+ * only after the shell reports that they are durable. Then tasks settle by the state table, leases
+ * close, the workers that hold settled tasks get a CANCEL, and ACKs are sent.
  *
- * Invariants: at most one batch is in flight, its memory does not change meanwhile; nothing is
- * ACKed and nothing tallied before its commit; a call is in at most one batch; no more is leased
- * than there is room for. What finds none all the same (retries, late answers) is dropped and
- * counted: its worker sends it again.
- * Not its job: what the store holds (the shell reports it), reading answers. */
+ * Invariants: at most one batch is in flight, and its memory does not change during the commit.
+ * Nothing is ACKed or tallied before its commit. A call is in at most one batch. No more is leased
+ * than the batch has room for. A result that finds no room in spite of this (retries, late answers)
+ * is dropped and counted: its worker sends it again. Not its job: the contents of the store (the
+ * shell reports them), reading answers. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 #include "proto/result.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #define CHUNK_BYTES (256u << 10)
-#define SPARES_MAX  32 /* chunks that a batch keeps for its next time: 8 MiB */
+#define SPARES_MAX  32 /* chunks that a batch stores for its next use: 8 MiB */
 
 /* ---- gathering ---- */
 
@@ -176,8 +176,8 @@ static void chunks_free(struct vq_coord_chunk *chunks)
     }
 }
 
-/* Keeps some chunks: a busy run fills as many again, and fresh memory costs more than what is
- * copied into it. */
+/* Stores some chunks for the next use: a busy run fills the same number again, and new memory costs
+ * more than copying into it. */
 static void gather_clear(struct vq_coord_gather *g)
 {
     struct vq_coord_chunk *next;
@@ -216,7 +216,8 @@ const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
         return NULL;
     }
     struct vq_coord_gather *g = c->batches.gather;
-    for (size_t n = 0; n < g->settled_count; n++) { /* a commit may have made it not needed since */
+    /* a commit since then may have made it not needed */
+    for (size_t n = 0; n < g->settled_count; n++) {
         g->settled[n].outcome = (enum vq_outcome)c->tasks.outcome[g->settled[n].task];
     }
     g->batch = (struct vq_batch){.no = c->batches.n++,
@@ -240,7 +241,7 @@ const struct vq_batch *vq_coord_gather_commit(struct vq_coord *c)
 /* ---- received ---- */
 
 /* Results that find no room: their worker sends them again. Until then no other worker gets their
- * tasks, also if this worker has given them back meanwhile. */
+ * tasks, even if this worker has given them back. */
 static enum vq_status results_refused(struct vq_coord *c, struct vq_coord_session *s,
                                       const struct vq_result *results, size_t count)
 {
@@ -331,7 +332,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     }
     vq_coord_shared_turns_settled(c, task);
     if (shard != NULL && c->params.chains && next == VQ_TASK_ANSWERED) {
-        shard->lost = 0; /* it gets on */
+        shard->lost = 0; /* the chain makes progress */
     }
     if (live) {
         shard->moved = true;
@@ -351,8 +352,8 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     return VQ_OK;
 }
 
-/* No answer that can be read, or a failure, where the question is put once more: it settles
- * nothing, and nothing is amiss. Of all tasks together no more than there may be. */
+/* An unreadable answer or a failure after which the question is repeated: it settles nothing, and
+ * this is no fault. At most repeat_max of them per task count, over all tasks together. */
 static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
                        const struct vq_result *r)
 {
@@ -367,8 +368,8 @@ static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
     return true;
 }
 
-/* Of a chain, it came before the turn that it builds on: that one found no room or was lost on its
- * way, and is sent again. */
+/* Of a chain: the result came before that of an earlier turn that it builds on. That result found
+ * no room or was lost in transit, and is sent again. */
 static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shard,
                      const struct vq_result *r)
 {
@@ -380,9 +381,9 @@ static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shar
     return ahead;
 }
 
-/* Of a turn's final answer that settled nothing: whether another run's, which is not good, was
- * there first, so that its holder goes on from what does not stand. As the attempt that was leased
- * it builds on nothing that can have been lost. */
+/* For a turn's final answer that settled nothing: whether another run's answer, which is not good,
+ * was stored first, so that the worker that holds the chain continues from an answer that is not in
+ * force. The result is of the leased repeat, so no result that it builds on can have been lost. */
 static bool breaks_the_chain(const struct vq_coord *c, const struct vq_coord_shard *shard,
                              const struct vq_result *r)
 {
@@ -390,8 +391,8 @@ static bool breaks_the_chain(const struct vq_coord *c, const struct vq_coord_sha
            r->repeat == shard->slots[r->task % c->shard_tasks].repeat;
 }
 
-/* What is left of the slot of a final result, and of the second order that its holder skipped for
- * it. */
+/* Releases the slot of a final result, and that of the second order if the worker skipped it
+ * because of this result. */
 static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_result *r)
 {
@@ -406,13 +407,14 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     } else if (!ahead && asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
     } else if (c->params.chains && (shard->astray > 0 || (!ahead && shard->moved))) {
-        VQ_TRY(vq_coord_lease_astray(c, shard, i)); /* it builds on another answer */
+        /* it builds on an answer that is not in force */
+        VQ_TRY(vq_coord_lease_astray(c, shard, i));
         vq_coord_slot_return(c, shard, i);
     } else {
         bool astray = !ahead && breaks_the_chain(c, shard, r);
         VQ_TRY(astray ? vq_coord_lease_astray(c, shard, i) : VQ_OK);
         vq_coord_slot_return(c, shard, i);
-        /* What it builds on may have been lost on the way, and is listed soon. */
+        /* A result that it builds on may have been lost in transit, and is listed soon. */
         VQ_TRY(astray ? VQ_OK : vq_coord_call_hold(c, NULL, r->task));
         if (!ahead && ++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
@@ -428,7 +430,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     }
     for (uint32_t n = i + 2; c->params.chains && n < c->shard_tasks; n += 2) {
         if (shard->slots[n].state == SLOT_SKIPPED) {
-            vq_coord_slot_return(c, shard, n); /* it has a good answer after all: another one */
+            /* it has a good answer after all, though another one */
+            vq_coord_slot_return(c, shard, n);
         }
     }
     if (shard->slots[i ^ 1u].state == SLOT_SKIPPED) {
@@ -437,8 +440,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     return VQ_OK;
 }
 
-/* Whether an answer is of use is known when nothing more comes for its task: with the brake, so
- * long it is a probe. */
+/* An answer is known to be useful only when no more results follow for its task. With the brake,
+ * the judge is in its probe until then. */
 static void probe_after(const struct vq_coord *c, struct vq_coord_lane *lane,
                         const struct vq_result *r)
 {
@@ -464,7 +467,7 @@ static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *c
                                                       : VQ_OK;
 }
 
-/* The task leaves its lease, and stays reserved by the call until the batch has ended. */
+/* The task leaves its lease, and stays reserved by the call until its batch has ended. */
 static enum vq_status batched_committed(struct vq_coord *c, struct vq_coord_call *call,
                                         const struct vq_result *r)
 {
@@ -481,13 +484,15 @@ static enum vq_status batched_committed(struct vq_coord *c, struct vq_coord_call
         vq_coord_api_batch_gathers(call, s);
     }
     if (shard != NULL && shard->state == SHARD_LEASED) {
-        c->lanes[shard->judge].answered = true; /* its probe would be answered in hours */
+        /* it does not wait hours for the answer to its probe */
+        c->lanes[shard->judge].answered = true;
         vq_coord_lease_check(c, shard);
     }
     return VQ_OK;
 }
 
-/* The ledger has what followed already, since no memory has the call as one that waits. */
+/* The ledger already has the result that follows, because the core does not know the call as a
+ * waiting one. */
 static enum vq_status batched_before(struct vq_coord *c, struct vq_coord_call *call)
 {
     struct vq_coord_shard *shard = call->shard;
@@ -546,8 +551,8 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     return VQ_OK;
 }
 
-/* A look-up saw since what another run's answer to the first order decided: what the commit saw
- * before is old. */
+/* A look-up since then saw the decision of another run's answer to the first order: the commit's
+ * view is older. */
 static bool is_overtaken(const struct vq_coord_tasks *tasks, const struct vq_settled *settled)
 {
     return tasks->outcome[settled->task] == VQ_OUTCOME_NOT_NEEDED &&
@@ -568,8 +573,8 @@ static void failure_committed(struct vq_coord *c, const struct vq_batch_failure 
     }
 }
 
-/* What another run answered may have been all that was out of a lease of which the batch has
- * nothing else. */
+/* An answer of another run may have settled the last live slot of a lease of which this batch has
+ * no result. */
 static void settled_committed(struct vq_coord *c, const struct vq_settled *settled, size_t count)
 {
     for (size_t n = 0; n < count; n++) {

@@ -1,8 +1,8 @@
-/* Says when a judge's first calls on a pool show that the others would fail too. Invariant: the
+/* Decides when a judge's first calls on a pool show that the others would fail, too. Invariant: the
  * brake is never pulled after an answer that could be used, and never by failures of fewer than
- * VQ_BRAKE_ROWS rows. A failure of another way restarts the count: two ways that take turns are
- * no single cause. What is the provider's everyday (limits, refusals, a call that is tried again)
- * says nothing either way. Not its job: what follows, and what to advise. */
+ * VQ_BRAKE_ROWS rows. A different failure restarts the count: two kinds of failure in turn have no
+ * single cause. Normal events of a provider (limits, refusals, retried calls) do not count either
+ * way. Not its job: the consequences, and advice. */
 #include "coordinator/queue/brake.h"
 
 #include "common/text/utf8.h"
@@ -41,13 +41,13 @@ void vq_brake_normalise(struct vq_span text, char ret_way[VQ_BRAKE_WAY_BYTES])
 }
 
 enum kind {
-    NOTHING, /* it says nothing of the others */
+    NOTHING, /* does not predict the other calls */
     ANSWERED,
     FAILED
 };
 
-/* A provider's or the network's fault is one only when the task has failed by it; what is paid and
- * cannot be read counts each time. */
+/* A fault of the provider or of the network counts only if the task has failed by it. An answer
+ * that is paid and cannot be read counts each time. */
 static enum kind kind_of(const struct vq_brake_call *call)
 {
     switch (call->end) {

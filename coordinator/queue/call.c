@@ -1,12 +1,12 @@
-/* Calls (rules 3, 5 and 10): a call that a worker lists as sent and not ACKed, or whose result was
- * received and not committed, reserves its task; a committed one is remembered for a while, so that
- * its repeat is ACKed at once. A listed one that never comes back is committed as unknown; that is
- * not remembered, since its answer may still come and is worth more.
+/* Calls (rules 3, 5 and 10). A call reserves its task if a worker lists it as sent and not ACKed,
+ * or if its result was received and not committed. A committed call is remembered for a while, so
+ * that its repeat is ACKed at once. A listed call that never comes back is committed as unknown.
+ * The unknown is not remembered, because the answer may still come and then replaces it.
  *
- * Invariants: a call is in the table exactly while it is in one of the three states; listed ones
- * are in `listed`, oldest first, and in their session's list; committed ones in `recent`, at most
- * VQ_COORD_RECENT_CALLS. slot.reserved and shard.calls count the listed and received ones. Not its
- * job: what a result says. */
+ * Invariants: a call is in the table exactly while it is in one of the call states. Listed calls
+ * are in `listed`, oldest first, and in their session's list; committed calls are in `recent`, at
+ * most VQ_COORD_RECENT_CALLS. slot.reserved and shard.calls count the calls that reserve a task.
+ * Not its job: the contents of a result. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -53,7 +53,7 @@ void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s)
     }
 }
 
-/* A new call, reserving its task, in no list yet. */
+/* Creates a call that reserves its task and is in no list yet. */
 static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, uint64_t task,
                                   struct vq_coord_call **ret_call)
 {
@@ -116,8 +116,8 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
     }
 }
 
-/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be
- * freed. */
+/* Forgets the call; if nothing else reserves its task, the task may be leased again. The shard may
+ * be freed. */
 static void call_drop(struct vq_coord *c, struct vq_coord_call *call)
 {
     struct vq_coord_shard *shard = call->shard;
@@ -143,11 +143,12 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
         call->state = CALL_LISTED;
         c->calls.listed_count++;
     } else if (call->state == CALL_BATCHED) {
-        return VQ_OK; /* what is held may be the result that follows, which is sent again */
+        return VQ_OK; /* the worker may hold the result that follows, and sends it again */
     } else if (call->state == CALL_COMMITTED) {
-        return vq_coord_ack(&c->actions, s, &call->id, false); /* it was lost, or is on its way */
+        /* the ACK was lost, or is in transit */
+        return vq_coord_ack(&c->actions, s, &call->id, false);
     } else if (call->state == CALL_RECEIVED) {
-        /* Given up, and its worker is back: it may be in flight yet when that is committed. */
+        /* It was given up, and its worker is back: it may still be in flight after that commit. */
         return call->given_up ? vq_coord_call_hold(c, s, call->task) : VQ_OK;
     }
     call->listed_ns = c->now_ns;
@@ -159,7 +160,8 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
 enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s, uint64_t task)
 {
     struct vq_id id;
-    memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random, and refused if not */
+    /* not a worker's id: those are random, and refused otherwise */
+    memset(id.b, 0xff, sizeof(id.b));
     memcpy(id.b + sizeof(id.b) - sizeof(task), &task, sizeof(task));
     struct vq_coord_call *call = vq_coord_call_find(&c->calls, &id);
     if (call == NULL) {
@@ -174,7 +176,7 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
     return VQ_OK;
 }
 
-/* The result that is known now says less than this one. */
+/* This result replaces the known one. */
 static bool is_replaced(const struct vq_coord_call *call, const struct vq_result *result)
 {
     bool waits = call->state == CALL_BATCHED ||
@@ -229,7 +231,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
         call->bound = vq_authority_bound_of(result);
     }
     if (result->end == VQ_END_UNKNOWN) {
-        vq_coord_clean_later(c); /* its process has ended, and the provider may be at work on it */
+        vq_coord_clean_later(c); /* its process has ended, and the provider may still work on it */
         if (call->shard != NULL) {
             call->shard->unknown = true;
         }
@@ -240,7 +242,8 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     return VQ_OK;
 }
 
-/* From reserved to remembered, or forgotten when it was given up. The caller stirs the shard. */
+/* Changes the call from reserved to remembered, or forgets it if it was given up. The caller stirs
+ * the shard. */
 bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
 {
     VQ_ASSERT(call->state == CALL_RECEIVED && call->gathered > 0);
@@ -285,8 +288,8 @@ enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draf
 
 /* ---- never returned ---- */
 
-/* A listed call will not come back: into the ledger as unknown with the next batch; a hold just
- * ends. *ret_done is false when the batch has no room. The shard may be freed. */
+/* A listed call will not come back: the next batch records it as unknown; a hold just ends.
+ * *ret_done is false if the batch has no room. The shard may be freed. */
 static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bool *ret_done)
 {
     *ret_done = true;
@@ -294,11 +297,11 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
         call_drop(c, call);
         return VQ_OK;
     }
-    /* it may have been answered, and paid for: it is taken for as dear as any */
+    /* It may have been answered and charged: its cost is estimated from above. */
     const struct vq_coord_session *s = call->lister;
     uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend.open / s->calls_listed;
     uint64_t most = vq_authority_call_most(c->params.authority);
-    each = each < most ? each : most; /* it may have listed fewer calls than it has */
+    each = each < most ? each : most; /* the worker may have listed fewer calls than it has open */
     struct vq_result result = {
         .call = call->id,
         .stage = c->params.stage,
@@ -335,7 +338,7 @@ enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *
     while (done && (link = vq_list_first(&s->calls)) != NULL) {
         VQ_TRY(give_up(c, VQ_CONTAINER_OF(link, struct vq_coord_call, mine), &done));
     }
-    return VQ_OK; /* those without room have no worker now, and expire */
+    return VQ_OK; /* calls that found no room have no worker now, and expire */
 }
 
 void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s)
@@ -388,8 +391,8 @@ enum vq_status vq_coord_calls_expire(struct vq_coord *c)
         }
         if (lister != NULL && lister->listed_ns <= call->listed_ns &&
             c->now_ns - lister->heard_ns < c->params.term_ns) {
-            call->listed_ns =
-                lister->heard_ns; /* it speaks, and has not said since what it holds */
+            /* its session is active, but sent no list since */
+            call->listed_ns = lister->heard_ns;
             vq_list_push(&c->calls.listed, &call->order);
             continue;
         }

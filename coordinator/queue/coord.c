@@ -1,10 +1,10 @@
-/* The coordinator's core: it is created here, and says when to wake it. Every event enters here,
- * moves the clock and is handed to the file that knows; timers are ordered lists; the turn (scout,
- * leases, the end) runs when the queue of actions is empty, so that all events of one loop turn
- * are seen first.
+/* The coordinator's core: its creation, its clock and its wake-up time. Every event enters here,
+ * moves the clock and is passed to the file that handles it; timers are ordered lists. The turn
+ * (scout, leases, the end) runs when the queue of actions is empty, so that it sees all events of a
+ * loop turn.
  *
- * Invariants: the clock never goes back; a gap of more than a heartbeat between two events is a
- * pause of our own loop, after which nothing is leased for a term (rule 4); FINISHED or STOPPED is
+ * Invariants: the clock never goes back. A gap of more than a heartbeat between two events is a
+ * pause of our own loop, after which nothing is leased for a term (rule 4). FINISHED or STOPPED is
  * queued once, and only BYE follows it. */
 #include "coordinator/queue/coord.h"
 
@@ -139,7 +139,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     return VQ_OK;
 }
 
-/* Every node of a table, through its chains. */
+/* Releases every node of a table, through its chains. */
 static void table_each(struct vq_index *table, void (*release)(struct vq_index_node *))
 {
     for (size_t i = 0; i < table->buckets_count; i++) {
@@ -209,7 +209,7 @@ void vq_coord_destroy(struct vq_coord **coord)
 
 /* ---- time ---- */
 
-/* No worker could be heard during the pause: its messages of that time are still on their way. */
+/* Messages of the pause may still be in transit: no worker counts as silent for that time. */
 static void sessions_spare(struct vq_coord *c, int64_t now_ns)
 {
     int64_t floor_ns = now_ns - c->params.term_ns + c->params.heartbeat_ns;
@@ -263,7 +263,7 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
         vq_authority_tick(c->params.authority, c->now_ns);
         return VQ_OK;
     }
-    VQ_TRY(vq_coord_calls_expire(c)); /* while it is known whose they are */
+    VQ_TRY(vq_coord_calls_expire(c)); /* before the sessions that list them expire */
     VQ_TRY(sessions_expire(c));
     vq_coord_left_settle(c);
     vq_coord_work_say(c);
@@ -314,7 +314,7 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
 
 /* ---- the turn ---- */
 
-/* Workers that came back while no core could answer them: their lists are on the way. */
+/* Workers that reconnected while no core could answer them: their lists are still to come. */
 static bool lists_to_come(const struct vq_coord *c)
 {
     for (size_t i = 0; c->now_ns < c->waits.unheard_until_ns && i < c->sessions.count; i++) {
@@ -356,8 +356,8 @@ static bool nothing_gathers(const struct vq_coord_batches *batches)
     return vq_coord_gather_empty(batches) && batches->in_flight == NULL;
 }
 
-/* Nothing is open any more, but what was paid for may be on its way from workers that could not be
- * heard: the sessions stay for a moment, so that it is taken. */
+/* No task is open, but paid answers may still come from workers that could not connect: the
+ * sessions stay for a while, so that the answers are recorded. */
 static bool late_ones_to_come(struct vq_coord *c)
 {
     if (c->stop.begun) {
@@ -381,13 +381,14 @@ static bool late_ones_to_come(struct vq_coord *c)
 
 static enum vq_status finish_check(struct vq_coord *c)
 {
-    bool batched = c->calls.batched_count > 0; /* a stop comes first: a resume collects them */
+    /* a stop does not wait for batches: a resume collects them */
+    bool batched = c->calls.batched_count > 0;
     if (c->tasks.open > 0 || c->requeue.failures != 0 || !nothing_gathers(&c->batches) || batched ||
         late_ones_to_come(c)) {
         return VQ_OK;
     }
-    if (c->calls.listed_count > 0 &&
-        !c->stop.begun) { /* late answers are still coming: recorded, if soon */
+    /* late answers are still coming: they are recorded if they come soon */
+    if (c->calls.listed_count > 0 && !c->stop.begun) {
         if (c->end.linger_until_ns == 0) {
             c->end.linger_until_ns = c->now_ns + VQ_COORD_LINGER_TERMS * c->params.term_ns;
         }
@@ -395,7 +396,7 @@ static enum vq_status finish_check(struct vq_coord *c)
             return VQ_OK;
         }
     }
-    if (c->calls.listed_count > 0) { /* who stops before the next stage leaves them out */
+    if (c->calls.listed_count > 0) { /* a stop before the next stage is then not clean */
         vq_coord_clean_later(c);
     }
     VQ_TRY(vq_coord_calls_end(c));
@@ -418,9 +419,9 @@ void vq_coord_clean_later(struct vq_coord *c)
 
 bool vq_coord_clean(const struct vq_coord *c)
 {
+    /* before that, calls may be out that are in no list */
     return !c->stop.dirty && c->leases.count == 0 &&
-           c->calls.listed_count + c->calls.received_count == 0 &&
-           c->now_ns >= c->waits.until_ns && /* before that, calls may be out that no list names */
+           c->calls.listed_count + c->calls.received_count == 0 && c->now_ns >= c->waits.until_ns &&
            c->now_ns >= c->waits.later_until_ns && c->now_ns >= c->calls.gone_until_ns;
 }
 
@@ -441,8 +442,8 @@ static enum vq_status stop_check(struct vq_coord *c)
     if (out && !c->stop.now && c->now_ns < c->stop.deadline_ns) {
         return VQ_OK;
     }
-    c->stop.dirty |=
-        c->calls.listed_count > 0; /* counted as unknown below, and perhaps still going on */
+    /* counted as unknown below, and perhaps still in flight */
+    c->stop.dirty |= c->calls.listed_count > 0;
     VQ_TRY(vq_coord_calls_end(c));
     return nothing_gathers(&c->batches) ? stopped_say(c) : VQ_OK;
 }
@@ -510,8 +511,8 @@ enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
         }
     }
     VQ_TRY(vq_coord_results(c, NULL, worker, results, count, ret_taken));
-    if (*ret_taken >
-        0) { /* what was known already is in no later batch than the last one there is */
+    /* results that were known before are in the current last batch or an earlier one */
+    if (*ret_taken > 0) {
         c->batches.imported_no =
             vq_coord_gather_empty(&c->batches) ? c->batches.n - 1 : c->batches.n;
     }
@@ -564,7 +565,7 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
         return VQ_OK;
     }
     c->waits.held_by_hand = held;
-    vq_authority_hold(c->params.authority, held, c->now_ns); /* which outlives the stage */
+    vq_authority_hold(c->params.authority, held, c->now_ns); /* the authority outlives the stage */
     if (c->end.done) {
         return VQ_OK;
     }
@@ -588,7 +589,7 @@ enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64
 
 static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *s)
 {
-    if (c->end.done) { /* the next stage's core shall not miss it */
+    if (c->end.done) { /* the next stage's core must know it */
         return vq_coord_gone(c, s, VQ_AUTHORITY_ENDED, false);
     }
     vq_coord_note(c, VQ_COORD_NOTE_WARN, "the process of worker %s has ended", s->name);
@@ -600,7 +601,8 @@ static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    for (size_t i = c->sessions.count; i > 0; i--) { /* an end moves the last one here */
+    /* the end of a session moves the last one to its index */
+    for (size_t i = c->sessions.count; i > 0; i--) {
         if (c->sessions.all[i - 1]->local == local) {
             VQ_TRY(session_gone(c, c->sessions.all[i - 1]));
         }
@@ -625,7 +627,7 @@ enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
     return VQ_OK;
 }
 
-/* ---- looking in ---- */
+/* ---- status ---- */
 
 enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task)
 {

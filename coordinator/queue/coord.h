@@ -1,23 +1,24 @@
-/* A stage of a run as a state machine: sessions, shards, leases, reservations, batches to commit,
- * the tally, the end. A run is one core after the other, in one process and epoch; workers say
- * HELLO to each. What a worker still has of another stage is recorded and ACKed like anything it
- * brings (rule 3); it reserves, settles and counts nothing here. Pure: (state, event, now) ->
- * actions. It reads no clock, draws nothing, does no I/O; the shell (or the simulation) carries out
- * its actions and reports to it what happened.
+/* One stage of a run as a state machine: sessions, shards, leases, reservations, commit batches,
+ * the tally, the end. A run uses one core per stage, one after the other, in one process and one
+ * epoch; the workers send HELLO to each core. A call or lease of another stage that a worker still
+ * holds reserves, settles and counts nothing here; its result is recorded and ACKed like any other
+ * (rule 3). The core is pure: (state, event, now) -> actions. It reads no clock, uses no randomness
+ * and does no I/O. The shell (or the simulation) carries out its actions and reports the outcome.
  *
- *     vq_coord_message(c, peer, &msg, now)          every frame that is waiting, before ...
+ *     vq_coord_message(c, peer, &msg, now)          for every waiting frame, before ...
  *     vq_coord_tick(c, now)                         ... timers fire
  *     while (vq_coord_next(c, now, &action)) { carry it out, in this order }
  *     sleep until vq_coord_wake_ns(c), at the latest
  *
- * It remembers one byte a task (enum vq_outcome); everything else is bounded by what is in flight
- * (limits.h). An event may come between two vq_coord_next. What an action points to lives until
- * the next call of any function with this core, except a COMMIT's batch (below). now_ns is
- * monotonic and positive; an earlier one counts as the last one.
+ * The core stores one byte per task (enum vq_outcome). Everything else is bounded by the work in
+ * flight (limits.h). An event may come between two calls of vq_coord_next. The pointers in an
+ * action are valid until the next call of any function with this core, except those of a COMMIT's
+ * batch (below). now_ns is monotonic and positive; an earlier value counts as the last one.
  *
- * Events return VQ_OK; VQ_NOMEM or VQ_LIMIT (a named bound of ours): the process cannot go on, end
- * it, nothing is lost; VQ_BUG: what the store said contradicts the state table. A peer's bytes
- * never cause any of them: what breaks a rule is counted, dropped and answered with BYE. */
+ * Event functions return VQ_OK, or: VQ_NOMEM or VQ_LIMIT (one of our named bounds): the process
+ * cannot continue, end it, nothing is lost; VQ_BUG: the store contradicts the state table. The
+ * bytes of a peer never cause these errors: a message that breaks a rule is counted, dropped and
+ * answered with BYE. */
 #pragma once
 
 #include "common/judge/alike.h"
@@ -33,10 +34,11 @@ struct vq_coord;
 
 struct vq_coord_judge {
     const char *name; /* for people; copied */
-    /* any of them may answer for it: the authority's indices, as in the SPEC; copied */
+    /* the pools that may answer for it: the authority's indices, as in the SPEC; copied */
     const uint32_t *pools;
     uint32_t pools_count; /* at least one */
-    /* under lazy swap: a second order is leased only when the first one is answered, not with it */
+    /* under lazy swap: a second order is leased only after the first one is answered, not with
+     * it */
     bool seconds_wait;
 };
 
@@ -44,90 +46,93 @@ struct vq_coord_params {
     struct vq_id run;     /* uid */
     const char *run_name; /* copied */
     uint64_t epoch;       /* durable, higher at each start */
-    /* its number in the run; rises in a process. Sessions and fences begin again above the last
-     * stage's */
+    /* number of the stage in the run; rises within a process. Sessions and fences start above those
+     * of the last stage */
     uint32_t stage;
-    /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of
-     * "done" */
+    /* more stages may follow: FINISHED ends the sessions with BYE "stage over", not "done" */
     bool more;
     struct vq_grid grid;
-    /* a shard is a chain: its tasks of order 0 are asked one behind the other. It is leased whole,
+    /* a shard is a chain: its tasks of order 0 are asked one after the other. It is leased whole
      * and counts as one task of credit */
     bool chains;
-    /* CHAT: which chains begin alike, by shard; copied. NULL: no two. A turn in common is asked in
-     * the first of them */
+    /* CHAT: the chains that begin alike, by shard; copied. NULL: no two do. A shared turn is asked
+     * in the first of its chains */
     const struct vq_chain_alike *alike;
-    const struct vq_coord_judge *judges; /* grid.judges of them; copied */
-    /* over the pools; borrowed. The same for all stages of the process */
+    const struct vq_coord_judge *judges; /* one per judge of the grid; copied */
+    /* over the pools; borrowed. All stages of the process use the same one */
     struct vq_authority *authority;
-    struct vq_hash spec; /* of the SPEC body that the shell holds */
+    struct vq_hash spec; /* hash of the SPEC body that the shell has */
     bool repairs;        /* an answer without a verdict gets one repair call */
-    /* how often a question without a readable answer is repeated unchanged: as in the plan of
-     * its cell */
+    /* the maximum number of unchanged repeats of a question without a readable answer, as in the
+     * plan of its cell */
     uint32_t repeat_max;
     int64_t term_ns;
     int64_t heartbeat_ns; /* well below the term: a third or less */
-    uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */
+    uint32_t orphan_s;    /* sent in WELCOME to local workers; remote ones get orphan_remote_s */
     uint32_t orphan_remote_s;
-    /* for so long nothing unanswered is leased (rule 4): what is left of one term since workers can
-     * be heard; 0: a first start, or one after a clean stop */
+    /* no task without a stored answer is leased for this time (rule 4): the rest of one term since
+     * workers can connect; 0: a first start, or one after a clean stop */
     int64_t wait_ns;
-    /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    /* workers on other machines may still join: if every worker reports NO_KEY, the run
+     * continues */
     bool remote;
-    /* all settled, but a worker from elsewhere went silent with a spool that may hold answers:
-     * FINISHED waits so long for it; 0: not */
+    /* how long FINISHED waits for a worker on another machine that was lost with a spool that may
+     * hold answers, after all tasks are settled; 0: it does not wait */
     int64_t missed_ns;
-    /* FINISHED is not said before: workers may join to bring what came late */
+    /* FINISHED is not returned before this time: workers may join to bring late results */
     int64_t finish_from_ns;
-    /* in which order samples are looked up: the number of this start among those on the store, from
-     * 1 on; neighbours walk against each other. 0: as they are */
+    /* sets the order in which samples are looked up: the number of this start among all starts on
+     * the store, from 1; starts with neighbouring numbers go in opposite directions. 0:
+     * ascending */
     uint64_t scout_no;
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */
-    /* no request of the stage is larger, but for repairs; 0: VQ_CLAIM_REQUEST_BYTES_MAX */
+    /* the largest request of the stage, without repairs; 0: VQ_CLAIM_REQUEST_BYTES_MAX */
     size_t request_bytes_max;
     uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
     uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
-    /* of its judges: an answer of a judge in another role says nothing of this one */
+    /* role of its judges: an answer of a judge in another role proves nothing for this one */
     uint32_t role;
-    /* a judge's first calls on a pool: if this number of them all failed the same way, the pool is
-     * parked for it; 0: never */
+    /* if this number of first calls of a judge on a pool all failed the same way, the pool is
+     * parked for the judge; 0: never */
     uint32_t brake_calls;
-    /* results read answers by a policy of their own: the brake looks at failed calls alone */
+    /* the results read answers by their own policy: the brake counts failed calls only */
     bool any_answer_is_useful;
-    /* of a task over all its leases in this process; it fails when it would be leased again */
+    /* limits per task over all its leases in this process; at a limit the task fails instead of
+     * being leased again */
     struct vq_attempt_caps attempts;
 };
 
-/* VQ_INVALID (err says which parameter), VQ_LIMIT, VQ_NOMEM. The first vq_coord_next brings the
- * first LOOKUPs. */
+/* Returns VQ_INVALID (err names the parameter), VQ_LIMIT or VQ_NOMEM. The first vq_coord_next
+ * returns the first LOOKUPs. */
 enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
                                struct vq_coord **ret_coord, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_coord_destroy(struct vq_coord **coord);
 
-/* Between two stages: `to`, just made, takes over what `from` still has to wait for (rule 4, and
- * calls of later stages that workers listed when an earlier start had come further), and hears what
- * workers said to `from` since it was FINISHED (their HELLOs), so that none has to ask twice; and
- * it knows which judges were answered before: no brake is pulled for them. `from` was made with
- * params.more; destroy it after this, and only when no batch of it is in flight (spools may have
- * been imported after FINISHED). Answers to its look-ups fall away. What `to` says. */
+/* Between two stages: `to`, just created, takes over from `from`: the waits that are still due
+ * (rule 4, and calls of later stages that workers listed after an earlier start had come further);
+ * the HELLOs that workers sent to `from` after FINISHED, so that no worker has to send HELLO twice;
+ * and which judges were already answered: their brakes are never pulled. `from` was created with
+ * params.more. Destroy it after this call, and only when no batch of it is in flight (spools may
+ * have been imported after FINISHED). Answers to its look-ups are dropped. Returns the status of
+ * `to`. */
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
-/* No stage follows after all. Each worker that was informed of the end of the stage, and each peer
- * that sends a frame later, gets BYE with `code`: VQ_BYE_DONE or VQ_BYE_STOPPED. After FINISHED,
- * with params.more. */
+/* No stage follows after all. Each worker that got the end of the stage, and each peer that sends a
+ * frame later, gets BYE with `code`: VQ_BYE_DONE or VQ_BYE_STOPPED. Call it after FINISHED, with
+ * params.more. */
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Of a run that is resumed, before the first event: what the store says of a shard, the outcome of
- * each of its tasks (NONE: open). They are settled, in no rate. A shard that is not given here is
- * looked up in its turn. */
+/* For a resumed run, before the first event: the outcome that the store has for each task of a
+ * shard (NONE: open). These tasks are settled, and no rate counts them. A shard that is not passed
+ * here is looked up in its turn. */
 enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard,
                                const uint8_t *outcomes) VQ_WARN_UNUSED;
 
-struct vq_coord_past_call { /* of this stage, by an earlier process of the run */
+struct vq_coord_past_call { /* a call of this stage, by an earlier process of the run */
     uint64_t task;
     enum vq_call_kind kind;
     enum vq_call_end end;
@@ -136,113 +141,119 @@ struct vq_coord_past_call { /* of this stage, by an earlier process of the run *
     uint32_t http_status;
     struct vq_span pool, error;
 };
-/* Of a run that is resumed, before the first event: a brake counts on from the calls that the
- * ledger has. Whether more of them can show anything: not once each judge was answered by each of
- * its pools. */
+/* For a resumed run, before the first event: passes a call of the ledger to the brakes, which
+ * continue their counts with it. Returns whether more calls can still change a brake: false once
+ * every judge was answered by each of its pools. */
 bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
 
-/* Of a run that is resumed, before the first event: the record of a call that waits in a batch at a
- * provider, and what is known of a batch (in this order). VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
+/* For a resumed run, before the first event: the record of a call that waits in a batch at a
+ * provider, then what the store has about the batch (in this order). VQ_INVALID, VQ_LIMIT,
+ * VQ_NOMEM. */
 enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draft) VQ_WARN_UNUSED;
 enum vq_status vq_coord_api_batch_store(struct vq_coord *c,
                                         const struct vq_batch_said *said) VQ_WARN_UNUSED;
 
 /* ---- events ---- */
 
-/* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a
- * number), never reused within a process. Copies what it keeps. */
+/* A decoded message of `peer`, the shell's number for one connection (mapped from a routing id). A
+ * number is never used again within a process. The core copies all that it needs of the message. */
 enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg,
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Answers LOOKUP{shard}: what the store says of each of its tasks, in task order (grid.h: index =
- * vibe * 2 + order); 2 * vibes of them. Copies the priors; of a chain, prior is the answer of each
- * turn that has a good one. May come later than the action, also while a commit is in flight. */
+/* Answers LOOKUP{shard} with the stored state of each task of the shard, in task order (grid.h:
+ * index = vibe * 2 + order): 2 * vibes entries. The priors are copied. For a chain, `prior` is the
+ * answer of each turn that has a good one. The call may come later than the action, also while a
+ * commit is in flight. */
 enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Results found in the spool of a worker that is gone: answers, and sent calls without one
- * (VQ_END_UNKNOWN). They join the next batch under the name `worker`. *ret_taken of them were
- * copied (the batch may be full: offer the rest after the next commit); the spool may go once
- * vq_coord_imported_no() as read after the last import is committed. VQ_INVALID: one of them cannot
- * be a result, none was taken. */
+/* Results from the spool of a worker whose process has ended: answers, and sent calls without one
+ * (VQ_END_UNKNOWN). They join the next batch under the name `worker`. The first *ret_taken of them
+ * were copied (the batch may be full: offer the rest after the next commit). The spool may be
+ * deleted after the batch vq_coord_imported_no(), read after the last import, is committed.
+ * VQ_INVALID: one of them cannot be a result, and none was taken. */
 enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
                                const struct vq_result *results, size_t count, int64_t now_ns,
                                size_t *ret_taken) VQ_WARN_UNUSED;
 uint64_t vq_coord_imported_no(const struct vq_coord *c); /* 0: nothing imported */
 
-/* Of the batch `no`, before it counts as committed: the results whose calls the ledger had
- * already. They are ACKed like any, and cost nothing again. VQ_NOMEM, VQ_BUG. */
+/* For the batch `no`, before vq_coord_committed: the results whose calls the ledger already had.
+ * They are ACKed like any other and are not charged again. VQ_NOMEM, VQ_BUG. */
 enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
                                  size_t count) VQ_WARN_UNUSED;
-/* The batch `no` is durable in the store and in the run state. `settled`: what stands now
- * (vq_task_state) of each task that a result, failure or reopened task of the batch names and of
- * its cell's other order, and of what these block or open in their chain; a task may come twice,
- * NONE says nothing. The batch's memory is the core's again. */
+/* The batch `no` is durable in the store and in the run state. `settled` has the state in force
+ * (vq_task_state) of each task that a result, failure or reopened task of the batch names, of the
+ * other order of its cell, and of the tasks that these block or open in their chain. A task may
+ * appear twice; an entry with NONE changes nothing. The core may change the batch's memory
+ * again. */
 enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
                                   size_t count, int64_t now_ns) VQ_WARN_UNUSED;
-/* The store is not to be reached for now (true), is back (false): the batch in flight stays in
- * flight and the shell goes on trying; nothing is leased meanwhile. */
+/* true: the store is unreachable for now. The batch in flight stays in flight, the shell retries
+ * the commit, and nothing is leased. false: the store is reachable again. */
 enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused,
                                       int64_t now_ns) VQ_WARN_UNUSED;
-/* The batch in flight cannot be committed: STOPPED{STORE} follows, with `why`. Nothing was ACKed,
- * workers keep it. */
+/* The batch in flight cannot be committed: STOPPED{STORE} follows, with `why`. Nothing of it was
+ * ACKed, so the workers still have its results. */
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why,
                                       int64_t now_ns) VQ_WARN_UNUSED;
 
-/* The COLLECT of this batch could not be sent: it is given out again, a term later. */
+/* The COLLECT of this batch could not be sent: the core assigns the batch again, one term later. */
 void vq_coord_api_batch_again(struct vq_coord *c, const char *name);
 
-/* Timers. At least every half heartbeat (see vq_coord_wake_ns); a longer gap than one heartbeat
- * between two events counts as a pause of our own loop: rule 4. */
+/* Timers. Call it at least every half heartbeat (see vq_coord_wake_ns). A gap of more than one
+ * heartbeat between two events counts as a pause of our own loop: rule 4. */
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* The process of local worker k (struct vq_msg_hello.local) is known to have ended (a child was
- * reaped), and its spool, if it had one, was imported and committed before this, also when its
- * session is over: what it left open of the budget counts as spent until then. All that had that
- * k. */
+/* The process of local worker k (struct vq_msg_hello.local) has ended (the child was reaped), and
+ * its spool, if it had one, was imported and committed before this call. Call it also if its
+ * session is over: until then the open part of its budget counts as spent. It applies to all
+ * workers that had this k. */
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local,
                                     int64_t now_ns) VQ_WARN_UNUSED;
 
-/* Graceful stop: nothing more is leased, workers finish what is in flight; STOPPED{DRAINED} when
- * nothing is out or at the deadline (monotonic). */
+/* Graceful stop: nothing more is leased and workers finish their calls in flight. STOPPED{DRAINED}
+ * follows when no lease or call is out, or at the deadline (monotonic). */
 enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns,
                               int64_t now_ns) VQ_WARN_UNUSED;
-/* Stop now: what was received is still committed, then STOPPED{STOP}. */
+/* Immediate stop: results received so far are still committed, then STOPPED{STOP} follows. */
 enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* By hand: while `held` nothing is leased, and every worker's slices are none: it gives back what
- * it has not sent and starts no call; calls in flight end as always. `false`: on at once. A stage
- * that takes over from this one begins as this one was. */
+/* By command: while `held`, nothing is leased and every worker's slices are zero. Workers give back
+ * the tasks that they have not sent and start no call; calls in flight end as always. `false`
+ * continues at once. The next stage starts with the same setting. */
 enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* By hand: tasks of this stage that failed for one of these reasons (vq_outcome_failure_bit) are
- * opened and asked again. They go out with the next batches (`reopened`), and are open when those
- * are committed; a stage does not end before. Asked for again it does no harm. *ret_tasks: how many
- * there are now; 0 of a stage that is done or stopping. */
+/* By command: reopens the tasks of this stage that failed for one of these reasons
+ * (vq_outcome_failure_bit). They are part of the next batches (`reopened`) and open after those are
+ * committed; the stage does not end before. A repeated call does no harm. *ret_tasks: the number of
+ * such tasks now; 0 if the stage is done or stopping. */
 enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
                                 uint64_t *ret_tasks) VQ_WARN_UNUSED;
 
-/* By hand: the workers of this name shall leave: they get no lease, end their calls, give the rest
- * back and say BYE; a stage that takes over from this one sends the order again. No order is sent
- * if no other worker stays. *ret_told: how many have the name; *ret_stay: how many others stay. */
+/* By command: sends the workers of this name the order to leave. They get no lease, finish their
+ * calls, give the rest back and send BYE; the next stage sends the order again. No order is sent if
+ * no other worker would stay. *ret_told: the number of workers with this name; *ret_stay: the
+ * number of others that stay. */
 enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
                                      uint32_t *ret_told, uint32_t *ret_stay) VQ_WARN_UNUSED;
 
-/* By hand: the batch of this name (NULL: each one) is cancelled at its provider by the worker that
- * looks after it; what was answered counts, the rest is asked again. *ret_count: how many. */
+/* By command: the worker that owns the batch of this name (NULL: every batch) cancels it at its
+ * provider. Its answers count, its other calls are asked again. *ret_count: the number of
+ * batches. */
 enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, int64_t now_ns,
                                          uint32_t *ret_count) VQ_WARN_UNUSED;
 
-/* A deadline: `direct`: the judge's batch pools rest since now (vq_authority_rest), so that what is
- * leased from here on is asked interactively. Else `keep` of its open tasks are not leased. */
+/* For a run with a deadline. `direct`: the judge's batch pools rest from now on
+ * (vq_authority_rest), so that tasks leased from now on are asked interactively. Otherwise `keep`
+ * of its open tasks are not leased. */
 enum vq_status vq_coord_steer(struct vq_coord *c, uint32_t judge, bool direct, uint64_t keep,
                               int64_t now_ns) VQ_WARN_UNUSED;
 
-/* `peer` is not let in any more: its session takes no further message, gets no lease, and gets
- * BYE with the reason `why`. Its leases end with their terms. Without a session nothing happens. */
+/* `peer` is not allowed any more: its session takes no further message, gets no lease, and gets BYE
+ * with the reason `why`. Its leases end with their terms. Without a session this does nothing. */
 enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, const char *why,
                               int64_t now_ns) VQ_WARN_UNUSED;
-int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
+int64_t vq_coord_wake_ns(const struct vq_coord *c); /* the latest time of the next tick */
 
 /* ---- actions ---- */
 
@@ -254,29 +265,32 @@ enum vq_coord_action_type {
     /* `batch`: commit it, answer with vq_coord_committed; the next COMMIT comes after that. The
      * batch is the core's memory, shared read-only until vq_coord_committed or vq_coord_destroy */
     VQ_COORD_COMMIT,
-    /* `send.peer`: its session has ended; the peer may say HELLO again. If it was a local worker's
-     * and no process holds its spool, import that now, before the next action: its tasks are about
-     * to be looked up and leased again (rule 21) */
+    /* `send.peer`: its session has ended; the peer may send HELLO again. If it was a local worker
+     * and no process holds its spool, import the spool now, before the next action: its tasks will
+     * be looked up and leased again (rule 21) */
     VQ_COORD_CLOSE,
-    /* `collect`: send COLLECT of this batch, with the records of the calls that wait in it, which
-     * the store has; or without any, to cancel it */
+    /* `collect`: send COLLECT of this batch, with the stored records of its waiting calls; or
+     * without records, to cancel it */
     VQ_COORD_COLLECT,
     VQ_COORD_NOTE, /* `note`: a line for the log */
-    /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported
-     * after it: they change no outcome, but are in the ledger */
+    /* once: the stage is done, every task is terminal, every batch is committed. Spools may be
+     * imported after it: they change no outcome, but the ledger records them */
     VQ_COORD_FINISHED,
-    /* `stopped`: the run cannot or shall not go on; resumable. Once, and never after FINISHED */
+    /* once, never after FINISHED: `stopped`: the run cannot or must not continue; it is
+     * resumable */
     VQ_COORD_STOPPED,
 };
 
 enum vq_coord_stop {
     VQ_COORD_STOP_DRAINED, /* vq_coord_drain */
     VQ_COORD_STOP_NOW,     /* vq_coord_stop */
-    /* no worker can call some judge: key, money or model; the text says which and why */
+    /* no worker can call a judge: key, money or model; the text names the judge and the reason */
     VQ_COORD_STOP_POOL,
-    VQ_COORD_STOP_STORE,   /* vq_coord_commit_failed */
-    VQ_COORD_STOP_ANSWERS, /* workers' answers settle nothing: their request hashes are not ours */
-    VQ_COORD_STOP_BUDGET, /* it allows no further call, and nothing is out that could change that */
+    VQ_COORD_STOP_STORE, /* vq_coord_commit_failed */
+    /* workers' answers settle nothing: their request hashes differ from ours */
+    VQ_COORD_STOP_ANSWERS,
+    /* the budget allows no further call, and nothing is out that could change that */
+    VQ_COORD_STOP_BUDGET,
 };
 
 enum vq_coord_note_level {
@@ -287,7 +301,7 @@ enum vq_coord_note_level {
 struct vq_coord_collect { /* texts are borrowed until the next action */
     uint64_t peer, session;
     const char *name, *pool, *id;
-    uint32_t calls; /* in it; 0: it is not known that it was submitted */
+    uint32_t calls; /* the number of calls in it; 0: unknown whether it was submitted */
     bool cancel;
 };
 
@@ -314,42 +328,42 @@ struct vq_coord_action {
         struct {
             enum vq_coord_stop kind;
             bool clean;       /* nothing was out: the next start need not wait one term */
-            const char *text; /* for people: what, and the next step */
+            const char *text; /* for people: the cause and the next step */
         } stopped;
     } u;
 };
 
-/* The next action; false when there is none left for now. A COMMIT is made when everything else has
- * been taken, so that one loop turn's results share it. */
+/* The next action; false: there is none for now. A COMMIT is made only after all other actions were
+ * taken, so that one commit has all results of a loop turn. */
 bool vq_coord_next(struct vq_coord *c, int64_t now_ns,
                    struct vq_coord_action *ret_action) VQ_WARN_UNUSED;
-/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM, VQ_LIMIT). Ask
- * after the last action. */
+/* VQ_OK, or the reason why the core failed while its actions were taken (VQ_NOMEM, VQ_LIMIT). Call
+ * it after the last action. */
 enum vq_status vq_coord_health(const struct vq_coord *c) VQ_WARN_UNUSED;
 
-/* ---- looking in ---- */
+/* ---- status ---- */
 
-/* Nothing of this run is out, as far as can be known: STOPPED says so, and who stops between two
- * stages asks. */
+/* As far as the core knows, no lease or call of this run is out. STOPPED reports the same; call
+ * this for a stop between two stages. */
 bool vq_coord_clean(const struct vq_coord *c);
 
 enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task);
 
 struct vq_coord_counts {
-    uint64_t state[VQ_TASK_STATES]; /* tasks by state; their sum is `tasks` */
+    uint64_t state[VQ_TASK_STATES]; /* number of tasks by state; the sum is `tasks` */
     uint64_t outcome[256];          /* tasks by outcome byte */
     uint64_t from_store;            /* found terminal by a look-up */
-    uint64_t calls;                 /* results committed, of whatever end */
-    uint64_t ends[VQ_END__COUNT];   /* the same by how the call ended */
+    uint64_t calls;                 /* results committed, whatever their end */
+    uint64_t ends[VQ_END__COUNT];   /* the same, by the end of the call */
 };
 
 enum vq_coord_stage {
     VQ_COORD_WAITING, /* rule 4: nothing is leased before one term has passed */
     VQ_COORD_RUNNING,
-    VQ_COORD_PAUSED, /* the store is not to be reached */
+    VQ_COORD_PAUSED, /* the store is unreachable */
     VQ_COORD_HELD,   /* vq_coord_hold */
     VQ_COORD_DRAINING,
-    VQ_COORD_DONE, /* FINISHED or STOPPED was given */
+    VQ_COORD_DONE, /* FINISHED or STOPPED was returned */
 };
 
 struct vq_coord_status {
@@ -360,28 +374,29 @@ struct vq_coord_status {
     uint64_t batches;        /* committed */
     uint64_t received;       /* results gathered or in the commit in flight */
     uint64_t scouted_shards; /* looked up at least once */
-    /* of which it is known what is stored: these, or those of vq_coord_stored */
+    /* shards whose stored state is known: scouted, or passed to vq_coord_stored */
     uint64_t known_shards;
     uint64_t shards;
     uint64_t ready_shards, leased_shards;
-    uint64_t leases_lost; /* with their worker */
+    uint64_t leases_lost; /* leases lost with their worker */
     /* listed by workers as sent and not ACKed, or received and not committed */
     uint64_t calls_reserved;
-    uint64_t batched;   /* of these: part of a batch at a provider */
-    uint64_t held_back; /* of them no calls: tasks that a worker with an old lease may be asking */
+    uint64_t batched; /* of these: calls in batches at providers */
+    /* of these: no calls, but tasks that a worker with an old lease may be asking */
+    uint64_t held_back;
     uint64_t tokens_in, tokens_out;
     uint32_t sessions;
     double calls_per_s; /* results committed, over the last VQ_COORD_RATE_SECONDS */
-    /* tasks that calls settled, the same window: those of the store are left out */
+    /* tasks settled by calls, in the same window; those settled by the store do not count */
     double settled_per_s;
-    uint64_t settled_lately;  /* how many that were */
-    int64_t wait_until_ns;    /* WAITING: until when */
+    uint64_t settled_lately;  /* their number */
+    int64_t wait_until_ns;    /* WAITING: the end of the wait */
     uint64_t dropped_session; /* messages of another session */
-    uint64_t dropped_unknown; /* of peers without one */
-    uint64_t dropped_full;    /* results that found no room; their worker says them again */
+    uint64_t dropped_unknown; /* messages of peers without a session */
+    uint64_t dropped_full;    /* results that found no room; their worker sends them again */
     uint64_t repeated;        /* results of calls already received or committed */
     uint64_t late;            /* results of leases that were over */
-    uint64_t elsewhere;       /* results of other stages; in no judge's counts */
+    uint64_t elsewhere;       /* results of other stages; no judge counts them */
     uint64_t broken;          /* messages that broke a rule */
     uint64_t pauses;          /* of our own loop */
     uint64_t notes_dropped;
@@ -391,21 +406,21 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
 
 struct vq_coord_judge_status {
     const char *name;
-    const uint32_t *pools; /* that may answer for it; borrowed */
+    const uint32_t *pools; /* that may answer for the judge; borrowed */
     uint32_t pools_count;
     struct vq_coord_counts counts;
     uint64_t ready_shards, leased_shards;
-    uint64_t open;           /* tasks without an outcome; of these: */
-    uint64_t live;           /* leased */
-    uint64_t batched;        /* part of a batch at a provider */
-    uint64_t blocked;        /* at most: second orders whose first order is in a batch */
-    uint64_t returned;       /* that a batch has given back, not leased since */
-    bool answered;           /* past its probe */
-    bool closed;             /* no worker can call it */
+    uint64_t open;     /* tasks without an outcome; of these: */
+    uint64_t live;     /* leased */
+    uint64_t batched;  /* part of a batch at a provider */
+    uint64_t blocked;  /* at most this number: second orders whose first order is in a batch */
+    uint64_t returned; /* given back by a batch, not leased since */
+    bool answered;     /* past its probe */
+    bool closed;       /* no worker can call it */
     const char *closed_text; /* why; "" */
-    bool braked;             /* its first calls all failed the same way, on every pool of it */
-    /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: it is
-     * not known */
+    bool braked;             /* its first calls all failed the same way, on each of its pools */
+    /* none of its pools lets a call start before this time: all are parked or pause; INT64_MAX:
+     * unknown */
     int64_t when_ns;
 };
 void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_ns,
@@ -416,34 +431,35 @@ struct vq_coord_worker_status {
     const char *name, *host, *software;
     uint64_t peer, session, pid;
     int64_t local;
-    int64_t heard_ns; /* when it was heard last */
+    int64_t heard_ns; /* when its last message came */
     uint32_t leases;
     uint64_t tasks_held;         /* leased to it, no final result yet */
-    uint64_t calls_out;          /* that it last listed as sent and not ACKed */
+    uint64_t calls_out;          /* in its last list: sent and not ACKed */
     uint64_t results;            /* received in this session */
-    uint32_t in_flight, waiting; /* as it said last: calls, and asks that wait for a slice */
+    uint32_t in_flight, waiting; /* by its last CREDIT: calls, and asks that wait for a slice */
     bool draining;
     const char *keyless; /* "no key for team, lab: TEAM_KEY is not set"; "": a key for each pool */
 };
-/* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past
- * the end. */
+/* Sessions in no order: index 0 .. count - 1, valid until the next event. Returns false past the
+ * end. */
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                           struct vq_coord_worker_status *ret_worker);
 
 struct vq_coord_batch_status { /* of a batch at a provider; texts are borrowed */
     const char *name, *pool;
-    const char *id; /* as the provider calls it; "": not known */
+    const char *id; /* the provider's id; "": unknown */
     uint8_t state;  /* enum vq_batch_progress */
     uint32_t calls, ended;
     uint32_t waiting;   /* calls without a result */
-    uint64_t cost_nano; /* the most that those can cost */
-    const char *worker; /* that looks after it; "": none is here */
+    uint64_t cost_nano; /* the most that these can cost */
+    const char *worker; /* that owns it; "": it has no session */
     bool cancelling;
     int64_t since_unix_ms; /* when its last call was added, by that worker's clock */
 };
-/* Index 0 .. count - 1, oldest first; false past the end. */
+/* Index 0 .. count - 1, oldest first; returns false past the end. */
 bool vq_coord_api_batch_fill(const struct vq_coord *c, uint32_t index,
                              struct vq_coord_batch_status *ret_batch);
 
-/* How often each pair of the state table was met, for the coverage test: [state][event]. */
+/* The number of times each pair of the state table occurred, for the coverage test:
+ * [state][event]. */
 const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS];

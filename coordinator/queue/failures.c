@@ -1,6 +1,6 @@
-/* Counts failures of one kind together: the same pool, end, HTTP status and text but for numbers
- * and ids. Invariant: what finds no place as a kind of its own is counted, and never named. Not its
- * job: which calls count twice (the shell reports each once). */
+/* Counts failures of one kind together: the same pool, end, HTTP status and text (without numbers
+ * and ids). Invariant: a failure that finds no room as a separate kind is counted, and never named.
+ * Not its job: duplicate results of a call (the shell reports each call once). */
 #include "coordinator/queue/failures.h"
 
 #include "common/text/utf8.h"
@@ -12,9 +12,9 @@
 static bool is_failure(const struct vq_result *r)
 {
     bool param = r->end == VQ_END_CLOSED && (r->http_status == 400 || r->http_status == 422);
+    /* a refused parameter: the call is repeated without it */
     return r->end != VQ_END_ANSWER && r->end != VQ_END_RATE && r->end != VQ_END_UNKNOWN &&
-           r->end != VQ_END_BATCHED &&
-           !param; /* a parameter that was refused: asked again without it */
+           r->end != VQ_END_BATCHED && !param;
 }
 
 static void copy(char *to, size_t cap, struct vq_span text)

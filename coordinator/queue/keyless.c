@@ -1,6 +1,6 @@
-/* Which pools a worker has no key for, in words for people: "no key for team, lab: TEAM_KEY is not
- * set". Pools with the same reason share one sentence. A pool that no judge of the stage asks is
- * left out, since no key is missed there. */
+/* Names, for people, the pools for which a worker has no key: "no key for team, lab: TEAM_KEY is
+ * not set". Pools with the same reason share one sentence. Pools that no judge of the stage uses
+ * are left out, since their keys are not needed. */
 #include "coordinator/queue/internal.h"
 
 #include "common/base/alloc.h"
@@ -66,7 +66,7 @@ enum vq_status vq_coord_keyless(struct vq_coord *c, struct vq_coord_session *s,
     if (status == VQ_OK) {
         vq_free(s->keyless);
         s->keyless = NULL;
-        if (text.bytes > 0) { /* longer than the limit: what fitted */
+        if (text.bytes > 0) { /* if it is longer than the limit: its beginning */
             s->keyless = vq_strndup(text.at, text.bytes);
             status = s->keyless == NULL ? VQ_NOMEM : VQ_OK;
         }

@@ -1,9 +1,9 @@
-/* Which judges were answered, by which pool, in the stages before this one, and in this one by an
- * earlier process. Each stage and each process has a core of its own, whose brakes have seen
- * nothing: without this a judge that answered thousands of questions would count as one that never
- * did, and each resume would pay for the failures that pull the brake. A judge is the same in two
- * stages if it has the same name in the same role. Invariant: each entry stands once. Not its job:
- * what an answer is (brake.c). */
+/* The judges that were answered, and by which pool, in earlier stages, and in this stage by an
+ * earlier process. Each stage and each process has a new core, whose brakes have seen no call.
+ * Without this list a judge that answered thousands of questions would count as one that never
+ * answered, and each resume would pay for the failures that pull the brake. Two stages have the
+ * same judge if name and role are equal. Invariant: each entry is unique. Not its job: what counts
+ * as an answer (brake.c). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -25,7 +25,7 @@ static enum vq_status learn(struct vq_coord_knowledge *known, const char *name, 
                             uint32_t pool)
 {
     if (knows(known, name, role, pool) || known->count == VQ_COORD_KNOWN_MAX) {
-        return VQ_OK; /* what has no room is not known, and has a brake */
+        return VQ_OK; /* an entry without room is not known, and its brake stays active */
     }
     VQ_TRY(vq_grow((void **)&known->list, &known->cap, known->count + 1, sizeof(*known->list),
                    VQ_COORD_KNOWN_MAX));

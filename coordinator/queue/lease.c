@@ -1,14 +1,14 @@
-/* Leases (rules 1, 2, 4, 5, 6, 25): who may start calls of which tasks, until when.
+/* Leases (rules 1, 2, 4, 5, 6, 25): which worker may start calls of which tasks, and until when.
  *
- * A chain is leased whole, from its first open turn on, and counts as one: its holder asks the
- * turns one behind the other.
+ * A chain is leased whole, from its first open turn on, and counts as one task. The worker that
+ * holds it asks its turns one after the other.
  *
- * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it;
- * held counts of an offer and `out` of a shard count the slots OUT. A lease ends when nothing of it
- * is live, when its holder's lists do not name it for a term of its own clock, with its session, or
- * when a new session does not list it. Only tasks that are open, not reserved and whose first order
- * is decided or goes along are leased.
- * Not its job: what results say (batch.c), which shards are ready (shard.c). */
+ * Invariants: a shard has one lease at a time. A slot is live (OUT, DONE or SKIPPED) only under it.
+ * The `held` count of an offer and `out` of a shard count the slots OUT. A lease ends: when no slot
+ * of it is live; when its holder's lists do not name it for a term of its own clock; with its
+ * session; or when a new session does not list it. A task is leased only if it is open and not
+ * reserved, and its first order is decided or in the same lease. Not its job: the meaning of
+ * results (batch.c), the choice of ready shards (shard.c). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -23,15 +23,15 @@ void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns)
     vq_list_push(&shard->holder->leases, &shard->of_holder);
 }
 
-/* All in the worker's own clock, so that no delay on the way matters: a list that was made a term
- * after the lease was last named does not name it, so its worker either never got it or has let it
- * go; should it still get it, its term is over. */
+/* All times are in the worker's own clock, so delays in transit do not matter. The worker does not
+ * have a lease that a list does not name if the list was made a term after the last one that did:
+ * it never got the lease, or has given it up. If the LEASE arrives later, its term is over. */
 void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, int64_t stamp_ns)
 {
     struct vq_link *link;
     while ((link = vq_list_first(&s->leases)) != NULL) {
         struct vq_coord_shard *shard = VQ_CONTAINER_OF(link, struct vq_coord_shard, of_holder);
-        int64_t since_ns; /* stamps are a stranger's: any two of them may come */
+        int64_t since_ns; /* stamps come from a peer: any two values may come */
         if (__builtin_sub_overflow(stamp_ns, shard->stamp_ns, &since_ns)) {
             since_ns = stamp_ns > shard->stamp_ns ? INT64_MAX : INT64_MIN;
         }
@@ -76,7 +76,7 @@ static struct vq_coord_use *use_find(const struct vq_coord_leases *leases,
     struct vq_index_node *node = vq_index_find(&leases->uses, vq_index_mix(sample));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_coord_use *use = VQ_CONTAINER_OF(node, struct vq_coord_use, by_sample);
-        if (use->session == s) { /* the hash is a bijection: it is this sample */
+        if (use->session == s) { /* the hash is a bijection, so it is this sample */
             return use;
         }
     }
@@ -116,7 +116,7 @@ static void use_drop(struct vq_coord_leases *leases, const struct vq_coord_sessi
 
 /* ---- slots ---- */
 
-/* What N slots of one shard count for, of credit and of what is out. */
+/* The count of `out` slots of one shard, for credit and for work that is out. */
 static uint32_t counted(const struct vq_coord *c, uint32_t out)
 {
     return c->params.chains ? out > 0 : out;
@@ -141,7 +141,7 @@ static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct 
     slot->state = SLOT_FREE;
     shard->live--;
     c->lanes[shard->judge].live--;
-    if (slot->reserved == 0) { /* else with its last call */
+    if (slot->reserved == 0) { /* otherwise it ends with its last call */
         vq_coord_alike_end(c, shard, slot);
     }
 }
@@ -161,7 +161,7 @@ void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint
     slot_clear(c, shard, &shard->slots[i]);
 }
 
-/* From OUT to DONE or SKIPPED: still live until the commit, no longer on the holder's credit. */
+/* From OUT to DONE or SKIPPED: still live until the commit, but not on the holder's credit. */
 static void slot_in(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_coord_slot *slot,
                     enum slot_state state)
 {
@@ -225,11 +225,11 @@ void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard)
     }
 }
 
-/* Rule 6: counts the loss; past the last one the single task that was out fails. */
+/* Rule 6: counts the loss; after the last allowed one, the single task that was out fails. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     if (shard->out == 0 || (shard->calls == 0 && !shard->unknown)) {
-        return VQ_OK; /* it only waited there */
+        return VQ_OK; /* no call of it was out */
     }
     c->tally.leases_lost++;
     bool alone = shard->lost >= c->params.worker_lost_max;
@@ -286,7 +286,8 @@ enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     struct vq_coord_use *use = use_find(&c->leases, s, shard->sample);
-    use->sent = false; /* it may be given back for want of the texts: they go along next time */
+    /* the worker may give it back because it lacks the texts: they are sent again next time */
+    use->sent = false;
     for (uint32_t n = 0; n < cancel->tasks_count; n++) {
         uint64_t task = cancel->tasks[n];
         if (vq_coord_shard_of(c, task) != shard->no) {
@@ -331,7 +332,7 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 
 /* ---- granting ---- */
 
-/* A hungry worker: one that has the sample's texts, else the one that waited longest. NULL:
+/* A hungry worker: one that has the sample's texts, or else the one that waited longest. NULL:
  * none. */
 static struct vq_coord_offer *lease_offer(struct vq_coord *c, struct vq_coord_lane *lane,
                                           const struct vq_coord_shard *shard)
@@ -360,7 +361,7 @@ static struct vq_coord_offer *lease_offer(struct vq_coord *c, struct vq_coord_la
     }
 }
 
-/* Whether slot i can go into this lease, and as what. */
+/* Whether slot i can be in this lease, and whether as lazy. */
 static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i,
                       bool *ret_lazy)
 {
@@ -373,7 +374,7 @@ static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *sha
     if (!slot->lazy || c->tasks.outcome[vq_coord_task_at(c, shard, first)] != VQ_OUTCOME_NONE) {
         return true;
     }
-    *ret_lazy = true; /* whether it is needed is not known before the first order's answer */
+    *ret_lazy = true; /* only the first order's answer shows whether it is needed */
     return shard->slots[first].state == SLOT_OUT && !c->lanes[shard->judge].seconds_wait;
 }
 
@@ -394,8 +395,8 @@ static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, ui
     return taken;
 }
 
-/* A chain's open turns, up to `room`; but not past one of which an answer is stored: when those
- * before it are answered, the next look-up says whether that is the one. */
+/* Leases a chain's open turns, up to `room`, but not a turn that has a stored answer or later ones:
+ * after the turns before it are answered, the next look-up shows whether that answer is valid. */
 static uint32_t lease_turns(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room)
 {
     uint32_t taken = 0;
@@ -429,8 +430,8 @@ static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard
     return vq_coord_say(&c->actions, entry);
 }
 
-/* Without the tasks that are kept for interactive pools. A batched task is open, too, and may be
- * settled by another run's answer: then there are more. */
+/* Tasks that may be leased, without those reserved for interactive pools. A batched task is open,
+ * too. If another run's answer settles it, the true number is higher. */
 static uint64_t leasable(const struct vq_coord_lane *lane)
 {
     uint64_t taken = lane->live + lane->batched + lane->keep;
@@ -442,7 +443,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
 {
     uint32_t room = c->params.chains ? c->shard_tasks : offer->credit - offer->held;
     if (!lane->answered || shard->lost >= c->params.worker_lost_max) {
-        room = 1; /* a probe, or a shard that took its workers with it */
+        room = 1; /* a probe, or a shard whose workers were lost */
     }
     if (lane->keep > 0 && leasable(lane) < room) {
         room = (uint32_t)leasable(lane);
@@ -471,13 +472,13 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
         lane->returned -= taken < lane->returned ? taken : lane->returned;
     }
     c->tasks.moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
-    vq_unlink(&offer->hungry); /* to the end of the queue, if it still is */
+    vq_unlink(&offer->hungry); /* to the end of the queue, if the worker is still hungry */
     vq_coord_hungry_update(c, offer);
     return lease_say(c, shard);
 }
 
-/* The shard whose turn it is. While all calls of a judge fail alike, one of a row that was not
- * asked yet: that shows more. */
+/* The next shard. While all calls of a judge fail alike, it is one of a row that did not fail yet,
+ * because that shows more. */
 static struct vq_link *lease_next(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
     struct vq_link *first = vq_list_first(&lane->ready);
@@ -495,7 +496,7 @@ static struct vq_link *lease_next(const struct vq_coord *c, const struct vq_coor
     return first;
 }
 
-/* The GRANT goes before the LEASEs: a worker puts what it has into batches until it gets it. */
+/* The GRANT goes before the LEASEs: until it comes, a worker puts its calls into batches. */
 enum vq_status vq_coord_steer(struct vq_coord *c, uint32_t judge, bool direct, uint64_t keep,
                               int64_t now_ns)
 {
@@ -509,7 +510,8 @@ enum vq_status vq_coord_steer(struct vq_coord *c, uint32_t judge, bool direct, u
 
 enum vq_status vq_coord_lease_all(struct vq_coord *c)
 {
-    c->leases.turn = (c->leases.turn + 1) % c->params.grid.judges; /* when room is short, to all */
+    /* so that all judges get a share if room is short */
+    c->leases.turn = (c->leases.turn + 1) % c->params.grid.judges;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[(c->leases.turn + j) % c->params.grid.judges];
         struct vq_link *link;

@@ -1,8 +1,8 @@
-/* Workers that a person ordered to leave: each gets DRAIN, now and with each heartbeat, because
- * a message may be lost, and no lease. It ends its calls, gives the rest back and says BYE.
- * Invariant: a worker is one process, so that the list may forget the oldest one: it has left
- * long ago. And workers whose key was revoked, which are refused at once. Not its job: not
- * starting the process again (the shell). */
+/* Workers that a person ordered to leave. Each gets DRAIN, now and with each heartbeat (a message
+ * may be lost), and no lease. It finishes its calls, gives the rest back and sends BYE. Also:
+ * workers whose key was revoked, which are refused at once. Invariant: an entry is one process, so
+ * the list may drop the oldest one, which left long ago. Not its job: preventing a restart of the
+ * process (the shell). */
 #include "coordinator/queue/internal.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* A peer's message: which session it belongs to, whether it keeps the rules, and who deals with it.
- * Nothing a peer sends fails an assertion or ends the run: strangers get BYE NO_SESSION, other
- * sessions' messages are dropped and counted, a broken rule makes its session deaf, which ends it
- * as silence would, without blaming its tasks. Not its job: decoding and its bounds
- * (proto/wire.h). */
+/* Handles a peer's message: finds its session, checks the rules, and calls the file that handles
+ * it. Invariant: no message fails an assertion or ends the run. A peer without a session gets BYE
+ * NO_SESSION. Messages of another session are dropped and counted. A broken rule makes the session
+ * deaf: it then ends like a silent one, and its tasks are not blamed. Not its job: decoding and its
+ * bounds (proto/wire.h). */
 #include "coordinator/queue/internal.h"
 
-#define TEXT_SHOWN_MAX 200 /* of a worker's farewell, in the log */
+#define TEXT_SHOWN_MAX 200 /* bytes of the text of a worker's BYE that are logged */
 
 enum vq_status vq_coord_refuse(struct vq_coord *c, struct vq_coord_session *s, const char *what)
 {
@@ -29,8 +29,8 @@ bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r)
            r->judge == r->shard % c->params.grid.judges;
 }
 
-/* What an earlier start leased may have been of another grid: a stage that followed from other
- * answers. */
+/* A lease of an earlier start may be of another grid: that start may have had other answers, and so
+ * other stages. */
 bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
 {
     bool fits = r->stage != c->params.stage || r->fence.epoch != c->params.epoch ||
@@ -54,7 +54,7 @@ static enum vq_status say_stale(struct vq_coord_actions *actions, const struct v
                                                          .fence = listed->fence});
 }
 
-/* It ended with an earlier session, start or stage: another worker may have its tasks. */
+/* The lease ended with an earlier session, start or stage: another worker may have its tasks. */
 static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
                     const struct vq_held_lease *listed)
 {
@@ -62,8 +62,8 @@ static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
            listed->fence.n <= s->fence_from;
 }
 
-/* One worker cannot fill the memory, nor, by calls that never return, the store: no worker has
- * that many, and its list is ignored. */
+/* Rule: one worker cannot fill the memory, nor the store with calls that never return. No correct
+ * worker has that many calls, so this list is ignored. */
 static enum vq_status listed_too_much(struct vq_coord *c, struct vq_coord_session *s)
 {
     vq_coord_calls_forget(c, s);
@@ -75,8 +75,9 @@ static bool lists_too_much(const struct vq_coord_session *s)
     return s->calls_count >= VQ_COORD_SESSION_CALLS_MAX;
 }
 
-/* A lease that is not current: its worker is informed, and may have started calls since it made
- * this list. What is open of the shard is held back until a later list would name them. */
+/* A lease that is not current. Its worker gets a CANCEL, but may have started calls since it made
+ * this list. So the open tasks of the shard are held back until a later list would name the
+ * calls. */
 static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_held_lease *listed)
 {
@@ -90,13 +91,13 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
         }
     }
     if (!is_over(c, s, listed) && listed->fence.n <= s->cut_n) {
-        vq_coord_clean_later(c); /* the CANCEL may be lost, and the echo renews it */
+        vq_coord_clean_later(c); /* the CANCEL may be lost, and then the echo renews the lease */
     }
     return say_stale(&c->actions, s, listed);
 }
 
-/* A lease that a new session goes on with: what was settled may have been said to the old one in
- * vain. */
+/* The new session continues this lease: the CANCELs of settled slots may have been lost with the
+ * old session, so they are sent again. */
 static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shard *shard)
 {
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
@@ -107,7 +108,7 @@ static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shar
     return VQ_OK;
 }
 
-/* Bounds of what one worker may make us remember. */
+/* Bounds for the memory that one worker can use. */
 static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
 {
     uint64_t calls = held->calls_count + (uint64_t)held->leases_count * c->shard_tasks;
@@ -115,9 +116,8 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
-/* Calls of a later stage are of an earlier start, which came further: that stage waits until they
- * would have been listed again. Who stops while calls of another stage than this one are out does
- * not stop cleanly. */
+/* Calls of a later stage come from an earlier start that reached it: that stage waits until these
+ * calls would have been listed again. A stop while calls of another stage are out is not clean. */
 static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
 {
     for (uint32_t n = 0; n < held->calls_count; n++) {
@@ -130,7 +130,7 @@ static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
     }
 }
 
-/* Listed calls reserve their tasks; those of other stages have none here. */
+/* Listed calls reserve their tasks; those of other stages have no task here. */
 static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_held *held)
 {
@@ -139,7 +139,7 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
     for (uint32_t n = 0; n < held->calls_count; n++) {
         const struct vq_held_call *listed = &held->calls[n];
         if (listed->stage != c->params.stage || listed->task >= tasks) {
-            continue; /* of another grid: it is recorded when it comes */
+            continue; /* of another grid: its result is recorded when it comes */
         }
         if (vq_coord_call_nobodys(&listed->call)) {
             return vq_coord_broke(c, s, "a call by an id that no worker gives");
@@ -152,7 +152,7 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
     return VQ_OK;
 }
 
-/* Calls that a worker without a spool is about to make, besides those of its last list (rule
+/* Calls that a worker without a spool will make, in addition to those of its last list (rule
  * 10). */
 static enum vq_status take_more(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_held *held)
@@ -212,7 +212,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
     return VQ_OK;
 }
 
-/* The first list of a session: what it does not name, its worker does not have. */
+/* The first list of a session: the worker does not have any lease that it does not name. */
 static void first_held(struct vq_coord *c, struct vq_coord_session *s)
 {
     s->held = true;
@@ -246,7 +246,7 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->stamp_ns = msg->u.held.stamp_ns;
-    /* else the echo would renew what is over, should its CANCEL be lost: the next one comes soon */
+    /* an echo would renew a lease that is over if its CANCEL is lost; the next list comes soon */
     if (!over) {
         VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_ECHO,
                                                                  .peer = s->peer,
@@ -257,16 +257,17 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
     if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
         VQ_TRY(vq_coord_grant_say(&c->actions, s));
     }
+    /* the first DRAIN may be lost */
     return c->stop.begun || vq_coord_leaves(&c->leaving, &s->worker)
                ? vq_coord_drain_say(&c->actions, s)
-               : VQ_OK; /* the first DRAIN may be lost */
+               : VQ_OK;
 }
 
 static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_results *results)
 {
     if (c->stop.now) {
-        return VQ_OK; /* its worker keeps them */
+        return VQ_OK; /* its worker still has them */
     }
     for (uint32_t n = 0; n < results->results_count; n++) {
         if (!vq_coord_result_valid(c, &results->results[n])) {
@@ -299,7 +300,7 @@ static enum vq_status on_bye(struct vq_coord *c, struct vq_coord_session *s,
     return vq_coord_session_end(c, s, false); /* it starts no more calls */
 }
 
-/* The session that the message speaks of; `*ret_has` is false for a HELLO. */
+/* The session that the message names; *ret_known is false for a HELLO. */
 static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
 {
     *ret_known = true;
@@ -324,8 +325,8 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
     }
 }
 
-/* Nothing is taken any more, but that calls of a later stage are out. A HELLO waits for the next
- * stage; it is not answered, so that no worker sends it in a circle. */
+/* After the end only one thing is noted: calls of a later stage are out. A HELLO waits for the next
+ * stage. It gets no answer, because the worker would answer BYE with another HELLO, in a loop. */
 static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
 {
     if (msg->type == VQ_MSG_BYE) {

@@ -1,19 +1,19 @@
-/* Between this stage's sessions and the authority over the pools (authority.h): which worker is
- * here, which has gone and what became of their results, which workers get new slices, and the
- * budget's end. The authority outlives the core and keeps all that the core reported to it.
+/* Connects this stage's sessions and the authority over the pools (authority.h): workers that join,
+ * workers that were lost and their results, workers that get new slices, and the end of the budget.
+ * The authority outlives the core and keeps all that the core reported to it.
  *
- * Invariants: the core reports each worker to the authority as here, and later once as gone,
- * unless the next stage's core takes it over. The core reports "settled" only after every worker
- * that has gone is accounted for: its process has ended and its spool was read, or it has none and
- * what it listed is given up, and all of that is committed; or it is back. A GRANT waits once a
- * session, and is made when it is taken. Not its job: how limits are split (the authority), spools
- * (the shell). */
+ * Invariants: the core reports each worker to the authority once as joined, and later once as left,
+ * unless the next stage's core takes it over. The core reports "settled" only after every lost
+ * worker is accounted for: its process has ended and its spool was read, or it has no spool and its
+ * listed calls are given up, and all of this is committed; or the worker is back. At most one GRANT
+ * waits per session; its contents are filled in when it is taken. Not its job: splitting limits
+ * (the authority), spools (the shell). */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
 #include <stdio.h>
 
-/* ---- workers that have gone ---- */
+/* ---- lost workers ---- */
 
 static struct vq_coord_left *left_find(const struct vq_coord_left_ones *left,
                                        const struct vq_id *worker)
@@ -26,7 +26,7 @@ static struct vq_coord_left *left_find(const struct vq_coord_left_ones *left,
     return NULL;
 }
 
-/* Too many to remember: what they left stays counted as spent. */
+/* If the list is full, the reservations of the worker stay counted as spent. */
 static enum vq_status left_add(struct vq_coord_left_ones *ones, const struct vq_coord_left *left)
 {
     struct vq_coord_left *known = left_find(ones, &left->worker);
@@ -51,7 +51,7 @@ enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session
                              c->now_ns);
 }
 
-/* Whether its spool is known to be with another process, which has said what was in it. */
+/* Whether another process is known to have its spool, and has reported its contents. */
 static bool succeeded(const struct vq_coord_sessions *sessions, const struct vq_coord_session *s)
 {
     for (size_t i = 0; i < sessions->count; i++) {
@@ -70,7 +70,7 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->gone = true;
-    if (how != VQ_AUTHORITY_LEFT) { /* providers may be at work yet on what it sent */
+    if (how != VQ_AUTHORITY_LEFT) { /* providers may still work on its calls */
         vq_coord_clean_later(c);
     }
     c->left.any = true;
@@ -101,7 +101,7 @@ void vq_coord_left_ended(struct vq_coord *c, int64_t local)
     }
 }
 
-/* Something that batch `no` or an earlier one takes is not committed yet. */
+/* Some results of batch `no` or an earlier one are not committed yet. */
 static bool outstanding(const struct vq_coord_batches *batches, uint64_t no)
 {
     return (batches->n <= no && !vq_coord_gather_empty(batches)) ||
@@ -150,11 +150,12 @@ void vq_coord_left_give_up(struct vq_coord_left_ones *left)
     }
 }
 
-/* Who had a session and did not come over yet is missed until it does, or is known to be gone. */
+/* A worker that had a session and has not said HELLO to this stage counts as missing until it does,
+ * or until its process is known to have ended. */
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
     to->left.lost |= from->left.lost;
-    /* and no worker here reserves anything for it */
+    /* no worker of this stage reserves anything for these calls */
     bool out = from->calls.listed_count > from->calls.holds_count;
     to->calls.gone_until_ns = out ? to->now_ns + to->params.term_ns : from->calls.gone_until_ns;
     to->left.any |= from->left.any;
@@ -179,7 +180,7 @@ enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_co
     return VQ_OK;
 }
 
-/* ---- what workers report, what they are granted ---- */
+/* ---- reports of workers, and their grants ---- */
 
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_credit *credit)
@@ -188,7 +189,8 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
     const struct vq_id *both[] = {&s->worker, &s->before};
     for (size_t i = 0; first && i < VQ_COUNT(both); i++) {
         struct vq_coord_left *left = left_find(&c->left, both[i]);
-        if (left != NULL) { /* back, or what it had is here: its reservation is accounted for */
+        /* it is back, or its spool was taken over: its reservation is accounted for */
+        if (left != NULL) {
             left->no = c->batches.n;
         }
     }
@@ -248,8 +250,8 @@ void vq_coord_work_say(struct vq_coord *c)
     }
 }
 
-/* Nothing that may yet change what was spent is known to be out, and there is work that waits for a
- * call. */
+/* Tasks wait for a call, and nothing is known to be out that could still change the amount
+ * spent. */
 static bool waits_for_money(const struct vq_coord *c)
 {
     if (c->tasks.open == 0 || c->scout.lookups > 0 || !vq_coord_goes_on(c) ||
@@ -268,7 +270,7 @@ static bool waits_for_money(const struct vq_coord *c)
     return work;
 }
 
-/* A judge that has work could be asked, as far as its pools are concerned. */
+/* Whether the pools of some judge with work let a call start. */
 static bool may_be_asked(const struct vq_coord *c)
 {
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
@@ -284,9 +286,9 @@ static bool may_be_asked(const struct vq_coord *c)
     return false;
 }
 
-/* For how long nothing may have been in flight before the run is out of money; 0: it is not. Some
- * of the budget may be kept for workers whose spending is unknown, and the rest lies in
- * pieces that are too small for a call. */
+/* Nanoseconds without a call in flight after which the run counts as out of money; 0: it is not.
+ * Part of the budget may be reserved for workers whose spending is unknown, and the rest may be in
+ * slices that are too small for a call. */
 static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_money *money)
 {
     if (money->empty) {
@@ -308,8 +310,8 @@ static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_m
     return (starve ? VQ_COORD_BROKE_TERMS : 3 * VQ_COORD_BROKE_TERMS) * c->params.term_ns;
 }
 
-/* What workers said of calls in flight is a little old, judges that cost nothing may go on, and
- * what gone workers left may be found: it must last. */
+/* Stops the run only if it was out of money for some time: reports about calls in flight are a
+ * little old, judges without cost may continue, and lost workers may release their reservations. */
 enum vq_status vq_coord_money_tick(struct vq_coord *c)
 {
     struct vq_authority_money money;

@@ -1,11 +1,11 @@
-/* Failed tasks that a person wants asked again: found by walking over the outcomes, a batch's worth
- * at a time; opened when the store has lifted their failure rows; then the cursors of the scout
- * begin again, and meet them among the settled ones.
+/* Failed tasks that a person wants asked again. A walk over the outcomes finds them, a batch's
+ * worth at a time. They are opened after the store has lifted their failure rows. Then the scout's
+ * cursors start again, and meet these tasks among the settled ones.
  *
- * Invariants: a task is opened only from FAILED, and only after its commit; a look-up that was
- * asked for before that settles nothing. A task that may have failed while another worker was still
- * at it is not leased before a term has passed. Not its job: which ones (the caller gives the
- * reasons), and failure rows (the store's). */
+ * Invariants: a task is opened only from FAILED, and only after its commit; an older look-up
+ * settles nothing. A task that failed while another worker may still have been asking it is not
+ * leased for a term. Not its job: the choice of tasks (the caller gives the reasons), and failure
+ * rows (the store's). */
 #include "coordinator/queue/internal.h"
 
 static bool wanted(const struct vq_coord *c, uint64_t task, uint32_t failures, uint32_t judge)
@@ -44,7 +44,7 @@ void vq_coord_requeue_judge(struct vq_coord *c, uint32_t judge, uint32_t failure
     c->requeue.at = 0;
 }
 
-/* Another chain asks it, and opens it with its own. */
+/* Another chain asks this turn, and opens it together with its own. */
 static bool is_twin(const struct vq_coord *c, uint64_t task)
 {
     return task % c->shard_tasks / 2 < vq_coord_shared_turn_list(c, vq_coord_shard_of(c, task));
@@ -68,7 +68,8 @@ enum vq_status vq_coord_requeue_gather(struct vq_coord *c)
     return VQ_OK;
 }
 
-/* Its holder may not have heard yet that it failed: as if a worker had listed a call of it now. */
+/* The holder may not know yet that the task failed: reserve it as if a worker had listed a call of
+ * it now. */
 static enum vq_status hold_for_a_term(struct vq_coord *c, uint64_t task)
 {
     bool since =
@@ -77,7 +78,7 @@ static enum vq_status hold_for_a_term(struct vq_coord *c, uint64_t task)
     return since && room ? vq_coord_call_hold(c, NULL, task) : VQ_OK;
 }
 
-/* What it blocked, in its chain. */
+/* Opens the tasks of the chain that it blocked. */
 static void unblock(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t task)
 {
     uint64_t end = (vq_coord_shard_of(c, task) + 1) * c->shard_tasks;
@@ -93,7 +94,7 @@ static void unblock(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t t
     }
 }
 
-/* false: it is not failed (any more). */
+/* Returns false if the task is not failed (any more). */
 static bool open_again(struct vq_coord *c, uint64_t task)
 {
     enum vq_outcome before = (enum vq_outcome)c->tasks.outcome[task];
@@ -112,7 +113,8 @@ static bool open_again(struct vq_coord *c, uint64_t task)
     unblock(c, shard, task);
     c->tasks.outcome[task] = VQ_OUTCOME_NONE;
     vq_coord_tally_move(c, task, before, VQ_OUTCOME_NONE);
-    c->scout.passed -= lane->cursor; /* what was settled and let go is met again */
+    /* so that the scout meets settled shards again that are not in memory */
+    c->scout.passed -= lane->cursor;
     lane->cursor = 0;
     c->end.linger_until_ns = 0;
     if (shard != NULL) {
@@ -124,8 +126,8 @@ static bool open_again(struct vq_coord *c, uint64_t task)
     return true;
 }
 
-/* A twin's failure is the same row, which is lifted; that it is open the run state hears when it is
- * settled again. */
+/* Opens the twins of a task. Their failure row is the same, which is lifted. The run state gets
+ * their new state when they are settled again. */
 static void open_twins(struct vq_coord *c, uint64_t task)
 {
     uint64_t no = vq_coord_shard_of(c, task);

@@ -1,10 +1,10 @@
-/* Sessions (rule 2): one a HELLO, found by peer and by worker; what each worker can take (credit),
- * who is hungry for which judge, and how a session ends.
+/* Sessions (rule 2): one per HELLO, found by peer and by worker; the tasks that each worker can
+ * take (credit), the workers that are hungry for a judge, and the end of a session.
  *
- * Invariants: a worker process has at most one session, a peer too; `heard` is ordered by when each
- * was heard last; an offer is in its lane's hungry list exactly while its worker can take a lease
- * of that judge. A session that is replaced hands its leases and calls on, in limbo until the
- * worker's HELD names them. Not its job: granting leases. */
+ * Invariants: a worker process has at most one session, and so has a peer. `heard` is ordered by
+ * the time of the last message. An offer is in its lane's hungry list exactly while its worker can
+ * take a lease of that judge. A replaced session passes on its leases and calls; they are in limbo
+ * until the worker's HELD names them. Not its job: granting leases. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 #include "proto/hint.h"
@@ -48,7 +48,7 @@ static bool offer_hungry(const struct vq_coord *c, const struct vq_coord_offer *
         offer->credit <= offer->held || s->leases_count >= VQ_COORD_LEASES_MAX) {
         return false;
     }
-    /* Whole shards where they fit; a part when half of what it wants is free. */
+    /* Whole shards if they fit; a part of one if half of the credit is free. */
     uint32_t room = offer->credit - offer->held;
     return room >= vq_coord_shard_credit(c) || room >= (offer->credit + 1) / 2;
 }
@@ -174,7 +174,7 @@ static char *text_copy(struct vq_span text)
     return vq_strndup(text.at == NULL ? "" : text.at, text.at == NULL ? 0 : bytes);
 }
 
-/* All that can fail for want of memory, before anything is linked. */
+/* Makes all allocations that can fail, before anything is linked. */
 static struct vq_coord_session *session_alloc(struct vq_coord *c, const struct vq_msg_hello *hello)
 {
     struct vq_coord_session *s = vq_alloc(1, sizeof(*s));
@@ -265,7 +265,8 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
     }
     s->peer = peer;
     enum vq_status status = VQ_OK;
-    if (old != NULL) { /* the same worker: what it held goes on, unless its HELD says otherwise */
+    /* the same worker: it continues with its leases, unless its HELD does not list them */
+    if (old != NULL) {
         status = vq_coord_lease_move(c, old, s);
         s->spend = old->spend;
         s->in_flight = old->in_flight;
@@ -354,7 +355,8 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
 
 /* ---- judges that no worker can call ---- */
 
-/* Local workers have the same keys: when the probe of one was refused, another's would be too. */
+/* Local workers have the same keys: if one's probe was refused, the others' would be refused,
+ * too. */
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
     return !lane->answered && !lane->answered_before && !c->params.remote &&
@@ -414,8 +416,8 @@ static void brake_text(struct vq_coord_lane *lane, uint32_t i, const char *pool)
                    advice == NULL ? "" : advice, advice == NULL ? "" : ".");
 }
 
-/* The tasks that failed for it are open again: another pool may answer them, or this one when the
- * run goes on. */
+/* The tasks that failed for this reason are reopened: another pool may answer them, or this pool
+ * after a resume. */
 static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t i, const char *pool,
                                    const struct vq_result *r)
 {
@@ -446,7 +448,7 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
     bool useful = c->params.any_answer_is_useful && r->end == VQ_END_ANSWER;
     enum vq_outcome outcome = (enum vq_outcome)r->outcome;
-    if (vq_coord_wants_repair(c, r)) { /* the store may have had its repair */
+    if (vq_coord_wants_repair(c, r)) { /* the store may already have its repair */
         outcome = (enum vq_outcome)c->tasks.outcome[r->task];
     }
     struct vq_brake_call call = {.end = (enum vq_call_end)r->end,
@@ -464,7 +466,7 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
         if (vq_brake_see(brake, c->params.brake_calls, &call)) {
             return brake_pulled(c, shard->judge, i, pool, r);
         }
-        bool full = false; /* no room: it stays failed */
+        bool full = false; /* no room: the task stays failed */
         bool failed = r->final && vq_outcome_is_failed(call.outcome);
         return failed && vq_brake_alike(brake, &call)
                    ? vq_coord_gather_reopened(&c->batches, r->task, &full)
@@ -473,14 +475,14 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
     return VQ_OK;
 }
 
-/* It has answered, so that it is worth finishing what the other judges can do. */
+/* It has answered, so it is worth finishing the work of the other judges. */
 static bool goes_on(const struct vq_coord_lane *lane)
 {
     return (lane->answered || lane->answered_before) && !lane->braked;
 }
 
-/* Rule 25: at once when the judge never answered; later the run first finishes what the other
- * judges can do. */
+/* Rule 25: stops at once if the judge never answered. Otherwise the run first finishes the work of
+ * the other judges. */
 enum vq_status vq_coord_pools_check(struct vq_coord *c)
 {
     uint64_t closed_open = 0;

@@ -1,19 +1,19 @@
 /* Shards in memory and the scout. A shard gets a struct when it is looked up or when a call of it
- * becomes known, and loses it when it is settled and no call of it is left. The scout walks each
- * judge's shards in an order of the run, a sample's judges near each other, and keeps a bounded
- * number ready; shards that came back from a lease or were ready for long are looked up again
- * first, because the store may know more by now.
+ * becomes known. It loses the struct when it is settled and has no calls. The scout walks through
+ * each judge's shards in the run's order, keeps the judges of a sample near each other, and keeps a
+ * bounded number of shards ready. Shards that came back from a lease, or were ready for long, are
+ * first looked up again, because the store may have new answers.
  *
- * Two runs on one store must not ask the same things at the same time: what one has leased the
- * other cannot see. So all runs go around the same circle of samples, and starts that follow each
- * other in the store go around it against each other: they meet at most twice, whatever their
- * speeds. Those of one direction begin far apart, by the golden ratio. So do the neighbours on the
- * circle in the data: a run that ends early has seen all parts of it alike.
+ * Two runs on one store must not ask the same tasks at the same time, because neither can see the
+ * other's leases. So all runs walk around the same circle of samples, and starts with neighbouring
+ * numbers walk in opposite directions: they meet at most twice, whatever their speeds. Starts of
+ * one direction begin far apart, by the golden ratio. Neighbours on the circle are far apart in the
+ * data, too: a run that ends early has seen all parts of the data alike.
  *
- * Invariants: shard.open counts its tasks without an outcome; a shard is in its lane's `again` or
- * `ready` list exactly in that state; `ready` is in the order of the scout; a look-up that
- * something overtook (dirty) is asked again, so that nothing is leased on old knowledge. Not its
- * job: who gets a shard. */
+ * Invariants: shard.open counts its tasks without an outcome. A shard is in its lane's `again` or
+ * `ready` list exactly in that state; `ready` is in the order of the scout. If an event changes a
+ * shard during its look-up (dirty), the look-up is repeated, so that nothing is leased on old
+ * knowledge. Not its job: the choice of the worker. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -64,7 +64,7 @@ enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
     return VQ_OK;
 }
 
-/* Takes it out of its lane's lists. */
+/* Removes it from its lane's lists. */
 void vq_coord_shard_unready(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     vq_unlink(&shard->queue);
@@ -134,8 +134,8 @@ static bool scout_rests(const struct vq_coord *c)
            c->batches.gather->failures_count >= VQ_COORD_BATCH_SETTLED_MAX;
 }
 
-/* The lane whose cursor is furthest behind, of those that want more ready shards; NULL: none
- * does. */
+/* Of the lanes that want more ready shards, the one with the lowest cursor; NULL: none wants
+ * more. */
 static struct vq_coord_lane *scout_lane(struct vq_coord *c)
 {
     uint32_t ready_max = c->params.ready_shards_max / c->params.grid.judges;
@@ -172,7 +172,7 @@ void vq_coord_scout_init(struct vq_coord *c)
         return;
     }
     uint32_t step = (uint32_t)(samples * GOLDEN >> 32);
-    while (divisor(step, samples) != 1) { /* with no factor in common each comes once */
+    while (divisor(step, samples) != 1) { /* without a common factor each sample comes once */
         step++;
     }
     uint64_t at = (uint64_t)(uint32_t)((no - 1) / 2 * GOLDEN) * samples >> 32;
@@ -203,7 +203,7 @@ static struct vq_coord_shard *shard_in(struct vq_link *queue)
     return VQ_CONTAINER_OF(queue, struct vq_coord_shard, queue);
 }
 
-/* A settled shard that is not in memory: what the cursor mostly meets when it begins again. */
+/* A settled shard that is not in memory: the cursor mostly meets these after it starts again. */
 static bool is_over(const struct vq_coord *c, uint64_t no)
 {
     if (vq_coord_shard_find(c, no) != NULL) {
@@ -217,8 +217,8 @@ static bool is_over(const struct vq_coord *c, uint64_t no)
     return true;
 }
 
-/* A chain that is due, or the cursor's next shard, goes to look-up, unless it is settled already,
- * was met before the cursor began again, or waits for another chain. */
+/* Looks up a due chain, or else the cursor's next shard, unless it is settled, was met before the
+ * cursor started again, or waits for another chain. */
 static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
 {
     struct vq_coord_shard *shard;
@@ -261,7 +261,7 @@ enum vq_status vq_coord_scout(struct vq_coord *c)
     return VQ_OK;
 }
 
-/* What the store says is terminal is settled here and reported to the run state with the next
+/* Settles the tasks that are terminal in the store, and reports them to the run state with the next
  * batch. */
 static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *shard,
                                    const struct vq_known *known)
@@ -290,8 +290,8 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     return VQ_OK;
 }
 
-/* Its sends without an answer reached the limit, so it is not leased again: *ret_over, and its
- * failure gathers. */
+/* If the sends of the task without an answer reached the limit, *ret_over is true: it is not leased
+ * again, and its failure gathers. */
 static enum vq_status give_up(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
                               bool *ret_over)
 {
@@ -348,7 +348,8 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
     return shard->priors.status;
 }
 
-/* A chain goes on from its first open turn, if nothing that may be under way is of it. */
+/* Returns true if a chain can continue from its first open turn: no call of it may be in
+ * progress. */
 bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *shard,
                          uint32_t *ret_first)
 {
@@ -363,7 +364,7 @@ bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *
     return *ret_first < c->shard_tasks;
 }
 
-/* The look-up has seen what is stored of the first open turn. */
+/* The look-up has seen the stored answers of the first open turn. */
 static void ahead_until(const struct vq_coord *c, struct vq_coord_shard *shard, uint32_t first)
 {
     bool more = false;
@@ -374,7 +375,7 @@ static void ahead_until(const struct vq_coord *c, struct vq_coord_shard *shard, 
     shard->ahead = more;
 }
 
-/* The answers before the first open turn; more than may be held, and the turn fails. */
+/* Stores the answers before the first open turn; if they are too large, the turn fails. */
 static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_known *known, uint32_t *ret_free)
 {
@@ -385,7 +386,8 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
         return VQ_OK;
     }
     if (first / 2 < vq_coord_shared_turn_list(c, shard->no)) {
-        return VQ_OK; /* not asked here: it is looked up again when it is settled where it is */
+        /* asked in another chain: this one is looked up again when the turn is settled there */
+        return VQ_OK;
     }
     ahead_until(c, shard, first);
     VQ_TRY(give_up(c, shard, first, &over));
@@ -410,9 +412,9 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
     return shard->priors.status;
 }
 
-/* In the scout's order. New ones belong last; those that were looked up again, near the front,
- * before those of the same turn (chains that were due at once): behind them its look-up would be
- * old before its turn comes, and so on around. */
+/* Keeps `ready` in the scout's order. New shards belong at the end. Shards that were looked up
+ * again belong near the front, before those of the same turn (chains that were due at once): after
+ * them, the look-up would be too old when their turn comes, again and again. */
 static void make_ready(struct vq_coord_lane *lane, struct vq_coord_shard *shard)
 {
     struct vq_link *before = &lane->ready;

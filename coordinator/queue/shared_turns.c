@@ -1,11 +1,11 @@
-/* Turns that several chains ask alike (common/judge/alike.h). Such a turn is asked in the first of
- * them alone; the others are looked up and leased when it is settled, and find there what it found.
+/* Turns that several chains share (common/judge/alike.h). Such a turn is asked in the first of
+ * these chains only. The others are looked up and leased after it is settled, and use its outcome.
  * So no request of a stage is ever out twice.
  *
- * Invariants: a chain whose turns in common are not settled in the chain that asks them is not
- * scouted, or parked; whatever settles or opens such a turn passes here. Equal requests have equal
- * answers and equal failure rows, so that a twin's outcome is never another one. Not its job: which
- * chains begin alike. */
+ * Invariants: a chain is not scouted, or is parked, while its shared turns are not settled in the
+ * chain that asks them. Every change that settles or opens such a turn calls this file. Equal
+ * requests have equal answers and equal failure rows, so a twin's outcome is always the same. Not
+ * its job: finding the chains that begin alike. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -57,7 +57,7 @@ bool vq_coord_shared_turn_waits(const struct vq_coord *c, uint64_t no)
     return c->tasks.outcome[last] == VQ_OUTCOME_NONE;
 }
 
-/* It is to be looked at: at once if it is in memory, else when the scout has room. */
+/* The chain is looked up: at once if it is in memory, otherwise when the scout has room. */
 static void make_due(struct vq_coord *c, uint64_t no)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
@@ -109,8 +109,8 @@ bool vq_coord_shared_turns_due(const struct vq_coord_lane *lane)
     return lane->due_first != LAST;
 }
 
-/* In the tree of those that are `of` it: down, else on, else up and on. Only those that have the
- * turn in common lead further down. */
+/* Walks the tree of chains that are `of` this one: first child, else next sibling, else up and next
+ * sibling. Chains that do not share the turn are skipped with their subtrees. */
 uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t no, uint32_t turn,
                                    uint64_t at)
 {

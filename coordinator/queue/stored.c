@@ -1,10 +1,9 @@
-/* What the store has of a run that is resumed, taken over before anything is leased: progress goes
- * on from where it was, and no rate counts it.
+/* The stored outcomes of a resumed run, taken over before anything is leased: progress continues
+ * from the earlier process, and no rate counts them.
  *
  * Invariants: a task settles here as it would after a look-up. The next batches carry these tasks
- * to the run state; one batch has room for VQ_COORD_BATCH_SETTLED_MAX of them, so a cursor walks
- * over the outcomes.
- * Not its job: reading the store. */
+ * to the run state. One batch has room for VQ_COORD_BATCH_SETTLED_MAX of them, so a cursor walks
+ * over the outcomes. Not its job: reading the store. */
 #include "coordinator/queue/internal.h"
 
 enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard, const uint8_t *outcomes)

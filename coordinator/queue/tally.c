@@ -1,12 +1,12 @@
-/* Counts of tasks and calls, the rates of the last minute, and the status that people see. Counts
- * change only with commits and look-ups; nothing here decides anything. */
+/* Counts of tasks and calls, the rates of the last minute, and the status for people. Counts change
+ * only with commits and look-ups; nothing here decides anything. */
 #include "common/base/clock.h"
 #include "common/base/sum.h"
 #include "coordinator/queue/internal.h"
 
 #define RATE_CELLS (VQ_COORD_RATE_SECONDS + 1)
 
-/* The cell of this second; cells of seconds that nothing happened in are emptied on the way. */
+/* The cell of this second; the cells of seconds without events are emptied. */
 static size_t rate_cell(struct vq_coord *c)
 {
     struct vq_coord_rate *rate = &c->tasks.rate;
@@ -81,7 +81,7 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
     c->tasks.rate.first_ns = c->tasks.rate.first_ns == 0 ? c->now_ns : c->tasks.rate.first_ns;
 }
 
-/* Leased tasks are open ones that a worker holds: the outcome byte does not know. */
+/* Leased tasks are open ones that a worker holds: the outcome byte does not show this. */
 static void counts_leased(struct vq_coord_counts *counts, uint64_t live)
 {
     uint64_t leased = live < counts->state[VQ_TASK_OPEN] ? live : counts->state[VQ_TASK_OPEN];

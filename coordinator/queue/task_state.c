@@ -1,15 +1,14 @@
-/* The state of a task as a pure function, and the state machine that the table
- * proto/task_states.def spells out.
+/* The state of a task as a pure function, and the state machine of the table proto/task_states.def.
  *
- * Invariants: vq_task_state looks at nothing but its arguments; its order is failure row, not
- * needed, answered, open; what a turn of a chain comes behind is one of its arguments. The table
+ * Invariants: vq_task_state uses only its arguments. Its order is: failure row, not needed,
+ * answered, open. The state of the turn before a chain's turn is one of its arguments. The table
  * names every pair of state and event exactly once (a missing or doubled pair does not compile: see
  * rules[]). Not its job: reading answers or failure rows, knowing which tasks are leased. */
 #include "coordinator/queue/task_state.h"
 
 /* ---- (answers, failure rows, plan) -> state ---- */
 
-/* One attempt's standing outcome; NONE: open (then *ret_wants_repair may be set). */
+/* The outcome in force of one attempt; NONE: open (then *ret_wants_repair may be set). */
 static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const struct vq_attempt *a,
                                        bool *ret_wants_repair)
 {
@@ -30,8 +29,8 @@ static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const st
     return VQ_OUTCOME_UNPARSEABLE;
 }
 
-/* Over the repeats: the first good answer; else the first open attempt that may be asked; else the
- * last outcome. */
+/* Over the repeats: the first good answer; otherwise the first open attempt that may be asked;
+ * otherwise the last outcome. */
 static void attempts_view(const struct vq_task_plan *plan, const struct vq_attempt *attempts,
                           struct vq_task_view *ret_view)
 {
@@ -42,7 +41,7 @@ static void attempts_view(const struct vq_task_plan *plan, const struct vq_attem
         bool wants_repair;
         enum vq_outcome outcome = attempt_outcome(plan, &attempts[r], &wants_repair);
         if (outcome == VQ_OUTCOME_NONE && failures > failures_max) {
-            return; /* as the failure before it */
+            return; /* *ret_view is the failure before it */
         }
         failures += attempts[r].failure != VQ_OUTCOME_NONE;
         *ret_view = (struct vq_task_view){outcome, r, wants_repair};
@@ -103,7 +102,7 @@ static const struct rule rules[VQ_TASK_STATES][VQ_TASK_EVENTS] = {
 #undef VQ_TASK_REFUSE
 };
 
-/* A doubled pair is a redefined enumerator, a missing one leaves the count short. */
+/* A doubled pair redefines an enumerator, a missing one leaves the count too low. */
 enum pairs {
 #define VQ_TASK_MOVE(state, event, to)     PAIR_##state##_##event,
 #define VQ_TASK_STAY(state, event, text)   PAIR_##state##_##event,

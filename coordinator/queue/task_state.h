@@ -1,6 +1,6 @@
-/* What state a task is in: the one pure function of (answers, failure rows, plan) that commit,
- * look-up and rebuild all call, and the state machine of proto/task_states.def that every change of
- * state goes through. */
+/* The state of a task: the one pure function of (answers, failure rows, plan) that commit, look-up
+ * and rebuild all call, and the state machine of proto/task_states.def, which every change of state
+ * passes. */
 #pragma once
 
 #include "common/judge/verdict.h"
@@ -9,7 +9,7 @@
 
 enum vq_swap {
     VQ_SWAP_BOTH, /* both orders are always asked */
-    VQ_SWAP_LAZY, /* the second one only when the first does not settle the score (strict rule) */
+    VQ_SWAP_LAZY, /* the second one only if the first does not settle the score (strict rule) */
     VQ_SWAP_NONE, /* only `first` is asked (forward) */
 };
 
@@ -18,42 +18,47 @@ struct vq_task_plan {
     enum vq_swap swap;
     bool repair;            /* an unparseable answer gets one repair call */
     unsigned first;         /* the order asked first, 0 or 1: vq_first_order, or 0 for forward */
-    bool audited;           /* swapped all the same: vq_audited */
+    bool audited;           /* both orders are asked in spite of lazy swap: vq_audited */
     bool unasked;           /* the stage leaves this cell out: neither order is ever asked */
-    bool follows;           /* a turn of a chain that another one comes before ... */
-    enum vq_outcome before; /* ... and what stands of that one */
-    uint32_t repeat_max;    /* one for each resume with --retry-failed, and `retries` */
-    /* the number of them that follow an answer that cannot be read, and no failure: that was
-     * tried often enough */
+    bool follows;           /* a turn of a chain that follows another turn ... */
+    enum vq_outcome before; /* ... and the state of that turn */
+    uint32_t repeat_max;    /* one for each resume with --retry-failed, plus `retries` */
+    /* how many of these repeat an answer that cannot be read. A failure does not use them: it was
+     * retried before */
     uint32_t retries;
 };
 
-/* What is recorded of one request: a task's repeat number r. */
+/* The records of one request, that is, of a task's repeat number r. */
 struct vq_attempt {
-    enum vq_outcome failure; /* of this run's failure row of that request; NONE: there is none */
-    enum vq_outcome answer;  /* vq_verdict_of the standing answer; NONE: there is none */
-    /* the same of the standing answer to its repair; NONE: there is none */
+    enum vq_outcome failure; /* the run's failure row of this request; NONE: there is none */
+    enum vq_outcome answer;  /* vq_verdict_of the answer in force; NONE: there is none */
+    /* the same of the answer in force to its repair; NONE: there is none */
     enum vq_outcome repaired;
 };
 
 struct vq_task_view {
     enum vq_outcome outcome; /* NONE: open */
-    uint32_t repeat;         /* open: the repeat number to ask. Else the one whose answer stands */
-    /* open: attempts[order][repeat] has an unparseable answer; its repair is to be asked */
+    /* open: the repeat number to ask. Otherwise the one whose answer is in force */
+    uint32_t repeat;
+    /* open: attempts[order][repeat] has an unparseable answer whose repair is to be asked */
     bool wants_repair;
 };
 
-/* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o. In
- * this order: not needed, in a cell that is left out; open or blocked, behind a turn that is open
- * or has no good answer; a failure row; not needed (lazy swap, the other order's standing outcome
- * is a parsed equal, N/A or unsure, not audited; or forward's unasked order); answered; open. A
- * failed, refused or unparseable first order does not settle. Of several repeats the first vote (or
- * text) stands; without one the last repeat's failure or non-vote. After more failures than
- * repeat_max - retries no further one is asked. */
+/* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o.
+ * The first matching rule decides:
+ * - not needed, if the cell is left out;
+ * - open or blocked, if the turn before it is open or has no good answer;
+ * - failed, if there is a failure row;
+ * - not needed (lazy swap, not audited, and the other order's outcome in force is a parsed equal,
+ *   N/A or unsure; or forward's unasked order);
+ * - answered; otherwise open.
+ * A failed, refused or unparseable first order does not settle the second. Of several repeats the
+ * first vote (or text) is in force; without one, the failure or non-vote of the last repeat. After
+ * more failures than repeat_max - retries no further repeat is asked. */
 void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *const attempts[2],
                    unsigned order, struct vq_task_view *ret_view);
 
-/* ---- what a look-up reports to the core of one task ---- */
+/* ---- what a look-up reports to the core about one task ---- */
 
 struct vq_known {
     enum vq_outcome outcome; /* vq_task_state; NONE: open */
@@ -89,12 +94,12 @@ const char *vq_task_state_name(enum vq_task_states state); /* "open"; "?" */
 const char *vq_task_event_text(enum vq_task_events event);
 bool vq_task_state_terminal(enum vq_task_states state);
 
-/* What the table says of the pair: where it leads (*ret_next: the same state unless it MOVES) and,
- * for STAYS and REFUSED, why (*ret_why, nullable; NULL for MOVES). */
+/* The table's entry for the pair: the next state (*ret_next: the same state unless MOVES) and, for
+ * STAYS and REFUSED, the reason (*ret_why, nullable; NULL for MOVES). */
 enum vq_task_rule vq_task_next(enum vq_task_states state, enum vq_task_events event,
                                enum vq_task_states *ret_next, const char **ret_why);
 
-/* The state and the event that an outcome means. NONE: OPEN; asking its event is our bug. */
+/* The state and the event of an outcome. NONE: OPEN; asking for the event of NONE is our bug. */
 enum vq_task_states vq_task_state_of(enum vq_outcome outcome);
 enum vq_task_events vq_task_event_of(enum vq_outcome outcome);
 

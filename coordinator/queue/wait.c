@@ -1,6 +1,6 @@
-/* Between two stages: what one core still has to wait for, and HELLOs that come when one core is
- * FINISHED and the next is not there yet. They are kept, the last one a peer, and given to the next
- * core. Not its job: any other message that comes meanwhile; it is answered with BYE. */
+/* Between two stages: the waits that one core passes to the next, and HELLOs that come after one
+ * core is FINISHED and before the next exists. The last HELLO of each peer is stored and given to
+ * the next core. Not its job: any other message in this time; it is answered with BYE. */
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
@@ -21,7 +21,7 @@ enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer, const struct vq_
         i++;
     }
     if (i >= VQ_COORD_SESSIONS_MAX) {
-        return VQ_OK; /* it says it again */
+        return VQ_OK; /* the worker sends it again */
     }
     VQ_TRY(vq_grow((void **)&c->hellos.list, &c->hellos.cap, i + 1, sizeof(*c->hellos.list),
                    VQ_COORD_SESSIONS_MAX));
@@ -55,12 +55,13 @@ void vq_coord_waiting_free(struct vq_coord_hellos *hellos)
 
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
 {
-    vq_coord_enter(from, now_ns); /* no worker was heard meanwhile: it waits longer, if it has to */
+    /* no message was read in between: if there is a wait, it becomes longer */
+    vq_coord_enter(from, now_ns);
     int64_t until_ns = vq_coord_waits_until(&from->waits);
     to->waits.until_ns = until_ns > to->waits.until_ns ? until_ns : to->waits.until_ns;
     to->waits.held_by_hand = from->waits.held_by_hand;
     to->leaving = from->leaving;
-    /* The term that was waited may have passed while their HELLOs lay here. After a crash they may
+    /* The wait may have ended while these HELLOs were stored here. After a crash their workers may
      * have calls of this stage. */
     to->waits.unheard_until_ns =
         now_ns + (until_ns > 0 ? to->params.term_ns : to->params.heartbeat_ns);
@@ -74,14 +75,14 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     return status;
 }
 
-/* Also those whose HELLO is still on its way: what they hear first is that the stage is over, then
- * this. */
+/* Also for workers whose HELLO is still in transit: they first get BYE "the stage is over", then
+ * this one. */
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code, int64_t now_ns)
 {
     VQ_ASSERT(c->end.finished && (code == VQ_BYE_DONE || code == VQ_BYE_STOPPED));
     c->now_ns = now_ns > c->now_ns ? now_ns : c->now_ns;
     c->params.more = false;
-    c->end.finished = code == VQ_BYE_DONE; /* the reason that workers get which come later */
+    c->end.finished = code == VQ_BYE_DONE; /* decides the reason that later workers get */
     const char *text = c->end.finished ? "the run is finished" : "the run has stopped";
     for (size_t i = 0; i < c->sessions.count; i++) {
         VQ_TRY(vq_coord_bye(&c->actions, c->sessions.all[i]->peer, 0, code, text));
