@@ -419,7 +419,7 @@ void vq_coord_clean_later(struct vq_coord *c)
 
 bool vq_coord_clean(const struct vq_coord *c)
 {
-    /* before that, calls may be out that are in no list */
+    /* Before these times, calls may be out that are in no list. */
     return !c->stop.dirty && c->leases.count == 0 &&
            c->calls.listed_count + c->calls.received_count == 0 && c->now_ns >= c->waits.until_ns &&
            c->now_ns >= c->waits.later_until_ns && c->now_ns >= c->calls.gone_until_ns;
