@@ -1,5 +1,5 @@
 /* A SPEC message, decoded, checked and owned: judges, pools, axes, parsed templates, and one asker
- * a judge. */
+ * per judge. */
 #pragma once
 
 #include "common/judge/chain.h"
@@ -12,14 +12,14 @@
 struct vq_work_judge {
     struct vq_judge judge;
     uint32_t tries_max;
-    uint32_t *pools; /* which may answer; owned by the spec, at least one */
+    uint32_t *pools; /* the pools that may answer; owned by the spec, at least one */
     uint32_t pools_count;
     struct vq_asker asker;
 };
 
-/* Where it may be asked. */
+/* A pool, as the worker calls it. */
 struct vq_work_endpoint {
-    const char *name; /* of the pool */
+    const char *name; /* the pool's name */
     const char *dialect, *base_url, *model;
     const char *max_tokens_field;       /* "": the judge's */
     const char *keys[VQ_WIRE_KEYS_MAX]; /* "env:NAME" or "file:PATH": hints */
@@ -30,10 +30,10 @@ struct vq_work_endpoint {
     uint32_t window_ms;
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
     const char *service_tier; /* that requests name; "": none */
-    double tier_price;        /* times `price` */
-    uint32_t tier_tries;      /* refusals of a call by the tier; then the ordinary tier */
-    uint32_t batch_calls;     /* in one batch, at most; 0: it is no batch pool */
-    uint64_t batch_bytes;     /* of its document, at most */
+    double tier_price;        /* factor of `price` */
+    uint32_t tier_tries;      /* refusals by the tier until a call goes to the ordinary tier */
+    uint32_t batch_calls;     /* the most in one batch; 0: not a batch pool */
+    uint64_t batch_bytes;     /* the most in its document */
     uint32_t batch_wait_ms, batch_poll_ms;
 };
 
@@ -53,12 +53,12 @@ struct vq_work_spec {
     uint32_t judges_count;
     struct vq_work_endpoint *pools;
     uint32_t pools_count;
-    char **strings; /* owned; what the rest points to */
+    char **strings; /* owned; all strings of the spec point to these */
     size_t strings_count, strings_cap;
 };
 
-/* Decodes and checks the body of a SPEC message. VQ_INVALID, VQ_LIMIT, VQ_NOMEM; err names what.
- * Caller owns. */
+/* Decodes and checks the body of a SPEC message. VQ_INVALID, VQ_LIMIT, VQ_NOMEM; err names the
+ * wrong part. Caller owns. */
 enum vq_status vq_work_spec_create(struct vq_span body, const struct vq_hash *hash,
                                    struct vq_work_spec **ret_spec,
                                    struct vq_error *err) VQ_WARN_UNUSED;

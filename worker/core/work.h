@@ -9,9 +9,9 @@
  *
  * The caller takes all actions of a step before the next step. Only VQ_WORK_REPLY,
  * VQ_WORK_COLLECTED and VQ_WORK_BATCH steps may follow each other directly, so that the notes of
- * calls that end together share one write. Pointers of an
- * action are valid until the next call of vq_work_next or vq_work_step. now_ns is monotonic and
- * positive; a smaller value than the last one counts as the last one. */
+ * calls that end together share one write. The pointers of an action are valid until the next call
+ * of vq_work_next or vq_work_step. now_ns is monotonic and positive; a value smaller than the last
+ * one counts as the last one. */
 #pragma once
 
 #include "proto/messages.h"
@@ -33,7 +33,7 @@ struct vq_work_options {
     uint32_t concurrency_max;
     uint32_t orphan_s;           /* not 0: used instead of the value in WELCOME */
     uint32_t retry_after_ms_max; /* 0: VQ_WORK_RETRY_AFTER_MS_MAX */
-    uint32_t backoff_ms;         /* 0: VQ_WORK_BACKOFF_MS; likewise its bound */
+    uint32_t backoff_ms;         /* 0: VQ_WORK_BACKOFF_MS */
     uint32_t backoff_ms_max;
 };
 
@@ -45,10 +45,10 @@ enum vq_work_event_type {
     VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
     /* `key`: answers VQ_WORK_KEYS, one per pool; later: the keys of a pool have changed */
     VQ_WORK_KEY,
-    /* `reply`: a call ended; exactly once a VQ_WORK_CALL or VQ_WORK_GATHER */
+    /* `reply`: a call ended. Each VQ_WORK_CALL or VQ_WORK_GATHER gets exactly one. */
     VQ_WORK_REPLY,
     VQ_WORK_COLLECTED,    /* `collected`: the result of a call that was part of a batch */
-    VQ_WORK_BATCH,        /* `batch`: what became of a batch that the shell looks after */
+    VQ_WORK_BATCH,        /* `batch`: the new state of a batch that the shell follows */
     VQ_WORK_REFUSED,      /* `refused`: the provider refuses a batch of a pool as a whole */
     VQ_WORK_TICK,         /* time has passed */
     VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
@@ -56,7 +56,7 @@ enum vq_work_event_type {
     VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain, exit with VQ_WORK_EXIT_FATAL */
 };
 
-/* The end of a call, independent of the HTTP library. The shell fills it with the error table of
+/* How a call ended, independent of the HTTP library. The shell fills it by the error table of
  * worker/provider. */
 struct vq_work_reply {
     struct vq_id call;
@@ -67,16 +67,17 @@ struct vq_work_reply {
     int64_t retry_after_ms; /* the wait that the provider asked for; -1: none */
     /* the wait is known from the limit itself: the pool waits for all of it, without a bound */
     bool parks;
-    /* if end is NETWORK: this process was suspended until the call must not be sent any more; this
-     * uses up no try and is no failure of the pool */
+    /* if end is NETWORK: this process was suspended until the call must not be sent any more. It
+     * uses up no try and is no failure of the pool. */
     bool late;
-    bool slowed;             /* if end is RATE: refused because the rate grew too fast */
-    int64_t park_unix_s;     /* when a daily or monthly quota is renewed; 0: no such refusal */
-    struct vq_rates said;    /* limits in the response headers; 0: not given */
-    uint32_t cap;            /* the concurrency limit that a refusal names; 0: none */
-    uint64_t organisation;   /* hash of the organisation in the response; 0: none */
-    uint32_t params_refused; /* enum vq_param: end is CLOSED, and it may be asked again without */
-    /* end is RATE or PROVIDER: there is no capacity in the tier that the call named, if it did */
+    bool slowed;           /* if end is RATE: refused because the rate grew too fast */
+    int64_t park_unix_s;   /* when a daily or monthly quota is renewed; 0: no such refusal */
+    struct vq_rates said;  /* limits in the response headers; 0: not given */
+    uint32_t cap;          /* the concurrency limit that a refusal names; 0: none */
+    uint64_t organisation; /* hash of the organisation in the response; 0: none */
+    /* enum vq_param: end is CLOSED, and a retry without them may succeed */
+    uint32_t params_refused;
+    /* if end is RATE or PROVIDER: the service tier that the call named has no capacity */
     bool no_capacity;
     bool refusal;
     uint32_t http_status; /* 0: none */
@@ -94,19 +95,19 @@ struct vq_work_reply {
 struct vq_work_key { /* borrowed for the step */
     uint32_t pool;
     enum vq_pool_state state; /* OPEN, or NO_KEY, NO_MODEL with a text */
-    const uint64_t *keys;     /* fingerprints of those that are good; at most VQ_WIRE_KEYS_MAX */
-    uint32_t keys_count;      /* 0 and OPEN: it needs none */
-    struct vq_span text;      /* why it is closed, or one of its keys */
+    const uint64_t *keys;     /* fingerprints of the good keys; at most VQ_WIRE_KEYS_MAX */
+    uint32_t keys_count;      /* 0 and OPEN: the pool needs no key */
+    struct vq_span text;      /* why the pool, or one of its keys, is closed */
 };
 
 /* The end of a call that was part of a batch; borrowed for the step. `draft`: its record of end
- * BATCHED. A call that the provider did not carry out ends as NETWORK, and is asked again. */
+ * BATCHED. A call that the provider did not carry out ends as NETWORK, and is retried. */
 struct vq_work_collected {
     const struct vq_result *draft;
     const struct vq_work_reply *reply;
 };
 
-/* `reply`: as to a call, without a call. Borrowed for the step. */
+/* `reply`: like the reply to a call, but there was no call. Borrowed for the step. */
 struct vq_work_refused {
     struct vq_span pool; /* its name */
     const struct vq_work_reply *reply;
@@ -136,7 +137,7 @@ enum vq_work_action_type {
     VQ_WORK_SPOOL_SENT,
     /* Note `result`. Its answer is parsed after the write, so outcome and final are not set yet. */
     VQ_WORK_SPOOL_ANSWER,
-    VQ_WORK_SPOOL_UNSENT, /* the same of a call that is part of a batch: no SENT came before */
+    VQ_WORK_SPOOL_UNSENT, /* the same for a call that is part of a batch: it has no SENT note */
     /* Write the notes. If the write or a note fails, do not send the calls that follow: reply to
      * them with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
     VQ_WORK_SPOOL_WRITE,
@@ -144,11 +145,11 @@ enum vq_work_action_type {
     /* Render `call` and add it to the batch that its pool gathers; end it with one VQ_WORK_REPLY in
      * a later step. The batch is submitted only after VQ_WORK_GATHERED came for all its calls. */
     VQ_WORK_GATHER,
-    VQ_WORK_GATHERED, /* that call `id` is part of its batch is committed */
-    /* A new session, or this worker leaves: no batch is created any more that is not yet
-     * submitted; its calls are collected as not sent. Say VQ_WORK_BATCH of each of the others. */
+    VQ_WORK_GATHERED, /* it is committed that call `id` is part of its batch */
+    /* A new session, or this worker leaves: create no batch any more that is not yet submitted;
+     * collect its calls as not sent. Step VQ_WORK_BATCH for each of the other batches. */
     VQ_WORK_BATCHES_ANEW,
-    VQ_WORK_COLLECT,     /* `collect`: look after this batch too, or cancel it */
+    VQ_WORK_COLLECT,     /* `collect`: follow this batch too, or cancel it */
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
     VQ_WORK_NOTE,        /* `note`: a line for the log */
     VQ_WORK_EXIT,        /* the last action: end the process with `exit_code` */
@@ -156,13 +157,14 @@ enum vq_work_action_type {
 
 enum vq_work_exit {
     VQ_WORK_EXIT_DONE = 0, /* the run is finished, or this worker left with nothing un-ACKed */
-    /* no memory, no room for the spool, a coordinator that says we break the protocol */
+    /* no memory, no room for the spool, or the coordinator reports that this worker breaks the
+     * protocol */
     VQ_WORK_EXIT_FATAL = 1,
     VQ_WORK_EXIT_USAGE = 2,  /* refused: other version, other run */
     VQ_WORK_EXIT_STOPPED = 4 /* stopped or orphaned: the spool may hold answers */
 };
 
-/* A call to send. The core owns all that it points to. */
+/* A call to send. The core owns everything that it points to. */
 struct vq_work_call {
     struct vq_id id;
     /* EMBED: the user part is a JSON array of texts, the answer packed vectors */
@@ -176,8 +178,8 @@ struct vq_work_call {
     struct vq_hash request;
     struct vq_hash repaired; /* kind repair; else zero */
     uint32_t judge;
-    uint32_t pool;           /* which is asked */
-    uint32_t params_refused; /* enum vq_param: not to be sent */
+    uint32_t pool;           /* the pool that is called */
+    uint32_t params_refused; /* enum vq_param: the request must not name them */
     const char *tier;        /* the service tier that the request names; "": none */
     struct vq_span pool_name;
     uint64_t tokens_reserved, cost_nano; /* its reservation: an upper estimate */
@@ -191,7 +193,7 @@ struct vq_work_call {
     const struct vq_sample *sample; /* ... kind ask */
     const struct vq_axis *axis;
     struct vq_span answer; /* kind repair: for vq_repair_render */
-    /* of a chain: the answers before it; `sample` has system part and queries */
+    /* of a chain: the answers to the earlier turns; `sample` has system part and queries */
     const struct vq_span *turns;
     uint32_t turns_count;
 };
@@ -249,8 +251,8 @@ void vq_work_destroy(struct vq_work **work);
 enum vq_status vq_work_step(struct vq_work *work, int64_t now_ns,
                             const struct vq_work_event *event) VQ_WARN_UNUSED;
 
-/* The next action of the last step; false: there is none. After VQ_WORK_EXIT there is
- * none, after VQ_NOMEM none but VQ_WORK_SPOOL_ANSWER and VQ_WORK_SPOOL_WRITE. */
+/* The next action of the last step; false: there is none. After VQ_WORK_EXIT there is no action.
+ * After VQ_NOMEM there are only VQ_WORK_SPOOL_ANSWER and VQ_WORK_SPOOL_WRITE. */
 bool vq_work_next(struct vq_work *work, struct vq_work_action *ret_action) VQ_WARN_UNUSED;
 
 /* VQ_OK, or VQ_NOMEM if the core had to give up while its actions were taken. Call it after the
@@ -261,7 +263,7 @@ enum vq_status vq_work_status(const struct vq_work *work);
 int64_t vq_work_wake_ns(const struct vq_work *work);
 
 /* Until when the shell may send the create of a batch: the end of the session's term; 0: not now.
- * The coordinator lets another worker look after the batch only after it. */
+ * The coordinator lets another worker follow the batch only after this time. */
 int64_t vq_work_create_until_ns(const struct vq_work *work);
 
 /* The SPEC in force; NULL before the first. Valid until the next VQ_WORK_KEYS action. */
@@ -270,6 +272,6 @@ const struct vq_work_spec *vq_work_spec(const struct vq_work *work);
 void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
 
 /* The slice of pool p that is in force at now_ns; a rate of 0 is not limited. False: no slice, or
- * no such pool. */
+ * the pool does not exist. */
 bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
                    struct vq_limit *ret_slice);
