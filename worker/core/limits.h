@@ -94,8 +94,8 @@
 #define VQ_WORK_AHEAD_S       1.0
 #define VQ_WORK_AHEAD_CALLS   4.0
 #define VQ_WORK_AHEAD_PACED_S 5.0
-/* A worker gives the rest back if it held twice what it wants, or more chains than slots, in this
- * number of looks in a row. */
+/* If a worker held twice the number of tasks that it wants, or more chains than slots, in this
+ * number of looks in a row, it gives the rest back. */
 #define VQ_WORK_SURPLUS_LOOKS 3
 #define VQ_WORK_CREDIT_MS     200
 

@@ -49,12 +49,13 @@ int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint3
  * VQ_REFUSALS_ROW refusals in a row. */
 #define VQ_REFUSALS_ROW 4u
 struct vq_refusals {
-    int64_t cut_ns; /* refusals of calls that started before do not lengthen the next pause */
+    int64_t cut_ns; /* refusals of calls that started before it do not lengthen the next pause */
     /* The end of the last pause. After as long again without a refusal the next pause is short. */
     int64_t until_ns;
     uint32_t growth; /* of the pause */
     uint32_t row;    /* refusals since the last other end */
-    bool tries;      /* the pool paused, and no call that started since has ended otherwise */
+    /* the pool paused, and since then no call has ended in any other way than by a refusal */
+    bool tries;
 };
 struct vq_refusal_wait {
     int64_t pool_ms; /* no call of the pool starts during this time */
@@ -64,7 +65,7 @@ struct vq_pause_bounds {
     uint32_t pause_ms, pause_ms_max;     /* of a pool */
     uint32_t backoff_ms, backoff_ms_max; /* of a call */
 };
-/* Of a pool with these rates, and limits over this window (0: a minute). */
+/* The bounds for a pool with these rates, and limits over this window (0: a minute). */
 struct vq_pause_bounds vq_refusal_bounds(const struct vq_rates *rates, int64_t window_ms);
 /* `asked_ms`: the wait that the provider stated; 0 or less: none. */
 struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *rng, bool noisy,
@@ -72,5 +73,5 @@ struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *r
                                   const struct vq_pause_bounds *bounds);
 /* A call that started at `started_ns` was answered, or failed in another way. */
 void vq_refusals_over(struct vq_refusals *refusals, int64_t started_ns);
-/* One call at a time finds out whether the pool takes calls again. */
+/* Whether one call at a time must find out if the pool takes calls again. */
 bool vq_refusals_doubt(const struct vq_refusals *refusals, bool noisy);

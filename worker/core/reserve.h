@@ -6,17 +6,17 @@
 #include <stdint.h>
 
 /* Tokens per byte of one kind of prompt on one model: an exponentially weighted mean and mean
- * deviation of those that limits count, a mean of all of them, and the most that was ever seen.
- * Zeroed: nothing is known. */
+ * deviation of the tokens that rate limits count, a mean of all tokens, and the largest value ever
+ * seen. Zeroed: nothing is known. */
 struct vq_ratio {
     double mean, spread, all, most;
     uint32_t count;
 };
 
-/* Input tokens to reserve of a rate: a little more than is likely. Without any answer: a quarter of
+/* Input tokens to reserve of a rate: slightly more than expected. Without any answer: a quarter of
  * the bytes. At least 1. */
 double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes);
-/* Input tokens to reserve of money: an upper bound by all answers so far. With few answers: at
+/* Input tokens to reserve of money: an upper bound, from all answers so far. With few answers: at
  * least a third of the bytes. */
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes);
 /* The expected input tokens, including those that limits do not count. */
@@ -24,7 +24,7 @@ double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes);
 /* `counted`: the part of the tokens that rate limits count. */
 void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, double bytes);
 
-/* Tokens of answers, as a histogram by powers of 2^(1/4) in which old answers count less and less.
+/* Tokens of answers, as a histogram by powers of 2^(1/4). The weight of old answers decreases.
  * Zeroed: nothing is known. */
 #define VQ_ANSWER_BUCKETS 96
 
@@ -35,19 +35,19 @@ struct vq_answers {
     uint32_t count;
 };
 
-/* Output tokens to reserve of a rate: few answers have more; never above max_tokens. With few
- * answers seen: the longest answer of any worker, or twice the longest of this one. With none seen:
+/* Output tokens to reserve of a rate: few answers are longer; never above max_tokens. After few
+ * answers: the longest answer of any worker, or twice the longest of this one. Without any answer:
  * max_tokens. */
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
 
-/* Prices in nano-dollars a token; of input tokens that were read from a cache, or written to one
- * for minutes or for an hour. */
+/* Prices in nano-dollars per token: of input, of input read from a cache, of input written to a
+ * cache for minutes or for an hour, and of output. */
 struct vq_price {
     double input, cached, written, written_long, output;
 };
 
-/* Tokens. Cached and written ones are among the input, long-written ones among the written. */
+/* Tokens. `cached` and `written` are parts of `input`; `written_long` is a part of `written`. */
 struct vq_usage {
     double input, cached, written, written_long, output;
 };

@@ -1,19 +1,19 @@
-/* Private to this folder: answers that say nothing, and how answers ended. Includes jansson: for .c
- * files only. */
+/* Private to this folder: answers without a usable text, and how answers ended. Includes jansson:
+ * for .c files only. */
 #pragma once
 
 #include "worker/provider/read.h"
 
-/* How the answer ended, as a line: a text, a number, or of an object its member `type`, `reason` or
- * `name`. Nothing for null and for no such member; what is none of these is shown as JSON names it
+/* How the answer ended, as one line: a text, a number, or the member `type`, `reason` or `name` of
+ * an object. Nothing if the member is null or missing; any other value is shown by its JSON name
  * ("object", "true"). */
 void vq_answer_ending(const json_t *object, const char *key, char *ret_line, size_t cap);
 
 /* Whether the content is blanks only. */
 bool vq_answer_is_blank(const struct vq_reply *reply);
-/* The content is empty: says so in error_message, and in which field of the message the text is.
- * `readable`: `answer_field` can name it. */
+/* The content is empty: error_message reports that, and the field of the message that has the text.
+ * `readable`: `answer_field` can name this field. */
 void vq_answer_elsewhere(const json_t *message, bool readable, struct vq_reply *reply);
-/* Of an answer: an error_message where it cannot be a verdict, for its ending or for want of
- * text. */
+/* Of an answer: sets error_message if it cannot be a verdict, because of its ending or because it
+ * has no text. */
 void vq_answer_explain(struct vq_reply *reply);

@@ -20,14 +20,15 @@
 #define VQ_BATCH_CALL_ID_BYTES   41  /* custom_id with its NUL; Anthropic allows 64 characters */
 #define VQ_BATCH_CALLS_MAX       VQ_WIRE_BATCH_CALLS_MAX
 #define VQ_BATCH_URL_BYTES_MAX   4096
-#define VQ_BATCH_FRAME_BYTES_MAX 4096         /* what stands around a document */
+#define VQ_BATCH_FRAME_BYTES_MAX 4096         /* of the text around a document */
 #define VQ_BATCH_STATE_BYTES_MAX (128u << 20) /* a response with one batch, or a page of the list */
-#define VQ_BATCH_PAGE            100u         /* batches that a list request asks for */
+#define VQ_BATCH_PAGE            100u         /* batches per list request */
 
 /* ---- names ---- */
 
-/* A batch's name is ours (vq_batch_name_fits). OpenAI carries it as metadata, Gemini as the
- * display name. Anthropic's API carries no name: only the custom_id of a result shows it. */
+/* The worker chooses the name of a batch (vq_batch_name_fits). OpenAI carries it as metadata,
+ * Gemini as the display name. Anthropic's API carries no name: only the custom_id of a result shows
+ * it. */
 bool vq_batch_name_ok(const char *name);
 
 /* custom_id of call `call` (0 ..): "vq-" 16 hex digits of the name's hash "-" the number. */
@@ -35,7 +36,7 @@ void vq_batch_call_id(const char *name, uint32_t call, char ret_id[VQ_BATCH_CALL
 
 enum vq_batch_call_id_kind {
     VQ_BATCH_ID_OURS = 0,
-    VQ_BATCH_ID_OTHER_BATCH,  /* of our form, of a batch with another name */
+    VQ_BATCH_ID_OTHER_BATCH,  /* of our form, but of a batch with another name */
     VQ_BATCH_ID_OUT_OF_RANGE, /* of this batch, but it has no call of this number */
     VQ_BATCH_ID_FOREIGN       /* not of our form */
 };
@@ -67,21 +68,21 @@ struct vq_batch_dialect;
 
 /* Where a batch goes; borrowed for the length of a call. */
 struct vq_batch_at {
-    const struct vq_batch_dialect *dialect; /* whose functions are called */
+    const struct vq_batch_dialect *dialect; /* its functions are called */
     const char *base_url;                   /* as configured for the chat dialect */
     const char *model;                      /* Azure: the deployment */
 };
 
-/* ---- what the provider says of a batch ---- */
+/* ---- the state of a batch, as the provider reports it ---- */
 
 enum vq_batch_state {
-    VQ_BATCH_UNKNOWN = 0, /* a word that no row of the dialect knows: poll again */
+    VQ_BATCH_UNKNOWN = 0, /* the dialect has no row for the provider's word: poll again */
     VQ_BATCH_VALIDATING,  /* accepted; no call has been worked on */
     VQ_BATCH_RUNNING,
     VQ_BATCH_FINISHING,  /* all calls have ended, the results are being written */
     VQ_BATCH_ENDED,      /* results can be fetched; single calls may have failed */
     VQ_BATCH_FAILED,     /* refused as a whole; there may be no results */
-    VQ_BATCH_EXPIRED,    /* out of time; results of a part */
+    VQ_BATCH_EXPIRED,    /* its time was over; results of a part */
     VQ_BATCH_CANCELLING, /* may still complete calls */
     VQ_BATCH_CANCELLED,  /* results of a part */
     VQ_BATCH_STATE__COUNT
@@ -89,11 +90,11 @@ enum vq_batch_state {
 const char *vq_batch_state_name(enum vq_batch_state state); /* "running" */
 bool vq_batch_state_is_final(enum vq_batch_state state);
 
-/* Strings are NUL-terminated single lines of UTF-8; empty: not given. Numbers are -1 if not
- * given. No allocation. */
+/* Strings are NUL-terminated single lines of UTF-8; empty: not given. Numbers are -1 if not given.
+ * The view allocates nothing. */
 struct vq_batch_view {
     char id[VQ_BATCH_ID_BYTES_MAX];
-    /* empty: the API carries none, or it is not one of ours */
+    /* empty: the API carries none, or it is not one of our names */
     char name[VQ_BATCH_NAME_BYTES_MAX + 1];
     enum vq_batch_state state;
     char said[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's word for the state */
@@ -104,7 +105,7 @@ struct vq_batch_view {
     bool has_results; /* `results` can be fetched, VQ_BATCH_OUTPUT or VQ_BATCH_ERRORS */
     int64_t created_unix_s, expires_unix_s;
     char error[VQ_REPLY_MESSAGE_BYTES_MAX];
-    bool is_limited; /* it failed only because too much is enqueued now */
+    bool is_limited; /* it failed only because too many tokens are enqueued now */
 };
 
 /* A page of the list. Owns `at`. */
@@ -130,7 +131,7 @@ enum vq_batch_outcome {
 };
 const char *vq_batch_outcome_name(enum vq_batch_outcome outcome); /* "succeeded" */
 
-/* One result. `damaged`: it cannot be used, `why` says why, and custom_id is set if it was
+/* One result. `damaged`: it cannot be used; `why` has the reason, and custom_id is set if it was
  * readable. */
 struct vq_batch_line {
     uint64_t number; /* of the line in its file, 1 .. */
@@ -146,24 +147,24 @@ struct vq_batch_line {
 
 struct json_t;
 
-/* How results are laid out in their document. */
+/* The layout of the results in their document. */
 enum vq_batch_layout {
     VQ_BATCH_JSONL = 0,
     VQ_BATCH_INLINE /* elements of the array "inlinedResponses" of one JSON document */
 };
 
-/* Functions that fill a request clear it first: VQ_LIMIT above a buffer's limit, VQ_NOMEM,
- * VQ_NOT_FOUND where the batch has no such part. Ids come from the provider and are escaped. */
+/* Functions that fill a request clear it first. VQ_LIMIT: above a buffer's limit; VQ_NOMEM;
+ * VQ_NOT_FOUND: the batch does not have this part. Ids come from the provider and are escaped. */
 struct vq_batch_dialect {
     const char *dialect; /* as in provider.h, whose auth_header and auth_prefix are used */
-    const struct vq_provider_header *headers; /* of every request; content_type comes on top */
+    const struct vq_provider_header *headers; /* of every request; content_type is added */
     size_t headers_count;
     uint32_t calls_max;
     uint64_t document_bytes_max; /* of the document alone */
     bool carries_name;           /* a list shows the names */
     const char *separator;       /* between two calls of a document */
 
-    /* Appends one call. `body` is the chat dialect's, JSON on one line. */
+    /* Appends one call. `body` is built by the chat dialect: JSON on one line. */
     void (*add)(const struct vq_batch_at *at, const char *call_id, struct vq_span body,
                 struct vq_buf *document);
 
@@ -182,8 +183,8 @@ struct vq_batch_dialect {
                            struct vq_batch_request *request);
     enum vq_status (*cancel)(const struct vq_batch_at *at, const char *id,
                              struct vq_batch_request *request);
-    /* Addresses are made from ids and the base URL. A URL that a response names is never used: the
-     * key would go wherever a server points. */
+    /* Addresses are made from ids and the base URL. A URL from a response is never used: otherwise
+     * a server could direct the key to any host. */
     enum vq_status (*results)(const struct vq_batch_at *at, const struct vq_batch_view *view,
                               enum vq_batch_part part, struct vq_batch_request *request);
     enum vq_batch_layout (*layout)(const struct vq_batch_view *view);
@@ -191,7 +192,7 @@ struct vq_batch_dialect {
     enum vq_status (*drop)(const struct vq_batch_at *at, const char *file,
                            struct vq_batch_request *request);
 
-    /* Internal: one object of a response, and one result; use the functions below. */
+    /* Internal: read one object of a response, and one result; use the functions below. */
     void (*take_view)(const struct json_t *object, struct vq_batch_view *view);
     const char *page_items; /* the member with the batches of a page */
     void (*take_next)(const struct json_t *root, struct vq_batch_page *page);
@@ -199,7 +200,7 @@ struct vq_batch_dialect {
                                 struct vq_buf *reply);
 };
 
-/* NULL: no such dialect. */
+/* NULL: the dialect does not exist, or has no batches. */
 const struct vq_batch_dialect *vq_batch_find(const char *dialect);
 
 /* Appends call `call` of the batch `name` to the document. VQ_LIMIT: calls_max or
@@ -216,8 +217,8 @@ enum vq_status vq_batch_read(const struct vq_batch_dialect *dialect, struct vq_s
 enum vq_status vq_batch_read_page(const struct vq_batch_dialect *dialect, struct vq_span body,
                                   struct vq_batch_page *page) VQ_WARN_UNUSED;
 
-/* The reply of a result that has one (SUCCEEDED, ERRORED), as after a call of its own. VQ_NOMEM
- * only. `reply` was initialised. */
+/* Reads the reply of a result that has one (SUCCEEDED, ERRORED), like the reply to a single call.
+ * VQ_NOMEM only. `reply` must be initialised. */
 enum vq_status vq_batch_reply(const struct vq_batch_dialect *dialect,
                               const struct vq_batch_line *line, int64_t now_unix_s,
                               const char *answer_field, struct vq_reply *reply) VQ_WARN_UNUSED;

@@ -4,14 +4,15 @@
 
 #include "worker/provider/batch.h"
 
-#define VQ_BATCH_ODD_MAX 16u /* results that are named; the rest is only counted */
+#define VQ_BATCH_ODD_MAX 16u /* results that are named; the rest are only counted */
 
 enum vq_batch_match {
     VQ_BATCH_FIRST = 0, /* the call's outcome: it counts */
-    VQ_BATCH_AGAIN,     /* of an earlier reading of the results: it counted then */
-    VQ_BATCH_DUPLICATE, /* the second one of this reading: it does not count */
-    VQ_BATCH_FOREIGN,   /* no custom_id of this batch, or a number that it does not have */
-    VQ_BATCH_DAMAGED,   /* unreadable */
+    VQ_BATCH_AGAIN,     /* repeats a result of an earlier reading, which counted */
+    VQ_BATCH_DUPLICATE, /* the second one in this reading: it does not count */
+    /* it has no custom_id of this batch, or a number that the batch does not have */
+    VQ_BATCH_FOREIGN,
+    VQ_BATCH_DAMAGED, /* unreadable */
     VQ_BATCH_MATCH__COUNT
 };
 const char *vq_batch_match_name(enum vq_batch_match match); /* "duplicate" */
@@ -20,7 +21,7 @@ struct vq_batch_odd {
     enum vq_batch_match match;
     uint64_t line;
     char custom_id[VQ_REPLY_NAME_BYTES_MAX]; /* empty: unreadable */
-    char why[VQ_REPLY_NAME_BYTES_MAX];       /* of a damaged one */
+    char why[VQ_REPLY_NAME_BYTES_MAX];       /* of a damaged result */
 };
 
 struct vq_batch_collect {
@@ -38,16 +39,17 @@ enum vq_status vq_batch_collect_init(struct vq_batch_collect *c, const char *nam
                                      uint32_t calls) VQ_WARN_UNUSED;
 void vq_batch_collect_free(struct vq_batch_collect *c);
 
-/* The results are read from the start again: what counted stays, all else is forgotten. */
+/* The results are read from the start again: outcomes that counted are kept, everything else is
+ * cleared. */
 void vq_batch_collect_again(struct vq_batch_collect *c);
 
 /* Matches one result. *ret_call is the call for FIRST, AGAIN and DUPLICATE. */
 enum vq_batch_match vq_batch_collect_take(struct vq_batch_collect *c,
                                           const struct vq_batch_line *line, uint32_t *ret_call);
 
-/* The first call without an outcome that is not less than `from`; `calls` when there is none. */
+/* The first call from `from` on that has no outcome; `calls`: there is none. */
 uint32_t vq_batch_collect_missing(const struct vq_batch_collect *c, uint32_t from);
 
-/* For a person: "990 of 1000 calls have a result; 1 duplicate (line 4: vq-..-3); ...". Empty when
+/* For a person: "990 of 1000 calls have a result; 1 duplicate (line 4: vq-..-3); ...". Empty if
  * nothing is wrong. */
 void vq_batch_collect_report(const struct vq_batch_collect *c, struct vq_buf *out);

@@ -23,40 +23,42 @@
 
 #include "worker/provider/batch_collect.h"
 
-#define VQ_BATCH_POLL_MS     30000u  /* the first wait between two polls; then half as much more */
-#define VQ_BATCH_POLL_MAX_MS 300000u /* the longest one */
-#define VQ_BATCH_SETTLE_MS   120000u /* a list may lack a new batch for so long */
-/* The create of another worker may arrive until its HTTP exchange has timed out. After it, the list
- * may lack the batch. */
+/* the first wait between two polls; each later wait is half as long again */
+#define VQ_BATCH_POLL_MS     30000u
+#define VQ_BATCH_POLL_MAX_MS 300000u /* the longest wait */
+#define VQ_BATCH_SETTLE_MS   120000u /* for this time a list may lack a new batch */
+/* Another worker's create may arrive until its HTTP exchange has timed out. After that, the list
+ * may still lack the batch for some time. */
 #define VQ_BATCH_CREATE_TIMEOUT_MS 600000u
 #define VQ_BATCH_FOREIGN_SETTLE_MS 900000u
 #define VQ_BATCH_SKEW_S            3600 /* between the provider's clock and ours */
 #define VQ_BATCH_PAGES_MAX         1000u
-#define VQ_BATCH_EXCLUDED_MAX      256u /* unnamed ones that are not this one */
+#define VQ_BATCH_EXCLUDED_MAX      256u /* unnamed batches that are known to be others */
 
 struct vq_batch_rules {
     uint32_t poll_ms, poll_max_ms, settle_ms; /* 0: the defaults above */
     bool uploads;                             /* the dialect has `upload` */
     bool carries_name;                        /* of the dialect */
     bool collects;                            /* creates nothing: another worker made the batch */
-    bool size_unknown;                        /* `calls` is only the least number of its calls */
+    /* `calls` is only a lower bound of the number of its calls */
+    bool size_unknown;
 };
 struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect);
 
 enum vq_batch_phase {
-    VQ_BATCH_PLANNED = 1, /* nothing was sent but perhaps the file */
+    VQ_BATCH_PLANNED = 1, /* nothing was sent, except perhaps the file */
     VQ_BATCH_CREATING,    /* a create may have been sent */
-    VQ_BATCH_CREATED,     /* the provider has it, as `id` */
+    VQ_BATCH_CREATED,     /* the provider has the batch, as `id` */
     VQ_BATCH_DONE         /* all calls are settled */
 };
 
-/* What is durable of a batch, besides its calls. The caller writes it as a whole. */
+/* The durable part of a batch, besides its calls. The caller writes it as a whole. */
 struct vq_batch_record {
     enum vq_batch_phase phase;
     char name[VQ_BATCH_NAME_BYTES_MAX + 1];
     uint32_t calls;
     int64_t planned_unix_s;
-    char file[VQ_BATCH_ID_BYTES_MAX]; /* the uploaded one */
+    char file[VQ_BATCH_ID_BYTES_MAX]; /* the uploaded file */
     char id[VQ_BATCH_ID_BYTES_MAX];
 };
 
@@ -68,21 +70,22 @@ enum vq_batch_event_type {
     VQ_BATCH_CREATE_DONE,    /* view */
     VQ_BATCH_CREATE_REFUSED, /* a 4xx: there is no batch. retry_after_ms; for_good: refused */
     VQ_BATCH_CREATE_UNKNOWN, /* any other end */
-    VQ_BATCH_CREATE_UNSENT,  /* the create must not be sent any more: the life collects from now */
-    VQ_BATCH_LIST_DONE,      /* page */
-    VQ_BATCH_LIST_FAILED,    /* retry_after_ms */
-    VQ_BATCH_PEEK_DONE,      /* text: the custom_id of one result; empty: there is none */
-    VQ_BATCH_PEEK_FAILED,    /* retry_after_ms */
-    VQ_BATCH_GET_DONE,       /* view */
-    VQ_BATCH_GET_FAILED,     /* retry_after_ms */
-    VQ_BATCH_GET_GONE,       /* a 404 */
-    VQ_BATCH_RESULT,         /* line, of the part that is being fetched */
-    VQ_BATCH_FETCH_DONE,     /* the part was read to its end, or is a 404 */
-    /* it broke off (also: vq_batch_lines_end gives VQ_INVALID), or a 5xx; retry_after_ms. The
-     * results are read again from the start */
+    /* the create must not be sent any more: from now on the life collects */
+    VQ_BATCH_CREATE_UNSENT,
+    VQ_BATCH_LIST_DONE,   /* page */
+    VQ_BATCH_LIST_FAILED, /* retry_after_ms */
+    VQ_BATCH_PEEK_DONE,   /* text: the custom_id of one result; empty: there is none */
+    VQ_BATCH_PEEK_FAILED, /* retry_after_ms */
+    VQ_BATCH_GET_DONE,    /* view */
+    VQ_BATCH_GET_FAILED,  /* retry_after_ms */
+    VQ_BATCH_GET_GONE,    /* a 404 */
+    VQ_BATCH_RESULT,      /* line, of the part that is being fetched */
+    VQ_BATCH_FETCH_DONE,  /* the part was read to its end, or the response was a 404 */
+    /* the response broke off (also: vq_batch_lines_end returns VQ_INVALID), or was a 5xx;
+     * retry_after_ms. The results are read again from the start. */
     VQ_BATCH_FETCH_FAILED,
-    VQ_BATCH_SETTLED,      /* all that was delivered or given up is durable at the receiver */
-    VQ_BATCH_CANCEL_ASKED, /* by the coordinator */
+    VQ_BATCH_SETTLED,      /* every delivered or given-up call is durable at the receiver */
+    VQ_BATCH_CANCEL_ASKED, /* the coordinator asked for it */
     VQ_BATCH_CANCEL_DONE,
     VQ_BATCH_CANCEL_FAILED,
 };
@@ -107,7 +110,7 @@ enum vq_batch_action_type {
     VQ_BATCH_DO_GET,     /* life->record.id; then GET_... */
     VQ_BATCH_DO_FETCH,   /* `part` of life->view; then RESULT for each, FETCH_... */
     VQ_BATCH_DO_DELIVER, /* `line` is the outcome of `call`: succeeded or errored */
-    VQ_BATCH_DO_GIVE_UP, /* `call` has no answer, for the reason `why`: it is asked again */
+    VQ_BATCH_DO_GIVE_UP, /* `call` has no answer, for the reason `why`: the call will be repeated */
     VQ_BATCH_DO_SETTLE,  /* nothing more will be delivered; then SETTLED */
     VQ_BATCH_DO_CANCEL,  /* life->record.id; then CANCEL_DONE or CANCEL_FAILED */
     VQ_BATCH_DO_DROP,    /* delete the file `text`; no event */
@@ -137,29 +140,30 @@ struct vq_batch_action {
 };
 
 #define VQ_BATCH_ACTIONS 8
-/* Refusals of a create in a row, for a while each; then the batch may be too large. */
+/* After this number of refusals of a create in a row, for a time each, the batch may be too
+ * large. */
 #define VQ_BATCH_REFUSALS_MAX 8u
 
 /* Members are for reading: record, view, collect; the rest is private. */
 struct vq_batch_life {
     struct vq_batch_record record;
-    struct vq_batch_view view; /* the last one that the provider sent */
+    struct vq_batch_view view; /* the last one from the provider */
     struct vq_batch_collect collect;
     struct vq_batch_rules rules;
     int step;
     int64_t now_ms, wake_ms, backoff_ms;
     uint32_t refusals;
-    int64_t settle_from_ms;                /* a create that was sent may have arrived until then */
-    int64_t gone_since_ms, empty_since_ms; /* -1: not */
+    int64_t settle_from_ms;                /* until then, a create that was sent may have arrived */
+    int64_t gone_since_ms, empty_since_ms; /* -1: not set */
     bool cancel, cancel_sent, reread;
     enum vq_batch_part part;
-    enum vq_batch_why why; /* of the calls that have no result */
+    enum vq_batch_why why; /* for the calls without a result */
     uint32_t give_up_from;
     struct {
         int64_t started_ms;
         uint32_t pages;
-        bool possible;              /* an unnamed batch that still runs */
-        struct vq_batch_view ended; /* one to peek at; id empty: none */
+        bool possible;              /* there is an unnamed batch that still runs */
+        struct vq_batch_view ended; /* a batch to peek at; id empty: none */
         char cursor[VQ_BATCH_ID_BYTES_MAX * 2];
     } list;
     uint64_t excluded[VQ_BATCH_EXCLUDED_MAX]; /* hashes of ids */
@@ -168,21 +172,21 @@ struct vq_batch_life {
     uint32_t queue_from, queue_count;
 };
 
-/* `record`: a new one with phase PLANNED (name, calls, planned_unix_s), or what was durable
- * (`recovered`). VQ_INVALID: the record is none; VQ_NOMEM. The first actions are ready. */
+/* `record`: a new record with phase PLANNED (name, calls, planned_unix_s), or the durable one
+ * (`recovered`). VQ_INVALID: the record is not valid; VQ_NOMEM. The first actions are ready. */
 enum vq_status vq_batch_life_init(struct vq_batch_life *life, const struct vq_batch_rules *rules,
                                   const struct vq_batch_record *record, bool recovered,
                                   int64_t now_ms) VQ_WARN_UNUSED;
 void vq_batch_life_free(struct vq_batch_life *life);
 
-/* From now on the life collects: a create that is under way is followed, none is sent again. */
+/* From now on the life collects: it follows a create that is under way, and sends none again. */
 void vq_batch_life_collect_only(struct vq_batch_life *life, int64_t now_ms);
 
-/* An event that does not fit the state (a late one) changes nothing. All actions of the step before
- * must have been taken. */
+/* An event that does not fit the state (a late one) changes nothing. The caller must have taken all
+ * actions of the last step. */
 void vq_batch_life_step(struct vq_batch_life *life, const struct vq_batch_event *event,
                         int64_t now_ms);
 /* The next action; false: none. */
 bool vq_batch_life_next(struct vq_batch_life *life, struct vq_batch_action *ret_action);
-/* When a TICK is due; INT64_MAX: an event is awaited, or the life is over. */
+/* When a TICK is due; INT64_MAX: no tick is needed before the next event, or the life is over. */
 int64_t vq_batch_life_wake_ms(const struct vq_batch_life *life);

@@ -1,6 +1,6 @@
-/* Results of a batch, read as they arrive: bytes in pieces of any size go in, typed results come
- * out. Pure. Memory is bounded by one result. A result that cannot be read is reported as damaged
- * with its number; it never becomes a guess. */
+/* Reads the results of a batch as they arrive: bytes in pieces of any size go in, typed results
+ * come out. Pure. Memory is bounded by one result. A result that cannot be read is reported as
+ * damaged, with its number; nothing is guessed. */
 #pragma once
 
 #include "worker/provider/batch.h"
@@ -8,13 +8,13 @@
 /* of one result; a chat response may be embedded in it, with escapes */
 #define VQ_BATCH_LINE_BYTES_MAX (8u << 20)
 
-/* Where a scan of an inline document is. Private. */
+/* The position of a scan in an inline document. Private. */
 struct vq_batch_scan {
     uint32_t depth;  /* of arrays and objects */
     uint32_t inside; /* the depth of the array's elements; 0: not in the array */
     uint32_t key_bytes;
     bool in_string, escaped;
-    bool key_matches; /* the last string is the array's name as far as it goes */
+    bool key_matches; /* the last string matches the array's name so far */
     bool colon;       /* that string is a key */
     bool done;        /* an array has ended */
     bool began;       /* the document has a value */
@@ -41,8 +41,8 @@ void vq_batch_lines_free(struct vq_batch_lines *lines);
  * Empty lines are skipped, but counted. */
 enum vq_status vq_batch_lines_next(struct vq_batch_lines *lines, struct vq_span *bytes,
                                    struct vq_batch_line *ret_line) VQ_WARN_UNUSED;
-/* After the last byte of a whole response: VQ_OK: a last line without a line break is in
- * *ret_line; VQ_AGAIN: there is none; VQ_NOMEM; VQ_INVALID: an inline document broke off. (A whole
- * one without results is no error: its calls are missing.) */
+/* After the last byte of a whole response. VQ_OK: a last line without a line break is in *ret_line;
+ * VQ_AGAIN: there is no such line; VQ_NOMEM; VQ_INVALID: an inline document broke off. (A whole
+ * document without results is no error: its calls are missing.) */
 enum vq_status vq_batch_lines_end(struct vq_batch_lines *lines,
                                   struct vq_batch_line *ret_line) VQ_WARN_UNUSED;

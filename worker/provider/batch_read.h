@@ -1,4 +1,5 @@
-/* Private to this folder: what the batch dialects share. Includes jansson: for .c files only. */
+/* Private to this folder: the common parts of the batch dialects. Includes jansson: for .c files
+ * only. */
 #pragma once
 
 #include "worker/provider/batch.h"
@@ -21,17 +22,17 @@ struct vq_batch_word {
 void vq_batch_take_state(const json_t *object, const char *key, const struct vq_batch_word *words,
                          size_t count, struct vq_batch_view *view);
 
-/* A member that is a string without control characters and fits; otherwise `ret_id` is empty: an
- * id that was cut would name another thing. */
+/* Copies a string member without control characters, if it fits; otherwise `ret_id` is empty. An id
+ * that was cut would name something else. */
 void vq_batch_take_id(const json_t *object, const char *key, char *ret_id, size_t cap);
-/* A string that is a name of ours; otherwise empty. */
+/* Copies a string if it is a name of ours; otherwise the name is empty. */
 void vq_batch_take_name(const json_t *object, const char *key, struct vq_batch_view *view);
 /* A count as a number, or as digits in a string (int64 of Google's JSON); otherwise -1. */
 int64_t vq_batch_take_count(const json_t *object, const char *key);
 int64_t vq_batch_take_date(const json_t *object, const char *key); /* RFC 3339; -1 */
 
-/* Starts a request: URL (method GET, no body). `path` begins with "/". A query of `path` begins
- * with "?", and is joined with the one of the base URL. */
+/* Starts a request: URL (method GET, no body). `path` begins with "/". A query in `path` begins
+ * with "?", and is joined with the query of the base URL. */
 enum vq_status vq_batch_request_to(const char *base_url, const char *path,
                                    struct vq_batch_request *request) VQ_WARN_UNUSED;
 /* As above; the path is `front`, the escaped `id`, `back`. */
@@ -41,16 +42,16 @@ enum vq_status vq_batch_request_id(const char *base_url, const char *front, cons
 /* The status of all buffers of a request. */
 enum vq_status vq_batch_request_status(const struct vq_batch_request *request) VQ_WARN_UNUSED;
 
-/* A result that cannot be used. */
+/* Marks a result as not usable. */
 void vq_batch_damaged(struct vq_batch_line *line, const char *why);
-/* The line's reply is `value`, an object, with this status; damaged if it is no object. */
+/* The line's reply is `value`, an object, with this status; damaged if `value` is not an object. */
 enum vq_status vq_batch_take_reply(const json_t *value, int status, struct vq_batch_line *line,
                                    struct vq_buf *reply) VQ_WARN_UNUSED;
-/* As above, {"error": value}. */
+/* Like vq_batch_take_reply, with {"error": value}. */
 enum vq_status vq_batch_take_error(const json_t *value, int status, struct vq_batch_line *line,
                                    struct vq_buf *reply) VQ_WARN_UNUSED;
 
 /* Copies a document without the elements of arrays named "inlinedResponses" (batch_lines.c): of a
- * batch with inline results only what describes the batch remains. */
+ * batch with inline results, only its description remains. */
 enum vq_status vq_batch_without_results(struct vq_span document,
                                         struct vq_buf *rest) VQ_WARN_UNUSED;

@@ -1,4 +1,4 @@
-/* Private to this folder: the dialects there are, one file each. */
+/* Private to this folder: the list of dialects, one file each. */
 #pragma once
 
 #include "worker/provider/provider.h"

@@ -1,5 +1,5 @@
-/* Private to this folder: what embeddings are in every dialect. Includes jansson: for .c files
- * only. */
+/* Private to this folder: the part of embeddings that all dialects share. Includes jansson: for .c
+ * files only. */
 #pragma once
 
 #include "worker/provider/read.h"
@@ -8,7 +8,7 @@
  * caller owns *ret_texts. */
 enum vq_status vq_embed_texts(struct vq_span texts, json_t **ret_texts) VQ_WARN_UNUSED;
 
-/* Content and class from a list of objects whose member `key` is a vector; `index` says which text
- * it is of, else its place does. VQ_NOMEM only. */
+/* Content and class from a list of objects whose member `key` is a vector. The member `index` is
+ * the number of the text; without it, the position counts. VQ_NOMEM only. */
 enum vq_status vq_embed_take(const json_t *list, const char *key, uint32_t count,
                              struct vq_reply *reply) VQ_WARN_UNUSED;

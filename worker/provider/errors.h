@@ -1,4 +1,4 @@
-/* Private to this folder: what an error response means, by error_rules.def. */
+/* Private to this folder: the meaning of an error response, by error_rules.def. */
 #pragma once
 
 #include "worker/provider/provider.h"
@@ -12,9 +12,9 @@ enum vq_error_field {
 };
 
 enum vq_error_wait {
-    VQ_ERROR_WAIT_SAID, /* as the response says, or a growing while */
+    VQ_ERROR_WAIT_SAID, /* as the response asks, or with growing waits */
     VQ_ERROR_WAIT_TEN_MINUTES,
-    VQ_ERROR_WAIT_DAY,   /* until 00:00 US Pacific, whatever the response says */
+    VQ_ERROR_WAIT_DAY,   /* until 00:00 US Pacific, even if the response asks for another time */
     VQ_ERROR_WAIT_MONTH, /* until the first of the next month, UTC */
 };
 
@@ -31,9 +31,9 @@ struct vq_error_rule {
 /* The table, in its order. */
 const struct vq_error_rule *vq_error_rules(size_t *ret_count);
 
-/* Whether `dialect` is one of the names in `dialects`, or that is "*". */
+/* Whether `dialect` is one of the names in `dialects`, or `dialects` is "*". */
 bool vq_error_names(const char *dialects, const char *dialect);
 
-/* The row that decides; the last one matches everything. Strings may be empty, not NULL. */
+/* The first matching row; the last row matches everything. Strings may be empty, not NULL. */
 const struct vq_error_rule *vq_error_decide(const char *dialect, int status, const char *code,
                                             const char *type, const char *message);

@@ -4,19 +4,20 @@
 
 #include "worker/provider/read.h"
 
-#define VQ_LOGPROBS_TOP 5 /* alternatives that are asked for: as many as there are labels */
+#define VQ_LOGPROBS_TOP 5 /* alternatives per token; the number of labels */
 
-/* How a dialect writes them: a list of the tokens of the answer, and for each one its
- * alternatives. */
+/* The form of log-probabilities in a dialect: a list of the tokens of the answer, and alternatives
+ * for each one. */
 struct vq_logprobs_shape {
     const char *token, *logprob; /* members of a token and of an alternative */
     /* The alternatives at token `at`. NULL: none. */
     const json_t *(*top)(const json_t *all, size_t at);
 };
 
-/* Finds the token at which the last label after a keyword stands, and writes what its alternatives
- * say of the labels into reply->label_logprobs: "A=-0.105 B=-2.3", natural logarithms; alternatives
- * that are the same label are added. Nothing is written where nothing is found. VQ_NOMEM only. */
+/* Finds the token of the last label after a keyword, and writes the log-probabilities of the labels
+ * among its alternatives into reply->label_logprobs: "A=-0.105 B=-2.3", natural logarithms.
+ * Alternatives that are the same label are added. If there is no such token, nothing is written.
+ * VQ_NOMEM only. */
 enum vq_status vq_logprobs_take(const json_t *tokens, const json_t *all,
                                 const struct vq_logprobs_shape *shape,
                                 struct vq_reply *reply) VQ_WARN_UNUSED;

@@ -1,5 +1,5 @@
-/* Private to this folder: what chat and embeddings of the OpenAI dialect and its like share.
- * Includes jansson: for .c files only. */
+/* Private to this folder: the common part of chat and embeddings in the OpenAI dialect and in
+ * similar ones. Includes jansson: for .c files only. */
 #pragma once
 
 #include "worker/provider/read.h"
@@ -13,8 +13,7 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
 enum vq_status vq_openai_read_chat(const char *dialect, const struct vq_response *response,
                                    struct vq_reply *reply) VQ_WARN_UNUSED;
 
-/* Takes the answer out of a response that says it is a success: content and class. VQ_NOMEM
- * only. */
+/* Takes the answer out of a response that reports success: content and class. VQ_NOMEM only. */
 typedef enum vq_status (*vq_openai_content_fn)(const struct vq_reading *reading, void *ctx,
                                                const json_t *root, struct vq_reply *reply);
 /* Reads a response: headers, errors, usage; `content` does the rest. VQ_NOMEM only. */

@@ -1,4 +1,4 @@
-/* Private to this folder: which parameters an error refuses as such, by params.def. */
+/* Private to this folder: the parameters that an error refuses, by params.def. */
 #pragma once
 
 #include "common/judge/request.h"
@@ -14,7 +14,7 @@ struct vq_param_name {
 const struct vq_param_name *vq_param_names(size_t *ret_count);
 const char *const *vq_param_refusals(size_t *ret_count);
 
-/* The bits of what the error refuses; 0: nothing that is known. `param` is the error's member of
- * that name. */
+/* The bits of the parameters that the error refuses; 0: no known one. `param` is the error's member
+ * of that name. */
 uint32_t vq_params_refused(const char *dialect, const char *param, const char *code,
                            const char *message);

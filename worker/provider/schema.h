@@ -1,4 +1,4 @@
-/* Private to this folder: the JSON that a verdict is asked for as, where the judge wants that. */
+/* Private to this folder: the JSON form of a verdict, for judges with `structured`. */
 #pragma once
 
 #include "common/text/json.h"
@@ -14,7 +14,7 @@ static inline bool vq_logprobs_wanted(const struct vq_judge *judge, const struct
     return judge->logprobs && prompt->asks != VQ_PROMPT_ASKS_TEXT;
 }
 
-/* A JSON schema as a value: an object with the analysis first, then the label. `ordered`: Gemini's
- * kind, which says the order by a member of its own. It is part of request hashes as
+/* Writes a JSON schema as a value: an object with the analysis first, then the label. `ordered`:
+ * Gemini's form, which states the order in its own member. It is part of request hashes as
  * "structured-1" (common/judge/request.c): change that name together with the schema. */
 void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered);

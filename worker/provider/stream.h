@@ -1,5 +1,5 @@
-/* Private to this folder: an event stream that a server sent though none was asked for, read into
- * the one body that was asked for. Includes jansson: for .c files only. */
+/* Private to this folder: reads an event stream, which a server sent without being asked to, into
+ * the single body that was requested. Includes jansson: for .c files only. */
 #pragma once
 
 #include "worker/provider/body.h"
@@ -9,9 +9,9 @@
 bool vq_stream_is(struct vq_span body);
 
 /* The whole answer of a stream of chat completion chunks, or of a stream of Anthropic's events, as
- * an object of the shape that an unstreamed response has. An event with an error gives that event.
- * VQ_INVALID: an event that is no JSON, or no answer in any; a stream without its end is an answer
- * that was cut off (finish reason "length"). VQ_LIMIT, VQ_NOMEM. The caller owns *ret_root
+ * an object of the shape of an unstreamed response. An event with an error gives that event.
+ * VQ_INVALID: an event is not JSON, or no event has an answer; a stream without its end is an
+ * answer that was cut off (finish reason "length"). VQ_LIMIT, VQ_NOMEM. The caller owns *ret_root
  * (json_decref). */
 enum vq_status vq_stream_load(struct vq_span body, size_t values_max,
                               json_t **ret_root) VQ_WARN_UNUSED;

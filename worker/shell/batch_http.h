@@ -27,6 +27,6 @@ enum vq_status vq_batch_http_create(const struct vq_batch_http_options *options,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 void vq_batch_http_destroy(struct vq_batch_http **http);
 
-/* A VQ_BATCHES_DO: started from the loop, in a later step. VQ_NOMEM. */
+/* Carries out a VQ_BATCHES_DO: it starts from the loop, in a later step. VQ_NOMEM. */
 enum vq_status vq_batch_http_do(struct vq_batch_http *http,
                                 const struct vq_batches_action *action) VQ_WARN_UNUSED;

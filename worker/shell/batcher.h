@@ -1,5 +1,6 @@
-/* The batches of this worker at their providers: carries out over HTTP what worker/batches decides.
- * A batch uses the first good key of its pool, since only the owner of that key sees the batch. */
+/* The batches of this worker at their providers: carries out the decisions of worker/batches over
+ * HTTP. A batch uses the first good key of its pool, since only the owner of that key sees the
+ * batch. */
 #pragma once
 
 #include "worker/core/work.h"
@@ -14,7 +15,7 @@ struct vq_batcher_options {
     struct vq_shell_pools *pools; /* they must live longer */
     const struct vq_work *work;   /* likewise */
     struct vq_id worker;
-    const char *ca_file; /* PEM; NULL: that of SSL_CERT_FILE, or the system's */
+    const char *ca_file; /* PEM; NULL: the file of SSL_CERT_FILE, or the system's */
     void (*reply)(void *ctx, const struct vq_work_reply *reply); /* of a GATHER */
     void (*collected)(void *ctx, const struct vq_work_collected *collected);
     void (*progress)(void *ctx, const struct vq_msg_batch *progress);
@@ -25,11 +26,11 @@ struct vq_batcher_options {
 enum vq_status vq_batcher_create(const struct vq_batcher_options *options,
                                  struct vq_batcher **ret_batcher,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-/* Batches stay at their providers. */
+/* Batches at their providers continue. */
 void vq_batcher_destroy(struct vq_batcher **batcher);
 
-/* What the core wants: VQ_WORK_GATHER, _GATHERED, _BATCHES_ANEW, _COLLECT. VQ_NOMEM: the process
- * must end. */
+/* These carry out actions of the core: VQ_WORK_GATHER, _GATHERED, _BATCHES_ANEW, _COLLECT.
+ * VQ_NOMEM: the process must end. */
 enum vq_status vq_batcher_gather(struct vq_batcher *batcher, const struct vq_work_call *call,
                                  int64_t started_unix_ms) VQ_WARN_UNUSED;
 void vq_batcher_gathered(struct vq_batcher *batcher, const struct vq_id *call);

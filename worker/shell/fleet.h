@@ -9,5 +9,5 @@
  * starts again soon; after failures the wait doubles. */
 uint32_t vq_fleet_wait_ms(int code, uint32_t failures);
 
-/* Keeps one worker process for each certificate until a signal comes. Returns the exit code. */
+/* Runs one worker process per certificate until a signal comes. Returns the exit code. */
 int vq_fleet_run(const struct vq_worker_options *options, int argc, char **argv);

@@ -10,24 +10,25 @@
 #define VQ_WORKER_CHILD_ARGS_MAX (2 * (VQ_WORKER_KEYS_MAX + VQ_WORKER_ALLOWED_MAX) + 32)
 
 struct vq_worker_key_option {                /* --key NAME=REFERENCE */
-    char name[VQ_WORKER_NAME_BYTES_MAX + 1]; /* of a pool, or of a judge: all its pools */
+    char name[VQ_WORKER_NAME_BYTES_MAX + 1]; /* of a pool; or of a judge, for all its pools */
     const char *reference;                   /* "env:NAME" or "file:PATH" */
 };
 
 struct vq_worker_options {
     const char *join;                       /* the join file; the first of `joins` */
-    const char *joins[VQ_WORKER_JOINS_MAX]; /* --join: files, and folders of them */
+    const char *joins[VQ_WORKER_JOINS_MAX]; /* --join: files, and folders of files */
     uint32_t joins_count;
     bool stay;         /* --stay: outlives runs (fleet.h) */
-    uint32_t drain_s;  /* 0: a drain takes as long as its calls */
-    const char *check; /* NULL, or the file of one call a judge, instead of a run (check.h) */
+    uint32_t drain_s;  /* 0: a drain waits until its calls have ended */
+    const char *check; /* NULL, or the file with one call per judge, instead of a run (check.h) */
     const char *spool; /* NULL: not named */
-    bool no_spool;    /* none at all; else a worker of another machine has one in its user's home */
-    int64_t local;    /* -1: not a local worker */
-    const char *name; /* NULL: from host and process */
-    const char *log;  /* NULL: standard error */
-    uint32_t concurrency; /* 0: as many as the system allows */
-    uint32_t orphan_s;    /* 0: as the coordinator says */
+    /* no spool; otherwise a worker on another machine has one in its user's home */
+    bool no_spool;
+    int64_t local;        /* -1: not a local worker */
+    const char *name;     /* NULL: from host and process */
+    const char *log;      /* NULL: standard error */
+    uint32_t concurrency; /* 0: the most that the system allows */
+    uint32_t orphan_s;    /* 0: the value of the coordinator */
     bool parent_death;
     bool help, version;
     struct vq_worker_key_option keys[VQ_WORKER_KEYS_MAX];
@@ -37,11 +38,11 @@ struct vq_worker_options {
 };
 
 /* Reads the arguments; strings are borrowed from them. VQ_INVALID with a sentence. With --help or
- * --version nothing else is checked. */
+ * --version, the other arguments are not checked. */
 enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_options *ret_options,
                                       struct vq_error *err) VQ_WARN_UNUSED;
-/* The arguments of the process that a fleet starts for the certificate `join`: those of the fleet
- * but the ones that are the fleet's own. NULL-terminated; borrowed from argv. */
+/* The arguments of the process that a fleet starts for the certificate `join`: the arguments of the
+ * fleet without those that only the fleet uses. NULL-terminated; borrowed from argv. */
 enum vq_status vq_worker_options_of_child(int argc, char **argv, const char *join,
                                           const char *ret_argv[VQ_WORKER_CHILD_ARGS_MAX],
                                           struct vq_error *err) VQ_WARN_UNUSED;
