@@ -1,11 +1,11 @@
-/* Calls: which one starts next, and what follows from how it ended.
+/* Calls: which one starts next, and the consequences of its end.
  *
- * A call starts only inside its lease's term, a pool's slice and the worker's own bounds. SENT is
- * in the spool before it goes out, its result before the answer is read: start and vq_work_on_reply
- * queue the note; the call and the reading (vq_work_read) are queued behind it when the shell has
- * taken it, and so behind the write that all notes share. Each call gives exactly one result. A
- * result is final when nothing more comes for its task from its lease; a failure is final only when
- * this worker settled it, never because a lease ended or the worker leaves. */
+ * A call starts only inside its lease's term, a pool's slice and the worker's own limits. SENT is
+ * in the spool before the call is sent, and its result before the answer is read: start and
+ * vq_work_on_reply queue the note. The core queues the call or the reading (vq_work_read) after the
+ * shell has taken the note, and so after the write that all notes share. Each call gives exactly
+ * one result. A result is final if its lease produces no further result for the task. A failure is
+ * final only if this worker settled it, never because a lease ended or the worker leaves. */
 #include "common/base/alloc.h"
 #include "common/judge/context.h"
 #include "worker/core/state.h"
@@ -24,7 +24,7 @@ static void put_id(struct vq_work *w, struct vq_id *ret_id)
     }
 }
 
-/* The tier that the ask names there: after enough refusals, none. */
+/* The service tier that the call names at this pool: none after enough refusals. */
 static const char *tier_of(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool)
 {
     const struct vq_work_endpoint *at = &w->spec->pools[pool];
@@ -108,7 +108,7 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
         ask->lease->chain->pool = pool + 1;
     }
     vq_work_pool_spend(w, pool, need);
-    bool gather = w->spec->pools[pool].batch_calls > 0; /* nothing is sent yet */
+    bool gather = w->spec->pools[pool].batch_calls > 0; /* a batch pool: the call is sent later */
     vq_work_queue(w, (struct vq_work_item){.type = gather ? VQ_WORK_ITEM_GATHER : VQ_WORK_ITEM_SENT,
                                            .u.flight = flight});
 }
@@ -121,7 +121,7 @@ bool vq_work_may_start(const struct vq_work *w)
 
 void vq_work_calls_pump(struct vq_work *w)
 {
-    uint32_t idle = 0; /* judges in a row that could not start one */
+    uint32_t idle = 0; /* judges in a row that could not start a call */
     bool moved = false;
     vq_work_fronts_pump(w);
     while (vq_work_may_start(w) && idle < w->spec->judges_count) {
@@ -198,8 +198,8 @@ struct vq_result vq_work_call_sent(const struct vq_work_call *call)
                               .pool = call->pool_name};
 }
 
-/* Under `judging.context_check: strict` an answer to a part of the prompt is no answer, and is not
- * asked for again: the server would cut it again. */
+/* Under `judging.context_check: strict` an answer to a part of the prompt is not an answer. It is
+ * not retried, because the server would cut the prompt again. */
 static struct vq_work_reply checked(const struct vq_work *w, const struct vq_work_reply *reply,
                                     char text[VQ_ERROR_BYTES_MAX])
 {
@@ -219,7 +219,7 @@ static struct vq_work_reply checked(const struct vq_work *w, const struct vq_wor
     return as;
 }
 
-/* Whether usage is missing, or 0 on a side of an answer that cannot be 0. */
+/* Whether the usage is missing, or is 0 for a side of an answer that cannot be 0. */
 static bool is_unreported(enum vq_stage_kind kind, const struct vq_work_reply *reply)
 {
     bool embeds = kind == VQ_STAGE_EMBED;
@@ -307,9 +307,9 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
                                            .u.read = read});
 }
 
-/* ---- what follows ---- */
+/* ---- the consequences of an end ---- */
 
-/* Retries the ask if its lease allows it; else returns it to the coordinator. */
+/* Retries the ask if its lease allows that; else returns it to the coordinator. */
 static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
 {
     if (ask->cancelled) {
@@ -325,7 +325,7 @@ static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
     }
 }
 
-/* Nothing more comes for the task from this lease. */
+/* This lease produces no further result for the task. */
 static void settle_as(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
                       enum vq_outcome outcome, bool repaired_elsewhere)
 {
@@ -348,7 +348,7 @@ static void settle_as(struct vq_work *w, struct vq_work_ask *ask, struct vq_resu
         }
     }
     w->credit.due |=
-        !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
+        !held_enough && vq_work_holds_enough(w); /* before it gets more than it may hold */
     if (ask->cancelled) {
         vq_work_ask_close(w, ask); /* it needs no ACK */
     }
@@ -380,9 +380,9 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
     }
 }
 
-/* This pool never answered. It is closed after as many calls as a task has tries, of this task or
- * of others: a task that tried several pools shows little about the last one. The tries show
- * nothing about the other pools, so they are counted from 0 again. */
+/* This pool never answered. It is closed after the number of failures that a task has tries, of
+ * this task or of others: a task that tried several pools shows little about the last one. These
+ * tries show nothing about the other pools, so the task's tries start from 0 again. */
 static void never_spoke(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                         const struct vq_result *result, int64_t wait_ms)
 {
@@ -394,7 +394,7 @@ static void never_spoke(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
     again(w, ask, enough ? w->now_ns : w->now_ns + VQ_WORK_MS(wait_ms));
 }
 
-/* `pool` failed. The next try goes to another one, where there is one. */
+/* `pool` failed. The next try goes to another pool, if there is one. */
 static void retry(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                   struct vq_result *result, int64_t retry_after_ms)
 {
@@ -418,14 +418,14 @@ static void retry(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
     again(w, ask, w->now_ns + VQ_WORK_MS(asked > wait_ms ? asked : wait_ms));
 }
 
-/* Cuts the outputs to half of what was sent, where the run wants that, and asks again. */
+/* If the run allows it, cuts the outputs to half of the bytes that were sent, and retries. */
 static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result)
 {
     const struct vq_sample *sample = &ask->lease->sample->text;
     size_t longest = sample->a.bytes > sample->b.bytes ? sample->a.bytes : sample->b.bytes;
     size_t sent = ask->output_bytes_max > 0 ? ask->output_bytes_max : longest;
     bool has_outputs = vq_stage_shows_outputs(w->spec->kind);
-    bool answered = result->tokens_in > 0; /* and the server cut the prompt by itself */
+    bool answered = result->tokens_in > 0; /* the server cut the prompt by itself */
     if (answered || !w->spec->truncate || !has_outputs || ask->kind != VQ_CALL_ASK ||
         sent / 2 < VQ_WORK_OUTPUT_BYTES_MIN) {
         settle(w, ask, result, VQ_OUTCOME_TOO_LONG);
@@ -438,15 +438,15 @@ static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_resul
 static void again_for_free(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
 {
     if (ask != NULL) {
-        ask->tries--; /* burns no try */
+        ask->tries--; /* uses up no try */
         ask->kind_tries--;
         again(w, ask, until_ns);
     }
 }
 
-/* A service tier has no room for the call. It is no limit of the pool: the call alone waits, and no
- * try is used up. After enough refusals another pool is asked, where there is one, else the
- * ordinary tier. Until when it waits. */
+/* The service tier has no room for the call. This is no limit of the pool: only the call waits, and
+ * it uses up no try. After enough refusals another pool is called, if there is one, else the
+ * ordinary tier. Returns the end of the wait. */
 static int64_t no_capacity(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                            int64_t retry_after_ms)
 {
@@ -483,7 +483,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
         vq_work_front_ended(w, ask, result->end == VQ_END_ANSWER);
     }
     uint32_t pool = read->flight->pool;
-    if (read->late) { /* its lease waits for its renewal, or goes */
+    if (read->late) { /* it waits until its lease is renewed or dropped */
         again_for_free(w, ask, w->now_ns);
         vq_free(read->flight);
         return;

@@ -1,13 +1,13 @@
-/* Dialogues: what a lease of a chain holds besides its asks, and which ask comes next.
+/* Dialogues: the data of a lease of a chain besides its asks, and the order of its asks.
  *
- * The queries are the sample's; the answers are here once, in order, and only ever get longer; a
- * call names the chain and how many of them come before it. An answer is appended when it was read,
- * and so behind the write that put it into the spool: no turn is asked before the one before it is
- * safe. Behind a turn without a good answer nothing is asked.
+ * The sample owns the queries. The answers are stored once per chain, in order, and are only ever
+ * appended; a call refers to the chain and the number of answers before it. An answer is appended
+ * when it is read, and so after the write that put it into the spool. So no turn is asked before
+ * the answer to the turn before it is safe. No turn is asked after a turn without a good answer.
  *
- * In the counts of asks a chain is one, from its LEASE to its last ACK, and done when nothing of it
- * is asked any more. Not its job: whether the answers that it goes on from are the ones that stand
- * (the coordinator ends the lease when not). */
+ * In the counts of asks a chain is one ask, from its LEASE to its last ACK. It is done when it
+ * needs no further call. Not its job: whether the answers that it continues from are in force (the
+ * coordinator ends the lease if they are not). */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 

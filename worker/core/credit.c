@@ -1,22 +1,25 @@
-/* CREDIT: how much work of each judge this worker wants to hold, and what it has to say of each
+/* CREDIT: the number of tasks of each judge that this worker wants to hold, and its report on each
  * pool.
  *
- * Tasks are wanted of a judge as far as its pools' slices can be expected to carry them: by the
- * speed seen, and where rates are granted by what they allow in VQ_WORK_AHEAD_PACED_S. Without any
- * slice nothing is wanted, since nothing could be done with it, and what is held goes back
- * (pool.c). Then no ask waits here, and the coordinator would not know that this worker could use a
- * slice. So every open pool of a judge counts at least one ask as waiting while the worker takes
- * work at all. `waiting` is demand, not a queue; an ask counts for each pool that may answer it.
+ * The worker wants the number of tasks of a judge that its pools' slices can be expected to carry:
+ * by the measured speed, and with known rates by the calls that they allow in
+ * VQ_WORK_AHEAD_PACED_S. Without any slice it wants none and returns the tasks that it holds
+ * (pool.c). Then no ask waits at this worker, and the coordinator would not know that the worker
+ * could use a slice. So, while the worker takes work at all, every open pool of a judge counts at
+ * least one ask as waiting. `waiting` is demand, not a queue; an ask counts for each pool that may
+ * answer it.
  *
- * A worker that cannot afford a call any more (dollars, a day's quota) wants no more, and after a
- * moment gives back what it holds: another one may have what is left. `waiting` says that it could
- * use some.
+ * A worker that cannot afford a call any more (dollars, a day's quota) wants no more tasks. After a
+ * moment it returns the tasks that it holds, so that another worker may use the remaining amount.
+ * `waiting` reports that it could use some.
  *
- * Said at once after every GRANT (the echo of its number is what puts a lowered slice out of
- * force), and when a pool pauses, parks or closes; before RESULTS with which nothing is left to ask
- * here; else when something changed, every VQ_WORK_CREDIT_MS.
+ * CREDIT is sent at once in these cases:
+ * - after every GRANT: only the echo of its number ends a lowered slice;
+ * - when a pool pauses, parks or closes;
+ * - before RESULTS after which this worker has nothing more to ask. Otherwise it is sent every
+ *   VQ_WORK_CREDIT_MS if something changed.
  *
- * Not its job: deciding what a worker gets (the coordinator). */
+ * Not its job: deciding the slices of a worker (the coordinator). */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
@@ -33,7 +36,7 @@ static bool takes_work(const struct vq_work_end *end)
 
 /* ---- tasks ---- */
 
-/* Calls that the granted rates allow in VQ_WORK_AHEAD_PACED_S; negative: there is no rate. */
+/* Calls that the granted rates allow in VQ_WORK_AHEAD_PACED_S; negative: no rate is granted. */
 static double paced_calls(const struct vq_work_pool *pool)
 {
     double calls = -1;
@@ -48,7 +51,7 @@ static double paced_calls(const struct vq_work_pool *pool)
     return calls;
 }
 
-/* Whether a call of the judge could be paid for by some pool that may be asked. */
+/* Whether a usable pool of the judge could pay for a call. */
 static bool affords(const struct vq_work *w, uint32_t j)
 {
     const struct vq_work_judge *judge = &w->spec->judges[j];
@@ -60,7 +63,7 @@ static bool affords(const struct vq_work *w, uint32_t j)
     return false;
 }
 
-/* Calls that the judge's pools let this worker have in flight. */
+/* Calls that this worker may have in flight at the judge's pools. */
 static double slots_of(const struct vq_work *w, uint32_t j)
 {
     const struct vq_work_judge *judge = &w->spec->judges[j];
@@ -97,7 +100,8 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
     }
     bool chains = vq_stage_chains(w->spec->kind);
     double shard = chains ? 1 : 2.0 * w->spec->axes_count;
-    double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count; /* the rest is for what is done */
+    /* the rest is for finished asks */
+    double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count;
     double tasks = slots * VQ_WORK_AHEAD_CALLS;
     double ahead = slots + at->per_s * VQ_WORK_AHEAD_S;
     tasks = ahead > tasks ? ahead : tasks;
@@ -109,8 +113,8 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
 
 /* ---- the message ---- */
 
-/* Asks that are ready or will be as soon as their leader ended, of the judges that pool p serves,
- * and those that wait for p alone. */
+/* Asks of the judges that pool p serves that are ready, or will be once their leader has ended, and
+ * asks that wait for p alone. */
 static uint32_t waiting(const struct vq_work *w, uint32_t p)
 {
     uint64_t count = 0;
@@ -186,7 +190,7 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
     report->day_tokens.unit = pool->spends.tokens;
 }
 
-/* What may have changed since the last CREDIT, in one number. */
+/* One number that sums up everything that may have changed since the last CREDIT. */
 static uint64_t counted(const struct vq_work *w)
 {
     uint64_t sum = w->calls.started + w->calls.ended + w->slices.spend.used - w->slices.spend.open;
@@ -260,8 +264,8 @@ static bool credit_ready(const struct vq_work *w)
            vq_hash_eq(&w->spec->hash, &w->spec_wanted) && keys_known(w);
 }
 
-/* Whether calls were made or committed, a pool has use for more or no longer, or a wish is off by a
- * quarter. */
+/* Whether calls were made or committed, a pool's demand has started or ended, or a wanted number
+ * changed by a quarter. */
 static bool moved(const struct vq_work *w)
 {
     bool changed = counted(w) != w->credit.sum;
@@ -276,7 +280,7 @@ static bool moved(const struct vq_work *w)
     return changed;
 }
 
-/* Speeds since the last look. */
+/* Measures the speeds since the last look. */
 static void look_at_speeds(struct vq_work *w)
 {
     double seconds = (double)(w->now_ns - w->credit.said_ns) / 1e9;
@@ -288,8 +292,9 @@ static void look_at_speeds(struct vq_work *w)
     w->credit.said_ns = w->now_ns;
 }
 
-/* Slices move to others: work that was taken for them would wait here for long, while those have
- * none. A chain that waits here for a slot waits for the end of another one. */
+/* Slices move to other workers. Tasks that were taken for those slices would wait at this worker
+ * for a long time, while other workers have none. A chain that waits for a slot waits until another
+ * chain ends. */
 static void look_at_surplus(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {

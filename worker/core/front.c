@@ -1,23 +1,24 @@
-/* Calls whose prompts begin alike: those of one order of a lease show the same two outputs and
- * differ in their last lines. A provider that caches prompts reads the common front once, if the
- * calls come to it one behind the other.
+/* Calls whose prompts begin alike: the calls of one order of a lease show the same two outputs and
+ * differ in their last lines. A provider that caches prompts reads the common prefix ("front") only
+ * once, if the calls reach it one after the other.
  *
- * The first call of such a group, its leader, goes out alone; the others wait, out of their judge's
- * queue, so that leaders of other groups use the capacity meanwhile. When the leader was answered,
- * or a while has passed (by then its prompt was read), the others follow to its pool: where the
- * judge has several pools they stand in that pool's own queue, which goes before the judge's. A
- * leader that failed has warmed nothing: the next ask of the group leads.
+ * The first call of such a group, its leader, is sent alone. The others leave their judge's queue
+ * and wait, so that leaders of other groups use the capacity meanwhile. When the leader was
+ * answered, or after some time (by then the provider has read its prompt), the others follow to its
+ * pool. If the judge has several pools, they wait in that pool's own queue, which comes before the
+ * judge's queue. If the leader failed, the provider's cache has nothing: the next ask of the group
+ * leads.
  *
- * Nothing of this is exact, and nothing depends on it but the price: a follower whose pool cannot
- * take it leaves that queue for the judge's, at once when the pool is closed or pauses for long,
- * after a moment when nothing else waits for the judge, else after a longer one. An ask
- * without a leader is treated as in a run without caching.
+ * This is a heuristic; only the price depends on it. A follower whose pool cannot take it returns
+ * to the judge's queue: at once if the pool is closed or pauses for long, after a moment if no
+ * other ask waits for the judge, else after a longer time. An ask without a leader is treated as in
+ * a run without caching.
  *
  * Not its job: limits of a pool (pool.c), marking the front in a request (the shell and its
  * dialect). */
 #include "worker/core/state.h"
 
-/* The group that the ask belongs to; NULL: none that is worth it. */
+/* The group of the ask; NULL: no group, or one that is not worth caching. */
 static struct vq_work_front *front_of(const struct vq_work *w, const struct vq_work_ask *ask)
 {
     struct vq_work_lease *lease = ask->lease;
@@ -72,13 +73,14 @@ bool vq_work_front_waits(struct vq_work *w, struct vq_work_ask *ask)
         return true;
     }
     if (front->state == VQ_WORK_FRONT_LEADING) {
-        front->state = VQ_WORK_FRONT_WARM; /* its prompt was read long ago, even if it writes yet */
+        /* the provider has read its prompt, even if it is still writing */
+        front->state = VQ_WORK_FRONT_WARM;
         front->at_ns = w->now_ns;
     }
     if (vq_work_front_pool(w, ask) == UINT32_MAX) {
         return false;
     }
-    vq_work_ask_ready(w, ask); /* where it belongs now */
+    vq_work_ask_ready(w, ask); /* puts it into the right queue */
     return true;
 }
 
@@ -114,9 +116,9 @@ void vq_work_front_ended(struct vq_work *w, const struct vq_work_ask *ask, bool 
     }
 }
 
-/* ---- the others ---- */
+/* ---- the followers ---- */
 
-/* Nothing will start there for a while. */
+/* No call starts at this pool for some time. */
 static bool is_away(const struct vq_work *w, uint32_t pool)
 {
     const struct vq_work_pool *p = &w->pools[pool];

@@ -1,15 +1,15 @@
-/* Calls that are part of a batch. Such a call ends twice: as BATCHED when it is added to the
- * batch's document, which ends it for its lease, and hours later with what the provider answered,
- * under the same id. What it may cost counts as spent from the first end on; the coordinator
- * settles the difference. The shell keeps the batches (worker/batches); what it says of them goes
- * on to the coordinator. */
+/* Calls that are part of a batch. Such a call ends twice under the same id: as BATCHED when it is
+ * added to the batch's document, which ends it for its lease, and hours later with the provider's
+ * result. Its upper cost counts as spent from the first end on; the coordinator settles the
+ * difference. The shell has the batches (worker/batches); this file passes its reports on to the
+ * coordinator. */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
 #include <math.h>
 
-/* A batch takes hours: it is for the calls that look at outputs, which do not wait for each other.
- * The plan assumes the same. */
+/* A batch takes hours, so only stages that show outputs use it: their calls do not wait for each
+ * other. The plan assumes the same. */
 bool vq_work_pool_fits(const struct vq_work *w, uint32_t pool)
 {
     return w->spec->pools[pool].batch_calls == 0 || vq_stage_shows_outputs(w->spec->kind);
@@ -26,7 +26,7 @@ void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask)
     }
 }
 
-/* ---- what was collected ---- */
+/* ---- collected results ---- */
 
 static struct vq_usage usage_of(const struct vq_work_reply *reply)
 {
@@ -37,13 +37,14 @@ static struct vq_usage usage_of(const struct vq_work_reply *reply)
                              .output = (double)reply->tokens_out};
 }
 
-/* By the pool's prices; where the provider reports no usage for what it carried out, the bound. */
+/* By the pool's prices. If the provider carried out the call but reports no usage: the
+ * reservation. */
 static uint64_t cost_of(const struct vq_work *w, uint32_t pool, const struct vq_result *draft,
                         const struct vq_work_reply *reply)
 {
     bool silent = reply->tokens_in == 0 || (reply->tokens_out == 0 && reply->answer.bytes > 0);
     if (reply->end != VQ_END_ANSWER && reply->tokens_in + reply->tokens_out == 0) {
-        return 0; /* providers do not bill what failed in a batch */
+        return 0; /* providers do not bill calls that failed in a batch */
     }
     if (pool == UINT32_MAX || silent) {
         return draft->cost_nano;
@@ -52,9 +53,9 @@ static uint64_t cost_of(const struct vq_work *w, uint32_t pool, const struct vq_
     return (uint64_t)ceil((double)vq_price_of(&w->spec->pools[pool].price, &usage));
 }
 
-/* The batch's calls are given up one by one, and would go into the next batch. So the pool is
- * closed, as by the reply to a call; also where that would concern the call alone. If too much is
- * enqueued there, the pool waits until its batches are looked at again. */
+/* The calls of the refused batch are given up one by one, and would go into the next batch. So the
+ * pool is closed, as by the reply to a call, even if the reason would concern only a single call.
+ * If too much is enqueued at the provider, the pool waits until its batches are checked again. */
 void vq_work_on_refused(struct vq_work *w, const struct vq_work_refused *refused)
 {
     const struct vq_work_reply *reply = refused->reply;
@@ -85,7 +86,7 @@ void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *col
     if (pool != UINT32_MAX) {
         vq_work_pool_learn(w, pool, reply->params_refused, reply->error);
     }
-    static const struct vq_work_charge settled; /* with its first end */
+    static const struct vq_work_charge settled; /* it was charged at its first end */
     struct vq_work_result *entry =
         vq_work_queue_room(w) ? vq_work_outbox_add(w, &result, pool, &settled) : NULL;
     if (entry == NULL) {
@@ -98,7 +99,7 @@ void vq_work_on_collected(struct vq_work *w, const struct vq_work_collected *col
                          .u.read = {.result = entry, .closed = (uint8_t)reply->pool}});
 }
 
-/* ---- what becomes of batches ---- */
+/* ---- states of batches ---- */
 
 static struct vq_span moved(struct vq_span text, char **at)
 {

@@ -1,8 +1,8 @@
-/* The heap of asks by place in the queue, and of asks by the time before which they must not be
+/* The heap of asks, ordered by their place in a queue or by the time before which they must not be
  * sent.
  *
- * Invariant: nodes[i]->at == i for every i, and no node sorts before its parent. The heap owns its
- * array only. */
+ * Invariant: nodes[i]->at == i for every i, and no node sorts before its parent. The heap owns only
+ * its array. */
 #include "worker/core/heap.h"
 
 #include "common/base/alloc.h"

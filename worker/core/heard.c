@@ -1,6 +1,6 @@
-/* What a provider says of a call is cut to what can be: its usage, limits and waits come from
- * elsewhere, and the coordinator refuses a worker that passes on what cannot be (proto/claim.h).
- * Not its job: parsing (worker/provider). */
+/* Cuts a provider's report on a call to plausible values: usage, limits and waits are untrusted,
+ * and the coordinator refuses a worker that passes on impossible ones (proto/claim.h). Not its job:
+ * parsing (worker/provider). */
 #include "proto/claim.h"
 #include "worker/core/state.h"
 
@@ -9,7 +9,7 @@ static uint64_t cut(uint64_t tokens, double most)
     return (double)tokens > most ? (uint64_t)most : tokens;
 }
 
-/* A longer wait than any quota has is one that the provider got wrong. */
+/* A wait that is longer than any quota lasts is a mistake of the provider. */
 static int64_t cut_time(int64_t time, int64_t most)
 {
     return time > most ? most : time;
@@ -41,7 +41,7 @@ void vq_work_heard_cut(const struct vq_work *w, const struct vq_work_flight *fli
     reply->tokens_out = cut(reply->tokens_out, output);
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
         if (!(reply->said.of[i] <= VQ_CLAIM_RATE_MAX)) {
-            reply->said.of[i] = 0; /* so large is no limit */
+            reply->said.of[i] = 0; /* a value above this is not a limit */
         }
     }
     reply->retry_after_ms = cut_time(reply->retry_after_ms, VQ_CLAIM_WAIT_S * 1000);

@@ -1,13 +1,13 @@
-/* A judge as this worker works for it: whether anything can be done for it here, and where its next
- * ask goes.
+/* A judge, as this worker works for it: whether the worker can do anything for it, and which pool
+ * gets its next ask.
  *
- * Any pool of a judge may answer. Among those that may start a call now, the asks of one sample and
- * order go to the same one as far as it can take them (rendezvous hashing: each pool has a rank for
- * each sample and order, and a pool more or less moves only its own), so that a provider that
- * caches the front of a prompt finds it. After a failure that another pool may not suffer from,
- * another one is asked, where there is one: the one with the fewest failures in a row, so that a
- * task does not use up its tries between two that are down while a third is well. A judge is open
- * while one of its pools is.
+ * Any pool of a judge may answer. If several pools may start a call now, the asks of one sample and
+ * order go to the same pool as far as it can take them, so that a provider that caches the front of
+ * a prompt finds it. Rendezvous hashing chooses the pool: each pool has a rank for each sample and
+ * order, so adding or removing a pool moves only the asks of that pool. After a failure that
+ * another pool may not have, the ask goes to another pool, if there is one: to the pool with the
+ * fewest failures in a row. Otherwise a task could use up its tries at two pools that are down
+ * while a third one works. A judge is open while one of its pools is.
  *
  * Not its job: limits of a pool (pool.c), the order of asks (lease.c). */
 #include "common/base/alloc.h"
@@ -93,14 +93,14 @@ bool vq_work_judge_uses(const struct vq_work *w, uint32_t judge, uint32_t pool)
     return false;
 }
 
-/* ---- what a call will take ---- */
+/* ---- the cost of a call ---- */
 
 static size_t cut(size_t bytes, size_t most)
 {
     return most > 0 && bytes > most ? most : bytes;
 }
 
-/* Of the rendered texts, but for what the template repeats. */
+/* Of the rendered texts, except the texts that the template repeats. */
 static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *ask)
 {
     if (ask->kind != VQ_CALL_ASK) {
@@ -117,7 +117,7 @@ static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *as
     return (double)(bytes + vq_template_text(w->spec->ranker).bytes);
 }
 
-/* Whether a cache may be written, at its price. */
+/* Whether the call may write a cache, at the price for that. */
 static bool marks(const struct vq_work *w, const struct vq_work_ask *ask)
 {
     if (ask->lease->chain != NULL) {
@@ -136,11 +136,12 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     double in = fmin(vq_ratio_tokens(ratio, bytes), can_be);
     double out = vq_answers_tokens(&w->judges[judge].answers[ask->kind], most);
     double in_most = fmin(vq_ratio_tokens_most(ratio, bytes), can_be);
-    /* a provider may bill thinking that max_tokens does not bound */
+    /* a provider may bill thinking, which max_tokens does not limit */
     double out_most = fmax(most, w->judges[judge].answers[ask->kind].longest);
     const struct vq_price *price = &w->spec->pools[pool].price;
     bool written = marks(w, ask) && price->written > price->input;
-    double tier = fmax(w->spec->pools[pool].tier_price, 1); /* it may serve in the ordinary one */
+    /* the ordinary tier may serve the call */
+    double tier = fmax(w->spec->pools[pool].tier_price, 1);
     double nano = (double)vq_price_of(
         price,
         &(struct vq_usage){.input = in_most, .written = written ? in_most : 0, .output = out_most});
@@ -186,7 +187,7 @@ static uint64_t rank_of(const struct vq_work_ask *ask, uint32_t pool)
     return mixed(mixed(front + UINT64_C(0x9e3779b97f4a7c15)) + pool);
 }
 
-/* Whether another pool than the one that failed may be asked. */
+/* Whether another pool than the one that failed may be called. */
 static bool has_other(const struct vq_work *w, const struct vq_work_judge *judge, uint32_t failed)
 {
     for (uint32_t i = 0; i < judge->pools_count; i++) {

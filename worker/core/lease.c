@@ -1,17 +1,17 @@
-/* Leases, their asks, and the samples they speak of.
+/* Leases, their asks, and the samples of leases.
  *
- * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. `open`
- * of its lease, of its judge and of the worker count the asks that are not CLOSED; the last one to
- * close takes the lease with it, and the last lease of a sample the sample. What a coordinator
- * sends that cannot be carried out is given back, never kept half-way.
+ * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. The
+ * `open` counters of its lease, its judge and the worker count the asks that are not CLOSED. The
+ * last ask to close ends its lease, and the last lease of a sample drops the sample. If a lease
+ * cannot be carried out, the worker returns all of it.
  *
- * Not its job: when a call may start (judge.c, pool.c, call.c), what a term is (session.c). */
+ * Not its job: when a call may start (judge.c, pool.c, call.c), terms (session.c). */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
 /* ---- samples ---- */
 
-/* vq_index_mix is a bijection: the node that has the hash of a number is the one of that number. */
+/* vq_index_mix is a bijection: a node with the hash of a number is the node of that number. */
 struct vq_work_sample *vq_work_sample_find(const struct vq_work_samples *samples, uint64_t index)
 {
     struct vq_index_node *node = vq_index_find(&samples->by_index, vq_index_mix(index));
@@ -56,7 +56,8 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
     if (vq_work_sample_find(&w->samples, msg->sample) != NULL ||
         w->samples.count >= VQ_WORK_SAMPLES_MAX ||
         w->samples.bytes + bytes > VQ_WORK_SAMPLES_BYTES_MAX) {
-        return; /* have it; or no room: its lease finds no sample and goes back */
+        /* it is stored already; or there is no room: its lease finds no sample and is returned */
+        return;
     }
     struct vq_work_sample *sample = vq_alloc(1, sizeof(*sample) + bytes);
     if (sample == NULL) {
@@ -220,7 +221,7 @@ void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outc
         return;
     }
     if (vq_outcome_settles(outcome)) {
-        vq_work_ask_take_out(w, lazy); /* the lease stays: `ask` waits for its ACK */
+        vq_work_ask_take_out(w, lazy); /* the lease remains: `ask` waits for its ACK */
     } else {
         vq_work_ask_ready(w, lazy);
     }
@@ -234,7 +235,7 @@ void vq_work_ask_leave_undecided(struct vq_work *w, struct vq_work_ask *ask)
     struct vq_work_ask *lazy = &ask->lease->asks[ask->swapped - 1];
     ask->swapped = 0;
     if (lazy->state == VQ_WORK_ASK_LAZY) {
-        vq_work_ask_take_out(w, lazy); /* the lease stays: `ask` waits for its ACK */
+        vq_work_ask_take_out(w, lazy); /* the lease remains: `ask` waits for its ACK */
     }
 }
 
@@ -306,7 +307,8 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
     if (cancel == NULL) {
         return;
     }
-    bool answered = false; /* here, and not to be read: the repair goes back */
+    /* a repair was called under this lease: its answer is not read any more */
+    bool answered = false;
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         if (is_idle(&lease->asks[i])) {
             answered |= lease->asks[i].kind == VQ_CALL_REPAIR && lease->asks[i].tries > 0;
@@ -315,7 +317,7 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
         }
     }
     if (answered && w->outbox.count > 0) {
-        vq_work_list_now(w); /* its result may get lost: the call reserves the task */
+        vq_work_list_now(w); /* its result may get lost: the listed call reserves the task */
     }
     say_returned(w, cancel);
     if (lease->open == 0) {
@@ -329,7 +331,7 @@ void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask)
 {
     struct vq_work_lease *lease = ask->lease;
     VQ_ASSERT(ask->state == VQ_WORK_ASK_CALLING);
-    ask->state = VQ_WORK_ASK_LAZY; /* idle now */
+    ask->state = VQ_WORK_ASK_LAZY; /* now it is idle */
     lease_return(w, lease);
 }
 
@@ -385,7 +387,7 @@ void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
 
 /* ---- LEASE and CANCEL ---- */
 
-/* The same of its asks. A task that is named twice would be bought twice: a shard's tasks are
+/* The same for its asks. A task that is listed twice would be paid for twice. A shard's tasks are
  * neighbours, by vibe and order (grid.h). */
 static const char *refuse_asks(const struct vq_work *w, const struct vq_msg_lease *msg)
 {
@@ -411,7 +413,7 @@ static const char *refuse_asks(const struct vq_work *w, const struct vq_msg_leas
     return NULL;
 }
 
-/* Why this lease cannot be carried out; NULL when it can. */
+/* Why this lease cannot be carried out; NULL: it can. */
 static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
 {
     if (w->end.draining) {
@@ -463,7 +465,7 @@ static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
     return VQ_OK;
 }
 
-/* The ask of the other order of the same vibe, listed before it; there is one at most
+/* The earlier ask in the list for the other order of the same vibe; there is one at most
  * (refuse_asks). */
 static struct vq_work_ask *other_order(struct vq_work_lease *lease, uint32_t before)
 {
@@ -531,7 +533,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
             (msg->fence.epoch == held->fence.epoch && msg->fence.n <= held->fence.n)) {
             return; /* a repeat of it, or an older one */
         }
-        held->sample->leases++; /* the new lease may speak of the same sample */
+        held->sample->leases++; /* the new lease may have the same sample */
         struct vq_work_sample *sample = held->sample;
         vq_work_lease_drop(w, held);
         if (--sample->leases == 0) {
@@ -553,7 +555,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     if (!vq_work_ok(w, lease_fill(w, msg, &lease))) {
         return;
     }
-    vq_work_slices_forget(w); /* room for this is the new coordinator's to give */
+    vq_work_slices_forget(w); /* only the new coordinator grants capacity for this lease */
     vq_list_push(&w->leases.list, &lease->link);
     w->leases.count++;
     if (lease->sample->leases++ == 0) {
@@ -565,7 +567,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     w->judges[lease->judge].asks_open += counted;
     w->judges[lease->judge].answers[VQ_CALL_ASK].prior = msg->answer_tokens;
     if (lease->chain != NULL) {
-        vq_work_ask_ready(w, &lease->asks[0]); /* the others in their turn */
+        vq_work_ask_ready(w, &lease->asks[0]); /* the others follow, turn by turn */
         return;
     }
     for (uint32_t i = 0; i < lease->asks_count; i++) {
@@ -578,7 +580,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     }
 }
 
-/* No new call of this task; what is in flight goes on. True when that took the lease away. */
+/* Makes no new call for this task; a call in flight continues. True: the lease has ended. */
 static bool ask_cancel(struct vq_work *w, struct vq_work_ask *ask)
 {
     if (ask->state == VQ_WORK_ASK_CALLING) {
@@ -589,7 +591,8 @@ static bool ask_cancel(struct vq_work *w, struct vq_work_ask *ask)
         return false;
     }
     if (ask->state != VQ_WORK_ASK_DONE) {
-        /* Its answer is not ours to know: the swapped order was left to us, so it is asked. */
+        /* This worker does not know its answer. It decides about the swapped order, so it asks
+         * it. */
         vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE);
     }
     bool last = ask->lease->open == 1;
@@ -631,7 +634,7 @@ void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
         chain_leave(w, lease, msg);
         return;
     }
-    for (uint32_t t = 0; t < msg->tasks_count; t++) { /* the swapped ones first: see ask_cancel */
+    for (uint32_t t = 0; t < msg->tasks_count; t++) { /* lazy ones first: see ask_cancel */
         for (uint32_t i = 0; i < lease->asks_count; i++) {
             if (lease->asks[i].task == msg->tasks[t] && lease->asks[i].state == VQ_WORK_ASK_LAZY) {
                 vq_work_ask_take_out(w, &lease->asks[i]);

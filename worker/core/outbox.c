@@ -1,10 +1,10 @@
 /* Results that the coordinator has not ACKed.
  *
- * A result is unread, then unsent, then sent, until its ACK, whatever becomes of its lease or
- * session; each new session sends all of them again. `sent` is in the order of sending, and ACKs
- * come in that order: one that is passed over found no room at the coordinator and is sent again at
- * once; without any ACK, after a term. What bounds them: no call starts while there are too many
- * (call.c). */
+ * A result is unread, then unsent, then sent, until its ACK, even if its lease or session ends.
+ * Each new session sends all of them again. `sent` is in the order of sending, and ACKs come in
+ * that order: if an ACK skips a result, the coordinator had no room for it, and it is sent again at
+ * once. Without any ACK, results are sent again after a term. Their number is bounded: no call
+ * starts while there are too many (call.c). */
 #include "common/base/alloc.h"
 #include "proto/limits.h"
 #include "proto/result.h"
@@ -17,7 +17,7 @@ static struct vq_span cut(struct vq_span text, size_t max)
     return vq_span(text.at, text.bytes > max ? max : text.bytes);
 }
 
-/* As cut, but never inside a UTF-8 sequence. */
+/* Like cut, but never inside a UTF-8 sequence. */
 static struct vq_span cut_text(struct vq_span text, size_t max)
 {
     struct vq_span short_text = cut(text, max);
@@ -29,7 +29,7 @@ static struct vq_span cut_text(struct vq_span text, size_t max)
     return short_text;
 }
 
-/* With texts that can be encoded. */
+/* Cuts the texts to sizes that can be encoded. */
 static struct vq_result within_bounds(const struct vq_result *from)
 {
     struct vq_result result = *from;
@@ -110,12 +110,12 @@ void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
                                         vq_result_tokens(result)};
         (void)vq_work_outbox_add(w, result, UINT32_MAX, &charge);
         w->slices.spend.used +=
-            charge.nano; /* of its pool's quota too, when the SPEC says which it is */
+            charge.nano; /* also of its pool's quota, once the SPEC names the pool */
         w->slices.spend.open += charge.nano;
     }
 }
 
-/* The pools of what an earlier process of this spool did are known now. */
+/* Finds the pools for results of an earlier process with this spool: they are known now. */
 void vq_work_outbox_find_pools(struct vq_work *w)
 {
     struct vq_link *lists[] = {&w->outbox.unread, &w->outbox.unsent, &w->outbox.sent};
@@ -132,9 +132,9 @@ void vq_work_outbox_find_pools(struct vq_work *w)
     }
 }
 
-/* It is read as a fresh answer is; its lease is gone, so no more calls follow from it. An answer of
- * another stage is reported without a verdict: this worker does not know that stage's form, and the
- * coordinator stores the answer all the same. */
+/* Reads the answer like a fresh one. Its lease has ended, so no further calls follow from it. An
+ * answer of another stage is sent without a verdict: this worker does not know that stage's form,
+ * and the coordinator stores the answer anyway. */
 bool vq_work_outbox_read(struct vq_work *w, struct vq_work_result *entry)
 {
     struct vq_result *result = &entry->result;
@@ -153,7 +153,7 @@ bool vq_work_outbox_read(struct vq_work *w, struct vq_work_result *entry)
     return true;
 }
 
-/* What an earlier process of this spool noted. */
+/* Reads the answers that an earlier process with this spool noted. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
     while (!vq_list_empty(&w->outbox.unread)) {
@@ -191,7 +191,7 @@ static void unsend(struct vq_work_outbox *outbox, struct vq_work_result *entry)
     outbox->unsent_bytes += entry->bytes;
 }
 
-/* The first of `sent`, to be sent again. */
+/* Queues the first result of `sent` to be sent again. */
 static void resend_first(struct vq_work_outbox *outbox)
 {
     struct vq_work_result *entry = first(&outbox->sent);
@@ -222,7 +222,7 @@ static struct vq_work_result *entry_acked(const struct vq_work_outbox *outbox,
     return NULL;
 }
 
-/* One entry is ACKed; its place in the order of sending, or 0. */
+/* An entry is ACKed. Returns its place in the order of sending, or 0. */
 static uint64_t entry_over(struct vq_work *w, struct vq_work_result *entry)
 {
     const struct vq_result *result = &entry->result;
@@ -262,7 +262,7 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
     }
     resend_before(&w->outbox, last);
     if (held_enough && !vq_work_holds_enough(w)) {
-        w->credit.due = true; /* now, not at the next look: there may be nothing else to do */
+        w->credit.due = true; /* now, not at the next look: no other event may come */
     }
 }
 
@@ -281,7 +281,8 @@ static int64_t resend_ns(const struct vq_work_link *link)
     return link->term_ns > least ? link->term_ns : least;
 }
 
-/* When the next RESULTS is due, by what is unsent or was not ACKed for long; INT64_MAX: never. */
+/* When the next RESULTS is due, for unsent results or because no ACK came for a term; INT64_MAX:
+ * never. */
 static int64_t due_ns(const struct vq_work *w)
 {
     int64_t due = INT64_MAX;
@@ -320,7 +321,7 @@ void vq_work_outbox_pump(struct vq_work *w)
     }
 }
 
-/* One frame's worth of what is unsent, from now on sent. False: no memory. */
+/* Puts unsent results into one frame and marks them as sent. False: no memory. */
 bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *ret_results)
 {
     void *list = w->actions.scratch;

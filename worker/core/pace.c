@@ -1,14 +1,14 @@
-/* GCRA and jittered waits. No clock, no state but what the caller keeps; a schedule is ahead of now
- * by no more than one cost, so that its nanoseconds neither overflow nor lose precision that
- * matters. Not its job: what a call costs (reserve.c). */
+/* GCRA and jittered waits. No clock and no state except the caller's. A schedule is ahead of now by
+ * at most one cost, so its nanoseconds neither overflow nor lose relevant precision. Not its job:
+ * the cost of a call (reserve.c). */
 #include "worker/core/pace.h"
 
 #include "worker/core/limits.h"
 
 #define MINUTE_NS      60e9
-#define NS_MAX         1e17 /* three years: a bound for what odd limits and counts multiply to */
+#define NS_MAX         1e17 /* three years: a bound for products of extreme limits and counts */
 #define PER_MINUTE_MAX 1e12 /* above: no limit */
-/* A start later than that means that the schedule was idle; an earlier one, that the processor was
+/* If a start is later than this, the schedule was idle; if it is earlier, the processor was
  * busy. */
 #define IDLE_LATES 10
 
@@ -19,7 +19,7 @@ static int64_t as_ns(double ns)
 
 static double unit_of(double per_minute)
 {
-    bool limited = per_minute > 0 && per_minute < PER_MINUTE_MAX; /* not NaN either */
+    bool limited = per_minute > 0 && per_minute < PER_MINUTE_MAX; /* this excludes NaN, too */
     return limited ? MINUTE_NS / per_minute : 0;
 }
 
@@ -88,7 +88,7 @@ void vq_gcra_settle(struct vq_gcra *gcra, double reserved, double actual, int64_
         return;
     }
     int64_t back_ns = as_ns((reserved - actual) * gcra->unit_ns);
-    if (back_ns < 0) { /* more than was reserved: owed, first from what came back */
+    if (back_ns < 0) { /* the call cost more than reserved: a debt, first paid from back_ns */
         int64_t from_back = gcra->back_ns < -back_ns ? gcra->back_ns : -back_ns;
         gcra->back_ns -= from_back;
         gcra->next_ns += -back_ns - from_back;
@@ -140,7 +140,7 @@ struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *r
     refusals->row += refusals->row < UINT32_MAX;
     int64_t asked = asked_ms > 0
                         ? asked_ms + (int64_t)vq_rng_below(rng, (uint64_t)asked_ms / 10 + 1)
-                        : 0; /* a little longer, so that not all workers come at once */
+                        : 0; /* slightly longer, so that workers do not all retry at once */
     if (noisy && refusals->row < VQ_REFUSALS_ROW) {
         int64_t backoff =
             vq_backoff_ms(rng, refusals->row, bounds->backoff_ms, bounds->backoff_ms_max);

@@ -1,19 +1,20 @@
-/* A pool as this worker may use it: its slice of the limits, the amounts that do not come back,
- * what refusals asked for, its keys.
+/* A pool, as this worker may use it: its slice of the limits, the amounts that do not come back,
+ * the waits that refusals asked for, its keys.
  *
- * Invariants: a call starts only with a slice in force, on an open pool, and only when every rate
- * has earned it, and every amount has room for what it may take at most. A GRANT replaces all
- * slices: a pool that it does not list has a slice of zero. Like a lease, a slice is in force for
- * one term, counted from the latest message that its coordinator is known to have read. After the
- * term it is lost for good, because the coordinator gives it to other workers. A GRANT that is read
- * after its term does not count either. A rate that begins, begins empty (pace.h).
+ * Invariants: a call starts only with a slice in force, on an open pool, if every rate has earned
+ * it, and if every amount has room for the most that it may cost. A GRANT replaces all slices: a
+ * pool that it does not list has a slice of zero. Like a lease, a slice is in force for one term,
+ * counted from the latest message that its coordinator is known to have read. After the term it is
+ * lost for good, because the coordinator gives it to other workers. A GRANT that is read after its
+ * term does not count either. A new rate starts empty (pace.h).
  *
  * Amounts count up over the process: `used` is reserved when a call starts and settled when it
  * ends; `open` is the part whose result has no ACK. A closed pool stays closed for this process:
- * its reason needs a person. Pools take no notice of each other; what becomes of the asks is the
- * judge's affair (judge.c), as long as one pool of it is open.
+ * its reason needs a person. Pools are independent of each other. While one pool of a judge is
+ * open, judge.c decides where its asks go.
  *
- * Not its job: which ask goes where (judge.c, call.c), finding the limits (the coordinator). */
+ * Not its job: choosing the pool of an ask (judge.c, call.c), finding the limits (the
+ * coordinator). */
 #include "common/base/alloc.h"
 #include "proto/hint.h"
 #include "proto/params.h"
@@ -55,7 +56,7 @@ static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was
     pool->keyed = false;
     pool->keys_count = 0;
     pool->spends = (struct vq_work_charge){0};
-    pool->followers = (struct vq_work_heap){0}; /* empty: the leases have gone */
+    pool->followers = (struct vq_work_heap){0}; /* empty: the leases have ended */
     if (!same_use || was->state == VQ_POOL_NO_KEY) {
         pool->state = VQ_POOL_OPEN;
         pool->text[0] = '\0';
@@ -86,7 +87,8 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
                          const struct vq_work_pool *old_pools)
 {
     uint32_t old_count = old == NULL ? 0 : old->pools_count;
-    uint32_t *now = vq_alloc(old_count, sizeof(*now)); /* where a pool of the old SPEC is now */
+    /* the new index of each pool of the old SPEC */
+    uint32_t *now = vq_alloc(old_count, sizeof(*now));
     struct vq_work_pool *pools = vq_alloc(w->spec->pools_count, sizeof(*pools));
     if (pools == NULL || now == NULL) {
         vq_free(pools);
@@ -164,7 +166,7 @@ void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key)
     }
 }
 
-/* Asks of judges that nothing can be done for here go back. */
+/* Returns the asks of judges without a usable pool. */
 static void return_stranded(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
@@ -278,7 +280,7 @@ bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
     return true;
 }
 
-/* Those whose term is over go for good. True: it was. */
+/* Drops slices whose term is over, for good. True: it was over. */
 static bool slices_lapse(struct vq_work *w)
 {
     if (slices_stand(w)) {
@@ -320,7 +322,7 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
         w->now_ns >= w->slices.heard_until_ns) {
         return;
     }
-    (void)slices_lapse(w); /* what begins then begins empty */
+    (void)slices_lapse(w); /* so that rates that start then start empty */
     w->slices.epoch = w->link.epoch;
     w->slices.until_ns = w->slices.heard_until_ns;
     w->slices.granted_n = grant->n;
@@ -349,12 +351,12 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
 
 /* ---- refusals and failures ---- */
 
-/* Nothing starts for so long. */
+/* No call starts for this time. */
 static void pause_for(struct vq_work *w, struct vq_work_pool *pool, int64_t ms)
 {
     int64_t until_ns = w->now_ns + VQ_WORK_MS(ms);
     pool->paused_ns = until_ns > pool->paused_ns ? until_ns : pool->paused_ns;
-    w->credit.due = true; /* it is for the others too */
+    w->credit.due = true; /* the coordinator may give the slice to others */
 }
 
 void vq_work_pool_pause(struct vq_work *w, uint32_t index, uint32_t ms)
@@ -470,7 +472,7 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
     const struct vq_work_pool *pool = &w->pools[index];
     bool doubtful =
         pool->failures >= VQ_WORK_FAILURES_MAX || vq_refusals_doubt(&pool->refusals, pool->noisy);
-    uint32_t limit = doubtful ? 1 : pool->slice.concurrency; /* one call finds out */
+    uint32_t limit = doubtful ? 1 : pool->slice.concurrency; /* one call at a time tests the pool */
     if (!vq_work_pool_usable(w, index) || !slices_stand(w) || pool->in_flight >= limit ||
         !has_room(&w->slices.spend, need->nano) || !has_room(&pool->day_requests, 1) ||
         !has_room(&pool->day_tokens, need->tokens)) {
@@ -485,7 +487,7 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
     return when;
 }
 
-/* The largest reservations of this window and of the last one. */
+/* Tracks the largest reservations of this window and of the last one. */
 void vq_work_pool_expect(struct vq_work *w, uint32_t index, const struct vq_work_need *need)
 {
     struct vq_work_pool *pool = &w->pools[index];
@@ -569,16 +571,16 @@ static void count_end(struct vq_work_credit *credit, struct vq_work_pool *pool,
     }
 }
 
-/* Of the input, what rate limits count. */
+/* The part of the input that rate limits count. */
 static double counted_input(const struct vq_work_reply *reply)
 {
     uint64_t in = bounded(reply->tokens_in), off = bounded(reply->tokens_uncounted);
     return off < in ? (double)(in - off) : 0;
 }
 
-/* Of the output that the call reserved, what one would not reserve any more. It does not come back:
- * calls that began before anything was known about answers reserve far too much, and what they gave
- * back would all be spent in windows that they are not in. */
+/* The part of the reserved output that a call would not reserve today. It does not come back: calls
+ * that started before any answer was known reserve far too much. If their surplus came back, later
+ * calls would spend it in windows to which those calls do not belong. */
 static double outdated(const struct vq_work *w, const struct vq_work_flight *flight,
                        double output_tokens)
 {
@@ -591,9 +593,8 @@ static double outdated(const struct vq_work *w, const struct vq_work_flight *fli
     return fmax(flight->need.rates.output_tokens - fmax(now, output_tokens), 0);
 }
 
-/* What the call took of the rates, where its usage says so. Else what was reserved: a request is
- * never given back, not even one that was not sent, since another one in its place would come later
- * than it. */
+/* Settles the rates by the reported usage, or by the reservation if there is none. A request is
+ * never given back, even if it was not sent: another one in its place would come later. */
 static void settle_paces(const struct vq_work *w, struct vq_work_pool *pool,
                          const struct vq_work_flight *flight, const struct vq_work_reply *reply)
 {
@@ -622,7 +623,7 @@ static bool uses_pool(const struct vq_work_judge *judge, uint32_t index)
     return uses;
 }
 
-/* What the longest answer from here on, of those that are out and of those that came may have. */
+/* The longest answer that the next calls, the calls in flight and the answers so far may have. */
 static double answers_most(const struct vq_work *w, uint32_t index)
 {
     double most = 0;
@@ -645,9 +646,9 @@ static double answers_most(const struct vq_work *w, uint32_t index)
     return most;
 }
 
-/* The first calls reserve as long answers as there may be. Once it is known how long they are, the
- * largest unit is so no longer: the coordinator would hold back that much of the limit for two
- * windows. */
+/* The first calls reserve the longest possible answers. Once the length of answers is known, the
+ * largest unit is smaller. Without this update the coordinator would hold back that part of the
+ * limit for two windows. */
 static void unit_anew(struct vq_work *w, uint32_t index)
 {
     struct vq_work_pool *pool = &w->pools[index];
@@ -687,15 +688,15 @@ static void learn(struct vq_work *w, const struct vq_work_flight *flight,
     }
 }
 
-/* A call that another tier served than the one that it named costs the ordinary price. */
+/* If another tier served the call than the one that it named, it costs the ordinary price. */
 static double tier_factor(const struct vq_work_flight *flight, const struct vq_work_reply *reply)
 {
     bool other = reply->tier.bytes > 0 && !vq_span_eq(reply->tier, vq_span_str(flight->tier));
     return flight->tier[0] == '\0' || other ? 1 : flight->tier_price;
 }
 
-/* By the usage that was reported. Where none was, and also of that side of an answer where it says
- * 0, what was reserved is charged. */
+/* The cost by the reported usage. If no usage was reported, or 0 for a side of an answer, the
+ * reservation is charged for it. */
 static uint64_t cost_of(const struct vq_work_flight *flight, const struct vq_work_reply *reply,
                         const struct vq_result *result)
 {

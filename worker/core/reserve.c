@@ -1,22 +1,22 @@
-/* Estimates that calls reserve by. Not exact and need not be: what is reserved is settled as soon
- * as the answer says what it took; too little costs a moment's excess that the schedule makes up
- * for, too much costs throughput. Only money is bounded from above: there the most that was ever
- * seen counts. */
+/* Estimates that calls reserve by. They need not be exact: a reservation is settled as soon as the
+ * answer reports its usage. Too little costs a moment's excess, which the schedule makes up for;
+ * too much costs throughput. Only money is bounded from above: for money the largest observed value
+ * counts. */
 #include "worker/core/reserve.h"
 
 #include <math.h>
 
 #define RATIO_FIRST      0.25
 #define RATIO_FIRST_MOST (1.0 / 3.0)
-#define RATIO_WEIGHT     0.05 /* of a new observation, once there are enough */
-#define RATIO_SPREADS    2.0  /* mean deviations over the mean */
+#define RATIO_WEIGHT     0.05 /* of a new observation, after enough of them */
+#define RATIO_SPREADS    2.0  /* mean deviations above the mean */
 #define RATIO_KNOWN      8u
 #define MOST_MARGIN      1.05
-#define FRAME_TOKENS     16.0 /* what a provider puts around a prompt, at most */
+#define FRAME_TOKENS     16.0 /* at most, that a provider adds to a prompt */
 
-#define ANSWER_SHARE     0.95 /* of answers that are no longer than what is reserved */
+#define ANSWER_SHARE     0.95 /* of answers that are not longer than the reservation */
 #define ANSWERS_KNOWN    16u
-#define ANSWERS_SOME     3u /* from here on, twice the longest of them */
+#define ANSWERS_SOME     3u /* from this number on: twice the longest of them */
 #define SOME_MARGIN      2.0
 #define ANSWERS_HALVE_AT 512.0
 #define STEPS_A_DOUBLING 4.0
@@ -57,7 +57,7 @@ void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, doubl
     double weight = first > RATIO_WEIGHT ? first : RATIO_WEIGHT;
     double off = fabs(seen - ratio->mean);
     if (ratio->count == 1) {
-        off = seen / 8; /* nothing is known of how much they differ */
+        off = seen / 8; /* their spread is not known yet */
     }
     ratio->mean += weight * (seen - ratio->mean);
     ratio->spread += weight * (off - ratio->spread);

@@ -1,11 +1,11 @@
-/* The link to the coordinator: HELLO until a WELCOME, HEARTBEATs and what their echoes renew, and
- * every way to leave.
+/* The link to the coordinator: HELLO until a WELCOME, HEARTBEATs and the terms that their echoes
+ * renew, and every way to leave.
  *
- * Stamps rise with every HELLO, HELD and HEARTBEAT, so that an echo names one of them. A term
- * counts from the stamp of the message that is echoed, for the leases that this message listed and
- * for the slices of pools: whatever happened since, the coordinator read it not before it was sent.
- * After a few heartbeats of silence the worker reconnects and sends HELLO again; it keeps all that
- * it holds. After a longer silence it starts no call (the terms have ended), keeps the results, and
+ * Stamps rise with every HELLO, HELD and HEARTBEAT, so an echo names one of them. A term counts
+ * from the stamp of the echoed message, for the leases that this message listed and for the slices
+ * of pools: the coordinator cannot have read it before it was sent. After VQ_WORK_SILENT_HEARTBEATS
+ * heartbeats without an echo the worker reconnects and sends HELLO again; it keeps its leases and
+ * results. After a longer silence it starts no call (the terms have ended), keeps the results, and
  * leaves. */
 #include "worker/core/state.h"
 
@@ -19,8 +19,8 @@ int64_t vq_work_stamp(struct vq_work *w)
     return w->link.stamp_ns;
 }
 
-/* A coordinator that was started again leases nothing for one term; within it, it must hear what is
- * held here (rule 4). */
+/* A coordinator that was started again leases nothing for one term. Within this term, it must
+ * receive the list of what this worker holds (rule 4). */
 static uint64_t hello_ms_max(const struct vq_work_link *link)
 {
     uint64_t part_ms = (uint64_t)(link->term_ns / VQ_WORK_MS(HELLOS_A_TERM));
@@ -66,7 +66,7 @@ static void say_hello(struct vq_work *w, bool reconnect)
     uint64_t max_ms = hello_ms_max(&w->link);
     wait_ms = wait_ms > max_ms ? max_ms : wait_ms;
     wait_ms = wait_ms - wait_ms / 4 +
-              vq_rng_below(&w->rng, wait_ms / 2 + 1); /* not all workers at once */
+              vq_rng_below(&w->rng, wait_ms / 2 + 1); /* so that workers do not all retry at once */
     w->link.hellos++;
     tell_silence(w);
     w->link.state = VQ_WORK_LINK_HELLO;
@@ -149,10 +149,11 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     (void)vq_work_slices_renew(w, welcome->stamp_ns);
     w->spec_wanted = welcome->spec;
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
-        drop_leases(w); /* other questions from now on; HELD does not list them */
+        drop_leases(w); /* other questions follow; HELD does not list these leases */
     }
     if (w->calls.count == 0 && !vq_work_leases_ask(&w->leases)) {
-        vq_work_slices_forget(w); /* a coordinator that stopped cleanly does not know of them */
+        /* a coordinator that stopped cleanly does not count these slices */
+        vq_work_slices_forget(w);
     }
     vq_work_note(w, VQ_WORK_NOTE_INFO,
                  "session %llu of run %.*s: %u leases, %u calls in flight, %u results held",
@@ -161,7 +162,7 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_ANEW});
     heartbeat(w, VQ_WORK_ITEM_HELD);
     if (w->leases.count > 0) {
-        heartbeat(w, VQ_WORK_ITEM_HEARTBEAT); /* its echo renews them */
+        heartbeat(w, VQ_WORK_ITEM_HEARTBEAT); /* its echo renews the leases */
     }
     vq_work_outbox_session(&w->outbox);
     while (!vq_list_empty(&w->leases.returned)) {
@@ -219,15 +220,15 @@ void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
 void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
 {
     if (echo->stamp_ns > w->link.stamp_ns || echo->stamp_ns <= 0) {
-        return; /* never sent */
+        return; /* this stamp was never sent */
     }
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted)) {
         vq_work_note(w, VQ_WORK_NOTE_WARN, "the run's SPEC got lost on its way; asking again");
-        say_hello(w, false); /* it was sent before this echo */
+        say_hello(w, false); /* HELLO was sent before this echo */
         return;
     }
     if (vq_work_slices_renew(w, echo->stamp_ns) && w->slices.granted_n > 0) {
-        say_hello(w, false); /* that the coordinator knows that they are gone */
+        say_hello(w, false); /* so that the coordinator knows that these slices are lost */
     }
     for (struct vq_link *at = w->leases.list.next; at != &w->leases.list; at = at->next) {
         struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
@@ -262,8 +263,8 @@ void vq_work_stop(struct vq_work *w)
     vq_work_exit(w, done ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
 }
 
-/* The coordinator takes no result any more. A call that is still in flight may be paid for: its
- * answer gets a moment to reach the spool, from where it is collected. */
+/* The coordinator takes no results any more. A call in flight may be paid for: the worker waits a
+ * moment until its answer is in the spool, from which it is collected later. */
 static void on_over(struct vq_work *w, const char *why)
 {
     if (w->calls.count == 0 || !w->options.has_spool || w->end.spool_failed) {
@@ -295,7 +296,7 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
         break;
     case VQ_BYE_STAGE:
         if (w->link.state == VQ_WORK_LINK_OPEN) {
-            drop_leases(w); /* all of it is settled */
+            drop_leases(w); /* all of them are settled */
             say_hello(w, false);
         }
         break;
@@ -306,7 +307,7 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
     }
 }
 
-/* Draining: said so, waited for the calls, everything ACKed: BYE. */
+/* Draining: sends DRAIN, waits for the calls and for all ACKs, then sends BYE. */
 static void leave(struct vq_work *w)
 {
     bool open = w->link.state == VQ_WORK_LINK_OPEN;
@@ -372,7 +373,7 @@ int64_t vq_work_session_wake(const struct vq_work *w)
     }
     int64_t wake = w->link.heard_ns + w->link.orphan_ns;
     if (w->end.orphaned) {
-        wake = INT64_MAX; /* for the calls in flight, which end by themselves */
+        wake = INT64_MAX; /* until the calls in flight end by themselves */
     }
     int64_t link =
         w->link.state == VQ_WORK_LINK_HELLO ? w->link.hello_due_ns : w->link.heartbeat_due_ns;

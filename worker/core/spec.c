@@ -1,9 +1,8 @@
-/* A SPEC's body as the worker keeps it.
+/* A SPEC's body, as the worker stores it.
  *
  * The decoder's memory is borrowed for one call only, so every string is copied; `strings` owns
- * them all. Templates are parsed here, so that one that cannot be used is refused before a call
- * depends on it. It does not look up keys, and does not know dialects: the shell refuses what it
- * cannot speak. */
+ * them all. Templates are parsed here, so that an unusable one is refused before a call depends on
+ * it. Not its job: keys and dialects. The shell refuses dialects that it does not know. */
 #include "worker/core/spec.h"
 
 #include "common/base/alloc.h"
@@ -11,12 +10,12 @@
 
 #define STRINGS_MAX                                                                                \
     (5u * VQ_WORK_JUDGES_MAX + (5u + VQ_WIRE_KEYS_MAX) * VQ_WIRE_POOLS_MAX + 3u * VQ_WIRE_AXES_MAX)
-#define NANO_PER_TOKEN 1000.0 /* of a dollar a million */
+#define NANO_PER_TOKEN 1000.0 /* of a dollar per million */
 #define CACHE_HOUR_FACTOR                                                                          \
     1.6 /* of the price of a cache of five minutes: 2 and 1.25 times the input */
 
-/* Copies a string; on failure the status sticks and "" is returned. A NUL inside would cut what is
- * hashed: refused. */
+/* Copies a string; on failure the status sticks and "" is returned. A string with a NUL is refused,
+ * because the NUL would cut the hashed text. */
 static const char *keep(struct vq_work_spec *spec, struct vq_span text, enum vq_status *status)
 {
     if (*status != VQ_OK) {
@@ -108,11 +107,11 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
     }
 }
 
-/* Counts, and what refers to what. */
+/* Checks counts and references. */
 static enum vq_status check(const struct vq_spec *from, struct vq_error *err)
 {
     if (from->judges_count == 0 || from->judges_count > VQ_WORK_JUDGES_MAX ||
-        from->axes_count == 0) { /* not too many: the decoder's bound */
+        from->axes_count == 0) { /* the decoder bounds their number */
         return vq_fail(err, VQ_LIMIT,
                        "SPEC: %u judges and %u vibes; 1 to %u and 1 to %u can be used",
                        from->judges_count, from->axes_count, VQ_WORK_JUDGES_MAX, VQ_WIRE_AXES_MAX);
@@ -172,7 +171,7 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
         [VQ_STAGE_PAIRWISE] = VQ_TEMPLATE_PAIRWISE, [VQ_STAGE_CHAT] = VQ_TEMPLATE_AS_IS,
         [VQ_STAGE_PROBE] = VQ_TEMPLATE_AS_IS,
     };
-    VQ_ASSERT(from->kind < VQ_STAGE__COUNT); /* the decoder's bound */
+    VQ_ASSERT(from->kind < VQ_STAGE__COUNT); /* the decoder bounds it */
     spec->kind = (enum vq_stage_kind)from->kind;
     spec->stage = from->stage;
     VQ_TRY(vq_template_parse(asked[spec->kind], from->judge_template, "judge template of the run",

@@ -1,13 +1,13 @@
 /* The worker's core: events in, actions out.
  *
- * A step changes the state and queues what follows directly. vq_work_next hands the queue out, and
- * when it is empty lets every part look whether something is due (the pumps), until nothing is: so
- * actions come in an order that keeps every promise (SENT before its call, a note of an answer
- * before the answer is read, results before what is given back), and the messages are made at the
- * moment they are sent. No memory: the status sticks, and nothing more is done but what needs none:
- * answers that wait for their note, or come now, are noted.
+ * A step changes the state and queues the direct consequences. vq_work_next hands out the queue.
+ * When the queue is empty, it lets every part check whether something is due (the pumps), until
+ * nothing is. So the order of actions keeps every promise: SENT before its call, the note of an
+ * answer before the answer is read, results before tasks that are given back. Messages are built at
+ * the moment of sending. After VQ_NOMEM the status sticks, and the core only does what needs no
+ * memory: it notes answers that wait for their note or come now.
  *
- * Not its job: anything that touches the world. */
+ * Not its job: I/O, clocks, randomness without a seed. */
 #include "worker/core/work.h"
 
 #include "common/base/alloc.h"
@@ -26,7 +26,7 @@ bool vq_work_ok(struct vq_work *w, enum vq_status status)
     return status == VQ_OK;
 }
 
-/* What an item owns. */
+/* Frees the memory that an item owns. */
 static void item_free(const struct vq_work_item *item)
 {
     if (item->type == VQ_WORK_ITEM_CANCEL) {
@@ -176,7 +176,8 @@ void vq_work_destroy(struct vq_work **work)
 
 /* ---- events ---- */
 
-/* Whether the session of this message is ours. WELCOME opens one; a BYE may come without one. */
+/* Whether the message belongs to the worker's session. WELCOME opens a session; a BYE may have
+ * none. */
 static bool session_fits(const struct vq_work_link *link, const struct vq_msg *msg)
 {
     uint64_t session = link->session;
@@ -198,7 +199,7 @@ static bool session_fits(const struct vq_work_link *link, const struct vq_msg *m
     case VQ_MSG_BATCH:
     case VQ_MSG_RESULTS: break;
     }
-    return false; /* not for a worker */
+    return false; /* not a message to a worker */
 }
 
 static void on_message(struct vq_work *w, const struct vq_msg *msg)
@@ -234,7 +235,7 @@ static void on_message(struct vq_work *w, const struct vq_msg *msg)
     }
 }
 
-/* Such steps may follow each other without the actions in between. */
+/* Whether such steps may follow each other without the actions in between. */
 static bool may_follow(enum vq_work_event_type type)
 {
     return type == VQ_WORK_REPLY || type == VQ_WORK_COLLECTED || type == VQ_WORK_BATCH;
@@ -314,8 +315,8 @@ static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *m
     return true;
 }
 
-/* Without a spool only the coordinator can remember a call after a kill, so it hears of it first:
- * of all that are next. */
+/* Without a spool only the coordinator can remember a call after a kill. So the worker reports
+ * calls to it first: all calls that come next. */
 static bool give_sent(struct vq_work *w, struct vq_msg *msg)
 {
     void *calls = w->actions.scratch2;
@@ -376,7 +377,7 @@ static void give_cancel(struct vq_work *w, struct vq_work_cancel *cancel, struct
                                            .tasks_count = cancel->tasks_count};
 }
 
-/* A message; false when it is not sent after all: no session, nothing to say, no memory. */
+/* Builds a message; false: it is not sent, because there is no session, no content or no memory. */
 static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq_msg *msg)
 {
     memset(msg, 0, sizeof(*msg));
@@ -388,7 +389,7 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
         if (item->type == VQ_WORK_ITEM_CANCEL) {
             vq_list_push(&w->leases.returned, &item->u.cancel->link);
         } else if (item->type == VQ_WORK_ITEM_BATCH) {
-            vq_free(item->u.news); /* asked for again by the next session */
+            vq_free(item->u.news); /* the next session requests it again */
         }
         return false;
     }
@@ -427,7 +428,7 @@ static enum vq_work_action_type note_type(const struct vq_work_item *item)
     return item->u.read.result->batch ? VQ_WORK_SPOOL_UNSENT : VQ_WORK_SPOOL_ANSWER;
 }
 
-/* What an item says to do; false when it was only for the core itself. */
+/* Builds the action of an item; false: the item was internal. */
 static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_action *action)
 {
     switch (item->type) {
@@ -495,13 +496,12 @@ static void pump(struct vq_work *w)
     vq_work_calls_pump(w);
     vq_work_outbox_pump(w);
     vq_work_credit_pump(w);
-    if (w->actions.count == 0) { /* leaving looks at what is left after all of this */
+    if (w->actions.count == 0) { /* leaving depends on the results of all of these */
         vq_work_session_pump(w);
     }
 }
 
-/* Before anything but further notes, the notes so far are written: true when that is the next
- * action. */
+/* Whether the notes so far must be written next: before any item that is not a note. */
 static bool write_due(struct vq_work *w, const struct vq_work_item *next)
 {
     bool note = w->options.has_spool &&
@@ -511,7 +511,7 @@ static bool write_due(struct vq_work *w, const struct vq_work_item *next)
     return due;
 }
 
-/* What a note was for, behind all notes that wait already. */
+/* Queues the item that a note was for, after all notes that wait already. */
 static void queue_second(struct vq_work *w, struct vq_work_item note)
 {
     if (note.type == VQ_WORK_ITEM_SENT || note.type == VQ_WORK_ITEM_ANSWER) {
@@ -520,8 +520,8 @@ static void queue_second(struct vq_work *w, struct vq_work_item note)
     }
 }
 
-/* Nothing more is done. Without memory, the notes of what was answered and their write are still
- * given out: they need none. Calls that were noted as sent and did not go out count as unknown. */
+/* After the last action. Without memory, the notes of answers and their write are still handed out:
+ * they need none. Calls that were noted as sent but were not sent count as unknown. */
 static bool next_of_the_last(struct vq_work *w, struct vq_work_action *action)
 {
     while (w->actions.head < w->actions.count) {
@@ -579,12 +579,12 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
                 VQ_WORK_ITEM_CALL; /* after the report to the coordinator */
         } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link.state == VQ_WORK_LINK_OPEN &&
                    w->outbox.unsent_count > 0) {
-            item.type = VQ_WORK_ITEM_RESULTS; /* what was answered goes before what is given back */
+            item.type = VQ_WORK_ITEM_RESULTS; /* results go before tasks that are given back */
         } else {
             w->actions.head++;
             queue_second(w, item);
             if (item.type == VQ_WORK_ITEM_SENT && w->status != VQ_OK) {
-                break; /* no call would follow */
+                break; /* no call may follow */
             }
         }
         if (give(w, &item, ret_action)) {
