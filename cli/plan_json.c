@@ -131,6 +131,8 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         price(j, "service_tier_price", l->service_tier == NULL ? -1 : l->tier_price);
         vq_json_put_bool(j, "batch", l->batch);
         price(j, "batch_price", l->batch ? l->batch_price : -1);
+        vq_json_put_u64(j, "recorded_batches", l->batch_times);
+        limit(j, "recorded_batch_s", l->batch_times > 0 ? l->batch_s.expected : 0);
         range(j, "calls", f->pools[k].calls);
         range(j, "tokens", f->pools[k].tokens);
         range(j, "seconds", f->pools[k].seconds);
@@ -207,6 +209,7 @@ static void as_batches(struct vq_json *j, const struct vq_forecast_batches *b)
     vq_json_put_object(j, "as_batches");
     vq_json_put_bool(j, "configured", b->configured);
     vq_json_put_bool(j, "price_assumed", b->price_assumed);
+    vq_json_put_bool(j, "time_assumed", b->time_assumed);
     vq_json_put_u64(j, "in_sequence", b->in_sequence);
     range(j, "calls", b->all.calls);
     dollars(j, "usd", b->all.usd, b->all.priced);

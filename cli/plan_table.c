@@ -125,6 +125,28 @@ static void caches(const struct vq_forecast *f, struct vq_buf *out)
     }
 }
 
+/* "half of 14 recorded within 7 min 10 s" */
+static void recorded(const struct vq_forecast_limits *l, struct vq_buf *out)
+{
+    char n[VQ_FMT_BYTES], time[VQ_FMT_BYTES];
+    vq_buf_printf(out, "half of %s recorded within %s", vq_fmt_count(l->batch_times, n),
+                  duration(l->batch_s.expected, time));
+}
+
+static void batch_pool(const struct vq_forecast_limits *l, const struct vq_forecast_pool *p,
+                       struct vq_buf *out)
+{
+    char time[VQ_FMT_BYTES];
+    vq_buf_printf(out, " %12s  batch: ",
+                  p->bound == VQ_BOUND_NONE ? "" : duration(p->seconds.expected, time));
+    if (l->batch_times > 0) {
+        recorded(l, out);
+        vq_buf_puts(out, ", ");
+    }
+    vq_buf_printf(out, "up to 24 h each, at %.6g of the price%s\n", l->batch_price,
+                  l->batch_price_assumed ? " (assumed)" : "");
+}
+
 static void limits(const struct vq_forecast *f, struct vq_buf *out)
 {
     vq_buf_puts(out, "\nPools, by time and what limits it:\n");
@@ -139,9 +161,7 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
         vq_buf_puts(out, "  ");
         vq_fmt_pad(out, vq_span_str(l->name), NAME_COLUMNS);
         if (l->batch) {
-            vq_buf_printf(out, " %12s  batch: up to 24 h each, at %.6g of the price%s\n",
-                          p->bound == VQ_BOUND_NONE ? "" : duration(p->seconds.expected, time),
-                          l->batch_price, l->batch_price_assumed ? " (assumed)" : "");
+            batch_pool(l, p, out);
             continue;
         }
         if (p->bound == VQ_BOUND_NONE) {
@@ -153,6 +173,24 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
                       vq_forecast_bound_assumed(l, p->bound) ? " (assumed: not set)" : "");
         tier(l, out);
     }
+}
+
+/* By which recorded batches the time was computed. False: by none. */
+static bool per_batch(const struct vq_plan_shown *plan, struct vq_buf *out)
+{
+    const struct vq_forecast *f = plan->forecast;
+    bool any = false;
+    for (uint32_t k = 0; k < f->limits_count; k++) {
+        const struct vq_forecast_limits *l = &f->limits[k];
+        bool used = plan->batches.configured ? l->batch : l->can_batch;
+        if (used && f->pools[k].serves && l->batch_times > 0) {
+            any = true;
+            vq_buf_printf(out, "        batches of %s: ", l->name);
+            recorded(l, out);
+            vq_buf_putc(out, '\n');
+        }
+    }
+    return any;
 }
 
 /* The same run by its batch pools; or, if it has none, what they would cost. */
@@ -174,8 +212,15 @@ static void batches(const struct vq_plan_shown *plan, struct vq_buf *out)
         vq_buf_printf(out, "about %s, up to %s\n", duration(b->seconds.expected, usd),
                       duration(b->seconds.most, most));
     }
-    vq_buf_printf(out, "        %s1 h per batch, assumed\n",
-                  b->price_assumed ? "batch price: half of the interactive price, assumed; " : "");
+    bool any = per_batch(plan, out);
+    if (b->price_assumed || b->time_assumed) {
+        vq_buf_printf(out, "        %s%s%s\n",
+                      b->price_assumed ? "batch price: half of the interactive price, assumed" : "",
+                      b->price_assumed && b->time_assumed ? "; " : "",
+                      !b->time_assumed ? ""
+                      : any            ? "1 h per batch of the other models, assumed"
+                                       : "1 h per batch, assumed");
+    }
 }
 
 static void sums(const struct vq_plan_shown *plan, struct vq_buf *out)

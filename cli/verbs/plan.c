@@ -89,6 +89,20 @@ enum vq_status vq_cli_open_store(const char *runs, struct vq_calls **ret_calls,
                                                      : vq_fail(err, status, "%s", none.text);
 }
 
+/* Without a folder of runs, no batch is recorded. */
+static enum vq_status batch_times(const char *runs, const struct vq_job *job,
+                                  struct vq_forecast *forecast)
+{
+    char *runs_dir;
+    struct vq_error none;
+    enum vq_status status = vq_runs_dir_find(runs, &runs_dir, &none);
+    if (status == VQ_OK) {
+        status = vq_forecast_batch_times(runs_dir, job, forecast);
+        vq_free(runs_dir);
+    }
+    return status == VQ_NOMEM ? VQ_NOMEM : VQ_OK;
+}
+
 static int show(const struct vq_plan_shown *plan, bool json)
 {
     struct vq_buf out;
@@ -129,6 +143,9 @@ static int plan_job(const struct plan_words *w, const struct vq_job *job,
     enum vq_status status = vq_cli_open_store(w->run.runs, &calls, &err);
     if (status == VQ_OK) {
         status = vq_forecast_make(job, calls, &forecast, &err);
+    }
+    if (status == VQ_OK) {
+        status = batch_times(w->run.runs, job, forecast);
     }
     if (status == VQ_OK) {
         status = vq_forecast_as_batches(forecast, &plan->batches);

@@ -39,6 +39,17 @@ double vq_durations_chance(const struct vq_durations *d, double age_s, double wi
     return (ends + VQ_DEADLINE_PRIOR * prior) / (older + VQ_DEADLINE_PRIOR);
 }
 
+double vq_durations_within(const struct vq_durations *d, double share)
+{
+    for (uint32_t i = 0; i < d->count; i++) {
+        uint32_t later = d->cancelled_count - until(d->cancelled, d->cancelled_count, d->ended[i]);
+        if (i + 1 >= share * ((double)d->count + d->expired + later)) {
+            return d->ended[i];
+        }
+    }
+    return INFINITY;
+}
+
 /* ---- slack ---- */
 
 static uint64_t in_batches(const struct vq_deadline_state *s)

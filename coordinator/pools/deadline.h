@@ -42,6 +42,10 @@ struct vq_durations {
 /* The chance that a batch of this age ends within the next `within_s` seconds. */
 double vq_durations_chance(const struct vq_durations *durations, double age_s, double within_s);
 
+/* The time in which this share of the recorded batches has ended. A batch that expired took longer,
+ * and so did one that was cancelled later than this. INFINITY: fewer have ended. */
+double vq_durations_within(const struct vq_durations *durations, double share);
+
 struct vq_deadline_batch {
     int64_t submitted_s;
     uint64_t calls; /* without a result */

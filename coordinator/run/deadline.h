@@ -5,7 +5,7 @@
 #include "coordinator/pools/deadline_round.h"
 #include "coordinator/queue/coord.h"
 #include "coordinator/queue/limits.h"
-#include "coordinator/run/batch_times.h"
+#include "coordinator/store/rundir/batch_times.h"
 #include "coordinator/web/status.h"
 #include "proto/limits.h"
 

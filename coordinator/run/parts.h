@@ -31,8 +31,7 @@
  *   deadline.c  a run with a deadline: what goes into batches, and when they are cancelled
  *   deadline_state.c  what these decisions see of the run
  *   deadline_say.c  what people see of it
- *   batch_watch.c  batches that come and go; batch_times.c keeps how long they took (both with
- *               deadline.h)
+ *   batch_watch.c  batches that come and go, and how long they took (with deadline.h)
  *   messages.c  a line for the person, and the one fatal reason
  *   learned.c   learned.json: parameters that pools refuse
  *   limits.c    the authority over the pools: opens it, informs it, reports its incidents

@@ -99,6 +99,7 @@ enum vq_status vq_forecast_as_batches(const struct vq_forecast *f,
         b.price_assumed =
             b.price_assumed || (l->batch_price_assumed && c.f.pools[p].calls.most > 0);
     }
+    b.time_assumed = (c.f.assumed & VQ_ASSUMED_BATCH) != 0;
     b.in_sequence = c.f.batches;
     b.all = c.f.all;
     b.seconds = c.f.seconds;

@@ -7,6 +7,7 @@ struct vq_forecast_batches {
     bool possible;        /* false: no line can go into a batch, or all do already; the rest is 0 */
     bool configured;      /* the run has batch pools; false: as if each pool had one beside it */
     bool price_assumed;   /* half of the interactive price */
+    bool time_assumed;    /* of a batch of at least one model */
     uint32_t in_sequence; /* the longest chain of batches that follow each other */
     struct vq_forecast_sums all;
     struct vq_range seconds;

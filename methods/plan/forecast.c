@@ -93,11 +93,12 @@ static uint32_t batches_of(const struct vq_forecast_line *l, enum which which)
            (l->seconds_wait ? 1u : 0u);
 }
 
-static double batch_seconds(const struct vq_forecast_line *l, enum which which)
+static double batch_seconds(const struct vq_forecast_line *l,
+                            const struct vq_forecast_limits *limits, enum which which)
 {
-    static const double each[] = {VQ_ASSUMED_BATCH_LEAST_S, VQ_ASSUMED_BATCH_S,
-                                  VQ_ASSUMED_BATCH_MOST_S};
-    return batches_of(l, which) * each[which];
+    const struct vq_range assumed = {VQ_ASSUMED_BATCH_LEAST_S, VQ_ASSUMED_BATCH_S,
+                                     VQ_ASSUMED_BATCH_MOST_S};
+    return batches_of(l, which) * pick(limits->batch_times > 0 ? limits->batch_s : assumed, which);
 }
 
 /* Both orders are in one batch: lazy swap saves only what is settled already. Does nothing the
@@ -232,7 +233,8 @@ static void share_out(const struct vq_forecast *f, uint32_t first, uint32_t end,
     for (uint32_t i = first; i < end; i++) {
         for (uint32_t p = 0; p < f->limits_count; p++) {
             if (f->limits[p].batch && s->calls[i - first][p] > 0) {
-                s->busy_s[p] = fmax(s->busy_s[p], batch_seconds(&f->lines[i], which));
+                s->busy_s[p] =
+                    fmax(s->busy_s[p], batch_seconds(&f->lines[i], &f->limits[p], which));
             }
         }
     }
@@ -397,6 +399,9 @@ static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
         double best = INFINITY;
         const struct chosen c = choose(f, l);
         batches = c.batch && batches_of(l, MOST) > batches ? batches_of(l, MOST) : batches;
+        for (uint32_t k = 0; k < c.count && c.batch && batches_of(l, MOST) > 0; k++) {
+            f->assumed |= f->limits[c.pools[k]].batch_times == 0 ? VQ_ASSUMED_BATCH : 0;
+        }
         for (uint32_t k = 0; calls_of(l, EXPECTED) > 0 && k < c.count; k++) {
             enum vq_forecast_bound bound;
             double each = call_seconds(l, &f->limits[c.pools[k]], EXPECTED, &bound);
@@ -406,7 +411,6 @@ static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
         sums_add(&f->all, l);
     }
     f->batches += batches;
-    f->assumed |= batches > 0 ? VQ_ASSUMED_BATCH : 0;
 }
 
 /* Full days that a pool has to wait for its quota. */
@@ -439,6 +443,7 @@ void vq_forecast_figure(struct vq_forecast *f)
     f->all = (struct vq_forecast_sums){.priced = true};
     f->seconds = (struct vq_range){0};
     f->batches = 0;
+    f->assumed &= ~(unsigned)VQ_ASSUMED_BATCH;
     memset(f->pools, 0, f->limits_count * sizeof(*f->pools));
     bool known = false;
     for (uint32_t first = 0; first < f->lines_count; first = stage_end(f, first)) {

@@ -80,7 +80,9 @@ struct vq_forecast_limits {
     bool batch;         /* its calls go into batches, at `batch_price` times these prices */
     double batch_price; /* 1: no batch */
     bool batch_price_assumed;
-    bool can_batch; /* its provider has a batch API */
+    bool can_batch;          /* its provider has a batch API */
+    uint32_t batch_times;    /* recorded batches of this model; 0: their time is assumed */
+    struct vq_range batch_s; /* by these */
 };
 #define VQ_FORECAST_POOLS_MAX 256u
 

@@ -46,7 +46,7 @@ const char *vq_forecast_assumed_text(unsigned bit)
         "16 calls are taken to be in flight at a time in a pool for which neither concurrency nor "
         "a "
         "limit per minute is set; the run finds out how many its provider takes",
-        "a batch is taken to last 1 h, and at most 24 h",
+        "a batch is taken to last 1 h, and at most 24 h: no batch of that model is recorded",
         "three cells in ten are taken to be escalated to the second judge (the interval goes from "
         "the audit share alone to all)",
     };

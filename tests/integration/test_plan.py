@@ -287,6 +287,9 @@ class Limits(PlanCase):
         table = self.vibeq("plan", "config.yaml").stdout
         self.assertIn("batch price: half of the interactive price, assumed", table)
         self.assertRegex(table, r"p/m/batch +batch: up to 24 h each, at 0.5 of the price \(assumed\)")
+        self.assertIn("; 1 h per batch, assumed", table)
+        self.assertEqual((batches["time_assumed"], batches["seconds"]["expected"]), (True, 3600 * batches["in_sequence"]))
+        self.recorded_batches(batches["in_sequence"])
         far = ("--deadline", "2100-01-01T00:00Z")
         deadline = self.plan("config.yaml", *far)["deadline"]
         self.assertLess(deadline["batches_until_unix_s"], deadline["unix_s"] - 300)
@@ -294,6 +297,23 @@ class Limits(PlanCase):
         (self.dir / "config.yaml").write_text(text.replace("{model: m, batch: true, price_input_usd: 1, price_output_usd: 4}", "n"))
         self.assertFalse(self.plan("config.yaml")["as_batches"]["configured"])
         self.assertIn("As a batch: $", self.vibeq("plan", "config.yaml").stdout)
+
+    def recorded_batches(self, in_sequence):
+        """Those of the pool's dialect and model count; one that was cancelled early shows nothing, one that expired took longer."""
+        runs = self.dir / "runs"
+        runs.mkdir(exist_ok=True)
+        (runs / "batches.csv").write_text("".join(f"1,{of},50,{seconds},{end}\n" for of, seconds, end in (
+            ("openai,m", 60, "ended"), ("openai,m", 420, "ended"), ("openai,m", 500, "ended"), ("openai,m", 86400, "expired"),
+            ("openai,m", 30, "cancelled"), ("openai,other", 7, "ended"), ("anthropic,m", 8, "ended"))))
+        plan = self.plan("config.yaml")
+        batches = plan["as_batches"]
+        self.assertEqual((batches["time_assumed"], batches["seconds"]["expected"]), (False, 420 * in_sequence))
+        self.assertEqual([limit["recorded_batches"] for limit in plan["limits"] if limit["batch"]], [5])
+        self.assertFalse(any("a batch is taken" in sentence for sentence in plan["assumed"]))
+        table = self.vibeq("plan", "config.yaml").stdout
+        self.assertIn("batches of p/m/batch: half of 5 recorded within 7 min 00 s", table)
+        self.assertRegex(table, r"p/m/batch +batch: half of 5 recorded within 7 min 00 s, up to 24 h each")
+        self.assertNotIn("1 h per batch", table)
 
     def test_every_limit_that_binds_has_its_name(self):
         self.prepare(30)

@@ -5,8 +5,11 @@
 #include "common/conf/batches.h"
 #include "common/conf/tiers.h"
 #include "common/net/http.h"
+#include "coordinator/store/rundir/batch_times.h"
 #include "methods/plan/files/forecast.h"
 #include "methods/plan/files/parts.h"
+
+#include <math.h>
 
 static struct vq_forecast_limits limits_of(const struct vq_conf_use *use)
 {
@@ -44,6 +47,37 @@ enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forec
         f->limits[f->limits_count++] = limits_of(&uses->uses[i]);
     }
     return VQ_OK;
+}
+
+static enum vq_status recorded(const struct vq_batch_times *times, const struct vq_conf_use *use,
+                               struct vq_forecast_limits *l)
+{
+    struct vq_durations d;
+    double *memory = NULL;
+    VQ_TRY(vq_batch_times_of(times, use, 1, &d, &memory));
+    double half_s = vq_durations_within(&d, 0.5);
+    if (isfinite(half_s)) {
+        l->batch_times = d.count + d.cancelled_count + d.expired;
+        l->batch_s = (struct vq_range){d.ended[0], half_s, VQ_ASSUMED_BATCH_MOST_S};
+    }
+    vq_free(memory);
+    return VQ_OK;
+}
+
+enum vq_status vq_forecast_batch_times(const char *runs_dir, const struct vq_job *job,
+                                       struct vq_forecast *f)
+{
+    struct vq_batch_times times;
+    VQ_TRY(vq_batch_times_load(runs_dir, &times));
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; status == VQ_OK && i < f->limits_count; i++) {
+        status = recorded(&times, &job->pools.uses.uses[i], &f->limits[i]);
+    }
+    vq_batch_times_free(&times);
+    if (status == VQ_OK) {
+        vq_forecast_figure(f);
+    }
+    return status;
 }
 
 const uint32_t *vq_forecast_serving(const struct vq_job *job, enum vq_role role, uint32_t model,

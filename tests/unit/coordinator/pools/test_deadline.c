@@ -342,6 +342,20 @@ static void nights(uint32_t stages, double low, double high)
 
 TEST_GROUP(load, NULL)
 
+TEST(the_time_of_a_share_counts_those_that_took_longer)
+{
+    static const double ended[] = {60, 420, 500}, cancelled[] = {30, 450};
+    struct vq_durations d = {.ended = ended, .count = 3};
+    assert_true(vq_durations_within(&d, 0.5) == 420 && vq_durations_within(&d, 0.3) == 60);
+    d.expired = 2;
+    assert_true(vq_durations_within(&d, 0.5) == 500 && isinf(vq_durations_within(&d, 0.7)));
+    d = (struct vq_durations){
+        .ended = ended, .count = 2, .cancelled = cancelled, .cancelled_count = 2};
+    assert_true(vq_durations_within(&d, 0.5) == 420); /* one of them took longer, too */
+    d.count = 0;
+    assert_true(isinf(vq_durations_within(&d, 0.5)));
+}
+
 TEST(one_stage_is_within_5_percent_of_the_least_price)
 {
     nights(1, 0.05, 0.5);

@@ -70,6 +70,39 @@ TEST(both_ways_of_a_run_with_both_pools)
     assert_false((f.assumed & VQ_ASSUMED_BATCH) != 0);
 }
 
+/* The second pool's model has recorded batches, the third one's has none. */
+TEST(recorded_batches_give_the_time_where_there_are_any)
+{
+    struct vq_forecast_line lines[] = {ranking(2)};
+    struct vq_forecast_limits limits[] = {pool(false), pool(true), pool(true)};
+    limits[1].batch_times = 14;
+    limits[1].batch_s = (struct vq_range){90, 400, VQ_ASSUMED_BATCH_MOST_S};
+    struct vq_forecast_pool pools[3];
+    struct vq_forecast f = {
+        .lines = lines, .lines_count = 1, .limits = limits, .pools = pools, .limits_count = 3};
+    struct vq_forecast_batches b;
+    vq_forecast_figure(&f);
+    assert_int_equal(vq_forecast_as_batches(&f, &b), VQ_OK);
+    assert_false(b.time_assumed);
+    near(b.seconds.least, 90);
+    near(b.seconds.expected, 400);
+    near(b.seconds.most, VQ_ASSUMED_BATCH_MOST_S);
+    struct vq_forecast_line both[] = {ranking(2), ranking(2)};
+    static const uint32_t others[] = {0, 2};
+    both[1].pools = others;
+    f.lines = both;
+    f.lines_count = 2;
+    vq_forecast_figure(&f);
+    assert_int_equal(vq_forecast_as_batches(&f, &b), VQ_OK);
+    assert_true(b.time_assumed);
+    near(b.seconds.expected, VQ_ASSUMED_BATCH_S); /* side by side: the longer one */
+    limits[2].batch_times = 1;
+    limits[2].batch_s = (struct vq_range){5, 5, VQ_ASSUMED_BATCH_MOST_S};
+    f.assumed = VQ_ASSUMED_BATCH; /* of an earlier figuring */
+    vq_forecast_figure(&f);
+    assert_false((f.assumed & VQ_ASSUMED_BATCH) != 0);
+}
+
 TEST(repairs_wait_for_the_first_batch_and_stages_for_each_other)
 {
     struct vq_forecast_line lines[] = {ranking(2), ranking(2)};

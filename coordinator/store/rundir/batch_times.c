@@ -1,7 +1,7 @@
 /* The file is text, so that people can read it and a spreadsheet too. A line is appended with one
  * write, so that runs of one folder do not disturb each other; a line that cannot be read is left
  * out. Not its job: which batches ended, and when (batch_watch.c). */
-#include "coordinator/run/batch_times.h"
+#include "coordinator/store/rundir/batch_times.h"
 
 #include "common/base/alloc.h"
 #include "common/text/file.h"

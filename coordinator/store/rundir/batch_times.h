@@ -1,5 +1,5 @@
 /* How long batches took: RUNS/batches.csv, a line for each batch that ended while a run looked, of
- * all runs of the folder. Private to this room. */
+ * all runs of the folder. */
 #pragma once
 
 #include "common/conf/pools.h"

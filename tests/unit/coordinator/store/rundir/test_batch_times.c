@@ -3,7 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "common/base/alloc.h"
-#include "coordinator/run/batch_times.h"
+#include "coordinator/store/rundir/batch_times.h"
 
 #include <fcntl.h>
 #include <stdio.h>
