@@ -1,14 +1,14 @@
-/* The events of the authority and the GRANTs that come of them.
+/* The events of the authority, and the GRANTs that follow from them.
  *
- * Owns the workers (a slot each, found by id) and the pools. A worker's slot is used again when
- * nothing of it counts any more: at once when it left or was silent, a term later when its process
- * ended. Its seats, one for each pool, come with its first report.
+ * Ownership: it owns the workers (one slot each, found by id) and the pools. A worker's slot is
+ * used again when nothing of the worker counts any more: at once if it left or was silent, a term
+ * later if its process ended. Its seats, one per pool, are created with its first report.
  *
- * An event costs O(pools it names); dealing out costs O(those who could have a slice of the pool),
- * at most every VQ_AUTH_DEAL_NS unless something came back that others wait for.
+ * An event costs O(pools it names). Dealing costs O(workers that could have a slice of the pool),
+ * at most every VQ_AUTH_DEAL_NS, or sooner if something is free for which workers wait.
  *
- * Not its job: the size of each slice (authority_split.c), unknown limits (authority_learn.c), what
- * is shown (authority_status.c). */
+ * Not its job: the size of each slice (authority_split.c), unknown limits (authority_learn.c), the
+ * status (authority_status.c). */
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
 #include "coordinator/pools/authority_parts.h"
@@ -18,10 +18,10 @@
 
 #define JITTER         0.01 /* of a window, if it is not configured */
 #define DAY_NS         (24 * 3600 * VQ_AUTH_S)
-#define CLOCK_JUMP_NS  (2 * VQ_AUTH_S) /* a wall clock that was set, not one that was read late */
+#define CLOCK_JUMP_NS  (2 * VQ_AUTH_S) /* a larger step means that the wall clock was set */
 #define PAUSE_SLACK_NS (50 * VQ_AUTH_MS)
 
-/* ---- making ---- */
+/* ---- create ---- */
 
 static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authority_pool *from,
                                 uint32_t index, int64_t jitter_ns, int64_t now_ns)
@@ -208,7 +208,7 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
     if (w != NULL) {
         if (w->state == VQ_AUTH_HERE) {
             vq_authority_heard(a, worker, now_ns);
-            w->due = w->urgent = w->granted_n != 0; /* the last one may be lost */
+            w->due = w->urgent = w->granted_n != 0; /* the last GRANT may be lost */
             w->spend_joined = false;
             for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
                 w->seats[i].day_joined = false;
@@ -253,7 +253,7 @@ static void purses_silent(struct vq_authority *a, const struct vq_auth_worker *w
     }
 }
 
-/* Its term is over: whatever it had has ended there by itself. */
+/* Its term is over: all its slices have ended at the worker, too. */
 static void lapse(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
 {
     if (!w->lapsed && now_ns - w->heard_ns >= a->term_ns) {
@@ -313,8 +313,8 @@ static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_n
     worker_free(a, w);
 }
 
-/* What it has at its providers: it goes by slices of an earlier process until they end, unless it
- * has said that it goes by a GRANT. */
+/* Its calls at providers are unknown: it may use slices of an earlier process until they end,
+ * unless it has confirmed a GRANT. */
 static bool has_unreported_grant(const struct vq_authority *a, const struct vq_auth_worker *w)
 {
     return w->seats == NULL || (w->confirmed_n == 0 && w->said_ns < a->wait_ns);
@@ -359,7 +359,7 @@ void vq_authority_over(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-/* ---- what is durable ---- */
+/* ---- committed calls ---- */
 
 static struct vq_auth_pool *pool_of(struct vq_authority *a, const struct vq_result *result)
 {
@@ -430,7 +430,7 @@ void vq_authority_settle_left(struct vq_authority *a)
     }
 }
 
-/* ---- what the shell and people say ---- */
+/* ---- input from the shell and from people ---- */
 
 void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char *holder,
                        int64_t now_ns)
@@ -541,7 +541,7 @@ void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
     }
 }
 
-/* ---- what comes of it ---- */
+/* ---- output ---- */
 
 static bool purses_due(const struct vq_authority *a, const struct vq_auth_worker *w)
 {
@@ -579,8 +579,8 @@ static void tick_workers(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-/* Sends the others the pause that some worker's refusals asked for, and all of them how to take
- * refusals. */
+/* Sends to the other holders the pause that one worker's refusals asked for, and to all holders how
+ * to treat refusals. */
 static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     bool noisy = vq_auth_noisy(p);
@@ -631,8 +631,8 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
     }
 }
 
-/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never
- * will) all that an earlier process let it start: for a term more, at most. */
+/* The wait after a start lasts up to a term longer for a worker that sent a message during it and
+ * has not yet reported all calls that an earlier process allowed (a killed worker never will). */
 static int64_t wait_ends(const struct vq_authority *a)
 {
     int64_t until_ns = a->wait_ns > a->unsaid_ns ? a->wait_ns : a->unsaid_ns;
@@ -647,7 +647,8 @@ static int64_t wait_ends(const struct vq_authority *a)
     return until_ns < most_ns ? until_ns : most_ns;
 }
 
-/* Whose slices of an earlier process have ended: the answer to a GRANT is what is left of them. */
+/* The slices of an earlier process have ended: each worker without a report gets a GRANT, and its
+ * answer reports the rest. */
 static void ask_unsaid(struct vq_authority *a)
 {
     for (uint32_t i = 0; i < a->slots; i++) {
@@ -717,7 +718,8 @@ static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, u
         double rate = seat->next.rates.of[r];
         ret_slice->rates.of[r] = isfinite(rate) ? rate : 0;
     }
-    if (p->park.pause_ns > now_ns && !ret_slice->noisy) { /* there each worker finds out itself */
+    /* in a noisy pool each worker finds out itself */
+    if (p->park.pause_ns > now_ns && !ret_slice->noisy) {
         ret_slice->pause_ms = (uint32_t)((p->park.pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);
         seat->paused_ns = p->park.pause_ns;
     }

@@ -35,7 +35,7 @@ enum vq_status vq_auth_owed_room(struct vq_authority *a, size_t more)
                    VQ_AUTHORITY_ADVANCES_MAX + VQ_AUTHORITY_WORKERS_MAX + 1);
 }
 
-/* Above the limit they are counted as one without a worker, which is never over. */
+/* Above the limit they count as one entry without a worker, which never ends. */
 static void owed_add(struct vq_authority *a, const struct vq_auth_owed *owed)
 {
     if (a->owed_count < VQ_AUTHORITY_ADVANCES_MAX) {

@@ -1,9 +1,9 @@
-/* What a worker can say at all: bounds of the costs, amounts, rates and times in its messages
- * (proto/claim.h has the numbers, and why they are generous). A message that exceeds one is refused
- * as a whole, before anything of it counts.
+/* Bounds of the costs, amounts, rates and times that a worker can report (proto/claim.h has the
+ * numbers, and the reason why they are generous). A message that exceeds one is refused as a whole,
+ * before any of it counts.
  *
  * Results of an earlier start may have been made with other prices, data and answer lengths: their
- * bound is a hundred times as high. Not its job: what follows for the worker (message.c). */
+ * bound is a hundred times as high. Not its job: the consequences for the worker (message.c). */
 #include "coordinator/pools/authority_parts.h"
 #include "proto/claim.h"
 
@@ -31,7 +31,7 @@ static double nano_most(const struct vq_authority *a, const struct vq_auth_price
                : (double)VQ_CLAIM_NANO_MAX;
 }
 
-/* Of the dearest pool where the name is not one of this start's. */
+/* The price of the dearest pool if the name is not of this start. */
 static double nano_most_of(const struct vq_authority *a, struct vq_span name)
 {
     double most = 0;
@@ -113,7 +113,7 @@ static bool park_can_be(const struct vq_authority *a, int64_t unix_s, int64_t no
     return unix_s >= 0 && (!a->clocked || unix_s <= now_s + VQ_CLAIM_PARK_S_MAX);
 }
 
-/* Which field of the report cannot be; NULL: all can. */
+/* The field of the report that exceeds its bound; NULL: none. */
 static const char *report_fault(const struct vq_authority *a, const struct vq_pool_report *r,
                                 int64_t now_ns)
 {

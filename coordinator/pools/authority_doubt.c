@@ -1,16 +1,16 @@
-/* Which refusals noise explains: the last window of what was used, the known noise of a pool, and
+/* Decides which refusals noise explains: the use of the last window, the known noise of a pool, and
  * the doubt about its limits.
  *
- * Noise is the share of calls that a provider refuses at whatever rate they come. A share below
- * TOLERATED changes nothing; where a limit is found by refusals, a share below PROBED. More
- * refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what follows
- * from it is tried (authority_trial.c). Known noise falls with the refusals that are seen, rises
- * only by a trial, and is tried again after AGAIN_NS.
+ * Noise is the share of calls that a provider refuses at any rate. A share below TOLERATED changes
+ * nothing; below PROBED if a limit is found by refusals. More refusals in a window than noise
+ * explains (by SIGMAS of a Poisson count) are a doubt; trials follow from it (authority_trial.c).
+ * Known noise falls with the refusals that are seen, rises only by a trial, and is tried again
+ * after AGAIN_NS.
  *
- * A pool is noisy for its workers when noise is known, or when most of its last groups of refusals
- * were followed soon by calls that were accepted: a full window would have refused those. A pool
- * with a named rate keeps to it, and counts as noisy from the start. When far more is refused than
- * that (CROWDED), it is not noisy. */
+ * A pool is noisy for its workers if noise is known, or if accepted calls soon followed most of its
+ * last groups of refusals: a full window would have refused those calls. A pool with a named rate
+ * stays within it, and counts as noisy from the start. If far more calls are refused than this
+ * explains (CROWDED), the pool is not noisy. */
 #include "coordinator/pools/authority_parts.h"
 
 #define TOLERATED   0.01
@@ -18,15 +18,15 @@
 #define SIGMAS      3.0
 #define LEAST       3.0 /* refusals in a window: fewer are no doubt */
 #define LONE        4u
-#define LONE_NS     (2 * VQ_AUTH_S) /* soon: this, or a quarter of a window */
-#define CROWDED     0.2             /* of the calls, more than noise */
+#define LONE_NS     (2 * VQ_AUTH_S) /* "soon": this, or a quarter of a window */
+#define CROWDED     0.2             /* share of the calls, beyond noise */
 #define CROWD_LEAST 8.0             /* refusals */
 #define QUARTER     (VQ_AUTH_BUCKETS / 4)
 #define NOISE_LEAST 0.001
-#define BELOW_MOST  0.015 /* more than that below a ceiling: the ceiling may be lower */
+#define BELOW_MOST  0.015 /* share below a ceiling: if more are refused, the ceiling may be lower */
 #define AGAIN_NS    (1200 * VQ_AUTH_S)
 
-/* ---- what was used ---- */
+/* ---- use ---- */
 
 void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns)
 {
@@ -62,8 +62,8 @@ static void add(struct vq_auth_bucket *to, const struct vq_auth_bucket *used)
 void vq_auth_used_forgive(struct vq_auth_pool *p)
 {
     for (uint32_t i = 0; i < VQ_AUTH_BUCKETS; i++) {
-        p->used.buckets[i].requests -=
-            p->used.buckets[i].refused; /* what was accepted stays known */
+        /* so that the accepted calls stay known */
+        p->used.buckets[i].requests -= p->used.buckets[i].refused;
         p->used.buckets[i].refused = p->used.buckets[i].timed = 0;
     }
     p->used.sum.requests -= p->used.sum.refused;
@@ -123,7 +123,8 @@ bool vq_auth_unusual(const struct vq_auth_pool *p, double refused, double answer
     return vq_auth_unexplained(p, refused, answered) && refused > usual + SIGMAS * sqrt(usual);
 }
 
-/* A slot that is free again has no time that a provider could state; a rate has. */
+/* A rate has a time to wait that a provider can state; a free place for a call in flight has
+ * none. */
 bool vq_auth_blames_rate(const struct vq_auth_pool *p)
 {
     bool known = false;
@@ -136,7 +137,7 @@ bool vq_auth_blames_rate(const struct vq_auth_pool *p)
 bool vq_auth_noisy(const struct vq_auth_pool *p)
 {
     if (p->trial.kind == VQ_AUTH_TRIES_LEVEL) {
-        return true; /* pauses would hide what it does */
+        return true; /* pauses would hide the effect of the trial */
     }
     bool tries = p->trial.kind == VQ_AUTH_TRIES_RATES;
     return !p->doubt.crowded && (p->doubt.noise > 0 || p->doubt.lone >= LONE || tries);
@@ -159,8 +160,8 @@ void vq_auth_noise_below(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
-/* A group of refusals was as of a full window. The same count as the last time, about a window ago
- * or longer, is its limit. */
+/* A group of refusals looks like a full window. If the same number was accepted at the last such
+ * group, half a window ago or longer, this number is the limit. */
 static void full(struct vq_auth_pool *p)
 {
     struct vq_auth_doubt *doubt = &p->doubt;
@@ -172,8 +173,8 @@ static void full(struct vq_auth_pool *p)
     doubt->full_ns = doubt->first_ns;
 }
 
-/* A group of refusals is lone when more calls than were in flight at its first refusal are answered
- * soon. */
+/* A group of refusals is lone if soon more calls are answered than were in flight at its first
+ * refusal. */
 static void lone(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns)
 {
     struct vq_auth_doubt *doubt = &p->doubt;
@@ -181,7 +182,7 @@ static void lone(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int6
         bool early = doubt->answered + doubt->refused < doubt->in_flight;
         doubt->answered += used->answered;
         doubt->refused += used->refused;
-        if (early) { /* of what was in flight at the first refusal some is refused too */
+        if (early) { /* some of the calls in flight at the first refusal are refused, too */
             doubt->accepted = vq_auth_accepted(&p->used);
         }
         int64_t soon_ns = p->window_ns / 4 > LONE_NS ? p->window_ns / 4 : LONE_NS;

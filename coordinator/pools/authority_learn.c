@@ -1,33 +1,34 @@
-/* Limits that the configuration does not name, or names too high: how a learned limit grows again,
+/* Limits that the configuration does not set, or sets too high: how a learned limit grows again,
  * and "slow down".
  *
- * What is learned down (authority_trial.c) is probed upward again: near its ceiling it waits a
- * window, then creeps over it; above the ceiling, which was wrong then, or far below it, it grows
- * fast. It ends at the limit that is named.
+ * A limit that a trial lowered (authority_trial.c) is probed upward again. Near its ceiling it
+ * waits a window, then slowly grows over it. Above the ceiling (which was wrong then), or far below
+ * it, it grows fast. It stops at the named limit.
  *
- * "Slow down" (growing too fast): half the rate, then no more than half as much again each quarter
- * of an hour. */
+ * "Slow down" (a refusal for growing too fast): the rate is halved, then grows by at most a half
+ * each quarter of an hour. */
 #include "coordinator/pools/authority_parts.h"
 
-#define OVER         1.04 /* of the ceiling, unrefused: it is none */
+#define OVER         1.04 /* times the ceiling, without refusals: then it is no ceiling */
 #define GROWTH_MAX   1.0
-#define GROWTH_STEPS 50 /* of a window */
+#define GROWTH_STEPS 50 /* per window */
 /* How a learned rate grows: it stays for `hold` windows (to settle, and to count noise), then grows
- * by `near` a window up to the ceiling, and by `over` above it, doubled with each clean window. A
- * rate that is named is likely to be right again: it is tried sooner, and up to SLOW_MOST times
- * more slowly once it has been too high for SLOW_WINDOWS or longer: each try costs refusals. */
+ * by `near` per window up to the ceiling, and by `over` above it, doubled with each clean window. A
+ * named rate is likely to be right again, so it is tried sooner. Once it has been too high for
+ * SLOW_WINDOWS or longer, it is tried up to SLOW_MOST times more slowly, because each try costs
+ * refusals. */
 static const struct growth {
     double hold, near, over;
 } unknown_grows = {2.0, 0.07, 0.2}, named_grows = {0.75, 0.45, 1.0};
 #define SLOW_WINDOWS 7
 #define SLOW_MOST    2.0
 
-/* of the learned rate: else it does not bind, and nothing is learned */
+/* share of the learned rate: with less use it does not bind, and nothing is learned */
 #define USED            0.75
 #define SLOWED_APART_NS (10 * VQ_AUTH_S)
-#define RAMP_GROWTH     1.5 /* each: */
+#define RAMP_GROWTH     1.5 /* factor for each RAMP_NS */
 #define RAMP_NS         (900 * VQ_AUTH_S)
-#define RAMP_FORGET     4.0 /* times where it began, with no limit known: it no longer matters */
+#define RAMP_FORGET     4.0 /* times its start, without a known limit: then the ramp is forgotten */
 
 bool vq_auth_is_named(const struct vq_auth_named *named)
 {
@@ -65,7 +66,7 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
-/* The limit that is known without learning, a minute; 0: none. */
+/* The known limit without learning, per minute; 0: none. */
 static double named(const struct vq_auth_pool *p, enum vq_rate r)
 {
     double limit = p->named.limit.rates.of[r];
@@ -125,7 +126,8 @@ static void rates_grow(struct vq_auth_pool *p, int64_t now_ns)
             continue;
         }
         double limit = learned * vq_auth_windows(p);
-        double least = r == VQ_RATE_REQUESTS && growth > 0 ? fmin(span, 1) : 0; /* one a window */
+        /* one request per window */
+        double least = r == VQ_RATE_REQUESTS && growth > 0 ? fmin(span, 1) : 0;
         if (vq_auth_accepted_of(&p->used, r, requests) >= fmin(USED * limit, limit - 2)) {
             learned += fmax(learned * growth, least / vq_auth_windows(p));
         }

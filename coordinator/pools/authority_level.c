@@ -1,36 +1,37 @@
-/* A concurrency that is not configured finds its level, where the provider limits calls in flight.
+/* A concurrency that is not configured finds its level, if the provider limits calls in flight.
  *
- * Slow start doubles it in each round of answers in which it was what binds. After a level was
- * refused it grows by parts towards that one and tries it again after more and more clean rounds,
- * so that a small limit is not refused every few calls. The first refusal ends slow start. Later a
- * trial lowers it (authority_trial.c); only refusals at a level that is known as refused lower it
- * at once, where more are refused than at lower levels: else each random refusal would lower it by
- * one, down to 1.
+ * Slow start doubles the level in each round of answers in which it was the limit. The first
+ * refusal ends slow start. After a level was refused, the concurrency grows towards it in parts,
+ * and tries it again after more and more clean rounds, so that a small limit is not refused every
+ * few calls. Later a trial lowers the level (authority_trial.c). Only refusals at a level that is
+ * known as refused lower it at once, and only if more are refused than at lower levels: otherwise
+ * each random refusal would lower it by one, down to 1.
  *
- * A level has a fraction, calls in flight have none: whether it binds is seen against its whole
- * part. */
+ * A level has a fraction, a number of calls has none: whether the level is the limit is decided by
+ * its whole part. */
 #include "coordinator/pools/authority_parts.h"
 
 #define LEVEL_START     4.0
-#define LEVEL_CAP       256.0 /* where no rate is known */
-#define LEVEL_START_S   2.0   /* where one is known: seconds of it at the start, */
-#define LEVEL_CAP_S     60.0  /* and at the most */
+#define LEVEL_CAP       256.0 /* if no rate is known */
+#define LEVEL_START_S   2.0   /* if a rate is known: seconds of it at the start, */
+#define LEVEL_CAP_S     60.0  /* and at most */
 #define LEVEL_MAX       65536.0
-#define LEVEL_BOUND     0.7 /* of it in flight: it is what binds */
+#define LEVEL_BOUND     0.7 /* share of it in flight: the level is the limit */
 #define LEVEL_CUT_FIRST 0.5
 #define LEVEL_CUT       0.8
-#define LEVEL_GROW      0.125 /* of the level that was refused, each round, until near it */
-#define LEVEL_REFUSED   3.0   /* in a round, not explained: it does not grow */
+#define LEVEL_GROW      0.125 /* of the refused level per round, until near it */
+#define LEVEL_REFUSED   3.0   /* unexplained refusals in a round: the level does not grow */
 #define FIRST_LEAST     2.0   /* refusals that end slow start, */
-#define FIRST_SMALL     16.0  /* but above this level only */
+#define FIRST_SMALL     16.0  /* but only above this level */
 #define CALM_NS         (2 * VQ_AUTH_S)
-#define CALM_MOST       2000.0 /* calls below the refused level that are remembered */
+#define CALM_MOST       2000.0 /* remembered calls below the refused level */
 #define CALM_SIGMAS     3.0
-#define SAME_LEVEL      0.9 /* of what a trial found: below that another trial has to find it */
-#define PATIENCE_MAX    64u
-#define ROUND_NS_MIN    (200 * VQ_AUTH_MS)
+/* of a trial's result: below that another trial has to find the level */
+#define SAME_LEVEL   0.9
+#define PATIENCE_MAX 64u
+#define ROUND_NS_MIN (200 * VQ_AUTH_MS)
 
-/* A known limit of requests (or of tokens, by the largest request), each second; 0: none. */
+/* A known limit of requests (or of tokens, by the largest request), per second; 0: none. */
 static double known_per_s(const struct vq_auth_pool *p)
 {
     double least = INFINITY;
@@ -79,7 +80,8 @@ static void level_grow(struct vq_auth_pool *p)
     } else if (find->level + 1 < find->refused_at) {
         double most = fmax(find->refused_at - 1, find->level);
         find->level = fmin(find->level + fmax(1, find->refused_at * LEVEL_GROW), most);
-    } else if (++find->waited > find->patience) { /* try the refused level again, and beyond */
+    } else if (++find->waited > find->patience) {
+        /* tries the refused level again, and higher ones */
         find->level = floor(find->level) + 1;
         find->waited = 0;
         if (find->level > find->refused_at) {
@@ -114,13 +116,13 @@ bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns)
 void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
 {
     struct vq_auth_level *find = &p->find.level;
-    double peak = vq_auth_peak(&p->used); /* pauses may have made it less since */
+    double peak = vq_auth_peak(&p->used); /* pauses may have lowered the number in flight since */
     double high = fmin(find->level, fmax(peak, 1));
     bool again = find->refused_at > 0 && high >= find->refused_at - 1;
     find->patience = again ? find->patience * 2 + 1 : 1;
     find->patience = find->patience > PATIENCE_MAX ? PATIENCE_MAX : find->patience;
     find->waited = 0;
-    if (!(find->refused_at > 0)) { /* it was not calm there */
+    if (!(find->refused_at > 0)) { /* the rounds before were not calm */
         p->find.calm_refused = fmax(p->find.calm_refused - p->used.sum.refused, 0);
     }
     find->refused_at = find->cut_at = high;
@@ -142,7 +144,7 @@ void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *use
     struct vq_auth_level *find = &p->find.level;
     bool below = !(find->refused_at > 0) || floor(find->level) < find->refused_at - 1;
     if (!below || now_ns - find->cut_ns < CALM_NS) {
-        return; /* at the level that was refused, or of calls that began there */
+        return; /* at the refused level, or calls that started there */
     }
     p->find.calm_refused += used->refused;
     p->find.calm_ended += used->refused + used->answered;
@@ -152,7 +154,7 @@ void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *use
     }
 }
 
-/* As many are refused in a round at lower levels: this level is not to blame. */
+/* As many calls are refused in a round at lower levels: this level is not the cause. */
 static bool is_calm(const struct vq_auth_finding *find)
 {
     double share = find->calm_refused / fmax(find->calm_ended, 1);
@@ -167,7 +169,7 @@ bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
     bool bound = peak >= LEVEL_BOUND * floor(find->level) && find->cut_ns < find->round_ns;
     bool first = p->find.round.refused >= FIRST_LEAST || find->level <= FIRST_SMALL;
     if (find->level <= 1) {
-        return false; /* it cannot be lower: a trial finds out whether it is to blame at all */
+        return false; /* it cannot be lower: a trial finds out whether it is the cause at all */
     }
     if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) && !vq_auth_blames_rate(p) &&
         vq_auth_unexplained(p, p->find.round.refused, p->find.round.answered)) {

@@ -1,11 +1,11 @@
-/* What workers say: counts, demand, limits by headers, keys, what they spent, and that they go by a
- * GRANT.
+/* Reports of workers: counts, demand, limits by headers, keys, spending, and confirmed GRANTs.
  *
- * Counts rise over a worker's process; what rose since its last report is added up. Demand decides
- * which worker is a member (could have a slice) and which is hungry. A pause counts only when
- * refusals asked for it again: the pause of a GRANT never comes back as a pause of its own.
+ * Counts rise over a worker's process; the increase since its last report is added up. Demand
+ * decides which worker is a member (could have a slice) and which is hungry. A pause counts only if
+ * refusals asked for it again: the pause of a GRANT never comes back as a new pause.
  *
- * Not its job: what follows for slices (authority_split.c) and for limits (authority_learn.c). */
+ * Not its job: the consequences for slices (authority_split.c) and for limits
+ * (authority_learn.c). */
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
 #include "coordinator/pools/authority_parts.h"
@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define AHEAD_CALLS     4.0 /* of what is in flight and waiting, so much is wanted of a purse */
+/* times the calls in flight and waiting: the amount wanted of a purse */
+#define AHEAD_CALLS     4.0
 #define AHEAD_CALLS_MIN 16.0
 #define FAR_S           (INT64_C(10) * 366 * 24 * 3600) /* no clock reading is further off */
 
@@ -33,7 +34,7 @@ static enum vq_status seats_make(struct vq_authority *a, struct vq_auth_worker *
     return VQ_OK;
 }
 
-/* The first report of a pool: counts begin with what it says, so that a process which outlived a
+/* The first report of a pool. Its counts are the start, so that a process that outlived a
  * coordinator is not counted twice. */
 static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w,
                                 const struct vq_pool_report *report)
@@ -114,15 +115,16 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
     seat->pause_ms = report->pause_ms;
     int64_t until_ns = now_ns + report->pause_ms * VQ_AUTH_MS;
     seat->paused_ns = pauses && until_ns > seat->paused_ns ? until_ns : seat->paused_ns;
-    if (pauses &&
-        until_ns > p->park.pause_ns) { /* only what its own refusals asked: no pause feeds itself */
+    /* only the pause of its own refusals: no pause prolongs itself */
+    if (pauses && until_ns > p->park.pause_ns) {
         p->park.pause_ns = until_ns;
     }
     seat->asked_ns = pauses && until_ns > seat->asked_ns ? until_ns : seat->asked_ns;
     if (slowed != 0) {
         vq_auth_learn_slowed(p, now_ns);
     }
-    bool rate = report->cap == 0 && report->park_unix_s == 0; /* else they said what it was */
+    /* otherwise the refusals named another limit */
+    bool rate = report->cap == 0 && report->park_unix_s == 0;
     if (refused > slowed && rate) {
         vq_auth_learn_refused(p, now_ns);
     }
@@ -136,8 +138,8 @@ int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s)
     return a->clock_ns + off_s * VQ_AUTH_S;
 }
 
-/* A worker's largest one is smaller now, and it speaks of what it sent in the last window too:
- * those of the others and of who left in that time are what remains. */
+/* A worker's largest unit is smaller now. Its report covers its sends of the last window, too. So
+ * the units of the other workers, and of those that left in that time, are the rest. */
 static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum vq_rate r)
 {
     double most = fmax(p->word.unit_gone.of[r], p->word.unit_gone_before.of[r]);
@@ -151,9 +153,9 @@ static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum
     }
 }
 
-#define REQUESTS_LEAST 2.0 /* a minute: a header that says less means something else */
+#define REQUESTS_LEAST 2.0 /* per minute: a lower number in a header has another meaning */
 
-/* A limit below the calls that were accepted is none: it would stall the pool. */
+/* A limit below the use of accepted calls is wrong: it would stall the pool. */
 static bool is_credible(const struct vq_auth_used *used, enum vq_rate r, double said)
 {
     if (r == VQ_RATE_REQUESTS) {
@@ -170,8 +172,8 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
         enum vq_rate r = (enum vq_rate)i;
         double said = report->said.of[r];
         double was = seat->said.of[r];
-        if (said > 0 && (said < was || said > was) &&
-            is_credible(&p->used, r, said)) { /* who says something new is right */
+        /* the latest different report is right */
+        if (said > 0 && (said < was || said > was) && is_credible(&p->used, r, said)) {
             p->deal.due = p->deal.due || said < p->word.said.of[r] || said > p->word.said.of[r];
             p->word.said.of[r] = said;
         }
@@ -225,8 +227,8 @@ static uint64_t known_keys(const struct vq_auth_keyset *keys, const struct vq_po
     return known;
 }
 
-/* Why it is closed; or which key it does without now: each is counted once, whichever worker finds
- * out. */
+/* Stores why the pool is closed, or which of its keys was refused. Each refused key counts once,
+ * whichever worker reports it. */
 static void take_text(struct vq_auth_keyset *keys, struct vq_auth_seat *seat,
                       const struct vq_pool_report *report)
 {
@@ -283,9 +285,9 @@ static uint64_t whole(double value)
     return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
 }
 
-/* What it may soon want to start: nothing without a slice, so that money and quotas follow the
- * slices, and nothing where no work is left: the last piece would lie there, and who could use it
- * would have none. */
+/* The amount that the worker may soon want to start. It is 0 without a slice, so that money and
+ * quotas follow the slices. It is 0 if the pool has no tasks left: otherwise the last amount would
+ * lie there, and a worker that could use it would have none. */
 static double calls_ahead(const struct vq_auth_pool *p, const struct vq_auth_seat *seat,
                           const struct vq_pool_report *report)
 {
@@ -313,7 +315,7 @@ static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
     }
 }
 
-/* It goes by GRANTs up to n: what was lowered before is out of force. */
+/* The worker confirmed GRANTs up to n: slices that were lowered before are out of force. */
 static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n, int64_t now_ns)
 {
     if (n <= w->confirmed_n || n > w->granted_n) {
@@ -355,7 +357,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
     if (!w->spend_joined) {
         VQ_TRY(vq_purse_join(a->spend, w->slot, &credit->spend));
         w->spend_joined = true;
-        vq_authority_succeeded(a, worker); /* itself: it says what it spent */
+        vq_authority_succeeded(a, worker); /* its own advance: it reports its spending itself */
     }
     if (w->seats != NULL) {
         confirm(a, w, credit->granted_n, now_ns);

@@ -1,25 +1,24 @@
 /* The slices of a pool.
  *
- * Invariants: a seat counts with the most of what it may go by: GRANTs that are not confirmed, and
- * what it is about to get (`next`, counted from when it is decided). The `next` of a seat rises
- * only within what the limit leaves after all that counts; it falls at any time. No seat begins
- * when more slices than were reckoned with would be in force. The list of holders has every seat
- * that counts for anything.
+ * Invariants: a seat counts at the largest slice that its worker may still use: by GRANTs that are
+ * not confirmed, and by `next`, its coming slice, which counts from the decision on. The `next` of
+ * a seat rises only within the rest of the limit; it falls at any time. No seat begins if more
+ * slices would be in force than were planned. The list of holders has every seat that counts.
  *
- * Not its job: what the limits are (authority_learn.c, what the configuration and headers say),
- * when GRANTs go out (authority.c). */
+ * Not its job: the limits (authority_learn.c, the configuration, headers), the time of GRANTs
+ * (authority.c). */
 #include "coordinator/pools/authority_parts.h"
 
-#define HOLDER_MOVE_NS   (2 * VQ_AUTH_S) /* between two moves of a pool for evenness only */
-#define SMALL_CHANGE     0.002           /* of a rate: not worth a GRANT */
+#define HOLDER_MOVE_NS   (2 * VQ_AUTH_S) /* between two moves of a pool only for an even split */
+#define SMALL_CHANGE     0.002           /* of a rate: too little for a GRANT */
 #define WEIGHT_MIN       0.05
 #define WEIGHT_DOWN      0.8
 #define WEIGHT_UP        1.4
-#define GUESSED_UNIT     0.02 /* of a limit of tokens, before a worker named a unit */
+#define GUESSED_UNIT     0.02 /* of a limit of tokens, before a worker reported a unit */
 #define GUESSED_UNIT_MIN 1000.0
-/* a limit below so much of what it was: the windows before it do not count */
+/* a limit below this share of the earlier one: the windows before do not count */
 #define FALL         0.9
-#define SINGLE_UNITS 1.5 /* a window that holds fewer units than this holds one request */
+#define SINGLE_UNITS 1.5 /* if a window holds fewer units, it holds one request */
 
 static struct vq_auth_seat *seat_at(const struct vq_authority *a, const struct vq_auth_pool *p,
                                     uint32_t slot)
@@ -80,7 +79,7 @@ static double unit_of(const struct vq_auth_word *word, enum vq_rate r, double wi
     return fmax(window_limit * GUESSED_UNIT, least);
 }
 
-/* How many slices the pool bears; looks also whether a window holds but one request. */
+/* The number of slices that the pool allows; sets `single` if a window holds only one request. */
 static uint32_t slices_max(struct vq_auth_pool *p)
 {
     double most = (double)p->force.limit.concurrency;
@@ -100,11 +99,11 @@ static uint32_t slices_max(struct vq_auth_pool *p)
     return (uint32_t)fmin(fmax(most, 1), (double)VQ_AUTHORITY_WORKERS_MAX);
 }
 
-/* What all slices of the rate may sum up to, a minute, with this number of slices. */
+/* The sum of all slices of the rate, per minute, for this number of slices. */
 static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t slices)
 {
     double windows = vq_auth_windows(p);
-    /* two requests are always further apart than a window and what it may be blurred by */
+    /* two requests are always further apart than a window and its jitter */
     if (p->force.single) {
         double one = 60.0 * (double)VQ_AUTH_S / (double)(p->window_ns + p->jitter_ns);
         return r == VQ_RATE_REQUESTS ? one * (1 - 1e-9) : (double)INFINITY;
@@ -116,7 +115,7 @@ static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t s
     double unit = unit_of(&p->word, r, limit);
     double jitter = limit * (double)p->jitter_ns / (double)p->window_ns;
     double sum = limit - jitter - unit * ((double)slices + 1);
-    if (slices <= 1) { /* the one unit more is a reserve; a small limit cannot afford it */
+    if (slices <= 1) { /* the additional unit is a reserve; a small limit cannot afford it */
         sum = fmax(sum, fmin(limit - jitter - unit, limit / 2));
     }
     return fmax(sum, 0) / windows * (1 - 1e-9);
@@ -129,7 +128,7 @@ bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *
            now_ns >= p->park.until_ns;
 }
 
-/* ---- what counts ---- */
+/* ---- slices in force ---- */
 
 static bool slice_is(const struct vq_limit *slice)
 {
@@ -232,9 +231,9 @@ void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
     }
 }
 
-/* Calls of a process that has ended, at their provider yet. A concurrency that is not named is no
- * limit to keep to the call: there what the worker last said that it had in flight counts, not all
- * that it might have had. */
+/* Calls of a process that has ended, which may still be at the provider. A concurrency that is not
+ * named is no exact limit: then the calls in flight of the worker's last report count, not all that
+ * it might have had. */
 static uint32_t calls_left(const struct vq_auth_pool *p, const struct vq_auth_seat *seat)
 {
     if (p->named.limit.concurrency != 0 || p->word.cap != 0) {
@@ -262,7 +261,7 @@ void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights
     }
 }
 
-/* ---- who ---- */
+/* ---- the choice of holders ---- */
 
 static bool eligible(const struct vq_authority *a, const struct vq_auth_pool *p, uint32_t slot)
 {
@@ -271,8 +270,8 @@ static bool eligible(const struct vq_authority *a, const struct vq_auth_pool *p,
 }
 
 enum need {
-    NEED_ANY,  /* open here */
-    NEED_SOME, /* wants, or would take work */
+    NEED_ANY,  /* open for the pool */
+    NEED_SOME, /* has demand, or would take work */
     NEED_KEEN
 };
 
@@ -281,8 +280,8 @@ static bool needs(const struct vq_auth_seat *seat, enum need need)
     return need == NEED_ANY || seat->waiting >= (need == NEED_KEEN ? VQ_AUTH_KEEN : 1);
 }
 
-/* The member that should have a slice next: one with the fewest slices of other pools; by turns,
- * the one that waits longest. VQ_AUTH_NOBODY: none. */
+/* The member that should get the next slice: the one with the fewest slices of other pools; with
+ * by_turns, the one that waits longest. VQ_AUTH_NOBODY: none. */
 static uint32_t candidate(const struct vq_authority *a, const struct vq_auth_pool *p,
                           enum need need, bool by_turns)
 {
@@ -313,7 +312,7 @@ static void take_in(struct vq_authority *a, struct vq_auth_pool *p, uint32_t slo
     p->holders.moved_ns = now_ns;
 }
 
-/* It starts nothing although it may. A slow rate lets it start seldom. */
+/* The worker starts no calls although it may. With a slow rate, long gaps are normal. */
 static bool is_stuck(const struct vq_auth_pool *p, const struct vq_auth_seat *seat, int64_t now_ns)
 {
     double gap_s = 0;
@@ -335,7 +334,7 @@ static bool is_idle(const struct vq_auth_seat *seat, int64_t now_ns)
 
 struct crowd { /* of holders */
     uint32_t chosen, hungry, keen;
-    uint32_t most; /* the one with the most pools; VQ_AUTH_NOBODY */
+    uint32_t most; /* the one with slices of the most pools; VQ_AUTH_NOBODY */
 };
 
 static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_pool *p)
@@ -358,7 +357,7 @@ static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_
     return crowd;
 }
 
-/* Takes slices from up to `count` holders, from idle ones first. */
+/* Takes slices from up to `count` holders, idle ones first. */
 static void drop_some(struct vq_authority *a, struct vq_auth_pool *p, uint32_t count,
                       int64_t now_ns)
 {
@@ -373,12 +372,12 @@ static void drop_some(struct vq_authority *a, struct vq_auth_pool *p, uint32_t c
     }
 }
 
-/* A worker without use for its slice gives way to one that has use for it; a worker that starts no
- * calls gives way to one that may. */
+/* A worker without use for its slice gives it to one that has use for it. A worker that starts no
+ * calls gives it to one that may. */
 static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t keen, uint32_t hungry,
                      int64_t now_ns)
 {
-    uint32_t count = p->holders.count; /* those who come are not looked at */
+    uint32_t count = p->holders.count; /* without the new ones */
     for (uint32_t i = 0; i < count && hungry > 0; i++) {
         struct vq_auth_seat *seat = seat_at(a, p, p->holders.list[i]);
         bool idle = keen > 0 && is_idle(seat, now_ns);
@@ -390,15 +389,15 @@ static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t ke
             return;
         }
         choose(p, a->workers[p->holders.list[i]], false);
-        seat->used_ns = now_ns; /* behind all others */
+        seat->used_ns = now_ns; /* last in turn */
         take_in(a, p, next, now_ns);
         keen -= keen > 0;
         hungry--;
     }
 }
 
-/* How many holders the pool shall have: as few as give each worker and each pool one, more where
- * they have no use for all of it. */
+/* The number of holders that the pool should have: as few as give each worker and each pool one,
+ * and more if these cannot use all of it. */
 static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_auth_force *force,
                                const struct crowd *crowd, uint32_t keen, uint32_t most)
 {
@@ -415,7 +414,7 @@ static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_aut
     return want < most ? want : most;
 }
 
-/* Chooses the holders; few, and those who were. Returns how many. */
+/* Chooses the holders: few, and preferably the present ones. Returns their number. */
 static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     uint32_t most = slices_max(p);
@@ -446,7 +445,7 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
     give_way(a, p, keen, hungry, now_ns);
     if (keen != 0 && crowd.most != VQ_AUTH_NOBODY &&
         now_ns - p->holders.moved_ns >= HOLDER_MOVE_NS) {
-        /* a worker that holds much gives to one that holds little */
+        /* a worker with many slices gives one to a worker with few */
         uint32_t next = candidate(a, p, NEED_KEEN, false);
         if (next != VQ_AUTH_NOBODY &&
             a->workers[crowd.most]->holds >= a->workers[next]->holds + 2) {
@@ -457,9 +456,9 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
     return crowd.chosen;
 }
 
-/* ---- how much ---- */
+/* ---- the size of slices ---- */
 
-struct parts { /* what the pool deals out now */
+struct parts { /* the amounts that the pool deals now */
     uint32_t chosen, slices;
     double weight;
     double sum[VQ_RATE__COUNT];
@@ -509,8 +508,8 @@ static uint32_t counted_slices(const struct vq_authority *a, const struct vq_aut
     return count;
 }
 
-/* Concurrencies in whole numbers: each holder one at least, the rest by weight, what is left over
- * to the first ones. */
+/* Concurrencies in whole numbers: at least one for each holder, the rest by weight; remainders go
+ * to the first holders. */
 static uint32_t calls_part(const struct parts *parts, const struct vq_auth_seat *seat,
                            double *whole_sum)
 {
@@ -520,7 +519,7 @@ static uint32_t calls_part(const struct parts *parts, const struct vq_auth_seat 
     return 1 + (uint32_t)fmax(floor(*whole_sum + 1e-9) - before, 0);
 }
 
-/* Lowers what is above its part at once; says in ret_target what each one should have. */
+/* Lowers slices that are above their part at once. */
 static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const struct parts *parts)
 {
     double whole_sum = 0;
@@ -540,7 +539,7 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         }
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
             double part = parts->sum[r] * seat->weight / parts->weight;
-            if (part <= 0) { /* a rate of 0 on the wire is no limit: it has nothing */
+            if (part <= 0) { /* a rate of 0 means unlimited on the wire: the seat gets no slice */
                 seat->next = (struct vq_limit){0};
             }
             if (seat->next.rates.of[r] > part &&
@@ -551,8 +550,8 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
     }
 }
 
-/* Whether a holder can begin: half its part of each rate is there, and the slices are not more than
- * reckoned with. */
+/* Whether a holder can begin: half its part of each rate is free, and the number of slices stays
+ * within the plan. */
 static bool can_begin(const struct vq_auth_seat *seat, const struct parts *parts,
                       const double *room, int64_t calls_room, uint32_t slices)
 {
@@ -581,8 +580,8 @@ static void raise_rates(struct vq_auth_seat *seat, const struct parts *parts, do
     }
 }
 
-/* Raises what is below its part, within what the limits leave. true: a worker waits for what others
- * still have. */
+/* Raises slices below their part, within the rest of the limits. Returns true if a worker waits for
+ * an amount that others still have. */
 static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const struct parts *parts)
 {
     double room[VQ_RATE__COUNT];
@@ -590,8 +589,8 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         double has = isinf(parts->sum[r]) ? 0 : counted(a, p, r);
         room[r] = fmax(parts->sum[r] - has, 0);
     }
-    /* Below 0: calls of a worker that was silent too long came back with it. No worker may start
-     * a call in the place of one of these that ends. */
+    /* Below 0: calls of a worker that was silent for too long came back with it. No call may start
+     * in the place of one of these that ends. */
     int64_t calls_room = (int64_t)parts->level - (int64_t)counted_calls(a, p);
     uint32_t slices = counted_slices(a, p);
     double whole_sum = 0;
@@ -663,12 +662,12 @@ void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns
     uint32_t slices = counted_slices(a, p);
     peak_turn(p, slices, now_ns);
     bool startable = vq_auth_startable(a, p, now_ns);
-    if (p->holders.past_unknown &&
-        startable) { /* another worker may have had as many as it bears until now */
+    /* until now another worker may have had as many slices as the pool allows */
+    if (p->holders.past_unknown && startable) {
         p->holders.past_unknown = false;
         p->holders.peak = slices_max(p);
     }
-    if (p->force.fell) { /* what was in force before was in force by another limit */
+    if (p->force.fell) { /* earlier slices were in force under another limit */
         p->holders.peak = p->holders.peak_before = 0;
         p->force.fell = slices > slices_max(p);
     }

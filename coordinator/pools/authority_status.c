@@ -1,7 +1,7 @@
-/* What the authority shows: the state of each pool in words, money, which pools may be one account,
- * whom to lock.
+/* The status of the authority: the state of each pool in words, money, pools that may share one
+ * account, keys to lock.
  *
- * The state of a pool is derived, here alone; its text lives in the pool and changes with the next
+ * The state of a pool is derived only here; its text belongs to the pool and changes with the next
  * event. */
 #include "common/base/alloc.h"
 #include "coordinator/pools/authority_parts.h"
@@ -103,7 +103,7 @@ const char *vq_authority_pool_name(const struct vq_authority *a, uint32_t p)
     return a->pools[p].name;
 }
 
-/* What was used lately, a minute, and what its workers may use. */
+/* The use per minute over the last quarter of a window, and the sum of the slices. */
 static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns,
                    struct vq_authority_pool_status *ret)
 {

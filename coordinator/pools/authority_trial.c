@@ -1,47 +1,51 @@
-/* What is lowered when noise does not explain the refusals, and whether it helped.
+/* Trials: a limit is lowered if noise does not explain the refusals, and then it is measured
+ * whether this helped.
  *
- * A doubt has two suspects: the calls in flight, where their limit is not named, and the rates. One
- * after the other is lowered as a trial: the level to a part of what was in flight, at once; the
- * rates to a little less than what was accepted in the last window, once the doubt has lasted for a
- * window and a quarter, or two where few calls are refused at a rate that is named (a burst of
- * refusals is over by then). When the provider has had time to forget what was sent before (for
- * rates: a window) the refusals are counted and compared with those before by Wald's sequential
- * test: either they are as many, or a quarter (what noise explains, where that is more). Fewer:
- * what was lowered stays, and its ceiling is known. As many: it is undone at once. When no suspect
- * is left, the share of calls that are refused is noise.
+ * A doubt has two suspects: the calls in flight, if their limit is not named, and the rates. A
+ * trial lowers one after the other. The level is lowered at once, to a part of the calls in flight.
+ * The rates are lowered to a little less than was accepted in the last window, after the doubt has
+ * lasted for 1.25 windows, or for two if few calls are refused at a named rate (a burst of refusals
+ * is over by then). After the provider has had time to forget earlier calls (for rates: a window),
+ * the refusals are counted. Wald's sequential test compares them with those before: either they are
+ * as many, or a quarter (or the share that noise explains, if that is more). If they are fewer, the
+ * lowered limit stays and its ceiling is known. If they are as many, the trial is undone at once.
+ * If no suspect remains, the share of refused calls is noise.
  *
- * While a learned rate is probed upward, refusals at the ceiling that a trial found are proof at
+ * While a learned rate is probed upward, refusals at a ceiling that a trial found are proof at
  * once. Not its job: growing again (authority_learn.c, authority_level.c). */
 #include "coordinator/pools/authority_parts.h"
 
 #include <string.h>
 
-#define MARGIN      0.98 /* of what was accepted */
-#define LASTS       1.25 /* windows */
-#define LASTS_NAMED 2.0  /* of a named rate, with few refusals: another client may be gone then */
-#define MANY        0.3  /* of the calls refused */
-/* of what is sent beyond the accepted: if less is refused, it is no ceiling */
-#define BEYOND         0.25
-#define HELPED         0.25  /* of the refusals before */
-#define REST_MOST      0.015 /* refused below a ceiling that is right */
-#define HELPED_MOST    0.8
-#define SURE_HELPED    5.3                /* of the logarithm of likelihoods: wrong once in 200 */
-#define SURE_NOT       4.6                /* once in 100 */
-#define WINDOWS_MAX    4                  /* without a verdict: it did not help */
-#define LEVEL_NS_MAX   (60 * VQ_AUTH_S)   /* the same */
-#define LEVEL_NS       (400 * VQ_AUTH_MS) /* before that a level may not have arrived everywhere */
-#define EXPLAINED      0.9  /* of a known limit accepted: the rate is suspected first */
-#define NO_CEILING     3.0  /* times a ceiling accepted during its trial: it is none */
-#define FAR_ABOVE      1.2  /* times the calls in flight that were cleared: they are tried again */
-#define PATIENCE_GROWS 16   /* times, when that helped nothing */
-#define NEAR_LEVEL     0.96 /* of a level that was refused: in flight */
-#define FULL_WINDOWS   3    /* so long a window that was full is remembered */
+#define MARGIN 0.98 /* of the accepted rate */
+#define LASTS  1.25 /* windows */
+/* for a named rate with few refusals: another client may have stopped by then */
+#define LASTS_NAMED 2.0
+#define MANY        0.3 /* share of the calls that is refused */
+/* share of the calls beyond the accepted: if fewer are refused, it is no ceiling */
+#define BEYOND       0.25
+#define HELPED       0.25  /* times the refusals before */
+#define REST_MOST    0.015 /* share refused below a correct ceiling */
+#define HELPED_MOST  0.8
+#define SURE_HELPED  5.3              /* of the log-likelihood ratio: wrong once in 200 */
+#define SURE_NOT     4.6              /* once in 100 */
+#define WINDOWS_MAX  4                /* without a decision: it did not help */
+#define LEVEL_NS_MAX (60 * VQ_AUTH_S) /* the same, for a level */
+/* until then the new level may not have reached all workers */
+#define LEVEL_NS   (400 * VQ_AUTH_MS)
+#define EXPLAINED  0.9 /* of a known limit accepted: the rate is the first suspect */
+#define NO_CEILING 3.0 /* times the ceiling accepted during its trial: it is no ceiling */
+/* times the calls in flight that were cleared: the level is a suspect again */
+#define FAR_ABOVE      1.2
+#define PATIENCE_GROWS 16   /* factor, after a trial that did not help */
+#define NEAR_LEVEL     0.96 /* of a refused level: in flight */
+#define FULL_WINDOWS   3    /* a full window is remembered for this time */
 #define LEAST          3.0  /* refusals */
 #define ROUND_LEAST    8.0  /* the same, of one round of a level */
 
 /* ---- lowering ---- */
 
-/* What is accepted of a rate, as it is sent: noise takes its part of it. */
+/* The rate to send for this accepted rate: noise refuses a part of it. */
 static double sent_of(const struct vq_auth_doubt *doubt, double accepted)
 {
     return accepted / (1 - fmin(doubt->noise, 0.9));
@@ -88,8 +92,8 @@ static void begin(struct vq_auth_pool *p, enum vq_auth_tries kind, const struct 
     t->measures = t->lifts = false;
 }
 
-/* A ceiling may be the level's: it is refused again and again, while as many calls are in flight as
- * were refused once. The rates are lifted, and the level is tried. */
+/* A ceiling may be the level's: it is refused again and again, while about as many calls are in
+ * flight as at an earlier refusal. Then the rates are lifted, and the level is tried. */
 static bool level_instead(struct vq_auth_pool *p, const struct vq_auth_bucket *of, int64_t now_ns)
 {
     struct vq_auth_trial *t = &p->trial;
@@ -137,12 +141,12 @@ static bool level_begin(struct vq_auth_pool *p, int64_t now_ns)
     bool in_round = p->find.round.refused >= ROUND_LEAST &&
                     vq_auth_unexplained(p, p->find.round.refused, p->find.round.answered);
     if (now_ns - p->find.level.cut_ns < 2 * LEVEL_NS) {
-        p->find.round = (struct vq_auth_bucket){0}; /* of calls that started before */
+        p->find.round = (struct vq_auth_bucket){0}; /* refusals of calls that started before */
         return false;
     }
-    bool in_window =
-        p->used.sum.refused >= ROUND_LEAST && p->doubt.since_ns != 0 &&
-        now_ns - p->find.level.cut_ns >= p->window_ns / 2; /* else of the level before */
+    /* otherwise they are of the level before */
+    bool in_window = p->used.sum.refused >= ROUND_LEAST && p->doubt.since_ns != 0 &&
+                     now_ns - p->find.level.cut_ns >= p->window_ns / 2;
     if (!in_round && !in_window && !p->doubt.again) {
         return false;
     }
@@ -160,7 +164,7 @@ static void rates_begin(struct vq_auth_pool *p, int64_t now_ns)
     bool few = lately.refused < MANY * (lately.refused + lately.answered);
     double windows = few && vq_auth_is_named(&p->named) ? LASTS_NAMED : LASTS;
     int64_t lasts_ns = (int64_t)(windows * (double)p->window_ns);
-    double sent = fmax(lately.requests * 4, 1); /* a window at the present pace */
+    double sent = fmax(lately.requests * 4, 1); /* per window, at the present pace */
     double beyond = fmax(1 - vq_auth_accepted(&p->used) / sent, 0);
     bool lasts = p->doubt.since_ns != 0 && now_ns - p->doubt.since_ns >= lasts_ns &&
                  lately.refused >= BEYOND * beyond * lately.requests &&
@@ -172,7 +176,7 @@ static void rates_begin(struct vq_auth_pool *p, int64_t now_ns)
     bool limited = isfinite(p->force.limit.rates.of[VQ_RATE_REQUESTS]) ||
                    isfinite(p->force.limit.rates.of[VQ_RATE_TOKENS]);
     if (!limited && now_ns - p->doubt.full_ns < FULL_WINDOWS * p->window_ns) {
-        requests = fmax(requests, p->doubt.full); /* pauses made it less since */
+        requests = fmax(requests, p->doubt.full); /* pauses have lowered it since */
     }
     begin(p, VQ_AUTH_TRIES_RATES, &p->used.sum, p->window_ns, now_ns);
     p->learn.ceiling = sent_of(&p->doubt, requests);
@@ -220,19 +224,19 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
         t->seen = (struct vq_auth_bucket){0};
         return;
     }
-    double before =
-        (t->before.refused - sqrt(t->before.refused)) / /* at the least: many made it begin */
-        fmax(t->before.refused + t->before.answered, 1);
+    /* lower bound: the trial began because it was high */
+    double before = (t->before.refused - sqrt(t->before.refused)) /
+                    fmax(t->before.refused + t->before.answered, 1);
     double noise = p->doubt.again ? 0 : p->doubt.noise;
     double after = fmin(fmax(noise, before * HELPED), before * HELPED_MOST);
     double ended = t->seen.refused + t->seen.answered;
     int64_t longest_ns = t->kind == VQ_AUTH_TRIES_LEVEL ? LEVEL_NS_MAX : WINDOWS_MAX * p->window_ns;
     double likely = t->seen.refused * log(after / before) + ended * (before - after);
-    bool over = now_ns - t->from_ns >= longest_ns; /* the likelier one, then */
+    bool over = now_ns - t->from_ns >= longest_ns; /* then the likelier result counts */
     if (likely >= SURE_HELPED || (over && likely > 0)) {
         if (t->kind == VQ_AUTH_TRIES_RATES &&
             vq_auth_accepted(&p->used) > NO_CEILING * p->learn.ceiling) {
-            p->learn.ceiling = 0; /* pauses had made it, and what was refused before is over */
+            p->learn.ceiling = 0; /* pauses caused the ceiling, and the earlier refusals are over */
         }
         t->kind = VQ_AUTH_TRIES_NOTHING;
         t->level_cleared = t->rates_cleared = false;
@@ -242,7 +246,8 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
         if (p->doubt.again) {
             vq_auth_noise_is(p, fmax(rest, p->doubt.noise / 2), now_ns);
         } else if (rest > p->doubt.noise && t->seen.refused >= LEAST && rest <= REST_MOST) {
-            vq_auth_noise_is(p, rest, now_ns); /* what is refused below the ceiling yet */
+            /* the share that is still refused below the ceiling */
+            vq_auth_noise_is(p, rest, now_ns);
         }
     } else if (likely <= -SURE_NOT || over) {
         undo(p, now_ns);
@@ -250,8 +255,8 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
     }
 }
 
-/* The rate is suspected first where refusals state a wait, what was accepted is near a limit that
- * is known, or a window was full. */
+/* The rate is the first suspect if refusals state a wait, if the accepted rate is near a known
+ * limit, or if a window was full. */
 static bool rate_explains(const struct vq_auth_pool *p, int64_t now_ns)
 {
     double requests = vq_auth_accepted(&p->used);

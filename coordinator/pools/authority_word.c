@@ -1,12 +1,11 @@
 /* A worker's reports about a pool's limits end with the worker: limits by headers, a cap, a pause
  * after refusals, a park.
  *
- * The word of a worker that left counts for VQ_AUTH_WORD_NS more, so that one that is started again
- * does not burst beyond a limit that its provider has named; the new one hears the same from the
- * provider. The word of a worker that broke a rule ends at once. Then what the workers say that are
- * here counts.
+ * The reports of a worker that left count for VQ_AUTH_WORD_NS more. So a restarted worker does not
+ * exceed a limit that its provider has named; it gets the same limit from the provider. The reports
+ * of a worker that broke a rule end at once. Afterwards the reports of the connected workers count.
  *
- * Not its job: what a person said (authority.c) and what refusals taught (authority_learn.c). */
+ * Not its job: limits set by people (authority.c) and learned limits (authority_learn.c). */
 #include "coordinator/pools/authority_parts.h"
 
 static bool has_word(const struct vq_auth_seat *seat, int64_t now_ns)
@@ -44,8 +43,7 @@ void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int6
     }
 }
 
-/* A rate stays as it is where a worker that is here says the same; else the least report
- * counts. */
+/* A rate stays if a connected worker reports the same; otherwise the lowest report counts. */
 static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {

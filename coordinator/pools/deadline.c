@@ -1,6 +1,6 @@
-/* Slack decides; chances only choose which batch is cancelled, and whether one is worth submitting.
- * Owns nothing. Not its job: what a call costs and which rates are measured (the caller), and the
- * batches themselves (the workers). */
+/* The slack decides. Chances only choose which batch is cancelled, and whether submitting one is
+ * worth it. Owns nothing. Not its job: the cost of a call and the measured rates (the caller), and
+ * the batches themselves (the workers). */
 #include "coordinator/pools/deadline.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- chances ---- */
 
-/* How many of the ascending values are not larger. */
+/* The number of the ascending values that are not larger. */
 static uint32_t until(const double *values, uint32_t count, double seconds)
 {
     uint32_t low = 0, high = count;
@@ -33,7 +33,7 @@ double vq_durations_chance(const struct vq_durations *d, double age_s, double wi
     uint32_t before = until(d->ended, d->count, age_s);
     double older = d->count - before + d->expired;
     double ends = until(d->ended, d->count, age_s + within_s) - before;
-    /* one that was cancelled earlier shows nothing about the time after it */
+    /* a batch that was cancelled earlier shows nothing about the time after it */
     older += d->cancelled_count - until(d->cancelled, d->cancelled_count, age_s + within_s);
     double prior = 1 - exp(-within_s / VQ_DEADLINE_PRIOR_S);
     return (ends + VQ_DEADLINE_PRIOR * prior) / (older + VQ_DEADLINE_PRIOR);
@@ -85,12 +85,12 @@ double vq_deadline_slack(const struct vq_deadline_state *s)
     return left_s(s) - (s->rate > 0 ? calls / rate_of(s) : 0);
 }
 
-/* ---- how long a stage waits ---- */
+/* ---- the wait of a stage ---- */
 
 #define CELLS 64u /* of the slack */
 
-/* What waiting for the batches of a stage gives, by cells of time: the calls that are expected to
- * have come by then, and the chance that all batches have ended. */
+/* The result of waiting for the batches of a stage, by cells of time: the expected number of calls
+ * that have come by then, and the chance that all batches have ended. */
 struct prospect {
     double calls[CELLS + 1], all[CELLS + 1];
 };
@@ -131,12 +131,13 @@ static struct prospect nothing(void)
     return p;
 }
 
-/* The most calls at the batch price from this stage on with `slack` cells. `after[n]`: the same
- * for the later stages, with n cells. *ret_wait: the cells after which this stage stops waiting. */
+/* The largest expected number of calls at the batch price from this stage on with `slack` cells.
+ * `after[n]`: the same for the later stages, with n cells. *ret_wait: the cells after which this
+ * stage stops waiting. */
 static double best_wait(const struct prospect *p, const double *after, uint32_t slack,
                         uint32_t *ret_wait)
 {
-    double best = -1, early = 0; /* early: for later stages, if all end before */
+    double best = -1, early = 0; /* early: for later stages, if all batches end before */
     for (uint32_t t = 0; t <= slack; t++) {
         early += (p->all[t] - (t > 0 ? p->all[t - 1] : 0)) * after[slack - t];
         double value = p->calls[t] + early + (1 - p->all[t]) * after[slack - t];
@@ -178,7 +179,7 @@ static double wait_s(const struct vq_deadline_state *s)
 
 /* ---- decisions ---- */
 
-/* The batch whose calls are the next to be bought; batches_count: there is none. */
+/* The batch whose calls are bought next; batches_count: there is none. */
 static uint32_t worst(const struct vq_deadline_state *s)
 {
     uint32_t found = s->batches_count;
@@ -195,7 +196,7 @@ static uint32_t worst(const struct vq_deadline_state *s)
     return found;
 }
 
-/* Calls that the interactive pools have, or will have when a cancel has its effect. */
+/* Calls that the interactive pools have, or will have when a cancel takes effect. */
 static double pipeline(const struct vq_deadline_state *s)
 {
     double calls = (double)(s->open + s->returned + s->buying);
@@ -228,8 +229,8 @@ static struct vq_deadline_action buy(uint64_t calls)
     return (struct vq_deadline_action){.what = VQ_DEADLINE_BUY, .calls = calls};
 }
 
-/* Open calls without slack: the interactive pools get calls until a cancel has its effect; the
- * others may end in a batch meanwhile, and are cancelled when they are needed. */
+/* Places open calls if there is no slack: the interactive pools get calls until a cancel takes
+ * effect; the others may end in a batch in the meantime, and are cancelled when they are needed. */
 static struct vq_deadline_action place(const struct vq_deadline_state *s)
 {
     double need = 2 * VQ_DEADLINE_LEAD_S * s->rate - (pipeline(s) - (double)s->open);
@@ -241,7 +242,7 @@ static struct vq_deadline_action place(const struct vq_deadline_state *s)
     return need >= 1 ? buy((uint64_t)need) : submit(s->open);
 }
 
-/* There is no slack: the interactive pools work, and are never without calls. */
+/* There is no slack: the interactive pools work, and never run out of calls. */
 static struct vq_deadline_action hurry(const struct vq_deadline_state *s)
 {
     if (s->returned > 0) {

@@ -1,13 +1,12 @@
-/* The lever is the same for all calls that are leased at one moment: they go into batches, or they
- * are asked interactively. So calls that shall be bought while others go into batches are kept
- * back, until nothing else is open. Not its job: the decision (deadline.c), and who carries it
- * out. */
+/* The control is the same for all calls that are leased at one moment: they go into batches, or
+ * they are asked interactively. So calls that will be bought while others go into batches are held
+ * back until no other call is open. Not its job: the decision (deadline.c), and carrying it out. */
 #include "coordinator/pools/deadline_round.h"
 
 #include <math.h>
 
-#define LATENCY_S     1.0  /* of a call without output, before any is known */
-#define TOKENS_S      50.0 /* of output, in a second */
+#define LATENCY_S     1.0  /* of a call without output, before any is measured */
+#define TOKENS_S      50.0 /* of output, per second */
 #define CONCURRENCY   8.0  /* of a pool that has not found its level */
 #define DECISIONS_MAX 1024u
 
@@ -40,7 +39,7 @@ void vq_deadline_round(struct vq_deadline_state *s, struct vq_deadline_batch *ba
     uint64_t buys = 0;
     for (uint32_t n = 0; n < DECISIONS_MAX; n++) {
         vq_deadline_decide(s, &a);
-        /* a few calls more or less, because the measured rate moves, are no batch */
+        /* a small difference, because the measured rate changes, is not worth a batch */
         bool few = a.what == VQ_DEADLINE_SUBMIT && buys > 0 && a.calls < VQ_DEADLINE_CALLS_MIN;
         if (a.what == VQ_DEADLINE_BUY || few) {
             buys += a.calls;
@@ -56,7 +55,7 @@ void vq_deadline_round(struct vq_deadline_state *s, struct vq_deadline_batch *ba
         round.direct = false;
         round.keep = buys + (s->rate > 0 ? s->returned : 0);
     } else if (a.what == VQ_DEADLINE_WAIT) {
-        /* what a batch gives back meanwhile is bought */
+        /* calls that a batch gives back in the meantime are bought */
         round.direct = s->rate > 0 && (!follows || buys > 0 || hurries(s));
         round.at_s = a.at_s;
     }

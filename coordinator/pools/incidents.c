@@ -1,6 +1,6 @@
-/* Invariant: a pool has at most one incident that goes on; `now` points at it. A pause that a
- * refusal asks for is everyday and none. That no worker is here who could say how a pool stands
- * (they leave when a run stops) is not its end. */
+/* Invariant: a pool has at most one active incident; `now` points at it. A pause that a refusal
+ * asks for is normal and no incident. An incident does not end because no worker is connected that
+ * could report on the pool (workers leave when a run stops). */
 #include "coordinator/pools/incidents.h"
 
 #include "common/base/alloc.h"
@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 struct pool {
-    uint32_t now;      /* index + 1 of the incident that goes on; 0: none */
-    uint64_t answered; /* when it was last seen to answer, and what it had failed by then */
+    uint32_t now;      /* index + 1 of the active incident; 0: none */
+    uint64_t answered; /* when its last answer was seen, and its failures by then */
     uint64_t failed, refused;
     int64_t answered_ns;
-    uint32_t keys_refused; /* that were reported */
+    uint32_t keys_refused; /* already reported */
 };
 
 struct vq_incidents {
@@ -133,7 +133,7 @@ const struct vq_incident *vq_incidents_see(struct vq_incidents *x, uint32_t p,
     bool failing = is_failing(pool, status, now_ns);
     if (pool->now != 0) {
         enum vq_authority_state is = x->list[pool->now - 1].state;
-        bool unknown = status->state == VQ_AUTHORITY_NOBODY; /* until a worker is here again */
+        bool unknown = status->state == VQ_AUTHORITY_NOBODY; /* until a worker is connected again */
         bool goes_on = is == VQ_AUTHORITY_OPEN ? failing && !bad : unknown || is == status->state;
         return goes_on ? NULL : end(x, pool, status, now_ns);
     }

@@ -1,9 +1,9 @@
-/* What limits a pool now: its state, a rate, the calls in flight, its workers, or nothing.
+/* The limit of a pool that binds now: its state, a rate, the calls in flight, its workers, or none.
  *
- * A rate limits a pool if the pool used most of what its workers may use of that rate in the last
- * quarter of a window. The concurrency limits it if all of it was in flight. Of several rates the
- * one that is used most counts; a rate counts before the concurrency. Where work waits and no limit
- * is reached, the workers are the limit. Not its job: changing a limit. */
+ * A rate limits a pool if the pool used most of that rate's slices in the last quarter of a window.
+ * The concurrency limits it if all of it was in flight. Of several rates the most used one counts;
+ * a rate counts before the concurrency. If work waits and no limit is reached, the workers are the
+ * limit. Not its job: changing a limit. */
 #include "coordinator/pools/limited.h"
 
 #include "common/text/fmt.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define RATE_REACHED 0.85 /* of what is dealt out: paced calls never use quite all of it */
+#define RATE_REACHED 0.85 /* of the slices: paced calls never use quite all of them */
 #define SLOW_PART    0.25 /* of the configured rate */
 #define SLOW_REFUSED 0.05 /* of the calls: more refusals explain a slow pool */
 
@@ -82,7 +82,7 @@ struct vq_limited vq_limited_of(const struct vq_authority_pool_status *s)
     return limited;
 }
 
-/* ---- in words ---- */
+/* ---- text ---- */
 
 static const char *count(double n, char ret_text[VQ_FMT_BYTES])
 {
@@ -188,7 +188,7 @@ void vq_limited_text(const struct vq_limited *l, const struct vq_authority_pool_
 
 /* ---- slow ---- */
 
-/* Of the configured rates, the most that is used; negative: none is configured. */
+/* The largest used part of a configured rate; negative: none is configured. */
 static double part_of_configured(const struct vq_authority_pool_status *s)
 {
     double most = -1;

@@ -1,5 +1,5 @@
-/* What limits a pool now, and whether it is slow: for status, metrics and the alarm. Pure: (status
- * of a pool, now) -> an answer. */
+/* The limit of a pool that binds now, and whether the pool is slow: for status, metrics and the
+ * alarm. Pure: (status of a pool, now) -> answer. */
 #pragma once
 
 #include "coordinator/pools/authority.h"
@@ -21,9 +21,9 @@ enum vq_limited_by {
 struct vq_limited {
     enum vq_limited_by by;
     enum vq_limit_source source; /* of a rate or of the concurrency */
-    double limit;                /* in force: a minute, or calls in flight; 0: none */
-    double configured;           /* of the same dimension; 0: none */
-    struct vq_authority_why why; /* of a learned one; at_ns 0: no refusal taught it */
+    double limit;                /* in force: per minute, or calls in flight; 0: none */
+    double configured;           /* of the same kind; 0: none */
+    struct vq_authority_why why; /* of a learned limit; at_ns 0: not learned from a refusal */
 };
 
 /* A word without blanks, for a label. */
@@ -35,11 +35,11 @@ void vq_limited_text(const struct vq_limited *limited,
                      const struct vq_authority_pool_status *status, const char *clock,
                      char *ret_text, size_t bytes);
 
-/* ---- a slow pool: work waits, the pool runs under a part of its configured rate, and refusals do
+/* ---- a slow pool: work waits, the pool runs below a part of its configured rate, and refusals do
  * not explain it ---- */
 
 struct vq_slow {
-    int64_t since_ns; /* it is so; 0: it is not */
+    int64_t since_ns; /* since when; 0: it is not slow */
     bool raised;
 };
 
@@ -49,7 +49,7 @@ enum vq_slow_change {
     VQ_SLOW_CLEARED
 };
 
-/* after_ns: so long before it is raised; 0: never. */
+/* after_ns: how long it must be slow before it is raised; 0: never. */
 enum vq_slow_change vq_slow_look(struct vq_slow *slow,
                                  const struct vq_authority_pool_status *status, int64_t after_ns,
                                  int64_t now_ns) VQ_WARN_UNUSED;

@@ -1,5 +1,5 @@
 /* Prices are compared only if all of them are known: a pool without a price is not free. Owns
- * nothing. Not its job: what a finished call cost (the workers). */
+ * nothing. Not its job: the cost of a finished call (the workers). */
 #include "coordinator/pools/prices.h"
 
 #include "common/conf/batches.h"

@@ -1,10 +1,10 @@
-/* What a call costs in the pools of a judge, for decisions between batches and single calls. Pure.
- */
+/* The price of a call in the pools of a judge, for decisions between batches and single calls.
+ * Pure. */
 #pragma once
 
 #include "common/conf/pools.h"
 
-struct vq_pool_prices { /* of a call at the cheapest pool; INFINITY: there is no such pool */
+struct vq_pool_prices { /* per call, at the cheapest pool; INFINITY: there is no such pool */
     double interactive, batch;
 };
 

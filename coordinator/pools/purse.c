@@ -1,18 +1,18 @@
-/* A purse: see the header for what always holds.
+/* A purse: see the header for its invariant.
  *
- * Two computations, never mixed. What is *in force* decides what may be granted: for each holder
- * the most that it may still go by, less what it knows to be committed; a grant is given only out
- * of what the limit leaves beside that. The *fair* part decides which holder gets more and which
- * gets less: the limit less what is spent and open, split by need. A holder is lowered only when
- * another holder is short of its part and nothing free is left, or when more is in force than the
- * limit allows.
+ * Two computations, never mixed. The amount *in force* decides how much may be granted: for each
+ * holder the most that it may still use, less the part that it knows to be committed; grants come
+ * only out of the rest of the limit. The *fair* part decides which holder gets more and which gets
+ * less: the limit less the spent and open amounts, split by need. A holder is lowered only if
+ * another holder is short of its part and nothing is free, or if more is in force than the limit
+ * allows.
  *
- * Most in force of one holder: a list of (n, the most of all grants from n on), falling; a report
- * drops the entries before the one that covers its granted_n. A full list loses its newest entry,
- * whose grants the one before then covers: too high, never too low.
+ * The most in force of a holder is a list of (n, the most of all grants from n on), falling. A
+ * report drops the entries before the one that covers its granted_n. A full list loses its newest
+ * entry; the entry before covers its grants: too high, never too low.
  *
- * Sums saturate: an amount without limit is UINT64_MAX. Not its job: when grants are sent, who is
- * alive, the ledger. */
+ * Sums saturate: an amount without limit is UINT64_MAX. Not its job: the time of grants, the
+ * liveness of holders, the ledger. */
 #include "coordinator/pools/purse.h"
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define FORCE_MAX       8u
-#define FILL_ROUNDS_MAX 8u /* of cutting evenly; what they leave is dealt the next time */
+#define FILL_ROUNDS_MAX 8u /* of even cuts; their rest is dealt next time */
 
 struct force {
     uint64_t n;
@@ -29,30 +29,30 @@ struct force {
 
 struct holder {
     bool here;
-    bool again; /* grants may have been lost: the grant is to be sent again */
+    bool again; /* grants may have been lost: the grant must be sent again */
     uint64_t used, open, want, unit;
     uint64_t granted; /* by the last grant */
     uint64_t n;
     struct force force[FORCE_MAX]; /* n rises, most falls; at least one */
     uint32_t force_count;
-    uint64_t part; /* of the deal: what it should have left */
-    uint64_t aim;  /* what a grant would say */
+    uint64_t part; /* of the deal: the amount that it should have left */
+    uint64_t aim;  /* the amount of its next grant */
 };
 
 struct vq_purse {
     uint64_t limit, committed;
-    uint64_t left;      /* of those who have gone: what they could have spent */
-    uint64_t left_open; /* of that, what they had reported as open */
-    uint64_t lost;      /* of those that have gone and will never report: likewise, for good */
-    uint64_t earlier;   /* of those that an earlier process knew */
-    /* committed lately, and its holder has not said that it knows: counted twice. An estimate for
-     * the deal alone; 0 is safe */
+    uint64_t left;      /* of holders that left: what they could have spent */
+    uint64_t left_open; /* of that, the part that they had reported as open */
+    uint64_t lost;      /* of holders that left and will never report: likewise, for good */
+    uint64_t earlier;   /* of holders of an earlier process */
+    /* committed lately, and its holder has not reported this: counted twice. An estimate for the
+     * deal only; 0 is safe */
     uint64_t unheard;
     struct holder *holders;
     size_t count, cap;
-    uint32_t turn; /* whose turn it is when not each can have a whole piece */
-    bool tight;    /* so it was in the last deal */
-    bool dealt;    /* part and aim are those of now */
+    uint32_t turn; /* the next holder in turn, if there is not a whole need for each */
+    bool tight;    /* this was so in the last deal */
+    bool dealt;    /* part and aim are up to date */
 };
 
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -75,7 +75,7 @@ static uint64_t need_of(const struct holder *h)
     return less_of(h->want, more_of(h->unit, 1));
 }
 
-/* What it was granted and has not used. */
+/* The rest of its last grant. */
 static uint64_t remains_of(const struct holder *h)
 {
     return minus(h->granted, h->used);
@@ -86,7 +86,7 @@ static uint64_t reach_of(const struct holder *h)
     return more_of(h->force[0].most, h->used);
 }
 
-/* What it may yet spend, and what it spent without knowing that to be committed. */
+/* The amount that it may still spend, plus the part that it does not know to be committed. */
 static uint64_t held_by(const struct holder *h)
 {
     uint64_t reach = reach_of(h);
@@ -123,7 +123,7 @@ static void say(struct holder *h, const struct vq_amount *amount)
 {
     h->used = amount->used;
     h->open = less_of(amount->open, amount->used);
-    if (amount->most > h->force[0].most) { /* it goes by more than it was granted */
+    if (amount->most > h->force[0].most) { /* it uses more than it was granted */
         h->force[0].most = amount->most;
     }
 }
@@ -277,7 +277,7 @@ static uint64_t gone_with(const struct vq_purse *purse)
     return vq_sum(vq_sum(purse->left, purse->lost), purse->earlier);
 }
 
-/* What would be left to start calls with, were everything idle called back. */
+/* The amount that would be left for calls if every idle amount were called back. */
 static uint64_t idle_in_all(const struct vq_purse *purse)
 {
     uint64_t open = vq_sum(purse->committed, gone_with(purse));
@@ -290,7 +290,7 @@ static uint64_t idle_in_all(const struct vq_purse *purse)
     return minus(vq_sum(purse->limit, less_of(purse->unheard, held)), open);
 }
 
-/* Each has its need; the rest evenly, none more than it wants. */
+/* Each holder has its need; the rest is split evenly, up to what each one wants. */
 static void fill(struct vq_purse *purse, uint64_t rest)
 {
     for (uint32_t round = 0; round < FILL_ROUNDS_MAX && rest > 0; round++) {
@@ -299,7 +299,7 @@ static void fill(struct vq_purse *purse, uint64_t rest)
             const struct holder *h = &purse->holders[i];
             hungry += h->here && h->part < h->want ? 1 : 0;
         }
-        VQ_ASSERT(hungry > 0); /* all want more than there is */
+        VQ_ASSERT(hungry > 0); /* all together want more than there is */
         uint64_t each = rest / hungry;
         if (each == 0) {
             return;
@@ -313,8 +313,7 @@ static void fill(struct vq_purse *purse, uint64_t rest)
     }
 }
 
-/* One after the other gets its need: a holder that has it goes on, then the one whose turn it
- * is. */
+/* Serves one holder after the other: first those that already have their need, then by turns. */
 static void serve(struct vq_purse *purse, uint64_t rest)
 {
     for (int have = 1; have >= 0; have--) {
@@ -354,7 +353,7 @@ static void split(struct vq_purse *purse)
     }
 }
 
-/* ---- the aims: what each is granted, so that what is in force stays within the limit ---- */
+/* ---- the aims: the next grants, so that the amount in force stays within the limit ---- */
 
 static bool starved(const struct holder *h)
 {
@@ -367,7 +366,7 @@ static bool is_short(const struct holder *h)
     return h->part > remains && (starved(h) || remains < h->part / 2);
 }
 
-/* Raises who is short out of what is free; first who can start nothing. */
+/* Raises holders that are short, out of the free amount; first those that can start nothing. */
 static void raise_aims(struct vq_purse *purse, uint64_t free)
 {
     for (int other = 0; other < 2; other++) {
@@ -417,8 +416,8 @@ static void deal(struct vq_purse *purse)
             h->aim = vq_sum(h->used, h->part);
         }
     }
-    if (sum <=
-        purse->limit) { /* else none is raised, not even within its reach: the sum shall fall */
+    /* otherwise none is raised, not even within its reach: the sum must fall */
+    if (sum <= purse->limit) {
         raise_aims(purse, free);
     }
 }
@@ -453,7 +452,7 @@ bool vq_purse_empty(const struct vq_purse *purse)
     if (purse->limit == VQ_AMOUNT_ANY) {
         return false;
     }
-    uint64_t rest = /* should all that is out come back */
+    uint64_t rest = /* if everything that is out came back */
         minus(purse->limit, vq_sum(purse->committed, purse->lost));
     uint64_t sum = vq_sum(purse->committed, gone_with(purse));
     uint64_t need = UINT64_MAX;

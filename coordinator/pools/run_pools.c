@@ -1,5 +1,5 @@
-/* Pools in the words of SPEC and authority. Invariant: every list here has the order of `uses`. Not
- * its job: keys (they live with the workers), who serves whom (common/conf/pools.h). */
+/* The pools for SPEC and authority. Invariant: every list here has the order of `uses`. Not its
+ * job: keys (the workers have them), the pools of a judge (common/conf/pools.h). */
 #include "coordinator/pools/run_pools.h"
 
 #include "common/base/alloc.h"
@@ -13,7 +13,7 @@
 #define BATCH_BYTES_MAX UINT64_C(64000000) /* a worker holds the document in memory */
 
 #define URL_BYTES_MAX 4096
-#define NANO_A_TOKEN  1000.0 /* of a dollar per million tokens */
+#define NANO_A_TOKEN  1000.0 /* for dollars per million tokens */
 
 static enum vq_status texts_of(const struct vq_conf_use *use, char **ret_url, char **ret_identity)
 {
@@ -161,7 +161,7 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
                   .concurrency = l->limit.concurrency > 0 && calls == 0 ? 1 : calls},
         .day_requests = (uint64_t)((double)l->requests_per_day * l->share),
         .day_tokens = (uint64_t)((double)l->tokens_per_day * l->share),
-        .priced = true, /* one without a price costs nothing, by its worker's reckoning too */
+        .priced = true, /* without a price it costs nothing, also by its worker's count */
         .input_nano = input_usd * tier * NANO_A_TOKEN,
         .output_nano = price(l->price_output_usd) * tier * NANO_A_TOKEN,
         .window_ms = l->window_s * 1000};

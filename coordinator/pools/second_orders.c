@@ -1,11 +1,12 @@
-/* Expected prices, by the chances of one batch and of two that follow each other. Owns nothing. */
+/* Expected prices, by the chance of one batch and of two batches, one after the other. Owns
+ * nothing. */
 #include "coordinator/pools/second_orders.h"
 
 #include "common/conf/batches.h"
 
 #include <math.h>
 
-/* Of the comparisons, those whose second order is not needed. */
+/* The share of comparisons whose second order is not needed. */
 static double spared(const struct vq_second_orders *s)
 {
     double settled = s->firsts < VQ_SECOND_ORDERS_FIRSTS_MIN
@@ -55,7 +56,7 @@ bool vq_second_orders_wait(const struct vq_second_orders *s)
         return false;
     }
     struct vq_second_orders priced = *s;
-    if (s->interactive_usd <= 0) { /* what is late is asked late, at the same price */
+    if (s->interactive_usd <= 0) { /* late calls are asked late, at the same price */
         priced.interactive_usd = s->batch_usd;
     }
     return vq_second_orders_after_usd(&priced) <
