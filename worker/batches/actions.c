@@ -1,6 +1,6 @@
-/* The actions: what each batch wants done. A life's own actions are answered here where nothing
- * outside is needed (its record needs no write: the ledger has each draft), and turned into results
- * of drafts. Invariant: a draft leaves the state ADDED or COMMITTED once, with one action. */
+/* The next action of each batch. Some actions of a life need nothing outside and are answered here
+ * (its record needs no write: the ledger has each draft). Others become results of drafts.
+ * Invariant: a draft leaves the state ADDED or COMMITTED once, with one action. */
 #include "worker/batches/inside.h"
 
 #include "worker/batches/batches.h"
@@ -27,7 +27,7 @@ static const char *why_text(struct vq_batches *b, const struct vq_batches_entry 
     return b->text;
 }
 
-/* The draft of call `number`, if its end is still open: from now on it is not. */
+/* Marks the draft of call `number` as collected; NULL: it was collected before. */
 static const struct vq_result *collected(struct vq_batches_entry *entry, uint32_t number)
 {
     struct vq_draft *draft = number < entry->calls ? entry->drafts[number] : NULL;
@@ -42,8 +42,8 @@ static const struct vq_result *collected(struct vq_batches_entry *entry, uint32_
 
 /* ---- a batch that was never submitted ---- */
 
-/* A call is given up only after it is committed that it is part of the batch: its two results are
- * never on their way at once. */
+/* A call is given up only after it is committed that it is part of the batch: so only one of its
+ * two results is on its way at a time. */
 static bool next_abandoned(struct vq_batches *b, struct vq_batches_entry *entry,
                            struct vq_batches_action *ret_action)
 {
@@ -110,7 +110,8 @@ static bool take(struct vq_batches *b, struct vq_batches_entry *entry,
         entry->is_limited = entry->is_limited || action->why == VQ_BATCH_WHY_LIMITED;
         return ret_action->draft != NULL;
     case VQ_BATCH_DO_CREATE:
-        if (entry->life.rules.collects) { /* since the life decided it */
+        /* the rules changed after the life had decided to create */
+        if (entry->life.rules.collects) {
             answer(b, entry, VQ_BATCH_CREATE_UNSENT);
             return false;
         }
@@ -157,7 +158,7 @@ static enum vq_status submit(struct vq_batches *b, struct vq_batches_entry *entr
     return vq_entry_begin(b, entry, &record, &rules, false);
 }
 
-/* The provider has the document: it is not sent again. */
+/* The provider has the document, so it will not be sent again. */
 static void drop_document(struct vq_batches_entry *entry)
 {
     const struct vq_batch_record *record = &entry->life.record;
@@ -168,7 +169,7 @@ static void drop_document(struct vq_batches_entry *entry)
 
 /* ---- all of them ---- */
 
-/* What follows from the state, from the oldest step to the last one. */
+/* The next action of an entry by its state, from the earliest state to the last. */
 static bool next_of(struct vq_batches *b, struct vq_batches_entry *entry,
                     struct vq_batches_action *ret_action)
 {

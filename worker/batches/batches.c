@@ -1,7 +1,7 @@
-/* The batches of a worker: gathering, closing, and what leads to a batch. What a batch does from
- * its submission on is in actions.c. Invariants: a batch that GATHERS is the only one of its pool;
- * a draft is in the index as long as its batch exists. Not its job: HTTP, and what a result
- * means. */
+/* The batches of a worker: gathering, closing, and all ways by which a batch starts. actions.c has
+ * a batch's actions from its submission on. Invariants: each pool has at most one batch that
+ * GATHERS; a draft is in the index while its batch exists. Not its job: HTTP, the meaning of a
+ * result. */
 #include "worker/batches/batches.h"
 
 #include "common/base/alloc.h"
@@ -79,7 +79,7 @@ static struct vq_batches_size *size_of(const struct vq_batches *b, struct vq_spa
     return NULL;
 }
 
-/* Another batch of its pool waits at the provider, or is about to. */
+/* Whether another batch of its pool is at the provider, or is about to be. */
 static bool has_company(const struct vq_batches *b, const struct vq_batches_entry *entry)
 {
     for (struct vq_link *at = b->list.next; at != &b->list; at = at->next) {
@@ -92,8 +92,8 @@ static bool has_company(const struct vq_batches *b, const struct vq_batches_entr
     return false;
 }
 
-/* Halved if a batch alone is over the limit, doubled after one that is not. Without memory nothing
- * is learned. */
+/* The size is halved if the only batch at the provider is over the limit, and doubled after a full
+ * batch that was not. Without memory nothing is learned. */
 void vq_entry_learn_size(struct vq_batches *b, const struct vq_batches_entry *entry)
 {
     struct vq_batches_size *size = size_of(b, vq_span_str(entry->pool));
@@ -220,7 +220,7 @@ static enum vq_status open_one(struct vq_batches *b, const struct vq_batches_poo
     return *ret_entry == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-/* VQ_LIMIT: the batch is full, and this call is not in it. */
+/* VQ_LIMIT: the batch is full, and does not have this call. */
 static enum vq_status add_to(struct vq_batches *b, struct vq_batches_entry *entry,
                              const struct vq_batches_pool *pool, const struct vq_result *draft,
                              struct vq_span body, char ret_text[VQ_RESULT_BATCH_BYTES])
@@ -279,7 +279,7 @@ void vq_batches_gathered(struct vq_batches *b, const struct vq_id *call, int64_t
     }
 }
 
-/* ---- its life begins, or never does ---- */
+/* ---- the start of a life ---- */
 
 int64_t vq_entry_planned_unix_s(const struct vq_batches_entry *entry)
 {
@@ -319,7 +319,7 @@ void vq_batches_anew(struct vq_batches *b, int64_t now_ms)
         struct vq_batches_entry *entry = entry_at(at);
         next = at->next;
         entry->told.any = false;
-        if (entry->state == VQ_ENTRY_INCOMING) { /* the coordinator sends all of it again */
+        if (entry->state == VQ_ENTRY_INCOMING) { /* the coordinator sends all drafts again */
             vq_entry_free(b, entry);
         } else if (entry->state == VQ_ENTRY_GATHERS || entry->state == VQ_ENTRY_CLOSED) {
             vq_entry_abandon(entry, VQ_BATCH_WHY_UNSENT);

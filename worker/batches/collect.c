@@ -1,7 +1,7 @@
-/* Batches of another worker, and cancels. The coordinator sends the drafts of a batch in parts;
- * its life begins after the last one. If a part is lost, the others fall away: the coordinator
- * hears nothing of the batch, and sends all of them again. Not its job: whether the provider has
- * the batch. */
+/* Batches of another worker, and cancels. The coordinator sends the drafts of a batch in parts; the
+ * batch's life starts after the last part. If a part is lost, the others are dropped: the
+ * coordinator gets no report on the batch, and sends all parts again. Not its job: whether the
+ * provider has the batch. */
 #include "worker/batches/inside.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static struct vq_batches_entry *entry_named(const struct vq_batches *b, struct v
     return NULL;
 }
 
-/* Every draft must be one of this batch. */
+/* Whether every draft belongs to this batch. */
 static bool is_sound(const struct vq_msg_collect *message)
 {
     for (uint32_t i = 0; i < message->drafts_count; i++) {
@@ -109,7 +109,8 @@ enum vq_status vq_batches_collect(struct vq_batches *b, const struct vq_msg_coll
         if (message->cancel) {
             cancel(entry);
         }
-        entry->told.any = false; /* the coordinator has not heard that it is looked after here */
+        /* the coordinator has no report yet that this worker follows the batch */
+        entry->told.any = false;
         return VQ_OK;
     }
     if (entry != NULL && message->before != entry->incoming) {
@@ -130,7 +131,7 @@ enum vq_status vq_batches_collect(struct vq_batches *b, const struct vq_msg_coll
     if (status == VQ_OK && entry->calls > 0) {
         status = begin(b, entry, message);
     }
-    if (status != VQ_OK || entry->calls == 0) { /* no drafts: there is nothing to collect */
+    if (status != VQ_OK || entry->calls == 0) { /* no drafts: no result to collect */
         vq_entry_free(b, entry);
         return status;
     }

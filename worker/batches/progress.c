@@ -1,5 +1,5 @@
-/* What the coordinator hears of a batch, and when. A new state is reported at once, since it
- * decides what another worker has to find out; numbers at most once in VQ_BATCHES_TELL_MS. */
+/* The reports on a batch to the coordinator. A new state is reported at once, since it decides what
+ * another worker would have to find out; numbers are reported at most every VQ_BATCHES_TELL_MS. */
 #include "worker/batches/inside.h"
 
 static int64_t at_least_0(int64_t n)
@@ -42,7 +42,7 @@ static bool has_news(const struct vq_batches_entry *entry, const struct vq_msg_b
            entry->told.calls != progress->calls || entry->told.ended != progress->ended;
 }
 
-/* When it may be reported; INT64_MAX: there is nothing new. */
+/* When a report may be sent; INT64_MAX: there is nothing new. */
 static int64_t due_ms(const struct vq_batches_entry *entry, const struct vq_msg_batch *progress,
                       int64_t now_ms)
 {

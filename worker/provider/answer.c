@@ -1,6 +1,6 @@
-/* Answers without content: the other field that has the text, and the message for a person. Servers
- * of reasoning models put the whole text into that field when the tokens run out. Not its job:
- * reading that field (the dialect), verdicts. */
+/* Answers without content: the field that has the text instead, and the message for a person.
+ * Servers of reasoning models put the whole text into that field when the tokens run out. Not its
+ * job: reading that field (the dialect), verdicts. */
 #include "worker/provider/answer.h"
 
 #include "common/judge/ending.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define FIELD_BYTES_MAX 63 /* shown of a field's name */
+#define FIELD_BYTES_MAX 63 /* of a field's name in a message */
 #define DEPTH_MAX       3  /* of lists of parts */
 
 void vq_answer_ending(const json_t *object, const char *key, char *ret_line, size_t cap)
@@ -48,7 +48,7 @@ static size_t characters(struct vq_span text)
     return n;
 }
 
-/* Characters of the texts in a value: a string, or a list of parts. */
+/* The number of characters of the texts in a value: a string, or a list of parts. */
 static size_t text_of(const json_t *value, unsigned depth)
 {
     static const char *const members[] = {"text", "thinking", "reasoning", "summary", "content"};

@@ -1,11 +1,11 @@
 /* The Anthropic messages dialect: POST BASE/messages (BASE is https://api.anthropic.com/v1), no
  * streaming, no tools, no seed.
  *
- * The system text is a member of its own. Where the front of the user's text is shared with other
- * calls, it is a block of its own that ends at a cache breakpoint: the next call with the same
- * system text and front reads them from the provider's cache. In the error table TYPE and MESSAGE
- * are those of the error, CODE is `details.error_code`.
- * Not its job: what is the same in all dialects (read.c, usage.c). */
+ * The system text is a separate member. If the user's text shares its front with other calls, the
+ * front is a separate block that ends at a cache breakpoint: the next call with the same system
+ * text and front reads them from the provider's cache. In the error table TYPE and MESSAGE are
+ * those of the error, CODE is `details.error_code`. Not its job: parts that all dialects share
+ * (read.c, usage.c). */
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/read.h"
@@ -71,7 +71,7 @@ static void put_image(struct vq_json *json, struct vq_span image)
     vq_json_object_end(json);
 }
 
-/* Blank blocks are refused by the API: a text is split only where both parts hold something. */
+/* The API refuses blank blocks: a text is split only if both parts have a text. */
 static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
 {
     size_t shared = prompt->shared_bytes < prompt->user.bytes ? prompt->shared_bytes : 0;
@@ -143,7 +143,7 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     }
 }
 
-/* Its rate limits do not count what was read from a cache. */
+/* Anthropic's rate limits do not count tokens that were read from a cache. */
 static void take_usage(const json_t *root, struct vq_reply *reply)
 {
     vq_usage_take(root, reply);
@@ -152,7 +152,7 @@ static void take_usage(const json_t *root, struct vq_reply *reply)
     reply->tokens_uncounted = reply->tokens_cached;
 }
 
-/* The text blocks, one after the other; thinking and all else is left out. */
+/* The text blocks, one after the other; thinking and all other blocks are left out. */
 static enum vq_status read_message(const struct vq_reading *reading, const json_t *root,
                                    struct vq_reply *reply)
 {

@@ -1,12 +1,12 @@
-/* The Azure OpenAI dialect: bodies and answers are OpenAI's, the address and the key's header are
- * not. The judge's model is the name of the deployment:
+/* The Azure OpenAI dialect. Bodies and answers are those of OpenAI; the address and the key's
+ * header differ. The judge's model is the name of the deployment:
  *   https://NAME.openai.azure.com?api-version=V
  *     -> BASE/openai/deployments/MODEL/chat/completions?api-version=V
  *   https://NAME.openai.azure.com/openai/deployments/D?...
  *     -> BASE/chat/completions?... (the deployment is D)
  *   https://NAME.openai.azure.com/openai/v1
  *     -> BASE/chat/completions (no version needed)
- * Not its job: that a version is there (the configuration is checked for it), bodies (openai.c). */
+ * Not its job: checking that the version is given (the configuration), bodies (openai.c). */
 #include "worker/provider/dialects.h"
 #include "worker/provider/openai.h"
 #include "worker/provider/url.h"

@@ -1,7 +1,7 @@
-/* What is the same in all batch dialects: names and custom_ids, requests, the parts of responses.
+/* The common part of all batch dialects: names and custom_ids, requests, the parts of responses.
  * Invariant: an id that does not fit or has control characters is dropped, never cut. A request
- * owns its URL and the texts around the document.
- * Not its job: anything that one provider does its own way. */
+ * owns its URL and the texts around the document. Not its job: anything that is particular to one
+ * provider. */
 #include "worker/provider/batch.h"
 
 #include "worker/provider/batch_read.h"
@@ -88,7 +88,7 @@ static bool is_hex(char c)
     return vq_scan_is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-/* Whether the id has the form of ours; *ret_call: its number, without leading zeros. */
+/* Whether the id has our form; *ret_call: its number, without leading zeros. */
 static bool has_form(struct vq_span id, size_t front, uint64_t *ret_call)
 {
     bool good = id.bytes > front && id.bytes <= front + CALL_DIGITS &&
@@ -287,7 +287,7 @@ static void view_of(const struct vq_batch_dialect *dialect, const json_t *object
     dialect->take_view(object, view);
 }
 
-/* A document without inline results, parsed. */
+/* Parses a document without its inline results. */
 static enum vq_status load(struct vq_span body, json_t **ret_root)
 {
     if (body.bytes > VQ_BATCH_STATE_BYTES_MAX) {

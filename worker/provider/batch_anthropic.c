@@ -1,9 +1,8 @@
 /* Batches of the Anthropic dialect. POST BASE/messages/batches carries all calls. The results are
- * JSON lines, one per call, in any order. The API has no place for a name: a batch is recognised by
+ * JSON lines, one per call, in any order. The API has no field for a name: a batch is recognised by
  * the custom_ids of its results (batch_life.h waits for them before it creates a batch again).
- * `results_url` only says that there are results: the address is made from the id, because the key
- * must not go to an address that a response names.
- * Not its job: replies (anthropic.c reads them). */
+ * `results_url` only shows that there are results: the address is made from the id, because the key
+ * must not be sent to an address from a response. Not its job: replies (anthropic.c reads them). */
 #include "worker/provider/batch_read.h"
 
 #include "common/text/json.h"
@@ -13,7 +12,7 @@
 #define CALLS_MAX      100000u
 #define DOCUMENT_BYTES (UINT64_C(256000000) - VQ_BATCH_FRAME_BYTES_MAX) /* 256 MB with its frame */
 #define STATUS_OK      200
-#define STATUS_ERROR   500 /* of an error whose type has no row */
+#define STATUS_ERROR   500 /* of an error whose type is not in the table */
 
 static void add(const struct vq_batch_at *at, const char *call_id, struct vq_span body,
                 struct vq_buf *document)
@@ -120,7 +119,7 @@ static void take_next(const json_t *root, struct vq_batch_page *page)
     }
 }
 
-/* The status that the error would have as a response of its own. */
+/* The HTTP status that a response with this error would have. */
 static int status_of(const json_t *error)
 {
     static const struct {

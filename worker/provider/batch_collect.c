@@ -1,5 +1,5 @@
-/* Matches results to calls by custom_id. Invariant: a call counts once, whatever arrives, and a
- * result that cannot be matched changes nothing but the counters. Owns the marks. */
+/* Matches results to calls by custom_id. Invariant: a call counts once, however many results come
+ * for it, and a result that cannot be matched changes only the counters. Owns the marks. */
 #include "worker/provider/batch_collect.h"
 
 #include "common/base/alloc.h"

@@ -1,8 +1,8 @@
 /* Batches of the Gemini dialect: POST BASE/models/MODEL:batchGenerateContent carries all calls
  * inline (at most 20 MB) under the display name, and returns an operation "batches/ID". Its results
- * are inline in the operation, or in a file when the server chose one. A page of the list may hold
- * the results of its batches, so that a page is short.
- * Not its job: replies (gemini.c reads them), uploaded input files. */
+ * are inline in the operation, or in a file if the server chose one. A page of the list may contain
+ * the results of its batches, so pages are short. Not its job: replies (gemini.c reads them),
+ * uploaded input files. */
 #include "worker/provider/batch_read.h"
 #include "worker/provider/gemini.h"
 #include "worker/provider/url.h"
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define CALLS_MAX      VQ_BATCH_CALLS_MAX /* the size limits it earlier */
+#define CALLS_MAX      VQ_BATCH_CALLS_MAX /* the size limit is reached earlier */
 #define DOCUMENT_BYTES (UINT64_C(20000000) - VQ_BATCH_FRAME_BYTES_MAX) /* 20 MB with its frame */
 #define STATUS_OK      200
 #define STATUS_ERROR   500
@@ -50,7 +50,8 @@ static enum vq_status create(const struct vq_batch_at *at, const char *name, con
     return vq_batch_request_status(request);
 }
 
-/* BASE/batches/ID: the kind is part of an id ("batches/123"), and only this kind is asked for. */
+/* BASE/batches/ID. The kind is part of an id ("batches/123"); only ids of this kind are
+ * requested. */
 static enum vq_status to(const struct vq_batch_at *at, const char *kind, const char *id,
                          const char *back, struct vq_batch_request *request)
 {
@@ -84,7 +85,7 @@ static enum vq_status cancel(const struct vq_batch_at *at, const char *id,
     return VQ_OK;
 }
 
-/* A file is downloaded from ORIGIN/download/VERSION/files/ID:download. */
+/* The address of a file is ORIGIN/download/VERSION/files/ID:download. */
 static enum vq_status download(const struct vq_batch_at *at, const char *file,
                                struct vq_batch_request *request)
 {
@@ -173,7 +174,7 @@ static void take_next(const json_t *root, struct vq_batch_page *page)
     vq_batch_take_id(root, "nextPageToken", page->next, sizeof(page->next));
 }
 
-/* The HTTP status of an error: its code is one already, or one of google.rpc.Code. */
+/* The HTTP status of an error: its code is an HTTP status, or a value of google.rpc.Code. */
 static int status_of(const json_t *error)
 {
     static const int by_code[] = {200, 499, 500, 400, 504, 404, 409, 403, 429,

@@ -1,7 +1,7 @@
-/* One batch from its plan to its last result. One request is under way at a time (a cancel comes on
- * top). Invariant: in the steps from STEP_CREATE on, the record that is durable has the phase
- * CREATING or a later one, so that a crash there leads to the list, never to a second create.
- * Owns the collector's marks. Not its job: requests, files, and whose call it is. */
+/* One batch from its plan to its last result. One request is under way at a time; a cancel may be
+ * sent beside it. Invariant: in the steps from STEP_CREATE on, the durable record has the phase
+ * CREATING or a later one, so a crash there leads to the list, never to a second create. Owns the
+ * collector's marks. Not its job: requests, files, and the owner of a call. */
 #include "worker/provider/batch_life.h"
 
 #include "common/base/hash.h"
@@ -116,8 +116,8 @@ static void write_intent(struct vq_batch_life *life)
     go(life, STEP_INTENT, VQ_BATCH_DO_WRITE);
 }
 
-/* Sends `type`, unless the batch is to be cancelled or only collected: the provider does not have
- * it. */
+/* Sends `type`, unless the batch must be cancelled or only collected: the provider does not have
+ * it, so its calls are given up. */
 static void send_unless_over(struct vq_batch_life *life, enum step step,
                              enum vq_batch_action_type type)
 {
@@ -165,7 +165,8 @@ static void list(struct vq_batch_life *life)
     push(life, VQ_BATCH_DO_LIST)->text = life->list.cursor;
 }
 
-/* The provider may have the batch: nothing is created before a list has shown that it has not. */
+/* The provider may have the batch: it is created again only after a list has shown that the
+ * provider does not have it. */
 static void find(struct vq_batch_life *life)
 {
     life->settle_from_ms = life->now_ms;
@@ -205,7 +206,7 @@ static bool is_match(const struct vq_batch_life *life, const struct vq_batch_vie
            (life->record.file[0] != '\0' && strcmp(view->input_file, life->record.file) == 0);
 }
 
-/* Without a name: of this size, and not older than the plan. */
+/* Without a name: whether the batch has this size and is not older than the plan. */
 static bool is_possible(const struct vq_batch_life *life, const struct vq_batch_view *view)
 {
     bool fits = life->rules.size_unknown ? view->total >= life->record.calls
@@ -216,7 +217,7 @@ static bool is_possible(const struct vq_batch_life *life, const struct vq_batch_
            !is_excluded(life, view->id);
 }
 
-/* The list is at its end, or as long as it may be. */
+/* The list has ended, or has the maximum length. */
 static void decide(struct vq_batch_life *life, bool complete)
 {
     if (life->list.ended.id[0] != '\0') {
@@ -264,7 +265,7 @@ static void step_list(struct vq_batch_life *life, const struct vq_batch_event *e
     }
 }
 
-/* A readable result shows whose batch it is. Without one the batch stays possible. */
+/* A readable result identifies its batch. Without one, the batch is still possible. */
 static void step_peek(struct vq_batch_life *life, const struct vq_batch_event *event)
 {
     uint32_t call = 0;
@@ -349,14 +350,14 @@ static void fetch(struct vq_batch_life *life, enum vq_batch_part part)
     }
     bool damaged = life->collect.seen[VQ_BATCH_DAMAGED] > 0;
     if (damaged && life->collect.counted < life->collect.calls && !life->reread) {
-        life->reread = true; /* the transfer may have damaged it */
+        life->reread = true; /* the transfer may have damaged the results */
         wait_in(life, STEP_FETCH_WAIT, 0);
         return;
     }
     give_up(life, why_of(&life->view));
 }
 
-/* A final state may be shown before the results are. */
+/* The provider may report a final state before it has the results. */
 static void take_state(struct vq_batch_life *life)
 {
     bool empty = life->view.succeeded > 0 && !has_part(life, VQ_BATCH_OUTPUT);
@@ -451,7 +452,7 @@ static void written(struct vq_batch_life *life)
     }
 }
 
-/* A wait in which nothing is at the provider ends at once. */
+/* Ends a wait at once if the provider does not have the batch yet. */
 static bool end_wait(struct vq_batch_life *life)
 {
     if (life->step != (int)STEP_UPLOAD_WAIT && life->step != (int)STEP_CREATE_WAIT) {
@@ -462,7 +463,7 @@ static bool end_wait(struct vq_batch_life *life)
     return true;
 }
 
-/* A batch that is at the provider is cancelled there. */
+/* Cancels the batch; if the provider has it, also there. */
 static void cancel(struct vq_batch_life *life)
 {
     life->cancel = true;
@@ -512,7 +513,7 @@ void vq_batch_life_step(struct vq_batch_life *life, const struct vq_batch_event 
     }
 }
 
-/* The calls without a result, one action each; then SETTLE. */
+/* An action for each call without a result; then SETTLE. */
 static bool next_given_up(struct vq_batch_life *life, struct vq_batch_action *ret_action)
 {
     uint32_t call = vq_batch_collect_missing(&life->collect, life->give_up_from);

@@ -1,7 +1,7 @@
-/* Splits results as they arrive, and has the dialect read each one. JSON lines end at a line break.
- * An inline document is scanned for the array "inlinedResponses": its elements are the results, so
- * that a document of any length needs the memory of one element. Only the first such array counts,
- * because Gemini repeats the output in the metadata. */
+/* Splits results as they arrive; the dialect reads each one. JSON lines end at a line break. An
+ * inline document is scanned for the array "inlinedResponses". Its elements are the results, so a
+ * document of any length needs the memory of one element. Only the first such array counts, because
+ * Gemini repeats the output in the metadata. */
 #include "worker/provider/batch_lines.h"
 
 #include "worker/provider/batch_read.h"
@@ -108,7 +108,7 @@ enum vq_status vq_batch_without_results(struct vq_span document, struct vq_buf *
 {
     struct vq_batch_scan scan = {.every = true};
     vq_buf_clear(rest);
-    size_t from = 0; /* of the bytes outside that were not copied yet */
+    size_t from = 0; /* the first byte outside that is not copied yet */
     for (size_t i = 0; i < document.bytes; i++) {
         enum part part = scan_step(&scan, document.at[i]);
         bool close = part == PART_CUT && scan.inside == 0;
@@ -147,7 +147,7 @@ static enum vq_status read_object(struct vq_batch_lines *lines, struct vq_batch_
     return status == VQ_NOMEM ? status : VQ_OK;
 }
 
-/* The collected bytes are one result. VQ_AGAIN: they are blank. */
+/* Reads the collected bytes as one result. VQ_AGAIN: they are blank. */
 static enum vq_status read_line(struct vq_batch_lines *lines, struct vq_batch_line *line)
 {
     *line = (struct vq_batch_line){.number = lines->number};

@@ -1,11 +1,12 @@
 /* Batches of the OpenAI dialect, and of Azure, whose addresses differ. A file with one call per
- * line is uploaded (purpose "batch"), then POST /batches names it; results are an output file and
- * an error file in any order. The batch's name is the value of metadata "vibeq", which the list
- * shows.
+ * line is uploaded (purpose "batch"), then POST /batches names it. Results are an output file and
+ * an error file, both in any order. The batch's name is the value of metadata "vibeq", which the
+ * list shows.
  *
  *   OpenAI                  BASE/files, BASE/batches; lines for /v1/chat/completions
  *   Azure with a version    BASE/openai/files?api-version=V, ...; lines for /chat/completions
  *   Azure .../openai/v1     as OpenAI
+ *
  * Not its job: replies (openai.c reads them). */
 #include "worker/provider/batch_read.h"
 #include "worker/provider/url.h"
@@ -20,7 +21,7 @@
 #define DOCUMENT_BYTES    UINT64_C(200000000) /* 200 MB, taken as decimal */
 #define ENDPOINT          "/v1/chat/completions"
 #define ENDPOINT_AZURE    "/chat/completions" /* with an api-version */
-#define STATUS_ERROR      500                 /* of an error line that names none */
+#define STATUS_ERROR      500                 /* of an error line without a status */
 #define LIMITED_CODE      "token_limit_exceeded"
 
 /* ---- addresses ---- */
@@ -81,8 +82,8 @@ static void add(const struct vq_batch_at *at, const char *call_id, struct vq_spa
     vq_json_object_end(&json);
 }
 
-/* multipart/form-data. The boundary never occurs in the document: a call's text is JSON, where a
- * line break is escaped, and each line of ours begins with "{". */
+/* multipart/form-data. The boundary never occurs in the document: a call's text is JSON, in which
+ * line breaks are escaped, and each of our lines begins with "{". */
 static enum vq_status upload(const struct vq_batch_at *at, const char *name,
                              struct vq_span document, struct vq_batch_request *request)
 {
@@ -174,7 +175,7 @@ static enum vq_status read_upload(struct vq_span body, char ret_file[VQ_BATCH_ID
     return ret_file[0] == '\0' ? VQ_INVALID : VQ_OK;
 }
 
-/* The first error of a batch that was refused, with its line. */
+/* The first error of a refused batch, with its line. */
 static void take_errors(const json_t *object, struct vq_batch_view *view)
 {
     const json_t *error = json_array_get(vq_body_get(vq_body_get(object, "errors"), "data"), 0);
@@ -211,7 +212,7 @@ static void take_view(const json_t *object, struct vq_batch_view *view)
     take_errors(object, view);
 }
 
-/* `last_id` is what some servers give; the id of the last batch means the same. */
+/* Some servers send `last_id`; the id of the last batch means the same. */
 static void take_next(const json_t *root, struct vq_batch_page *page)
 {
     if (json_is_true(vq_body_get(root, "has_more"))) {

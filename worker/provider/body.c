@@ -1,7 +1,7 @@
-/* JSON bodies within bounds; one that has a key twice is refused, because the right value is
- * unknown. jansson does the parsing; before it, one pass over the bytes counts depth and values,
- * and after a failure another one mends what servers are known to get wrong. Both passes are
- * linear. Not its job: what the members mean. */
+/* JSON bodies within bounds. A body that has a key twice is refused, because the right value is
+ * unknown. jansson does the parsing. Before it, one pass over the bytes counts depth and values;
+ * after a failure, another pass repairs known mistakes of servers. Both passes are linear. Not its
+ * job: the meaning of members. */
 #include "worker/provider/body.h"
 
 #include "common/text/json.h"
@@ -40,8 +40,8 @@ static int code_unit(const char *at, size_t left)
     return unit;
 }
 
-/* Mends one escape at the front of `text`; returns the bytes it took. A backslash without
- * an escape means a backslash. */
+/* Repairs one escape at the front of `text`; returns the number of bytes it read. A backslash
+ * without an escape means a backslash. */
 static size_t mend_escape(struct vq_buf *out, struct vq_span text)
 {
     int unit = code_unit(text.at, text.bytes);
@@ -68,7 +68,8 @@ static size_t mend_escape(struct vq_buf *out, struct vq_span text)
     return 1;
 }
 
-/* A word outside of strings that JSON does not have, as null; returns the bytes it took, or 0. */
+/* Replaces a word outside of strings that is not JSON by null; returns the number of bytes it read,
+ * or 0. */
 static size_t mend_word(struct vq_buf *out, struct vq_span text)
 {
     static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity"};
@@ -131,7 +132,7 @@ enum vq_status vq_body_load(struct vq_span body, size_t values_max, struct vq_js
         return status;
     }
     struct vq_buf mended;
-    vq_buf_init(&mended, 6 * body.bytes); /* a control character becomes six bytes */
+    vq_buf_init(&mended, 6 * body.bytes); /* a control character grows to six bytes */
     status = mend(body, &mended);
     if (status == VQ_OK) {
         status = check_bounds(vq_buf_span(&mended), values_max);

@@ -1,4 +1,4 @@
-/* Dates in the forms that headers have. Leap seconds do not exist. */
+/* Dates in the forms that headers use. Leap seconds are not counted. */
 #include "worker/provider/scan.h"
 
 #include "common/base/calendar.h"
@@ -18,7 +18,8 @@ static int month_of(struct vq_span s)
     return 0;
 }
 
-/* "08:49:37" as seconds of the day; -1 otherwise. A leap second counts as the one before. */
+/* "08:49:37" as seconds of the day; -1: not a time. A leap second counts as the second before
+ * it. */
 static int64_t read_clock_s(struct vq_span s)
 {
     if (s.bytes != 8 || s.at[2] != ':' || s.at[5] != ':') {
@@ -69,7 +70,7 @@ int64_t vq_scan_http_date_unix_s(struct vq_span s)
     return vq_days_of(year, month, day) * 86400 + clock_s;
 }
 
-/* "+01:00", "-0800", "Z" in seconds east of UTC; false when it is none. */
+/* "+01:00", "-0800", "Z" in seconds east of UTC; false: not a zone. */
 static bool read_zone(struct vq_span s, int64_t *ret_east_s)
 {
     if (vq_scan_is(s, "z")) {

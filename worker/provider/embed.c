@@ -1,7 +1,7 @@
-/* Batches of embeddings, as all dialects have them: texts in, vectors out. The vectors are packed
- * in the order of the texts, all or none: a batch with a vector missing, twice, of another length
- * or with a number that is none is a bad response. Not its job: what a dialect puts around them,
- * errors, usage. */
+/* Batches of embeddings, for all dialects: texts in, vectors out. The vectors are packed in the
+ * order of the texts, all or none. If a vector is missing, comes twice, has another length or a
+ * value that is not a number, the batch is a bad response. Not its job: the dialect's objects
+ * around the vectors, errors, usage. */
 #include "worker/provider/embed.h"
 
 #include "common/base/alloc.h"
@@ -29,14 +29,14 @@ enum vq_status vq_embed_texts(struct vq_span texts, json_t **ret_texts)
 /* ---- the response ---- */
 
 struct batch {
-    uint32_t count; /* wanted */
+    uint32_t count; /* expected */
     uint32_t dims;  /* 0: not known yet */
     const char *key;
     float *values;
     bool *seen;
 };
 
-/* One vector into its row. NULL, or what is wrong with it. */
+/* Reads one vector into its row. NULL, or the problem. */
 static const char *take_vector(struct batch *b, const json_t *item, size_t at)
 {
     const json_t *vector = vq_body_get(item, b->key);
@@ -58,7 +58,7 @@ static const char *take_vector(struct batch *b, const json_t *item, size_t at)
     return NULL;
 }
 
-/* All vectors of `data`, which has as many as were asked for. NULL, or what is wrong. */
+/* Reads all vectors of `data`, which has the expected number. NULL, or the problem. */
 static const char *take_vectors(struct batch *b, const json_t *data)
 {
     for (size_t i = 0; i < b->count; i++) {

@@ -1,5 +1,4 @@
-/* The error table and how it is looked up: first match wins. All knowledge is in
- * error_rules.def. */
+/* Looks up the error table: the first match decides. All knowledge is in error_rules.def. */
 #include "worker/provider/errors.h"
 
 #include <strings.h>

@@ -1,5 +1,5 @@
-/* The system part as the beginning of the first message. Not its job: which judges want that (the
- * configuration says). */
+/* Puts the system part at the beginning of the first message. Not its job: which judges need that
+ * (the configuration). */
 #include "worker/provider/fold.h"
 
 static const char gap[] = "\n\n";

@@ -1,13 +1,12 @@
 /* The Gemini dialect: POST BASE/models/MODEL:generateContent (BASE is
  * https://generativelanguage.googleapis.com/v1beta), no streaming, no tools.
  *
- * A prompt that is blocked is an answer that refuses: it was read, and would be blocked again. In
- * the error table TYPE is the error's `status` ("RESOURCE_EXHAUSTED"); CODE is, of its `details`,
- * the limits that were hit as QUOTA_ID=VALUE with spaces between, or else the reason that is given,
- * or else the numeric code. A RetryInfo says how long to wait where no header does. Thoughts are
- * not part of the answer, but of what is paid for. Embeddings:
- * BASE/models/MODEL:batchEmbedContents, at most 100 texts there. Not its job: what is the same in
- * all dialects (read.c). */
+ * A blocked prompt is an answer that refuses: the provider read it, and would block it again. In
+ * the error table TYPE is the error's `status` ("RESOURCE_EXHAUSTED"). CODE comes from its
+ * `details`: the exceeded limits as QUOTA_ID=VALUE with spaces between; else the reason; else the
+ * numeric code. A RetryInfo gives the wait if no header does. Thoughts are not part of the answer,
+ * but are paid for. Embeddings: BASE/models/MODEL:batchEmbedContents, at most 100 texts there. Not
+ * its job: parts that all dialects share (read.c). */
 #include "worker/provider/gemini.h"
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
@@ -59,7 +58,7 @@ static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_
     return vq_gemini_url(judge->model, base_url, ":generateContent", url);
 }
 
-/* The API takes bytes, or files that were uploaded to it: no URL of the web. */
+/* The API takes bytes, or files that were uploaded to it, but no URLs of the web. */
 static void put_image(struct vq_json *json, struct vq_span image)
 {
     struct vq_span type, base64;
@@ -74,7 +73,7 @@ static void put_image(struct vq_json *json, struct vq_span image)
     vq_json_object_end(json);
 }
 
-/* An image may be empty, and then is none. */
+/* `image` may be empty: no image. */
 static void put_parts(struct vq_json *json, struct vq_span image, struct vq_span text)
 {
     vq_json_put_array(json, "parts");
@@ -146,7 +145,7 @@ static bool is_a(const json_t *detail, const char *name)
            memcmp(type.at + type.bytes - n, name, n) == 0;
 }
 
-/* "QUOTA_ID=VALUE QUOTA_ID=VALUE", as many as fit. */
+/* "QUOTA_ID=VALUE QUOTA_ID=VALUE", up to the size of `at`. */
 struct codes {
     char at[VQ_REPLY_MESSAGE_BYTES_MAX];
     size_t bytes;
@@ -279,7 +278,7 @@ static enum vq_status gemini_embed_url(const struct vq_judge *judge, const char 
     return vq_gemini_url(judge->model, base_url, ":batchEmbedContents", url);
 }
 
-/* Each text is a request of its own, which names the model again. */
+/* Each text is a separate request, which names the model again. */
 static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_span texts,
                                         struct vq_buf *body, uint32_t *ret_count)
 {

@@ -1,7 +1,6 @@
-/* Response headers: how long to wait, and what the limits are. Providers write the same things in
- * many ways; what cannot be read is as if it were not there. No clock: a date is turned into a wait
- * by the caller's time or the server's own.
- * Not its job: to decide what a wait means. */
+/* Response headers: the wait and the limits. Providers write them in many forms; an unreadable
+ * header is ignored. No clock: a date becomes a wait by the caller's time or the server's own. Not
+ * its job: decisions about a wait. */
 #include "worker/provider/provider.h"
 
 #include "common/base/hash.h"
@@ -78,7 +77,7 @@ static void set_limit(struct vq_ratelimit *limit, struct vq_span what, struct vq
     }
 }
 
-/* "limit-requests": what comes first. */
+/* "limit-requests": the kind of number is the first word. */
 static void add_ratelimit(struct vq_reply_headers *headers, struct vq_span name,
                           struct vq_span value)
 {
@@ -89,7 +88,7 @@ static void add_ratelimit(struct vq_reply_headers *headers, struct vq_span name,
     }
 }
 
-/* "input-tokens-limit": what comes last. */
+/* "input-tokens-limit": the kind of number is the last word. */
 static void add_anthropic_ratelimit(struct vq_reply_headers *headers, struct vq_span name,
                                     struct vq_span value)
 {
@@ -100,7 +99,7 @@ static void add_anthropic_ratelimit(struct vq_reply_headers *headers, struct vq_
     }
 }
 
-/* What follows `prefix` in a name; false when it does not begin so. */
+/* The part of a name after `prefix`; false: the name does not begin with it. */
 static bool begins(struct vq_span name, const char *prefix, struct vq_span *ret_rest)
 {
     size_t n = strlen(prefix);
@@ -111,7 +110,7 @@ static bool begins(struct vq_span name, const char *prefix, struct vq_span *ret_
     return true;
 }
 
-/* A hash: it distinguishes organisations and does not name them. */
+/* A hash: it distinguishes organisations without naming them. */
 static uint64_t organisation_of(struct vq_span name)
 {
     struct vq_hash hash;

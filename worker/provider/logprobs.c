@@ -1,7 +1,6 @@
-/* Where in an answer its label stands, and how sure the model was of it. Tokens may be any bytes
- * and need not make up the answer; numbers may be anything. Nothing of it counts in scores, so what
- * is odd is left out.
- * Not its job: the verdict (common/judge/verdict.c). */
+/* The position of the label in an answer, and the model's log-probabilities there. Tokens may be
+ * any bytes and need not make up the answer; numbers may be anything. These values do not count in
+ * scores, so unusual ones are left out. Not its job: the verdict (common/judge/verdict.c). */
 #include "worker/provider/logprobs.h"
 
 #include "common/text/json.h"
@@ -22,7 +21,7 @@ enum label {
     LABEL__COUNT
 };
 
-/* The first letters of what a token holds, in small letters; as many as fit. */
+/* The first letters in a token, in small letters; at most 7. */
 static size_t letters_of(struct vq_span token, char ret_letters[8])
 {
     size_t at = 0, n = 0;
@@ -37,7 +36,7 @@ static size_t letters_of(struct vq_span token, char ret_letters[8])
     return n;
 }
 
-/* The label that begins with the token; LABEL__COUNT: none. */
+/* The label that the token begins; LABEL__COUNT: none. */
 static enum label label_of(struct vq_span token)
 {
     static const struct {
@@ -61,7 +60,7 @@ static bool is_word_at(struct vq_span text, size_t at, const char *word)
     return n <= text.bytes - at && strncasecmp(text.at + at, word, n) == 0;
 }
 
-/* Past `"`, `**`, spaces and a colon; 0 when there is no colon. */
+/* The position after `"`, `**`, spaces and a colon; 0: there is no colon. */
 static size_t skip_colon(struct vq_span text, size_t at)
 {
     bool colon = false;
@@ -72,7 +71,7 @@ static size_t skip_colon(struct vq_span text, size_t at)
     return colon && at < text.bytes ? at : 0;
 }
 
-/* Where the last label behind a keyword begins; 0: nowhere. */
+/* The position of the last label after a keyword; 0: none. */
 static size_t find_label(struct vq_span text)
 {
     static const char *const words[] = {"model", "preference", "verdict"};

@@ -1,11 +1,10 @@
-/* The OpenAI chat dialect, as OpenAI and the many servers that follow it speak it: POST
+/* The OpenAI chat dialect, of OpenAI and of the many servers that follow it: POST
  * BASE/chat/completions, a bearer key, no streaming.
  *
- * Reading is in this order: an error object decides whatever the status says; then the status; then
- * the first choice. A response that was paid for is an answer whenever its text can be found, even
- * if the text is empty.
- * Not its job: what is the same in all dialects (read.c), embeddings (openai_embed.c), retries,
- * waiting, verdicts. */
+ * A response is read in this order: an error object decides, whatever the status is; then the
+ * status; then the first choice. A paid response is an answer if its text can be found, even if the
+ * text is empty. Not its job: parts that all dialects share (read.c), embeddings (openai_embed.c),
+ * retries, waiting, verdicts. */
 #include "worker/provider/openai.h"
 #include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
@@ -36,7 +35,7 @@ static void put_message(struct vq_json *json, const char *role, struct vq_span t
     vq_json_object_end(json);
 }
 
-/* With an image the content is a list of parts. */
+/* With an image, the content is a list of parts. */
 static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
 {
     if (prompt->image.bytes == 0) {
@@ -110,8 +109,8 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     return body->status;
 }
 
-/* The error of an object, in any of the shapes that servers give it: {"error": {...}}, {"error":
- * "text"}, {"object": "error", ...}, {"message": ...}, {"detail": "text"}. */
+/* The error of an object, in any shape that servers use: {"error": {...}}, {"error": "text"},
+ * {"object": "error", ...}, {"message": ...}, {"detail": "text"}. */
 static void take_error(const json_t *object, struct vq_reply *reply)
 {
     const json_t *error = vq_body_get(object, "error");
@@ -121,7 +120,8 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     vq_read_scalar(from, "param", reply->error_param, sizeof(reply->error_param));
     const json_t *message = json_is_string(error) ? error : vq_body_get(from, "message");
     bool none = message == NULL || json_is_null(message) ||
-                vq_body_get(message, "content") != NULL || /* of a choice: it is the answer's */
+                /* of a choice: it is the message of the answer */
+                vq_body_get(message, "content") != NULL ||
                 (json_is_string(message) && json_string_length(message) == 0);
     vq_read_text(none ? vq_body_get(object, "detail") : message, reply->error_message,
                  sizeof(reply->error_message));
@@ -143,8 +143,8 @@ static void take_parts(const json_t *parts, struct vq_reply *reply)
     }
 }
 
-/* The text in a field of a message: a string, null, or a list of parts of which those of type
- * "text" count. False: neither. */
+/* The text in a field of a message: a string, null, or a list of parts, of which those of type
+ * "text" count. False: none of these. */
 static bool take_content(const json_t *message, const char *field, struct vq_reply *reply)
 {
     const json_t *content = vq_body_get(message, field);
@@ -157,7 +157,7 @@ static bool take_content(const json_t *message, const char *field, struct vq_rep
     return json_is_array(content) || content == NULL || json_is_null(content);
 }
 
-/* Where the content is empty: the judge's own field, else a word on where the text is. */
+/* If the content is empty: takes the judge's own field, or names the field that has the text. */
 static void take_elsewhere(const struct vq_reading *reading, const json_t *message,
                            struct vq_reply *reply)
 {
@@ -220,7 +220,7 @@ static enum vq_status read_choice(const struct vq_reading *reading, void *ctx, c
     return vq_read_answer(reply);
 }
 
-/* What a content function is given besides the response. */
+/* The arguments of a content function besides the response. */
 struct content {
     vq_openai_content_fn read;
     void *ctx;

@@ -1,7 +1,6 @@
 /* Embeddings in the OpenAI dialect: POST BASE/embeddings with a list of texts; the vectors come in
- * any order, each with its index.
- * Not its job: errors and usage (openai.c), what makes a batch good (embed.c), what is near to
- * what. */
+ * any order, each with its index. Not its job: errors and usage (openai.c), the checks of a batch
+ * (embed.c), distances. */
 #include "common/text/json.h"
 #include "worker/provider/embed.h"
 #include "worker/provider/openai.h"

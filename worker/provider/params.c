@@ -1,7 +1,7 @@
-/* Reads a refusal of a parameter out of an error: the error says that something is refused as such,
- * and names what. Invariant: a message about a value ("max_tokens is too large: at most 4096")
- * names a parameter and refuses none. All knowledge is in params.def. Not its job: whether the
- * request carried it (the caller knows). */
+/* Finds refused parameters in an error: the error reports that something is not supported as such,
+ * and names it. Invariant: a message about a value ("max_tokens is too large: at most 4096") names
+ * a parameter but refuses none. All knowledge is in params.def. Not its job: whether the request
+ * had the parameter (the caller knows). */
 #include "worker/provider/params.h"
 
 #include "worker/provider/errors.h"
@@ -43,7 +43,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether `word` stands in the text and not inside of a longer one. */
+/* Whether `word` is in the text, not inside a longer word. */
 static bool has_word(const char *text, const char *word)
 {
     size_t bytes = strlen(word);

@@ -1,6 +1,5 @@
-/* What is the same for all dialects: the list of them, the tables of classes and transports, and
- * replies. A reply owns its `content` only.
- * Not its job: anything that one provider does its own way. */
+/* The common part of all dialects: their list, the tables of classes and transports, and replies. A
+ * reply owns only its `content`. Not its job: anything that is particular to one provider. */
 #include "worker/provider/provider.h"
 
 #include "common/base/secret.h"
@@ -10,9 +9,9 @@
 
 #define KEY_PART_BYTES_MIN                                                                         \
     8 /* of a key that was cut off; shorter parts would blot out ordinary words */
-/* shorter keys are hidden as whole words only: they may be words, too */
+/* of a key that was cut off; shorter parts would hide ordinary words */
 #define KEY_SHORT_BYTES   12
-#define KEY_CONTENT_BYTES 4 /* shorter ones are left in answers: they may be a label */
+#define KEY_CONTENT_BYTES 4 /* shorter keys are not hidden in answers: they may be a label */
 
 static const struct vq_provider *const providers[] = {&vq_provider_openai, &vq_provider_azure,
                                                       &vq_provider_anthropic, &vq_provider_gemini};
@@ -136,7 +135,7 @@ static void hide_in(char *text, size_t bytes, struct vq_span key)
     }
 }
 
-/* A key at the end of a line that was cut is there in part. */
+/* Also hides the part of a key at the end of a line that was cut. */
 static void hide_in_line(char *line, struct vq_span key)
 {
     size_t bytes = strlen(line);
@@ -163,12 +162,12 @@ static void hide_everywhere(struct vq_reply *reply, struct vq_span key)
     }
 }
 
-/* How a server may write a key that it repeats. */
+/* The forms in which a server may repeat a key. */
 enum form {
     FORM_PLAIN,
     FORM_HEX,
     FORM_HEX_UPPER,
-    FORM_PERCENT, /* all but letters and digits */
+    FORM_PERCENT, /* all bytes except letters and digits */
     FORM_PERCENT_UNRESERVED,
     FORM_UNICODE, /* \u0041 for each byte */
     FORM_BASE64,
@@ -226,7 +225,7 @@ void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
     }
     hide_everywhere(reply, key);
     if (key.bytes < KEY_SHORT_BYTES || key.bytes > VQ_SECRET_BYTES_MAX) {
-        return; /* a short one in another form may be anything */
+        return; /* a short key in another form may be any text */
     }
     char text[FORM_BYTES_MAX];
     for (int form = FORM_PLAIN + 1; form < (int)FORM__COUNT; form++) {

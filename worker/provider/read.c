@@ -1,6 +1,6 @@
-/* Reading a response, as far as it is the same everywhere: headers, the body within bounds, an
- * error object or status by the table, and what is no response at all. A dialect says where its
- * errors and its answers stand. Not its job: the shapes of one provider. */
+/* The common part of reading a response: headers, the body within bounds, an error object or status
+ * by the table, and responses that are not valid. A dialect knows the places of its errors and
+ * answers. Not its job: the shapes of one provider. */
 #include "worker/provider/read.h"
 
 #include "common/base/calendar.h"
@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#define SHOWN_BYTES_MAX     120 /* of a body that is no JSON */
+#define SHOWN_BYTES_MAX     120 /* of a body that is not JSON */
 #define TEN_MINUTES_MS      INT64_C(600000)
 #define STATUS_SERVER_ERROR 500
 
@@ -96,7 +96,7 @@ void vq_read_finish(const char *dialect, struct vq_span said, struct vq_reply *r
 
 /* ---- errors ---- */
 
-/* The server's clock if the response has it, so that a wrong clock here does no harm. */
+/* The server's time if the response has it, so that a wrong local clock does no harm. */
 static int64_t now_of(const struct vq_response *response)
 {
     int64_t date = response->headers->date_unix_s;
@@ -104,7 +104,7 @@ static int64_t now_of(const struct vq_response *response)
     return now > 0 ? now : 0;
 }
 
-/* How long the row says to wait. A day or a month is waited for in steps of at most an hour. */
+/* The wait by the row. A wait of a day or a month is done in steps of at most an hour. */
 static void wait_by_row(const struct vq_error_rule *rule, int64_t now_unix_s,
                         struct vq_reply *reply)
 {
@@ -136,7 +136,7 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
     const struct vq_error_rule *rule = vq_error_decide(reading->dialect, status, reply->error_code,
                                                        reply->error_type, reply->error_message);
     reply->class = rule->class;
-    if (rule->class == VQ_REPLY_REFUSED) { /* the text of the refusal is kept as the answer */
+    if (rule->class == VQ_REPLY_REFUSED) { /* the text of the refusal is stored as the answer */
         reply->refusal = true;
         (void)snprintf(reply->finish_reason, sizeof(reply->finish_reason), "content_filter");
         vq_buf_clear(&reply->content);

@@ -1,5 +1,5 @@
-/* Numbers and durations, with or without fractions. Nothing overflows: what is too large is the
- * largest that is kept. Not its job: dates (dates.c), what a header means. */
+/* Numbers and durations, with or without fractions. Nothing overflows: larger values become the
+ * maximum. Not its job: dates (dates.c), the meaning of a header. */
 #include "worker/provider/scan.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* One schema for all dialects: the common part of what they take. The analysis stands before the
- * verdict, so that it is written first. */
+/* One schema for all dialects, of features that they all accept. The analysis comes before the
+ * verdict, so that the model writes it first. */
 #include "worker/provider/schema.h"
 
 static void put_list(struct vq_json *json, const char *key, const char *const *texts, size_t count)

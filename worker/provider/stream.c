@@ -1,7 +1,7 @@
 /* Reads server-sent events. Invariant: the result has the shape of an unstreamed response of the
- * same dialect, so that everything behind it reads one shape. The texts of all events are put
- * together in their order; of usage, model and finish reason the last one that was sent counts. An
- * unfinished stream is never taken for a whole answer. Not its job: what the answer means. */
+ * same dialect, so that all later code reads one shape. The texts of all events are joined in their
+ * order; of usage, model and finish reason the last one counts. An unfinished stream never counts
+ * as a whole answer. Not its job: the meaning of the answer. */
 #include "worker/provider/stream.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static struct vq_span line_next(struct vq_span *rest)
     return line;
 }
 
-/* The value of a field; false: the line is another one. */
+/* The value of a field; false: the line has another field. */
 static bool field(struct vq_span line, const char *name, struct vq_span *ret_value)
 {
     size_t n = strlen(name);
@@ -126,7 +126,7 @@ static enum vq_status merge_usage(struct stream *s, const json_t *usage)
                                                                                   : VQ_OK;
 }
 
-/* An event of Anthropic's. */
+/* An event of the Anthropic dialect. */
 static enum vq_status take_event(struct stream *s, json_t *event, struct vq_span type)
 {
     if (vq_span_eq(type, vq_span_str("message_start"))) {
@@ -146,7 +146,7 @@ static enum vq_status take_event(struct stream *s, json_t *event, struct vq_span
     return VQ_OK;
 }
 
-/* The data of one event, complete. */
+/* Reads the complete data of one event. */
 static enum vq_status take_data(struct stream *s)
 {
     struct vq_span data = vq_buf_span(&s->event);
@@ -187,7 +187,7 @@ static enum vq_status take_all(struct stream *s, struct vq_span body)
         if (line.bytes == 0) {
             VQ_TRY(take_data(s));
         } else if (field(line, "data", &value)) {
-            if (s->event.bytes > 0) { /* servers that leave out the empty line between two */
+            if (s->event.bytes > 0) { /* the server left out the empty line between two events */
                 json_t *whole = NULL;
                 enum vq_status status =
                     vq_body_load(vq_buf_span(&s->event), s->values_max, NULL, &whole);
@@ -211,7 +211,7 @@ static json_t *text_json(const struct vq_buf *text)
     return text->bytes == 0 ? json_string("") : json_stringn_nocheck(text->at, text->bytes);
 }
 
-/* The reported finish reason: a stream that broke off gave a part of an answer. */
+/* The reported finish reason; if the stream broke off, the answer is only a part. */
 static const char *finish_of(const struct stream *s, const char *cut)
 {
     return s->over ? s->finish : cut;

@@ -1,4 +1,4 @@
-/* Texts of strangers as short lines: nothing in them can move a terminal's cursor or break a log
+/* Untrusted texts as short lines: nothing in them can move a terminal's cursor or break a log
  * line. */
 #include "worker/provider/text.h"
 
@@ -8,7 +8,7 @@ void vq_text_line(char *ret_line, size_t cap, struct vq_span text)
 {
     VQ_ASSERT(cap > 0);
     size_t n = 0;
-    bool space = false; /* one is due before the next character */
+    bool space = false; /* a space is due before the next character */
     size_t good = vq_utf8_valid_bytes(text);
     for (size_t i = 0; i < text.bytes && n + 1 < cap; i++) {
         unsigned char c = (unsigned char)text.at[i];
@@ -31,7 +31,8 @@ void vq_text_line(char *ret_line, size_t cap, struct vq_span text)
         }
         ret_line[n++] = (char)c;
     }
-    n = vq_utf8_valid_bytes(vq_span(ret_line, n)); /* only a cut character is left to drop */
+    /* only a character that was cut can be dropped */
+    n = vq_utf8_valid_bytes(vq_span(ret_line, n));
     while (n > 0 && ret_line[n - 1] == ' ') {
         n--;
     }

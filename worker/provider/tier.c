@@ -1,6 +1,5 @@
-/* Service tiers in requests and responses: the same word under the name that the dialect has for
- * it. Not its job: which tier is asked for, and what follows from the one that served
- * (worker/core/call.c). */
+/* Service tiers in requests and responses: the same word, under the dialect's name for it. Not its
+ * job: the choice of a tier, and the consequences of the tier that served (worker/core/call.c). */
 #include "worker/provider/tier.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* URLs of calls. The base is taken as it is; only what is put in is escaped. Not its job: which
+/* URLs of calls. The base is used as it is; only inserted parts are escaped. Not its job: which
  * hosts are safe. */
 #include "worker/provider/url.h"
 

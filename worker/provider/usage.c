@@ -1,9 +1,8 @@
-/* Usage, by a table of fields (usage_fields.def). Providers and gateways put the same numbers under
- * many names, and do not agree on what counts in what: cached tokens are a part of the input or
- * stand beside it, reasoning is a part of the output or stands beside it. What always holds: the
- * parts are never larger than their whole, and of two readings the one with the larger bill is
- * taken, so that a budget never sees less than what is charged.
- * Not its job: prices (worker/core/reserve.c), missing usage
+/* Usage, by a table of fields (usage_fields.def). Providers and gateways use many names for the
+ * same numbers, and count differently: cached tokens are part of the input or are added to it,
+ * reasoning is part of the output or is added to it. Invariant: a part is never larger than its
+ * whole, and of two readings the one with the larger bill counts, so a budget never counts less
+ * than the charge. Not its job: prices (worker/core/reserve.c), missing usage
  * (worker/core/pool.c). */
 #include "worker/provider/usage.h"
 
@@ -73,7 +72,7 @@ static const json_t *follow(const json_t *from, const char *path)
     return at;
 }
 
-/* A number, or a string that holds nothing but one. Negative: none. */
+/* A number, or a string that is only a number. Negative: none. */
 static double number_of(const json_t *value)
 {
     double number = json_is_number(value) ? json_number_value(value) : -1;
@@ -83,10 +82,10 @@ static double number_of(const json_t *value)
     return isfinite(number) ? number : -1;
 }
 
-/* ---- all of them ---- */
+/* ---- all fields ---- */
 
-/* Of each kind the largest reported value; of INPUT, INPUT_REST and OUTPUT the first above 0. -1:
- * none. */
+/* Of each kind the largest reported value; of INPUT, INPUT_REST and OUTPUT the first one above 0.
+ * -1: none. */
 struct usage {
     double of[KINDS];
 };
@@ -127,7 +126,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* What was written to a cache, by the sum and by its two parts. */
+/* The tokens that were written to a cache, by the sum and by its two parts. */
 static double written_of(const struct usage *u)
 {
     double parts = at_least_0(u->of[WRITTEN_SHORT]) + at_least_0(u->of[WRITTEN_LONG]);
@@ -135,8 +134,8 @@ static double written_of(const struct usage *u)
     return parts > 0 ? larger(whole, parts) : whole;
 }
 
-/* Cached and written tokens stand beside the input where the field's name says so, or where they
- * would not fit into it, or where the total has room for exactly them. */
+/* Whether cached and written tokens are added to the input: if the field's name shows it, if they
+ * are more than the input, or if the total is the sum of exactly all of them. */
 static bool are_beside(const struct usage *u, double input, double parts)
 {
     bool named = u->of[INPUT] <= 0 && u->of[INPUT_REST] >= 0 &&

@@ -1,16 +1,16 @@
-/* Carries out what the worker's core decides.
+/* Carries out the decisions of the worker's core.
  *
- * Everything happens on the loop's one thread: a frame, the end of a call, a timer or a signal
- * becomes one event; then the core's actions are taken in their order, each at once. Only calls
- * that end in the same turn of the loop are collected first, and their actions are taken together
- * at its end, so that one write notes all of them, and another one the calls that follow. Before
- * the loop sleeps, its timer is set to the core's next tick.
- * A record of the spool that cannot be written stops new calls (the core drains); results still go
+ * Everything happens on the loop's one thread. A frame, the end of a call, a timer or a signal
+ * becomes one event; then the core's actions are carried out in their order, each at once. Only
+ * calls that end in the same turn of the loop are collected first. Their actions are taken together
+ * at the end of the turn, so that one write notes all of them, and another one the calls that
+ * follow. Before the loop sleeps, its timer is set to the core's next tick. If a record of the
+ * spool cannot be written, the worker starts no new calls (the core drains); results are still sent
  * to the coordinator.
  *
- * Invariants: a step is never taken inside another one (calls and frames reach the core from the
- * loop only); what the HTTP client holds of a pool outlives its calls; no key leaves the keyring
- * but into the HTTP client. */
+ * Invariants: a step is never taken inside another one (calls and frames reach the core only from
+ * the loop); the parts of a pool that the HTTP client uses outlive its calls; keys leave the
+ * keyring only to the HTTP client. */
 #include "worker/shell/agent.h"
 
 #include "common/base/alloc.h"
@@ -36,7 +36,8 @@
 
 #define FILES_RESERVED     128 /* descriptors for everything but calls */
 #define FRAME_PREFIX_BYTES sizeof(size_t)
-#define SAME_SIGNAL_MS     500 /* timeout(1) signals a group and its leader: one request */
+/* timeout(1) signals a group and its leader: this counts as one request */
+#define SAME_SIGNAL_MS 500
 
 struct agent {
     const struct vq_worker_options *options;
@@ -52,18 +53,18 @@ struct agent {
     struct vq_spool *spool;
     struct vq_work *work;
     struct vq_buf frame;
-    struct vq_buf later; /* frames for after the reconnect, each behind its length */
+    struct vq_buf later; /* frames to send after the reconnect, each after its length */
     struct vq_deferred reconnect;
-    bool in_message; /* the dealer must not be replaced now */
+    bool in_message; /* the dealer must not be replaced during a message */
     bool spool_failed, spool_said;
-    bool replies; /* passed to the core in this turn; their actions are not taken yet */
+    bool replies; /* passed to the core in this turn; their actions are not yet taken */
     bool spool_default, run_over;
     bool draining; /* a second signal stops */
-    int signum;    /* the last one, and when */
+    int signum;    /* the last one, and its time */
     int64_t signal_ns;
     int64_t timer_ns;
     int exit_code;
-    /* as the probe found it; all zero: the certificate names one, or any will do */
+    /* found by the probe; all zero: the certificate names a run, or any run will do */
     struct vq_id run;
     char server_key[VQ_CURVE_KEY_CHARS + 1]; /* of the run's coordinators */
     char name[VQ_WORKER_NAME_BYTES_MAX + 1];
@@ -86,14 +87,14 @@ static void give_up(struct agent *a, const char *what)
 static void frame_send(struct agent *a, struct vq_span frame)
 {
     enum vq_status status = vq_dealer_send(a->dealer, frame);
-    if (status != VQ_OK) { /* results are repeated; the next HELLO repeats the rest */
+    if (status != VQ_OK) { /* results are repeated; the next HELLO repeats the other messages */
         vq_log(VQ_LOG_WARN, "link.full", "status=%s", vq_status_name(status));
     }
 }
 
-/* A coordinator that was killed may have come back at another port, since its own was taken
- * meanwhile; it has the same key, and the join file says so. A file that is gone or is another
- * run's says nothing. */
+/* A coordinator that was killed may have started again at another port, because its own port was
+ * taken. It has the same key, and the join file has the new address. If the file is missing or
+ * belongs to another run, nothing changes. */
 static void find_coordinator(struct agent *a)
 {
     struct vq_cert cert = {0};
@@ -141,7 +142,7 @@ static void message_send(struct agent *a, const struct vq_msg *msg)
     }
     if (vq_buf_reserve(&a->later, FRAME_PREFIX_BYTES + a->frame.bytes) == NULL) {
         give_up(a, "what is to be said after the reconnect has no room");
-        return; /* and no part of it is there */
+        return; /* no part of the frame is stored */
     }
     vq_buf_append(&a->later, &a->frame.bytes, FRAME_PREFIX_BYTES);
     vq_buf_append(&a->later, a->frame.at, a->frame.bytes);
@@ -172,12 +173,12 @@ static void on_frame(void *ctx, struct vq_span frame)
 
 /* ---- calls and keys ---- */
 
-/* Its actions are taken at the end of the turn. */
+/* The actions of this step are taken at the end of the turn. */
 static void step_later(struct agent *a, struct vq_work_event event)
 {
     a->replies = true;
     if (vq_work_step(a->work, vq_clock_mono_ns(), &event) != VQ_OK) {
-        take_actions(a); /* no memory: the answer is noted now, from where it is */
+        take_actions(a); /* no memory: the answer is noted now, from the reply itself */
     }
 }
 
@@ -211,7 +212,7 @@ static void on_key(void *ctx, const struct vq_work_key *key)
     step(ctx, (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = key});
 }
 
-/* After the actions that asked for it: passes each pool's keys to the core. */
+/* Passes each pool's keys to the core, after the actions that requested it. */
 static void keys_look_up(struct agent *a)
 {
     const struct vq_work_spec *spec = vq_work_spec(a->work);
@@ -256,7 +257,7 @@ static void call_start(struct agent *a, const struct vq_work_call *call, int64_t
 static void gather(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
 {
     if (a->spool_failed) {
-        call_start(a, call, started_unix_ms); /* which refuses it */
+        call_start(a, call, started_unix_ms); /* this refuses the call */
     } else if (vq_batcher_gather(a->batcher, call, started_unix_ms) != VQ_OK) {
         give_up(a, "out of memory");
     }
@@ -373,7 +374,7 @@ static void step(struct agent *a, struct vq_work_event event)
     }
     enum vq_status status = vq_work_step(a->work, vq_clock_mono_ns(), &event);
     take_actions(a);
-    VQ_ASSERT(status == VQ_OK || vq_work_status(a->work) != VQ_OK); /* and that was logged */
+    VQ_ASSERT(status == VQ_OK || vq_work_status(a->work) != VQ_OK); /* the failure was logged */
 }
 
 static void on_timer(void *ctx)
@@ -383,8 +384,8 @@ static void on_timer(void *ctx)
     step(a, (struct vq_work_event){.type = VQ_WORK_TICK});
 }
 
-/* Before the loop sleeps: what the replies of this turn lead to, and the timer to when the core
- * wants to be woken. */
+/* Before the loop sleeps: takes the actions that follow from the replies of this turn, and sets the
+ * timer to the core's next tick. */
 static void on_turn(void *ctx)
 {
     struct agent *a = ctx;
@@ -415,7 +416,7 @@ static void on_signal(void *ctx, int signum)
 {
     struct agent *a = ctx;
     if (signum == SIGHUP) {
-        return; /* goes on without its terminal */
+        return; /* the worker continues without its terminal */
     }
     int64_t now_ns = vq_clock_mono_ns();
     if (signum == a->signum && now_ns - a->signal_ns < SAME_SIGNAL_MS * VQ_NS_PER_MS) {
@@ -464,8 +465,8 @@ static void name_it(struct agent *a)
     }
 }
 
-/* What is in the spool already is handed over. No folder named: a worker of another machine has one
- * in its user's home. */
+/* Opens the spool; its records are passed to the core. If no folder is named, a worker on another
+ * machine has one in its user's home. */
 static enum vq_status spool_open(struct agent *a, const struct vq_work_options *options,
                                  struct vq_spool_held **ret_held, struct vq_error *err)
 {
@@ -545,7 +546,7 @@ static enum vq_status log_open(const char *path, struct vq_error *err)
     if (fd < 0) {
         return vq_fail(err, VQ_IO, "cannot open the log %s: %s", path, strerror(errno));
     }
-    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_AUTO); /* open until the process ends */
+    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_AUTO); /* stays open until the process ends */
     return VQ_OK;
 }
 
@@ -570,7 +571,8 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
     VQ_TRY(vq_keyring_create(a->options, &a->keys));
     VQ_TRY(vq_keyring_load(a->keys, err));
     VQ_TRY(vq_cert_read(a->options->join, cert, err));
-    if (vq_cert_variable(a->options->join) != NULL) { /* as with keys: what was read there goes */
+    /* like a key, its variable is removed after it was read */
+    if (vq_cert_variable(a->options->join) != NULL) {
         (void)unsetenv(vq_cert_variable(a->options->join));
     }
     if (cert->endpoint[0] == '\0' || cert->server_key[0] == '\0') {
@@ -639,9 +641,9 @@ static void stop(struct agent *a)
     vq_loop_destroy(&a->loop);
 }
 
-/* A certificate for any run: the run is asked for first, since a spool belongs to one. -1:
- * known, or not needed; else the exit code. What is wrong with the certificate is left to
- * start(). */
+/* For a certificate that names no run, the run must be found first, because a spool belongs to one
+ * run. -1: the run is known or not needed; else the exit code. start() reports errors of the
+ * certificate. */
 static int find_run(const struct vq_worker_options *options, struct vq_id *ret_run)
 {
     struct vq_cert cert = {0};
@@ -675,7 +677,8 @@ int vq_agent_run(const struct vq_worker_options *options)
     }
     if (status == VQ_OK) {
         step(&a, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
-        vq_loop_again(a.loop); /* the hook that sets the timer runs before the first sleep too */
+        /* so that the hook that sets the timer also runs before the first sleep */
+        vq_loop_again(a.loop);
         status = vq_loop_run(a.loop);
     }
     if (status != VQ_OK) {

@@ -1,8 +1,9 @@
 /* One exchange per step of a batch. A job waits in a list until the loop starts it, since libcurl
  * must not be called from its own callbacks; it is freed when its exchange has ended. Invariants:
- * a create is sent only while the session's term lasts and the batch may be created; its outcome
- * is "refused" only if the provider certainly has no batch: it was not sent, or the response is a
- * 4xx that says so; results are read as they arrive, so that memory is bounded by one result. */
+ * - A create is sent only while the session's term lasts and the batch may be created.
+ * - Its outcome is "refused" only if the provider certainly has no batch: it was not sent, or the
+ *   response is a 4xx that refuses it.
+ * - Results are read as they arrive, so memory is bounded by one result. */
 #include "worker/shell/batch_http.h"
 
 #include "common/base/alloc.h"
@@ -31,7 +32,7 @@ struct job {
     struct vq_span name; /* of the pool; in `texts` */
     char texts[VQ_WIRE_NAME_BYTES_MAX + 1];
     char text[TEXT_BYTES_MAX];
-    /* while it is under way */
+    /* while the exchange is under way */
     struct vq_shell_pool *pool;
     const struct vq_secret *secret;
     struct vq_buf body;
@@ -87,7 +88,7 @@ void vq_batch_http_destroy(struct vq_batch_http **http)
         return;
     }
     h->closing = true;
-    vq_http_destroy(&h->client); /* ends what is under way: those jobs are freed */
+    vq_http_destroy(&h->client); /* ends the exchanges under way: their jobs are freed */
     vq_deferred_cancel(h->options.loop, &h->deferred);
     while (!vq_list_empty(&h->waiting)) {
         job_free(VQ_CONTAINER_OF(h->waiting.next, struct job, link));
@@ -131,7 +132,8 @@ static void pass(struct job *job, const struct vq_batch_event *event)
     http->options.changed(http->options.ctx);
 }
 
-/* The exchange did not take place, or the provider said no; false: such a step has no event. */
+/* The event if the exchange did not take place, or the provider refused it; false: this step has no
+ * event. */
 static bool failed_type(enum vq_batch_action_type type, enum vq_batch_event_type *ret_type)
 {
     switch (type) {
@@ -169,7 +171,7 @@ static void log_failure(const struct job *job, const char *why)
            life == NULL ? "" : life->record.name, job->texts, why);
 }
 
-/* Nothing was sent. */
+/* The request was not sent. */
 static void not_sent(struct job *job, const char *why)
 {
     struct vq_batch_event event = {.type = VQ_BATCH_TICK};
@@ -190,7 +192,7 @@ static bool take_line(struct job *job, const struct vq_batch_line *line)
         return true;
     }
     memcpy(job->peeked, line->custom_id, sizeof(job->peeked));
-    return job->peeked[0] == '\0'; /* one is enough */
+    return job->peeked[0] == '\0'; /* one result is enough */
 }
 
 static bool on_piece(void *ctx, struct vq_span bytes)
@@ -208,7 +210,7 @@ static bool on_piece(void *ctx, struct vq_span bytes)
     return job->lines_status == VQ_AGAIN;
 }
 
-/* After the last byte. */
+/* Reads the end of the results, after the last byte. */
 static bool end_lines(struct job *job)
 {
     struct vq_batch_line line;
@@ -259,7 +261,7 @@ static void read_upload(struct job *job, struct vq_span body)
     pass(job, &event);
 }
 
-/* A response with status 2xx that came whole; of results: whose every line was taken. */
+/* A whole response with status 2xx; of results: every line was taken. */
 static void succeeded(struct job *job, struct vq_span body)
 {
     struct vq_batch_event event = {.text = job->peeked};
@@ -289,7 +291,7 @@ static void succeeded(struct job *job, struct vq_span body)
     pass(job, &event);
 }
 
-/* What the chat dialect makes of an error. VQ_NOMEM. */
+/* Reads an error with the chat dialect. VQ_NOMEM. */
 static enum vq_status read_error(const struct job *job, const struct vq_http_response *response,
                                  struct vq_reply *reply)
 {
@@ -308,7 +310,8 @@ static enum vq_status read_error(const struct job *job, const struct vq_http_res
     return vq_reply_hide_secret(reply, job->secret);
 }
 
-/* A repetition of this upload or create has no other outcome; the core hears why. */
+/* Whether a repetition of this upload or create would end in the same way; then the core gets the
+ * reason. */
 static bool is_for_good(struct job *job, const struct vq_reply *reply, const char *why)
 {
     switch ((int)reply->class) {
@@ -334,7 +337,7 @@ static void say_refused(const struct job *job, const struct vq_reply *got, const
     job->http->options.refused(job->http->options.ctx, &refused);
 }
 
-/* A create has no batch as its outcome only if it was not sent, or by a definite 4xx. */
+/* A create certainly has no batch only if it was not sent, or after a definite 4xx. */
 static bool may_be_created(const struct vq_http_response *response)
 {
     if (response->transport != VQ_TRANSPORT_OK) {
@@ -480,7 +483,7 @@ static enum vq_status send_it(struct job *job, const struct vq_batch_request *ma
     return vq_http_start(job->http->client, &request, NULL, err);
 }
 
-/* A create must not be sent: the session's term is over, or the batch is collected only. */
+/* Whether a create must not be sent: the session's term is over, or the batch is only collected. */
 static bool is_too_late(const struct job *job, const struct vq_batch_life *life)
 {
     const struct vq_batch_http_options *options = &job->http->options;
@@ -531,7 +534,7 @@ static void start_all(void *ctx)
     struct vq_batch_http *http = ctx;
     struct vq_link batch;
     vq_list_init(&batch);
-    vq_list_prepend(&batch, &http->waiting); /* what these lead to waits for the next turn */
+    vq_list_prepend(&batch, &http->waiting); /* jobs that these start wait for the next turn */
     while (!vq_list_empty(&batch)) {
         start(VQ_CONTAINER_OF(batch.next, struct job, link));
     }

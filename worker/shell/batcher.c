@@ -1,7 +1,7 @@
-/* From what the core wants of batches to worker/batches, and from its actions to replies, results
- * and exchanges. The core must not be stepped while its actions are carried out: what follows from
- * an action of the core comes from a deferred function. Not its job: what becomes of a batch
- * (worker/batches), and the exchanges (batch_http.c). */
+/* Passes the core's actions for batches to worker/batches, and turns its actions into replies,
+ * results and exchanges. The core must not be stepped while its actions are carried out: events
+ * that follow from an action of the core come from a deferred function. Not its job: the life of a
+ * batch (worker/batches), and the exchanges (batch_http.c). */
 #include "worker/shell/batcher.h"
 
 #include "common/base/alloc.h"
@@ -44,7 +44,7 @@ static int64_t now_ms(void)
     return vq_clock_mono_ns() / VQ_NS_PER_MS;
 }
 
-/* ---- what became of a call ---- */
+/* ---- the end of a call ---- */
 
 static void collected(struct vq_batcher *batcher, const struct vq_result *draft,
                       struct vq_work_reply *reply)
@@ -67,8 +67,8 @@ static const char *answer_field(const struct vq_batcher *batcher, const struct v
                : NULL;
 }
 
-/* As a call of its own is read. Which parameters the request had is not kept: the provider refuses
- * only what it was sent. */
+/* Reads the result like the reply to a single call. The parameters of the request are not stored:
+ * the provider refuses only parameters that were sent. */
 static void deliver(struct vq_batcher *batcher, const struct vq_batches_action *action)
 {
     static char error[VQ_REPLY_ERROR_BYTES_MAX];
@@ -97,7 +97,7 @@ static void give_up(struct vq_batcher *batcher, const struct vq_batches_action *
         struct vq_work_refused refused = {.pool = action->pool, .reply = &reply};
         batcher->options.refused(batcher->options.ctx, &refused);
     }
-    reply.end = limited ? VQ_END_RATE : VQ_END_NETWORK; /* a refusal for now uses up no attempt */
+    reply.end = limited ? VQ_END_RATE : VQ_END_NETWORK; /* a temporary refusal uses up no attempt */
     collected(batcher, action->draft, &reply);
 }
 
@@ -168,7 +168,7 @@ static void on_deferred(void *ctx)
 static void on_timer(void *ctx)
 {
     struct vq_batcher *batcher = ctx;
-    take_actions(batcher); /* a tick is an event: nothing may be left to take */
+    take_actions(batcher); /* a tick is an event: all actions must be taken before it */
     vq_batches_tick(batcher->batches, now_ms());
     take_actions(batcher);
 }
@@ -256,7 +256,7 @@ void vq_batcher_destroy(struct vq_batcher **batcher)
     *batcher = NULL;
 }
 
-/* ---- what the core wants ---- */
+/* ---- actions of the core ---- */
 
 static bool pool_of(const struct vq_shell_pool *pool, struct vq_batches_pool *ret_pool)
 {
@@ -274,7 +274,7 @@ static bool pool_of(const struct vq_shell_pool *pool, struct vq_batches_pool *re
     return true;
 }
 
-/* Renders the call and adds it; `reply` has its end then. */
+/* Renders the call and adds it to its batch; on failure `reply` has its end. */
 static enum vq_status add(struct vq_batcher *batcher, const struct vq_work_call *call,
                           int64_t started_unix_ms, struct gathered *reply)
 {
@@ -317,7 +317,7 @@ enum vq_status vq_batcher_gather(struct vq_batcher *batcher, const struct vq_wor
     }
     if (status == VQ_AGAIN) {
         reply->reply.end = VQ_END_NETWORK;
-        reply->reply.late = true; /* it is asked again, and this is no failure of the pool */
+        reply->reply.late = true; /* it will be retried, and this is no failure of the pool */
         (void)snprintf(reply->error, sizeof(reply->error), "this worker has too many batches");
     } else if (status != VQ_OK) {
         reply->reply.end = status == VQ_LIMIT ? VQ_END_TOO_LONG : VQ_END_BAD_REQUEST;

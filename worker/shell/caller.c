@@ -1,17 +1,19 @@
-/* Calls on the wire.
+/* Calls over HTTP.
  *
  * A slot lives from vq_caller_start to its reply and owns the request's body; slots are used again,
- * with their buffers. The HTTP client ends every exchange exactly once; an exchange that could not
- * begin is ended by a deferred function, so that a reply never comes from inside a start. The key
- * reaches the HTTP client as a vq_secret and is looked for in what comes back: some servers repeat
- * it in their errors. If a key is refused while the pool has another one, then the core hears of it
- * as such: the call is asked again, the pool stays open.
+ * with their buffers. The HTTP client ends every exchange exactly once. A deferred function ends an
+ * exchange that could not start, so a reply never comes from inside a start. The key reaches the
+ * HTTP client as a vq_secret. Responses are searched for it, because some servers repeat it in
+ * their errors. If a key is refused while the pool has another one, the core is informed of that:
+ * it repeats the call, and the pool stays open.
  *
- * Before a call is sent there is memory to read a response: one that has wholly come is not lost
- * for want of it. What cannot be received for want of it ends as lost, and says so.
+ * Before a call is sent, there is memory to read a response: a response that arrived as a whole is
+ * not lost because memory is missing. If there is no memory to receive a response, the call ends as
+ * lost, with this reason.
  *
- * A request is the judge's, sent as the pool wants it: its dialect, its address, its name for the
- * model, without what it refuses. Not its job: when to call, retries, what an answer says. */
+ * The request of a judge is adapted to the pool: its dialect, its address, its name for the model,
+ * without the parameters that it refuses. Not its job: when to call, retries, the meaning of an
+ * answer. */
 #include "worker/shell/caller.h"
 
 #include "common/base/alloc.h"
@@ -23,13 +25,14 @@
 #include <stdio.h>
 
 #define HEADERS_MAX       8
-#define SPARE_BYTES       (16u << 20)  /* to read a response of the longest kind */
-#define KEEP_BYTES        (256u << 10) /* a larger body buffer is given back after its call */
+#define SPARE_BYTES       (16u << 20)  /* to read a response of the maximum size */
+#define KEEP_BYTES        (256u << 10) /* a larger body buffer is freed after its call */
 #define CALL_ID_HEX_BYTES VQ_HEX_BYTES(VQ_ID_BYTES)
 
 struct slot {
     struct vq_caller *caller;
-    struct slot *next; /* of the free ones, or of those that wait for their deferred reply */
+    /* in the list of free slots, or of slots that wait for their deferred reply */
+    struct slot *next;
     struct vq_id call;
     struct vq_shell_pool *pool;     /* NULL: none */
     const struct vq_secret *secret; /* NULL: none */
@@ -50,7 +53,7 @@ struct vq_caller {
     struct slot *refused, **refused_end;
     struct vq_deferred deferred;
     struct vq_render rendering;
-    /* memory for reading a response, should there be no other; got before a call is sent */
+    /* reserved memory for reading a response; allocated before a call is sent */
     void *spare;
     struct vq_reply reply;
     bool closing;
@@ -108,7 +111,7 @@ void vq_caller_destroy(struct vq_caller **caller)
         return;
     }
     c->closing = true;
-    vq_http_destroy(&c->http); /* ends what is in flight: the slots come back */
+    vq_http_destroy(&c->http); /* ends the calls in flight: their slots are returned */
     vq_deferred_cancel(c->options.loop, &c->deferred);
     slots_free(c->refused);
     slots_free(c->slots_free);
@@ -173,7 +176,7 @@ static void slot_give(struct slot *slot)
     caller->slots_free = slot;
 }
 
-/* Its reply comes in a later step. */
+/* The reply of the slot comes in a later step. */
 static void slot_refuse(struct slot *slot, enum vq_call_end end, const char *why)
 {
     struct vq_caller *caller = slot->caller;
@@ -261,12 +264,12 @@ static void call_done(void *ctx, const struct vq_http_response *response)
     }
     VQ_CRASH_POINT(worker_answer_arrived);
     enum vq_status status = read_response(caller, slot, response);
-    if (status != VQ_OK) { /* no memory: now what was kept for it */
+    if (status != VQ_OK) { /* no memory: use the reserved memory now */
         vq_free(caller->spare);
         caller->spare = NULL;
         status = read_response(caller, slot, response);
     }
-    if (status != VQ_OK) { /* as if the response had not come */
+    if (status != VQ_OK) { /* like a response that did not come */
         vq_reply_free(&caller->reply);
         vq_reply_from_transport(VQ_TRANSPORT_RESET, true, &caller->reply);
         vq_reply_explain(&caller->reply, "no memory to read the response");
@@ -323,7 +326,8 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
                                int64_t started_unix_ms)
 {
     if (caller->spare == NULL) {
-        caller->spare = vq_alloc(1, SPARE_BYTES); /* untouched, it takes none of the machine's */
+        /* the system provides its pages only when they are used */
+        caller->spare = vq_alloc(1, SPARE_BYTES);
     }
     struct slot *slot = caller->spare == NULL ? NULL : slot_take(caller, call, started_unix_ms);
     if (slot == NULL) {
@@ -358,7 +362,8 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
         return VQ_NOMEM;
     }
     if (status !=
-        VQ_OK) { /* a full client is a matter of time; anything else is the pool's address or key */
+        /* a full client has room later; any other failure concerns the pool's address or key */
+        VQ_OK) {
         slot_refuse(slot, status == VQ_LIMIT ? VQ_END_NETWORK : VQ_END_CLOSED, err.text);
     }
     return VQ_OK;

@@ -1,7 +1,7 @@
-/* Reads SPEC, SAMPLE and LEASEs from a file, makes each LEASE's ask as one call, prints what came
- * of it. Invariant: one line a LEASE, also when its call could not be sent. Owns everything it
- * makes, for the length of vq_worker_check. Not its job: the call (caller.c), verdicts (the reader
- * of the lines has the answer), retries, limits, the spool. */
+/* Reads SPEC, SAMPLE and LEASEs from a file, makes each LEASE's ask as one call, and prints its
+ * result. Invariant: one line per LEASE, even if its call could not be sent. Everything that
+ * vq_worker_check makes is freed when it returns. Not its job: the call (caller.c), verdicts (the
+ * program that reads the lines has the answer), retries, limits, the spool. */
 #include "worker/shell/check.h"
 
 #include "common/base/alloc.h"
@@ -15,13 +15,13 @@
 
 #define LINE_BYTES_MAX   (8u << 20) /* an answer of VQ_ANSWER_BYTES_MAX, escaped */
 #define FRAME_HEAD_BYTES 4u
-#define LEFTOVER_MS      1000u /* over the last call's own deadline */
+#define LEFTOVER_MS      1000u /* after the last call's own deadline */
 #define WAIT_MS_MAX      UINT64_C(3600000)
 
 struct check {
     struct vq_decoder *decoder, *sample_decoder;
     struct vq_work_spec *spec;
-    struct vq_sample sample; /* in sample_decoder and the file's bytes */
+    struct vq_sample sample; /* borrows from sample_decoder and the file's bytes */
     struct vq_work_call calls[VQ_WORK_JUDGES_MAX];
     uint32_t calls_count;
     enum vq_pool_state states[VQ_WIRE_POOLS_MAX];
@@ -69,7 +69,7 @@ static enum vq_status next_message(struct vq_span *rest, struct vq_decoder *deco
     return VQ_OK;
 }
 
-/* The call's id holds its index, behind random bytes. */
+/* The call's id contains its index, after random bytes. */
 static void add_call(struct check *c, const struct vq_msg_lease *lease)
 {
     const struct vq_ask *ask = &lease->asks[0];
@@ -202,7 +202,8 @@ static void on_reply(void *ctx, const struct vq_work_reply *reply)
 {
     struct check *c = ctx;
     struct vq_work_call *call = &c->calls[index_of(&reply->call)];
-    if (reply->params_refused != 0) { /* as a run does: once more without it, one after the other */
+    /* like a run: one more call without the parameter, one at a time */
+    if (reply->params_refused != 0) {
         call->params_refused |= reply->params_refused;
         enum vq_status status = vq_caller_start(c->caller, call, vq_clock_unix_ms());
         c->status = c->status == VQ_OK ? status : c->status;
@@ -212,7 +213,7 @@ static void on_reply(void *ctx, const struct vq_work_reply *reply)
     c->open--;
 }
 
-/* The first open pool of the judge, or its first. */
+/* The first open pool of the judge; if there is none, its first pool. */
 static uint32_t pool_of(const struct check *c, uint32_t judge)
 {
     const struct vq_work_judge *j = &c->spec->judges[judge];
@@ -250,7 +251,7 @@ static bool all_ended(void *ctx)
     return c->open == 0 || c->status != VQ_OK;
 }
 
-/* Each call has its deadline; nothing here may wait longer. */
+/* Each call has its deadline; no wait may be longer. */
 static uint32_t wait_ms(const struct check *c)
 {
     uint64_t longest = VQ_HTTP_TOTAL_MS;

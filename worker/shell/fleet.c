@@ -1,11 +1,11 @@
-/* One process for each certificate, started again after each end: each is a worker of one run,
- * and when that run is over the next process waits for the next run at the address. A process
- * of its own also keeps the runs apart. The folders of certificates are looked at once a
- * second: a new certificate gets a process, one that is gone or was replaced drains its
- * process.
+/* One process per certificate, started again after each end. Each process is a worker of one run;
+ * when that run is over, the next process waits for the next run at the same address. Separate
+ * processes also isolate the runs from each other. The folders of certificates are checked once a
+ * second: a new certificate gets a process; if a certificate was removed or replaced, its process
+ * drains.
  *
- * Invariant: a process that drains is never started again by the entry that it had.
- * Not its job: anything about a run (agent.c). */
+ * Invariant: a process that drains is never started again by the entry that it had. Not its job:
+ * anything about a run (agent.c). */
 #include "worker/shell/fleet.h"
 
 #include "common/base/alloc.h"
@@ -70,7 +70,7 @@ uint32_t vq_fleet_wait_ms(int code, uint32_t failures)
 
 static void look(struct fleet *f);
 
-/* The worst of what the processes say at the end: 1, then 4, then 2. */
+/* The worst exit code of the processes: 1, then 4, then 2. */
 static int worse(int a, int b)
 {
     static const int order[] = {VQ_WORK_EXIT_FATAL, VQ_WORK_EXIT_STOPPED, VQ_WORK_EXIT_USAGE};
@@ -86,7 +86,7 @@ static void on_exited(void *ctx, struct vq_child_exit how)
 {
     struct member *m = ctx;
     struct fleet *f = m->fleet;
-    /* it had not begun: a worker that has begun drains at this signal */
+    /* it had not started its work: a worker that has started drains at this signal */
     bool idle = f->leaving && how.signal == SIGTERM;
     int code = idle ? VQ_WORK_EXIT_DONE : how.signal != 0 ? VQ_WORK_EXIT_STOPPED : how.code;
     vq_child_destroy(&m->child);
@@ -172,7 +172,7 @@ static void want(struct fleet *f, const char *path)
     (void)snprintf(room->path, sizeof(room->path), "%s", path);
 }
 
-/* Those of a coordinator and of its local workers are no certificates for a fleet. */
+/* The certificates of a coordinator and of its local workers are not for a fleet. */
 static bool is_cert(const char *name)
 {
     size_t bytes = strlen(name), end = strlen(".cert");
@@ -185,7 +185,7 @@ static void want_all_of(struct fleet *f, const char *join)
     char path[PATH_BYTES_MAX];
     DIR *dir = opendir(join);
     const struct dirent *entry;
-    if (dir == NULL) { /* a file, which may come later */
+    if (dir == NULL) { /* not a folder: a file, which may be created later */
         want(f, join);
         return;
     }

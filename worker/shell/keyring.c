@@ -1,11 +1,11 @@
-/* Which keys are used for which pool, and where they come from.
+/* The keys of each pool, and their sources.
  *
- * A reference is loaded once; two pools with one reference share the secret. The variables of the
- * environment are removed when they were read, so that nothing this process may start inherits
- * them. What the run's SPEC hints at is followed by a local worker, and elsewhere only for
- * variables that --allow-env names: a coordinator elsewhere also chooses where a key is sent, so it
- * must not choose which variables and files of this machine are read. Errors name the reference,
- * never what is in it. */
+ * A reference is loaded once; two pools with one reference share the secret. Environment variables
+ * are removed after they were read, so that child processes do not inherit them. A local worker
+ * follows all hints of the run's SPEC. A worker on another machine follows only hints to variables
+ * that --allow-env names: its coordinator also chooses the host that a key is sent to, so it must
+ * not choose which variables and files of this machine are read. Errors name the reference, never
+ * its contents. */
 #include "worker/shell/keyring.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +18,7 @@
 struct entry {
     char *reference;
     struct vq_secret *secret;
-    struct vq_buf hosts; /* that it was announced for, each between two line ends */
+    struct vq_buf hosts; /* for which it was announced, each between two line ends */
 };
 
 struct vq_keyring {
@@ -53,13 +53,13 @@ void vq_keyring_destroy(struct vq_keyring **ring)
     *ring = NULL;
 }
 
-/* Out of the environment, and out of the memory in which the system shows it. */
+/* Removes the variable from the environment, and from the memory in which the system shows it. */
 static void forget_variable(const char *name)
 {
     char *value = getenv(name);
     if (value != NULL) {
         vq_wipe(value, strlen(value));
-        (void)unsetenv(name); /* fails only for an impossible name, which cannot have been read */
+        (void)unsetenv(name); /* fails only for an invalid name, which cannot have been read */
     }
 }
 
@@ -121,7 +121,7 @@ const char *vq_keyring_stray(const struct vq_keyring *ring, const char *const *n
     return NULL;
 }
 
-/* The references of --key options with one of these names; how many. */
+/* The references of --key options with one of these names; returns their number. */
 static uint32_t named(const struct vq_keyring *ring, const char *const *names, uint32_t count,
                       const char **ret_references)
 {
@@ -148,8 +148,8 @@ static bool is_allowed(const struct vq_keyring *ring, const char *variable)
     return ring->options->local >= 0;
 }
 
-/* Also what is loaded already is asked for by name: another pool's --key does not open it to this
- * one. */
+/* A key that is already loaded is still checked by its name: the --key of another pool does not
+ * allow its use for this pool. */
 static enum vq_status load_hint(struct vq_keyring *ring, const char *pool, const char *hint,
                                 const struct vq_secret **ret_secret, struct vq_error *err)
 {

@@ -1,4 +1,4 @@
-/* vibeq-worker: see options.c for its use and docs/use/worker.md for what it does. */
+/* vibeq-worker: options.c has its options, docs/use/worker.md describes it. */
 #include "common/base/process.h"
 #include "worker/core/work.h"
 #include "worker/shell/agent.h"
@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* This process ends with its parent, also if that died before we could ask for it. */
+/* This process ends with its parent, even if the parent ended before prctl was called. */
 static bool follow_parent(void)
 {
     pid_t parent = getppid();
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     struct vq_error err = {""};
     vq_process_begin();
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a spool that may not grow is a full disk */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a spool that may not grow counts as a full disk */
     if (vq_worker_options_read(argc, argv, &options, &err) != VQ_OK) {
         (void)fprintf(stderr, "vibeq-worker: %s\n", err.text);
         return VQ_WORK_EXIT_USAGE;

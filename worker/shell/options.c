@@ -138,7 +138,7 @@ enum {
     OPT_HELP
 };
 
-/* The name of an option with its dashes in front of it. */
+/* The name of an option, stored after its dashes. */
 #define LONG(name)  (&("--" name)[2])
 #define DASHED(opt) ((opt)->name - 2)
 

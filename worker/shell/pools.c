@@ -1,6 +1,6 @@
 /* The pools of the SPEC in force, and those of earlier SPECs, since calls in flight may refer to
- * them. A pool's keys take turns; one that is refused is left out from then on. Invariant: no key
- * leaves the keyring but into the HTTP client. Not its job: requests. */
+ * them. A pool's keys take turns; after a refusal a key is left out. Invariant: keys leave the
+ * keyring only to the HTTP client. Not its job: requests. */
 #include "worker/shell/pools.h"
 
 #include "common/base/alloc.h"
@@ -20,7 +20,7 @@ struct vq_shell_pools {
         struct vq_shell_pool *list;
         uint32_t count;
         struct set *next;
-    } * set; /* that of the last SPEC, then earlier ones */
+    } * set; /* of the last SPEC, then of earlier ones */
     struct vq_deferred deferred;
 };
 
@@ -82,7 +82,7 @@ static bool url_is_safe(const struct vq_work_endpoint *at)
            (strncasecmp(url, "http://", 7) == 0 && (at->allow_http || vq_http_url_is_local(url)));
 }
 
-/* The dialect and the URL; NO_MODEL with a sentence when there is none. */
+/* Finds the dialect and the URL; NO_MODEL with a sentence: there is none. */
 static enum vq_pool_state pool_address(struct vq_shell_pool *pool, struct vq_error *err)
 {
     static const struct vq_judge any = {.max_tokens_field = ""};
@@ -116,7 +116,7 @@ static enum vq_pool_state pool_address(struct vq_shell_pool *pool, struct vq_err
     return VQ_POOL_OPEN;
 }
 
-/* The names of the judges that pool p serves; how many. */
+/* The names of the judges that pool p serves; returns their number. */
 static uint32_t judges_of(const struct vq_work_spec *spec, uint32_t p,
                           const char *ret_names[VQ_WORK_JUDGES_MAX])
 {
@@ -146,7 +146,7 @@ static bool was_refused(const struct set *before, const char *pool, const struct
     return false;
 }
 
-/* The log of a worker from elsewhere says which key goes to which host, before the first call. */
+/* A worker on another machine logs which key goes to which host, before the first call. */
 static void key_announce(struct vq_shell_pools *pools, const struct vq_shell_pool *pool,
                          const struct vq_secret *secret)
 {
@@ -161,7 +161,7 @@ static void key_announce(struct vq_shell_pools *pools, const struct vq_shell_poo
     }
 }
 
-/* VQ_NOMEM; what else is wrong is in *ret_state and `err`. */
+/* VQ_NOMEM; other failures are in *ret_state and `err`. */
 static enum vq_status pool_keys(struct vq_shell_pools *pools, const struct vq_work_spec *spec,
                                 uint32_t p, const struct set *before, struct vq_shell_pool *pool,
                                 enum vq_pool_state *ret_state, struct vq_error *err)

@@ -1,5 +1,5 @@
-/* HELLO until a WELCOME, on a loop of its own. Each further HELLO goes over a new connection, after
- * a wait that doubles and is jittered. Not its job: everything that comes after the WELCOME
+/* Repeats HELLO until a WELCOME comes, on a separate loop. Each further HELLO uses a new
+ * connection, after a wait that doubles and has jitter. Not its job: everything after the WELCOME
  * (agent.c). */
 #include "worker/shell/probe.h"
 
@@ -51,7 +51,7 @@ static void send_msg(struct probe *p, const struct vq_msg *msg)
     }
     if (status == VQ_NOMEM) {
         end(p, VQ_WORK_EXIT_FATAL);
-    } /* else it is repeated */
+    } /* otherwise HELLO is repeated */
 }
 
 static void say_hello(struct probe *p)
@@ -133,7 +133,7 @@ static void on_frame(void *ctx, struct vq_span frame)
 static void on_signal(void *ctx, int signum)
 {
     if (signum != SIGHUP) {
-        end(ctx, VQ_WORK_EXIT_DONE); /* nothing is open */
+        end(ctx, VQ_WORK_EXIT_DONE); /* nothing needs to be closed */
     }
 }
 

@@ -1,6 +1,6 @@
-/* Renders what is sent: the judge as its pool is asked, without what the model refuses, and the
- * messages of the call, into the dialect's body. Owns its buffers between calls, so that a call
- * allocates nothing once they have grown. Not its job: where it is sent, and with which key. */
+/* Renders a request: the judge, as its pool is called, without the parameters that the model
+ * refuses, and the messages of the call, in the dialect's body. Owns its buffers between calls, so
+ * a call allocates nothing once they have grown. Not its job: address and key. */
 #include "worker/shell/render.h"
 
 #include "common/base/alloc.h"
@@ -58,7 +58,8 @@ struct vq_judge vq_render_judge(const struct vq_judge *judge, const struct vq_wo
     return sent;
 }
 
-/* What of it a model may refuse. The name of the token limit only once: then it is not the name. */
+/* The parameters of the request that a model may refuse. The two names of the token limit exclude
+ * each other: after one was refused, the name is not the reason any more. */
 static uint32_t params_of(const struct vq_judge *sent, const struct vq_prompt *prompt,
                           uint32_t refused)
 {
@@ -74,7 +75,7 @@ static uint32_t params_of(const struct vq_judge *sent, const struct vq_prompt *p
            (system ? (developer ? VQ_PARAM_DEVELOPER : VQ_PARAM_SYSTEM) : 0);
 }
 
-/* What the answer is to be, where the judge asks for more than text. */
+/* The form of the answer, for judges that ask for more than text. */
 static enum vq_prompt_asks asks_of(const struct vq_work_call *call)
 {
     bool verdict = call->kind == VQ_CALL_ASK;

@@ -1,4 +1,4 @@
-/* The reply of the core from the reply of a dialect. Not its job: the exchange. */
+/* Makes the core's reply from the dialect's reply. Not its job: the exchange. */
 #include "worker/shell/reply.h"
 
 #include "proto/params.h"
@@ -63,7 +63,7 @@ static uint64_t tokens(int64_t reported)
     return reported < 0 ? 0 : (uint64_t)reported;
 }
 
-/* Gemini says so with the status of a server that is overloaded. */
+/* Gemini reports it with the status of an overloaded server. */
 static bool says_no_capacity(const struct vq_reply *got)
 {
     return got->class == VQ_REPLY_CAPACITY ||
@@ -75,7 +75,7 @@ struct vq_work_reply vq_reply_for_core(const struct vq_reply *got, const char *e
 {
     enum vq_call_end end = vq_reply_end(got);
     uint32_t learned = end == VQ_END_BAD_REQUEST ? got->params_refused & params : 0;
-    if (learned != 0) { /* asked again without it: the pool is fine */
+    if (learned != 0) { /* it will be retried without the parameter: the pool is fine */
         end = VQ_END_CLOSED;
         others = true;
     }

@@ -1,8 +1,9 @@
-/* The default spool. K is a number, the lowest that is free; what a killed process of this run left
- * un-ACKed goes before that, so that a worker that is started again hands it in.
+/* The default spool. K is the lowest free number. But spools that a killed process of this run left
+ * with results without an ACK come first, so that the restarted worker sends these results.
  *
- * A lock file is removed only under its own lock, and a lock that was removed meanwhile is no lock
- * (vq_spool_lock): two processes never own one folder. Not its job: what is in a spool. */
+ * A lock file is removed only under its own lock, and a lock on a file that was removed meanwhile
+ * does not count (vq_spool_lock): two processes never own one folder. Not its job: the contents of
+ * a spool. */
 #include "worker/shell/spool_home.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #define ADVICE "; name a folder with --spool DIR, or do without one: --no-spool"
 
-/* One more folder at the end of `path`, of which *bytes are used. */
+/* Appends a folder to `path`, of which *bytes are used. */
 static enum vq_status enter(char path[VQ_SPOOL_PATH_BYTES_MAX], size_t *bytes, const char *name,
                             struct vq_error *err)
 {
@@ -39,7 +40,7 @@ static enum vq_status run_folder(const struct vq_id *run, char ret_path[VQ_SPOOL
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES) + 1] = "/";
     vq_hex(run->b, VQ_ID_BYTES, uid + 1);
     *ret_bytes = 0;
-    if (state != NULL && state[0] == '/') { /* one that is not absolute does not count */
+    if (state != NULL && state[0] == '/') { /* a relative path does not count */
         VQ_TRY(enter(ret_path, ret_bytes, state, err));
     } else if (home != NULL && home[0] == '/') {
         VQ_TRY(enter(ret_path, ret_bytes, home, err));
@@ -62,7 +63,7 @@ static bool holds_something(const char *dir)
     return bytes > 0 && (size_t)bytes < sizeof(file) && stat(file, &st) == 0 && st.st_size > 0;
 }
 
-/* With `left`, only spools that exist and hold something. VQ_NOT_FOUND: none. */
+/* With `left`, only spools that exist and are not empty. VQ_NOT_FOUND: none. */
 static enum vq_status open_first(const struct vq_id *run, const struct vq_id *worker, bool left,
                                  char dir[VQ_SPOOL_PATH_BYTES_MAX], size_t base,
                                  struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
@@ -121,6 +122,6 @@ void vq_spool_home_remove(const char *dir)
     char *slash = strrchr(path, '/');
     if (slash != NULL && slash != path) {
         *slash = '\0';
-        (void)rmdir(path); /* the last one takes the run's folder along */
+        (void)rmdir(path); /* succeeds for the last one: then the run's folder is removed, too */
     }
 }
