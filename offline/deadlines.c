@@ -45,9 +45,7 @@ enum vq_status vq_deadlines_add(struct vq_deadlines *heap, struct vq_deadline *d
                                 int64_t at_ns)
 {
     VQ_ASSERT(deadline->place == 0);
-    void *array = heap->heap;
-    VQ_TRY(vq_grow(&array, &heap->cap, heap->n + 1, sizeof(struct vq_deadline *), DEADLINES_MAX));
-    heap->heap = array;
+    VQ_TRY(VQ_GROW(heap->heap, &heap->cap, heap->n + 1, DEADLINES_MAX));
     deadline->at_ns = at_ns;
     heap->n++;
     put(heap, heap->n - 1, deadline);

@@ -67,10 +67,7 @@ enum vq_status vq_dialogue_read(const struct vq_chat_request *request,
     const json_t *messages = json_object_get(request->tree, "messages");
     struct vq_dialogue d = {.n = json_array_size(messages)};
     vq_buf_init(&d.joined, JOINED_BYTES_MAX);
-    d.turns = vq_alloc(d.n + 1, sizeof(*d.turns));
-    if (d.turns == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(d.turns, d.n + 1));
     for (size_t i = 0; i < d.n; i++) {
         const json_t *message = json_array_get(messages, i);
         const json_t *content = json_object_get(message, "content");

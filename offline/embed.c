@@ -260,10 +260,8 @@ static enum vq_status write_gemini(const struct embed_request *request, float *v
 static enum vq_status write_answer(const struct embed_request *request, const char *model,
                                    struct vq_offline_reply *reply)
 {
-    float *vector = vq_alloc(request->dimensions, sizeof(*vector));
-    if (vector == NULL) {
-        return VQ_NOMEM;
-    }
+    float *vector;
+    VQ_TRY(VQ_ALLOC(vector, request->dimensions));
     if (request->is_gemini) {
         enum vq_status status = write_gemini(request, vector, reply);
         vq_free(vector);

@@ -457,10 +457,8 @@ static enum vq_status build_loop(struct vq_server *server, struct vq_error *err)
 enum vq_status vq_server_create(struct vq_service *service, const char *address, uint16_t port,
                                 struct vq_server **ret_server, struct vq_error *err)
 {
-    struct vq_server *server = vq_alloc(1, sizeof(*server));
-    if (server == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_server *server;
+    VQ_TRY(VQ_ALLOC(server, 1));
     *server = (struct vq_server){
         .service = service, .listen_fd = -1, .loop_fd = -1, .signal_fd = -1, .err = err};
     enum vq_status status = listen_loopback(address, port, &server->listen_fd, &server->port, err);

@@ -64,10 +64,8 @@ static void add_default_subject(struct vq_service *service)
 enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t now_ns,
                                  struct vq_service **ret_service, struct vq_error *err)
 {
-    struct vq_service *service = vq_alloc(1, sizeof(*service));
-    if (service == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_service *service;
+    VQ_TRY(VQ_ALLOC(service, 1));
     service->config = *take_config;
     take_config->rules = (struct vq_fault_rules){0};
     take_config->pools = (struct vq_pools){.n = 0};

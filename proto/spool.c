@@ -269,10 +269,8 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     char longest[VQ_SPOOL_PATH_BYTES_MAX];
     VQ_TRY(vq_spool_path(dir, SPOOL_NEW, longest, err));
     struct vq_spool_held *held = NULL;
-    struct vq_spool *spool = vq_alloc(1, sizeof(*spool));
-    if (spool == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_spool *spool;
+    VQ_TRY(VQ_ALLOC(spool, 1));
     spool->lock_fd = -1;
     spool->fd = -1;
     spool->run = *run;

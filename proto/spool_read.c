@@ -233,10 +233,8 @@ static enum vq_status records_find(const char *path, struct vq_span bytes,
     enum vq_status status = VQ_OK;
     while (status == VQ_OK &&
            vq_spool_get_record(vq_span(bytes.at + at, bytes.bytes - at), &record)) {
-        void *grown = entries;
-        status = vq_grow(&grown, &cap, count + 1, sizeof(*entries), RECORDS_MAX);
+        status = VQ_GROW(entries, &cap, count + 1, RECORDS_MAX);
         if (status == VQ_OK) {
-            entries = grown;
             entries[count++] = (struct entry){record.call, record.type, at, record.body};
             at += record.bytes;
         }
@@ -344,11 +342,8 @@ static enum vq_status results_decode(const char *path, const struct entry *entri
         return vq_fail(err, VQ_LIMIT, "the spool %s holds %zu calls; %u can be read", path, count,
                        VQ_SPOOL_RESULTS_MAX);
     }
-    held->results = vq_alloc(count, sizeof(*held->results));
-    held->texts = vq_alloc(count, sizeof(*held->texts));
-    if (held->results == NULL || held->texts == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(held->results, count));
+    VQ_TRY(VQ_ALLOC(held->texts, count));
     VQ_TRY(vq_decoder_create(&decoder));
     enum vq_status status = VQ_OK;
     for (size_t i = 0; i < count && status == VQ_OK; i++) {
@@ -373,10 +368,8 @@ enum vq_status vq_spool_read(const char *dir, const struct vq_id *run,
 {
     char path[VQ_SPOOL_PATH_BYTES_MAX];
     VQ_TRY(vq_spool_path(dir, VQ_SPOOL_FILE, path, err));
-    struct vq_spool_held *held = vq_alloc(1, sizeof(*held));
-    if (held == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_spool_held *held;
+    VQ_TRY(VQ_ALLOC(held, 1));
     struct vq_buf bytes;
     vq_buf_init(&bytes, VQ_SPOOL_BYTES_MAX);
     struct entry *entries = NULL;

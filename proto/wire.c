@@ -83,10 +83,8 @@ static void *arena_take(struct vq_decoder *decoder, size_t bytes)
 
 enum vq_status vq_decoder_create(struct vq_decoder **ret_decoder)
 {
-    struct vq_decoder *decoder = vq_alloc(1, sizeof(*decoder));
-    if (decoder == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_decoder *decoder;
+    VQ_TRY(VQ_ALLOC(decoder, 1));
     if (!msgpack_zone_init(&decoder->zone, ZONE_BLOCK_BYTES)) {
         vq_free(decoder);
         return VQ_NOMEM;

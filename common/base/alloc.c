@@ -40,6 +40,13 @@ void *vq_alloc(size_t n, size_t size)
     return refused(n, size, &bytes) ? NULL : calloc(1, bytes);
 }
 
+enum vq_status vq_alloc_at(void *pointer, size_t n, size_t size)
+{
+    void *block = vq_alloc(n, size);
+    memcpy(pointer, &block, sizeof(block));
+    return block == NULL ? VQ_NOMEM : VQ_OK;
+}
+
 void *vq_realloc(void *old, size_t n, size_t size)
 {
     size_t bytes;
@@ -63,12 +70,23 @@ char *vq_strdup(const char *text)
     return vq_strndup(text, strlen(text));
 }
 
+enum vq_status vq_copy_bytes(const char *text, size_t bytes, char **ret_copy)
+{
+    *ret_copy = vq_strndup(text, bytes);
+    return *ret_copy == NULL ? VQ_NOMEM : VQ_OK;
+}
+
+enum vq_status vq_copy(const char *text, char **ret_copy)
+{
+    return vq_copy_bytes(text, strlen(text), ret_copy);
+}
+
 void vq_free(void *block)
 {
     free(block);
 }
 
-enum vq_status vq_grow(void **array, size_t *cap, size_t need, size_t item_bytes, size_t max)
+enum vq_status vq_grow(void *array, size_t *cap, size_t need, size_t item_bytes, size_t max)
 {
     if (need <= *cap) {
         return VQ_OK;
@@ -83,11 +101,13 @@ enum vq_status vq_grow(void **array, size_t *cap, size_t need, size_t item_bytes
     if (next > max) {
         next = max;
     }
-    void *grown = vq_realloc(*array, next, item_bytes);
-    if (grown == NULL) {
+    void *items = NULL;
+    memcpy(&items, array, sizeof(items));
+    items = vq_realloc(items, next, item_bytes);
+    if (items == NULL) {
         return VQ_NOMEM;
     }
-    *array = grown;
+    memcpy(array, &items, sizeof(items));
     *cap = next;
     return VQ_OK;
 }

@@ -10,14 +10,12 @@
 /* Takes the block over, also on failure. */
 static void *keep(struct vq_arena *arena, void *block)
 {
-    void *blocks = arena->blocks;
-    if (block == NULL || vq_grow(&blocks, &arena->cap, arena->count + 1, sizeof(*arena->blocks),
-                                 VQ_ARENA_BLOCKS_MAX) != VQ_OK) {
+    if (block == NULL ||
+        VQ_GROW(arena->blocks, &arena->cap, arena->count + 1, VQ_ARENA_BLOCKS_MAX) != VQ_OK) {
         vq_free(block);
         arena->failed = true;
         return NULL;
     }
-    arena->blocks = blocks;
     arena->blocks[arena->count++] = block;
     return block;
 }

@@ -51,13 +51,11 @@ char *vq_buf_reserve(struct vq_buf *buf, size_t n)
     if (buf->bytes + n < buf->cap) { /* mostly */
         return buf->at + buf->bytes;
     }
-    void *at = buf->at;
-    enum vq_status status = vq_grow(&at, &buf->cap, buf->bytes + n + 1, 1, buf->bytes_max + 1);
+    enum vq_status status = VQ_GROW(buf->at, &buf->cap, buf->bytes + n + 1, buf->bytes_max + 1);
     if (status != VQ_OK) {
         buf->status = status;
         return NULL;
     }
-    buf->at = at;
     return buf->at + buf->bytes;
 }
 

@@ -18,10 +18,8 @@ uint64_t vq_index_mix(uint64_t key)
 static enum vq_status grow(struct vq_index *table)
 {
     size_t count = table->buckets_count == 0 ? BUCKETS_MIN : table->buckets_count * 2;
-    struct vq_index_node **buckets = vq_alloc(count, sizeof(*buckets));
-    if (buckets == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_index_node **buckets;
+    VQ_TRY(VQ_ALLOC(buckets, count));
     for (size_t i = 0; i < table->buckets_count; i++) {
         struct vq_index_node *node = table->buckets[i];
         while (node != NULL) {

@@ -50,8 +50,7 @@ static enum vq_status take_text(const struct vq_node *map, const char *key, size
         strlen(item->text) > bytes_max) {
         return VQ_INVALID;
     }
-    *ret_text = vq_strdup(item->text);
-    return *ret_text == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy(item->text, &*ret_text);
 }
 
 static enum vq_status take_axis(const struct vq_node *node, const char *name, uint32_t i,
@@ -93,10 +92,7 @@ static enum vq_status take(struct vq_node **root, const char *name, struct vq_ax
     if (list->items_count > VQ_VIBES_MAX) {
         return vq_fail(err, VQ_LIMIT, "%s: more than %d axes", name, VQ_VIBES_MAX);
     }
-    file->axes = vq_alloc(list->items_count, sizeof(*file->axes));
-    if (file->axes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(file->axes, list->items_count));
     file->count = list->items_count;
     for (uint32_t i = 0; i < file->count; i++) {
         VQ_TRY(take_axis(list->items[i], name, i, &file->axes[i], err));

@@ -86,10 +86,7 @@ static enum vq_status resolve_persona(struct vq_config *c, const char *base_dir)
 
 static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, const char *base_dir)
 {
-    c->file = vq_strdup(name);
-    if (c->file == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_copy(name, &c->file));
     if (c->data.path != NULL) { /* "-" is standard input everywhere */
         bool is_stdin = strcmp(c->data.path, "-") == 0;
         VQ_TRY(vq_path_join(is_stdin ? NULL : base_dir, c->data.path, &c->data.path_abs));

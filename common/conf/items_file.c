@@ -47,8 +47,7 @@ static enum vq_status wrong(const struct reader *r, uint64_t line, const char *f
 
 static enum vq_status keep(struct vq_span text, char **ret_text)
 {
-    *ret_text = vq_strndup(text.at, text.bytes);
-    return *ret_text == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy_bytes(text.at, text.bytes, &*ret_text);
 }
 
 static enum vq_status take_label(const struct reader *r, struct vq_conf_item *item,
@@ -107,14 +106,11 @@ static enum vq_status add(struct reader *r, struct vq_conf_item *item, const cha
         status = wrong(r, item->line, text_field, "an item without text");
     }
     if (status == VQ_OK) {
-        void *items = r->file.items;
-        status = vq_grow(&items, &r->cap, (size_t)r->file.count + 1, sizeof(*r->file.items),
-                         VQ_ITEMS_MAX);
+        status = VQ_GROW(r->file.items, &r->cap, (size_t)r->file.count + 1, VQ_ITEMS_MAX);
         if (status == VQ_LIMIT) {
             (void)vq_fail(r->err, status, "%s: more than %u items", r->name, VQ_ITEMS_MAX);
         }
         if (status == VQ_OK) {
-            r->file.items = items;
             r->file.items[r->file.count++] = *item;
             return VQ_OK;
         }

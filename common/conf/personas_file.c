@@ -96,8 +96,7 @@ static enum vq_status take_name(struct reader *r, const struct vq_node *at, cons
                                  text);
         }
     }
-    p->name = vq_strdup(text);
-    return p->name == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy(text, &p->name);
 }
 
 static bool is_blank(const char *text)
@@ -119,8 +118,7 @@ static enum vq_status take_description(struct reader *r, const struct vq_node *n
                              VQ_PERSONA_DESCRIPTION_BYTES_MAX);
     }
     *ret_baseline = is_blank(node->text) || vq_node_is_null(node);
-    p->description = vq_strdup(node->text);
-    return p->description == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy(node->text, &p->description);
 }
 
 static void free_persona(struct vq_conf_persona *p)
@@ -203,10 +201,7 @@ static enum vq_status take(struct reader *r, const struct vq_node *root)
     if (root->items_count > VQ_PERSONAS_MAX) {
         return vq_fail(r->err, VQ_LIMIT, "%s: more than %u personas", r->name, VQ_PERSONAS_MAX);
     }
-    r->file.personas = vq_alloc(root->items_count, sizeof(*r->file.personas));
-    if (r->file.personas == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(r->file.personas, root->items_count));
     bool one = vq_node_get(root, "name") != NULL && vq_node_get(root, "description") != NULL;
     for (uint32_t i = 0; i < (one ? 1 : root->items_count); i++) {
         const struct vq_node *node = one ? root : root->items[i];

@@ -28,18 +28,14 @@ static const char *fault(struct vq_span text)
 
 static enum vq_status add(struct reader *r, struct vq_span text)
 {
-    void *items = r->file.questions;
-    enum vq_status status = vq_grow(&items, &r->cap, (size_t)r->file.count + 1,
-                                    sizeof(*r->file.questions), VQ_QUERIES_MAX);
+    enum vq_status status =
+        VQ_GROW(r->file.questions, &r->cap, (size_t)r->file.count + 1, VQ_QUERIES_MAX);
     if (status == VQ_LIMIT) {
         return vq_fail(r->err, status, "%s: more than %u queries", r->name, VQ_QUERIES_MAX);
     }
     VQ_TRY(status);
-    r->file.questions = items;
-    char *copy = vq_strndup(text.at, text.bytes);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy_bytes(text.at, text.bytes, &copy));
     r->file.questions[r->file.count++] = copy;
     return VQ_OK;
 }
@@ -135,8 +131,7 @@ static enum vq_status take_remark(struct reader *r, const struct vq_node *node, 
     if (vq_span_is_blank(vq_span_str(node->text)) || vq_node_is_null(node)) {
         return VQ_OK;
     }
-    *ret_remark = vq_strdup(node->text);
-    return *ret_remark == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy(node->text, &*ret_remark);
 }
 
 static enum vq_status take_list(struct reader *r, const struct vq_node *list)

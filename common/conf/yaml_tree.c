@@ -26,10 +26,8 @@ void vq_node_destroy(struct vq_node **node)
 
 enum vq_status vq_node_make(enum vq_node_kind kind, const char *text, struct vq_node **ret_node)
 {
-    struct vq_node *node = vq_alloc(1, sizeof(*node));
-    if (node == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_node *node;
+    VQ_TRY(VQ_ALLOC(node, 1));
     node->kind = kind;
     node->plain = true;
     if (text != NULL) {
@@ -46,10 +44,8 @@ enum vq_status vq_node_make(enum vq_node_kind kind, const char *text, struct vq_
 enum vq_status vq_node_add(struct vq_node *parent, const char *key, struct vq_node *take_item)
 {
     char *copy = NULL;
-    void *items = parent->items;
-    enum vq_status status = vq_grow(&items, &parent->items_cap, (size_t)parent->items_count + 1,
-                                    sizeof(struct vq_node *), VQ_YAML_ITEMS_MAX);
-    parent->items = items;
+    enum vq_status status = VQ_GROW(parent->items, &parent->items_cap,
+                                    (size_t)parent->items_count + 1, VQ_YAML_ITEMS_MAX);
     if (status == VQ_OK && key != NULL) {
         copy = vq_strdup(key);
         status = copy == NULL ? VQ_NOMEM : VQ_OK;
@@ -74,10 +70,8 @@ void vq_node_remove(struct vq_node *parent, uint32_t index)
 
 enum vq_status vq_node_set_text(struct vq_node *scalar, const char *text, bool plain)
 {
-    char *copy = vq_strdup(text);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy(text, &copy));
     vq_free(scalar->text);
     scalar->text = copy;
     scalar->plain = plain;
@@ -202,8 +196,7 @@ static enum vq_status read_scalar(struct reader *r, struct vq_node *node)
         return fail_here(r, VQ_INVALID, "tags and anchors are not supported; write the value out");
     }
     node->plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    node->text = vq_strndup(text, bytes);
-    return node->text == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy_bytes(text, bytes, &node->text);
 }
 
 static enum vq_status read_key(struct reader *r, const struct vq_node *map, char **ret_key)
@@ -221,8 +214,7 @@ static enum vq_status read_key(struct reader *r, const struct vq_node *map, char
                        "%s, line %zu, column %zu: the key \"%.64s\" is given twice", r->name,
                        r->event.start_mark.line + 1, r->event.start_mark.column + 1, text);
     }
-    *ret_key = vq_strndup(text, bytes);
-    return *ret_key == NULL ? VQ_NOMEM : VQ_OK;
+    return vq_copy_bytes(text, bytes, &*ret_key);
 }
 
 static enum vq_status read_items(struct reader *r, struct vq_node *node, uint32_t depth)

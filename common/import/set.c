@@ -71,10 +71,7 @@ enum vq_status vq_import_add(struct vq_import_item *item)
 {
     struct vq_import_set *set = item->set;
     VQ_TRY(set->text.status);
-    void *rows = set->rows;
-    VQ_TRY(vq_grow(&rows, &set->rows_cap, set->rows_count + 1, sizeof(*set->rows),
-                   VQ_IMPORT_ROWS_MAX));
-    set->rows = rows;
+    VQ_TRY(VQ_GROW(set->rows, &set->rows_cap, set->rows_count + 1, VQ_IMPORT_ROWS_MAX));
     set->rows[set->rows_count++] = item->row;
     return VQ_OK;
 }

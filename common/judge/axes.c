@@ -58,13 +58,9 @@ static bool is_whole(const struct vq_axis *axis)
 static enum vq_status append(struct vq_axes *axes, const struct vq_buf *block,
                              const struct vq_axis *axis)
 {
-    void *items = axes->items;
-    VQ_TRY(vq_grow(&items, &axes->cap, axes->count + 1, sizeof(*axes->items), VQ_AXES_MAX));
-    axes->items = items;
-    char *copy = vq_alloc(block->bytes, 1);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_GROW(axes->items, &axes->cap, axes->count + 1, VQ_AXES_MAX));
+    char *copy;
+    VQ_TRY(VQ_ALLOC(copy, block->bytes));
     memcpy(copy, block->at, block->bytes);
     axes->items[axes->count++] = (struct vq_axis){.name = copy,
                                                   .low = copy + (axis->low - block->at),

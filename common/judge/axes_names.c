@@ -29,10 +29,7 @@ enum vq_status vq_lines_take(struct vq_lines *lines, struct vq_span text, size_t
     vq_answer_clean(text, bytes_max, &clean);
     enum vq_status status = clean.status;
     if (status == VQ_OK && clean.bytes > 0) {
-        void *items = lines->items;
-        status =
-            vq_grow(&items, &lines->cap, lines->count + 1, sizeof(*lines->items), VQ_LINES_MAX);
-        lines->items = items;
+        status = VQ_GROW(lines->items, &lines->cap, lines->count + 1, VQ_LINES_MAX);
     }
     if (status == VQ_OK && clean.bytes > 0) {
         char *copy = vq_strndup(clean.at, clean.bytes);

@@ -110,10 +110,8 @@ enum vq_status vq_vectors_decode(struct vq_span answer, float **ret_values, uint
     uint32_t count = get_u32(answer.at + MAGIC_BYTES);
     uint32_t dims = get_u32(answer.at + MAGIC_BYTES + 4);
     size_t numbers = (size_t)count * dims;
-    float *values = vq_alloc(numbers, sizeof(*values));
-    if (values == NULL) {
-        return VQ_NOMEM;
-    }
+    float *values;
+    VQ_TRY(VQ_ALLOC(values, numbers));
     for (size_t i = 0; i < numbers; i++) {
         uint32_t bits = get_u32(answer.at + VQ_VECTORS_HEADER_BYTES + i * FLOAT_BYTES);
         memcpy(&values[i], &bits, sizeof(bits));

@@ -92,10 +92,8 @@ static bool listed(const char *variable, const char *const *names)
 
 static enum vq_status make_env(const struct vq_child_options *o, char ***ret_env)
 {
-    char **env = vq_alloc(VQ_CHILD_ENV_MAX + 1, sizeof(*env));
-    if (env == NULL) {
-        return VQ_NOMEM;
-    }
+    char **env;
+    VQ_TRY(VQ_ALLOC(env, VQ_CHILD_ENV_MAX + 1));
     size_t n = 0;
     for (char **v = environ; v != NULL && *v != NULL && n < VQ_CHILD_ENV_MAX; v++) {
         if ((o->env_all || listed(*v, o->env_keep)) && !listed(*v, o->env_set)) {

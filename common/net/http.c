@@ -167,13 +167,11 @@ static int on_timer_wish(CURLM *curl, long timeout_ms, void *ctx)
 
 void vq_http_socket_opened(struct vq_http *http, int fd)
 {
-    void *watches = http->watches;
     size_t known = http->watches_cap;
-    if (fd < 0 || vq_grow(&watches, &http->watches_cap, (size_t)fd + 1, sizeof(*http->watches),
-                          WATCHES_MAX) != VQ_OK) {
+    if (fd < 0 ||
+        VQ_GROW(http->watches, &http->watches_cap, (size_t)fd + 1, WATCHES_MAX) != VQ_OK) {
         return; /* one that is not ours is watched too, at the cost of more system calls */
     }
-    http->watches = watches;
     memset(http->watches + known, 0, (http->watches_cap - known) * sizeof(*http->watches));
     http->watches[fd] = (struct watch){.ours = true};
 }
@@ -303,14 +301,10 @@ static void multi_destroy(struct vq_http_multi *m)
 
 static enum vq_status add_multi(struct vq_http *http)
 {
-    void *multis = http->multis;
-    VQ_TRY(vq_grow(&multis, &http->multis_cap, (size_t)http->multis_count + 1,
-                   sizeof(*http->multis), VQ_HTTP_CALLS_MAX / VQ_HTTP_CALLS_PER_MULTI + 1));
-    http->multis = multis;
-    struct vq_http_multi *m = vq_alloc(1, sizeof(*m));
-    if (m == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_GROW(http->multis, &http->multis_cap, (size_t)http->multis_count + 1,
+                   VQ_HTTP_CALLS_MAX / VQ_HTTP_CALLS_PER_MULTI + 1));
+    struct vq_http_multi *m;
+    VQ_TRY(VQ_ALLOC(m, 1));
     m->http = http;
     m->index = http->multis_count;
     m->curl = curl_multi_init();

@@ -274,10 +274,8 @@ static bool set_constant_options(struct vq_http_call *call, const char *ca_file,
 enum vq_status vq_http_call_create(struct vq_http *http, struct vq_loop *loop, const char *ca_file,
                                    CURLSH *share, struct vq_http_call **ret_call)
 {
-    struct vq_http_call *call = vq_alloc(1, sizeof(*call));
-    if (call == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_http_call *call;
+    VQ_TRY(VQ_ALLOC(call, 1));
     call->http = http;
     call->cancel = (struct vq_deferred){.fn = on_cancel, .ctx = call};
     vq_buf_init(&call->kept_text, VQ_HTTP_KEPT_BYTES_MAX);

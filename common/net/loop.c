@@ -126,13 +126,9 @@ static void heap_down(struct vq_loop *loop, size_t at)
 enum vq_status vq_timer_create(struct vq_loop *loop, void (*fire)(void *ctx), void *ctx,
                                struct vq_timer **ret_timer)
 {
-    void *heap = loop->heap;
-    VQ_TRY(vq_grow(&heap, &loop->heap_cap, loop->timers + 1, sizeof(*loop->heap), TIMERS_MAX));
-    loop->heap = heap;
-    struct vq_timer *timer = vq_alloc(1, sizeof(*timer));
-    if (timer == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_GROW(loop->heap, &loop->heap_cap, loop->timers + 1, TIMERS_MAX));
+    struct vq_timer *timer;
+    VQ_TRY(VQ_ALLOC(timer, 1));
     *timer = (struct vq_timer){.loop = loop, .fire = fire, .ctx = ctx};
     loop->timers++;
     *ret_timer = timer;
@@ -468,10 +464,8 @@ static void on_work_done(uv_work_t *uv, int status)
 enum vq_status vq_loop_work(struct vq_loop *loop, void (*work_fn)(void *ctx),
                             void (*done)(void *ctx), void *ctx)
 {
-    struct work *work = vq_alloc(1, sizeof(*work));
-    if (work == NULL) {
-        return VQ_NOMEM;
-    }
+    struct work *work;
+    VQ_TRY(VQ_ALLOC(work, 1));
     *work = (struct work){.loop = loop, .work = work_fn, .done = done, .ctx = ctx};
     work->uv.data = work;
     int code = uv_queue_work(&loop->uv, &work->uv, on_work, on_work_done);

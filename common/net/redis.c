@@ -162,10 +162,8 @@ static void cleanup(void *data)
 
 static enum vq_status attach(struct vq_redis *r)
 {
-    struct adapter *a = vq_alloc(1, sizeof(*a));
-    if (a == NULL) {
-        return VQ_NOMEM;
-    }
+    struct adapter *a;
+    VQ_TRY(VQ_ALLOC(a, 1));
     if (uv_poll_init(vq_loop_uv(r->loop), &a->poll, r->context->c.fd) != 0) {
         vq_free(a); /* was never on the loop */
         return VQ_IO;
@@ -630,10 +628,8 @@ enum vq_status vq_redis_eval(struct vq_redis *redis, const struct vq_redis_scrip
         count > VQ_REDIS_ARGS_MAX) {
         return VQ_LIMIT;
     }
-    struct vq_span *all = vq_alloc(count, sizeof(*all));
-    if (all == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *all;
+    VQ_TRY(VQ_ALLOC(all, count));
     char number[16];
     (void)snprintf(number, sizeof(number), "%u", keys_count);
     all[0] = vq_span_str("EVAL");

@@ -105,10 +105,7 @@ static enum vq_status wait_in_line(struct vq_router *r, uint64_t peer, struct vq
 {
     struct outbox *box = find_outbox(r, peer);
     if (box == NULL) {
-        void *outboxes = r->outboxes;
-        VQ_TRY(vq_grow(&outboxes, &r->outboxes_cap, r->outboxes_count + 1, sizeof(*r->outboxes),
-                       VQ_ZSOCK_PEERS_MAX));
-        r->outboxes = outboxes;
+        VQ_TRY(VQ_GROW(r->outboxes, &r->outboxes_cap, r->outboxes_count + 1, VQ_ZSOCK_PEERS_MAX));
         struct outbox fresh = {.peer = peer};
         VQ_TRY(vq_zqueue_put(&fresh.queue, frame));
         r->outboxes[r->outboxes_count++] = fresh;

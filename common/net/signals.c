@@ -109,10 +109,8 @@ enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
         return VQ_EXISTS;
     }
     VQ_TRY(event_of(signum));
-    struct vq_signal *self = vq_alloc(1, sizeof(*self));
-    if (self == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_signal *self;
+    VQ_TRY(VQ_ALLOC(self, 1));
     *self = (struct vq_signal){.signum = signum, .caught = caught, .ctx = ctx};
     if (uv_poll_init(vq_loop_uv(loop), &self->poll, signals[signum].event - 1) != 0) {
         vq_free(self);

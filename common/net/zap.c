@@ -52,10 +52,7 @@ enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key)
     if (allows(zap, public_key)) {
         return VQ_EXISTS;
     }
-    void *allowed = zap->allowed;
-    VQ_TRY(vq_grow(&allowed, &zap->allowed_cap, zap->allowed_count + 1, sizeof(*zap->allowed),
-                   VQ_ZSOCK_ALLOWED_MAX));
-    zap->allowed = allowed;
+    VQ_TRY(VQ_GROW(zap->allowed, &zap->allowed_cap, zap->allowed_count + 1, VQ_ZSOCK_ALLOWED_MAX));
     memcpy(zap->allowed[zap->allowed_count++], public_key, VQ_CURVE_KEY_CHARS + 1);
     return VQ_OK;
 }

@@ -162,10 +162,8 @@ enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file
                        "%s is no regular file, and a new one would take its place; name another",
                        path);
     }
-    struct vq_file_new *file = vq_alloc(1, sizeof(*file));
-    if (file == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_file_new *file;
+    VQ_TRY(VQ_ALLOC(file, 1));
     vq_buf_init(&file->temporary, strlen(path) + 16);
     vq_buf_printf(&file->temporary, "%s.XXXXXX", path);
     file->path = vq_strdup(path);
@@ -292,10 +290,8 @@ enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_p
 {
     bool absolute = path[0] == '/' || base_dir == NULL || base_dir[0] == '\0';
     size_t bytes = strlen(path) + (absolute ? 0 : strlen(base_dir) + 1);
-    char *joined = vq_alloc(bytes + 1, 1);
-    if (joined == NULL) {
-        return VQ_NOMEM;
-    }
+    char *joined;
+    VQ_TRY(VQ_ALLOC(joined, bytes + 1));
     bool slash = !absolute && base_dir[strlen(base_dir) - 1] != '/';
     (void)snprintf(joined, bytes + 1, "%s%s%s", absolute ? "" : base_dir, slash ? "/" : "", path);
     *ret_path = joined;

@@ -47,10 +47,7 @@ static enum vq_status widen(struct vq_intern *intern)
 {
     struct vq_intern wider = *intern;
     wider.slots_count = intern->slots_count == 0 ? 64 : intern->slots_count * 2;
-    wider.slots = vq_alloc(wider.slots_count, sizeof(*wider.slots));
-    if (wider.slots == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(wider.slots, wider.slots_count));
     for (uint32_t id = 0; id < intern->count; id++) {
         wider.slots[slot_of(&wider, intern->keys[id])] = id + 1;
     }
@@ -66,10 +63,7 @@ enum vq_status vq_intern_add(struct vq_intern *intern, struct vq_span key, uint3
     }
     size_t slot = slot_of(intern, key);
     if (intern->slots[slot] == 0) {
-        void *keys = intern->keys;
-        VQ_TRY(vq_grow(&keys, &intern->keys_cap, (size_t)intern->count + 1, sizeof(*intern->keys),
-                       KEYS_MAX));
-        intern->keys = keys;
+        VQ_TRY(VQ_GROW(intern->keys, &intern->keys_cap, (size_t)intern->count + 1, KEYS_MAX));
         intern->keys[intern->count] = key;
         intern->slots[slot] = ++intern->count;
     }

@@ -72,15 +72,13 @@ enum vq_status vq_table_keep_cell(struct vq_table_build *build, struct vq_span t
 
 enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span kept)
 {
-    void *cells = build->cells;
-    enum vq_status status = vq_grow(&cells, &build->cells_cap, build->cells_count + 1,
-                                    sizeof(*build->cells), VQ_TABLE_CELLS_MAX);
+    enum vq_status status =
+        VQ_GROW(build->cells, &build->cells_cap, build->cells_count + 1, VQ_TABLE_CELLS_MAX);
     if (status == VQ_LIMIT) {
         return vq_fail(build->err, status, "%s has more than %llu fields", build->name,
                        (unsigned long long)VQ_TABLE_CELLS_MAX);
     }
     if (status == VQ_OK) {
-        build->cells = cells;
         build->cells[build->cells_count++] = kept;
     }
     return status;
@@ -88,16 +86,14 @@ enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span ke
 
 enum vq_status vq_table_add_row(struct vq_table_build *build, uint64_t line)
 {
-    void *lines = build->lines;
-    enum vq_status status = vq_grow(&lines, &build->lines_cap, (size_t)build->rows_count + 1,
-                                    sizeof(*build->lines), VQ_TABLE_ROWS_MAX);
+    enum vq_status status =
+        VQ_GROW(build->lines, &build->lines_cap, (size_t)build->rows_count + 1, VQ_TABLE_ROWS_MAX);
     if (status == VQ_LIMIT) {
         return vq_fail(build->err, status,
                        "%s has more than %u records; split the file, or sample it before",
                        build->name, VQ_TABLE_ROWS_MAX);
     }
     if (status == VQ_OK) {
-        build->lines = lines;
         build->lines[build->rows_count++] = line;
     }
     return status;
@@ -212,10 +208,8 @@ static enum vq_status finish(struct vq_table_build *build, struct vq_table **ret
         return vq_fail(build->err, VQ_INVALID, "%s has a header and no records", build->name);
     }
     VQ_ASSERT(build->cells_count == (size_t)build->rows_count * build->columns.count);
-    struct owned_table *owned = vq_alloc(1, sizeof(*owned));
-    if (owned == NULL) {
-        return VQ_NOMEM;
-    }
+    struct owned_table *owned;
+    VQ_TRY(VQ_ALLOC(owned, 1));
     *owned = (struct owned_table){
         .blocks = build->blocks,
         .columns = build->columns,

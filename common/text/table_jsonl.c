@@ -98,11 +98,10 @@ static enum vq_status keep_value(struct jsonl_reader *r, const json_t *value,
 /* The first line whose value in this column is an object or an array. */
 static enum vq_status note_nested(struct jsonl_reader *r, uint32_t column)
 {
-    void *lines = r->build->nested_lines;
     size_t known = r->build->nested_cap;
-    VQ_TRY(vq_grow(&lines, &r->build->nested_cap, (size_t)column + 1, sizeof(uint64_t),
+    VQ_TRY(VQ_GROW(r->build->nested_lines, &r->build->nested_cap, (size_t)column + 1,
                    VQ_TABLE_COLUMNS_MAX));
-    uint64_t *nested = r->build->nested_lines = lines;
+    uint64_t *nested = r->build->nested_lines;
     memset(nested + known, 0, (r->build->nested_cap - known) * sizeof(*nested));
     nested[column] = nested[column] == 0 ? r->line : nested[column];
     return VQ_OK;
@@ -124,24 +123,19 @@ static enum vq_status add_field(struct jsonl_reader *r, const char *key, const j
     if (cell.text.bytes > VQ_TABLE_FIELD_BYTES_MAX) {
         return bad_line(r, VQ_LIMIT, key, "the value is too long");
     }
-    void *cells = r->cells;
-    status =
-        vq_grow(&cells, &r->cells_cap, r->cells_count + 1, sizeof(*r->cells), VQ_TABLE_CELLS_MAX);
+    status = VQ_GROW(r->cells, &r->cells_cap, r->cells_count + 1, VQ_TABLE_CELLS_MAX);
     if (status == VQ_LIMIT) {
         return bad_line(r, status, NULL, "the file has too many fields");
     }
     VQ_TRY(status);
-    r->cells = cells;
     r->cells[r->cells_count++] = cell;
     return VQ_OK;
 }
 
 static enum vq_status add_object(struct jsonl_reader *r, json_t *object)
 {
-    void *firsts = r->firsts;
-    VQ_TRY(vq_grow(&firsts, &r->firsts_cap, (size_t)r->build->rows_count + 1, sizeof(*r->firsts),
+    VQ_TRY(VQ_GROW(r->firsts, &r->firsts_cap, (size_t)r->build->rows_count + 1,
                    (size_t)VQ_TABLE_ROWS_MAX + 1));
-    r->firsts = firsts;
     r->firsts[r->build->rows_count] = r->cells_count;
     VQ_TRY(vq_table_add_row(r->build, r->line));
     const char *key;
@@ -220,10 +214,8 @@ static enum vq_status lay_out(struct jsonl_reader *r)
             build->err, VQ_LIMIT, "%s: %u records of %zu different keys are more than %llu fields",
             build->name, build->rows_count, columns, (unsigned long long)VQ_TABLE_CELLS_MAX);
     }
-    struct vq_span *cells = vq_alloc(count, sizeof(*cells));
-    if (cells == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *cells;
+    VQ_TRY(VQ_ALLOC(cells, count));
     for (size_t i = 0; i < count; i++) {
         cells[i] = vq_span("", 0);
     }

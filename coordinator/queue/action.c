@@ -21,10 +21,8 @@ static enum vq_status queue_grow(struct vq_coord_queue *q)
     if (cap > VQ_COORD_ACTIONS_MAX) {
         return VQ_LIMIT;
     }
-    struct vq_coord_entry *ring = vq_alloc(cap, sizeof(*ring));
-    if (ring == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_coord_entry *ring;
+    VQ_TRY(VQ_ALLOC(ring, cap));
     for (size_t i = 0; i < q->count; i++) {
         ring[i] = q->ring[(q->head + i) & (q->cap - 1)];
     }
@@ -68,10 +66,8 @@ void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const cha
 enum vq_status vq_coord_bye(struct vq_coord_actions *actions, uint64_t peer, uint64_t session,
                             enum vq_bye_code code, const char *text)
 {
-    char *copy = vq_strdup(text);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy(text, &copy));
     return vq_coord_say(actions, (struct vq_coord_entry){.kind = ENTRY_BYE,
                                                          .code = (uint8_t)code,
                                                          .peer = peer,
@@ -83,8 +79,7 @@ enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_se
                             const struct vq_id *call, bool batched)
 {
     struct vq_coord_acks *acks = batched ? &s->batched : &s->acks;
-    VQ_TRY(vq_grow((void **)&acks->calls, &acks->cap, acks->count + 1, sizeof(*acks->calls),
-                   VQ_COORD_CALLS_MAX));
+    VQ_TRY(VQ_GROW(acks->calls, &acks->cap, acks->count + 1, VQ_COORD_CALLS_MAX));
     acks->calls[acks->count++] = *call;
     if (acks->count % VQ_COORD_ACK_CALLS_MAX != 1) {
         return VQ_OK; /* goes with the message that is waiting */

@@ -46,10 +46,7 @@ static enum vq_status find_or_make(struct vq_coord_api_batches *api, struct vq_s
 {
     struct vq_coord_api_batch *b = find(api, name);
     if (b == NULL) {
-        b = vq_alloc(1, sizeof(*b));
-        if (b == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ALLOC(b, 1));
         copy(b->name, sizeof(b->name), name);
         copy(b->pool, sizeof(b->pool), pool);
         vq_list_push(&api->list, &b->link);
@@ -252,10 +249,8 @@ static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *
     if (s == NULL) {
         return VQ_OK;
     }
-    char *name = vq_strdup(b->name);
-    if (name == NULL) {
-        return VQ_NOMEM;
-    }
+    char *name;
+    VQ_TRY(vq_copy(b->name, &name));
     b->owner = s->worker;
     b->session = 0;
     b->lost_ns = c->now_ns;
@@ -317,10 +312,8 @@ enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, i
         if ((name != NULL && strcmp(name, b->name) != 0) || s == NULL) {
             continue;
         }
-        char *text = vq_strdup(b->name);
-        if (text == NULL) {
-            return VQ_NOMEM;
-        }
+        char *text;
+        VQ_TRY(vq_copy(b->name, &text));
         VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_COLLECT,
                                                                  .code = 1,
                                                                  .peer = s->peer,

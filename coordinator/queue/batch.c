@@ -92,10 +92,8 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
 {
     struct vq_coord_gather *g = c->batches.gather;
     size_t need = g->results_count + 1;
-    VQ_TRY(vq_grow((void **)&g->results, &g->results_cap, need, sizeof(*g->results),
-                   c->params.commit_results_max));
-    VQ_TRY(vq_grow((void **)&g->workers, &g->workers_cap, need, sizeof(*g->workers),
-                   c->params.commit_results_max));
+    VQ_TRY(VQ_GROW(g->results, &g->results_cap, need, c->params.commit_results_max));
+    VQ_TRY(VQ_GROW(g->workers, &g->workers_cap, need, c->params.commit_results_max));
     struct vq_result copy = *result;
     if (copy.stage == c->params.stage && !vq_coord_result_here(c, result)) {
         copy.stage = VQ_STAGE_ELSEWHERE;
@@ -115,8 +113,7 @@ enum vq_status vq_coord_gather_failure(struct vq_coord_batches *batches, uint64_
                                        uint32_t repeat, enum vq_outcome outcome)
 {
     struct vq_coord_gather *g = batches->gather;
-    VQ_TRY(vq_grow((void **)&g->failures, &g->failures_cap, g->failures_count + 1,
-                   sizeof(*g->failures), VQ_COORD_SHARDS_MAX));
+    VQ_TRY(VQ_GROW(g->failures, &g->failures_cap, g->failures_count + 1, VQ_COORD_SHARDS_MAX));
     g->failures[g->failures_count++] = (struct vq_batch_failure){task, repeat, outcome};
     return VQ_OK;
 }
@@ -127,8 +124,7 @@ enum vq_status vq_coord_gather_settled(struct vq_coord_batches *batches, uint64_
     struct vq_coord_gather *g = batches->gather;
     size_t max =
         VQ_COORD_BATCH_SETTLED_MAX + (size_t)VQ_COORD_LOOKUPS_MAX * 2u * VQ_COORD_VIBES_MAX;
-    VQ_TRY(vq_grow((void **)&g->settled, &g->settled_cap, g->settled_count + 1, sizeof(*g->settled),
-                   max));
+    VQ_TRY(VQ_GROW(g->settled, &g->settled_cap, g->settled_count + 1, max));
     g->settled[g->settled_count++] = (struct vq_settled){task, outcome};
     return VQ_OK;
 }
@@ -141,8 +137,7 @@ enum vq_status vq_coord_gather_reopened(struct vq_coord_batches *batches, uint64
     if (*ret_full) {
         return VQ_OK;
     }
-    VQ_TRY(vq_grow((void **)&g->reopened, &g->reopened_cap, g->reopened_count + 1,
-                   sizeof(*g->reopened), VQ_COORD_REOPENED_MAX));
+    VQ_TRY(VQ_GROW(g->reopened, &g->reopened_cap, g->reopened_count + 1, VQ_COORD_REOPENED_MAX));
     g->reopened[g->reopened_count++] = task;
     return VQ_OK;
 }
@@ -158,8 +153,7 @@ enum vq_status vq_coord_gather_said(struct vq_coord_batches *batches,
                                            .calls = b->calls,
                                            .ended = b->ended},
                                  .owner = b->owner};
-    VQ_TRY(vq_grow((void **)&g->said, &g->said_cap, g->said_count + 1, sizeof(*g->said),
-                   VQ_COORD_SHARDS_MAX));
+    VQ_TRY(VQ_GROW(g->said, &g->said_cap, g->said_count + 1, VQ_COORD_SHARDS_MAX));
     VQ_TRY(span_copy(g, &said.about.name));
     VQ_TRY(span_copy(g, &said.about.pool));
     VQ_TRY(span_copy(g, &said.about.id));

@@ -60,10 +60,8 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
     if (vq_coord_calls_reserved(&c->calls) >= VQ_COORD_CALLS_MAX) {
         return VQ_LIMIT;
     }
-    struct vq_coord_call *call = vq_alloc(1, sizeof(*call));
-    if (call == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_coord_call *call;
+    VQ_TRY(VQ_ALLOC(call, 1));
     struct vq_coord_shard *shard = NULL;
     enum vq_status status =
         task == VQ_TASK_NONE ? VQ_OK : vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);

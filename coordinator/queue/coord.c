@@ -54,19 +54,13 @@ static enum vq_status params_check(const struct vq_coord_params *p, struct vq_er
 static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_judge *judges)
 {
     const struct vq_grid *g = &c->params.grid;
-    c->lanes = vq_alloc(g->judges, sizeof(*c->lanes));
-    c->grants.slices = vq_alloc(VQ_AUTHORITY_POOLS_MAX, sizeof(*c->grants.slices));
-    if (c->lanes == NULL || c->grants.slices == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(c->lanes, g->judges));
+    VQ_TRY(VQ_ALLOC(c->grants.slices, VQ_AUTHORITY_POOLS_MAX));
     for (uint32_t j = 0; j < g->judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[j];
-        lane->name = vq_strdup(judges[j].name);
-        lane->pools = vq_alloc(judges[j].pools_count, sizeof(*lane->pools));
-        lane->brakes = vq_alloc(judges[j].pools_count, sizeof(*lane->brakes));
-        if (lane->name == NULL || lane->pools == NULL || lane->brakes == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_copy(judges[j].name, &lane->name));
+        VQ_TRY(VQ_ALLOC(lane->pools, judges[j].pools_count));
+        VQ_TRY(VQ_ALLOC(lane->brakes, judges[j].pools_count));
         lane->pools_count = judges[j].pools_count;
         lane->seconds_wait = judges[j].seconds_wait;
         memcpy(lane->pools, judges[j].pools, lane->pools_count * sizeof(*lane->pools));

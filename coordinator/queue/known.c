@@ -27,12 +27,9 @@ static enum vq_status learn(struct vq_coord_knowledge *known, const char *name, 
     if (knows(known, name, role, pool) || known->count == VQ_COORD_KNOWN_MAX) {
         return VQ_OK; /* an entry without room is not known, and its brake stays active */
     }
-    VQ_TRY(vq_grow((void **)&known->list, &known->cap, known->count + 1, sizeof(*known->list),
-                   VQ_COORD_KNOWN_MAX));
-    char *copy = vq_strdup(name);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_GROW(known->list, &known->cap, known->count + 1, VQ_COORD_KNOWN_MAX));
+    char *copy;
+    VQ_TRY(vq_copy(name, &copy));
     known->list[known->count++] = (struct vq_coord_known){copy, role, pool};
     return VQ_OK;
 }

@@ -38,8 +38,7 @@ static enum vq_status left_add(struct vq_coord_left_ones *ones, const struct vq_
     if (ones->lost) {
         return VQ_OK;
     }
-    VQ_TRY(vq_grow((void **)&ones->list, &ones->cap, ones->count + 1, sizeof(*ones->list),
-                   VQ_COORD_LEFT_MAX));
+    VQ_TRY(VQ_GROW(ones->list, &ones->cap, ones->count + 1, VQ_COORD_LEFT_MAX));
     ones->list[ones->count++] = *left;
     return VQ_OK;
 }

@@ -88,8 +88,7 @@ static enum vq_status offer_text(struct vq_coord_offer *offer, struct vq_span te
     if (text.bytes > 0) {
         size_t bytes =
             text.bytes < VQ_COORD_TEXT_BYTES_MAX / 2 ? text.bytes : VQ_COORD_TEXT_BYTES_MAX / 2;
-        offer->text = vq_strndup(text.at, bytes);
-        return offer->text == NULL ? VQ_NOMEM : VQ_OK;
+        return vq_copy_bytes(text.at, bytes, &offer->text);
     }
     return VQ_OK;
 }
@@ -206,8 +205,8 @@ static struct vq_coord_session *session_alloc(struct vq_coord *c, const struct v
 
 static enum vq_status session_link(struct vq_coord *c, struct vq_coord_session *s)
 {
-    VQ_TRY(vq_grow((void **)&c->sessions.all, &c->sessions.cap, c->sessions.count + 1,
-                   sizeof(*c->sessions.all), VQ_COORD_SESSIONS_MAX));
+    VQ_TRY(
+        VQ_GROW(c->sessions.all, &c->sessions.cap, c->sessions.count + 1, VQ_COORD_SESSIONS_MAX));
     VQ_TRY(vq_index_add(&c->sessions.by_peer, &s->by_peer, vq_index_mix(s->peer)));
     enum vq_status status =
         vq_index_add(&c->sessions.by_worker, &s->by_worker, vq_id_hash(&s->worker));
@@ -422,8 +421,8 @@ static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t 
                                    const struct vq_result *r)
 {
     struct vq_coord_lane *lane = &c->lanes[judge];
-    VQ_TRY(vq_grow((void **)&c->grants.parked, &c->grants.parked_cap, c->grants.parked_count + 1,
-                   sizeof(*c->grants.parked), VQ_WIRE_PARKED_MAX));
+    VQ_TRY(VQ_GROW(c->grants.parked, &c->grants.parked_cap, c->grants.parked_count + 1,
+                   VQ_WIRE_PARKED_MAX));
     c->grants.parked[c->grants.parked_count++] =
         (struct vq_parked){.judge = judge, .pool = lane->pools[i]};
     brake_text(lane, i, pool);

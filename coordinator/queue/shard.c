@@ -43,10 +43,7 @@ enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
     if (c->shards.count >= VQ_COORD_SHARDS_MAX) {
         return VQ_LIMIT;
     }
-    shard = vq_alloc(1, sizeof(*shard));
-    if (shard == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(shard, 1));
     vq_buf_init(&shard->priors, VQ_COORD_PRIOR_BYTES_MAX);
     shard->slots = vq_alloc(c->shard_tasks, sizeof(*shard->slots));
     if (shard->slots == NULL ||

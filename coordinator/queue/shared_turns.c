@@ -21,10 +21,7 @@ enum vq_status vq_coord_shared_turns_create(struct vq_coord *c, const struct vq_
     if (alike == NULL) {
         return VQ_OK;
     }
-    c->shared_turns = vq_alloc((size_t)shards, sizeof(*c->shared_turns));
-    if (c->shared_turns == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(c->shared_turns, (size_t)shards));
     for (uint64_t no = 0; no < shards; no++) {
         uint32_t turns = alike[no].turns;
         turns = turns < c->params.grid.vibes ? turns : c->params.grid.vibes;

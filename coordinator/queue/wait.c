@@ -23,12 +23,9 @@ enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer, const struct vq_
     if (i >= VQ_COORD_SESSIONS_MAX) {
         return VQ_OK; /* the worker sends it again */
     }
-    VQ_TRY(vq_grow((void **)&c->hellos.list, &c->hellos.cap, i + 1, sizeof(*c->hellos.list),
-                   VQ_COORD_SESSIONS_MAX));
-    char *texts = vq_alloc(hello->name.bytes + hello->host.bytes + hello->software.bytes + 1, 1);
-    if (texts == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_GROW(c->hellos.list, &c->hellos.cap, i + 1, VQ_COORD_SESSIONS_MAX));
+    char *texts;
+    VQ_TRY(VQ_ALLOC(texts, hello->name.bytes + hello->host.bytes + hello->software.bytes + 1));
     if (i < c->hellos.count) {
         vq_free(c->hellos.list[i].texts);
     } else {

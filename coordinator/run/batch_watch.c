@@ -64,8 +64,8 @@ static enum vq_status take(struct vq_run *run, const struct vq_coord_batch_statu
     struct vq_run_deadline *d = &run->deadline;
     struct vq_run_batch *b = find(d, s->name);
     if (b == NULL) {
-        VQ_TRY(vq_grow((void **)&d->batches, &d->batches_cap, d->batches_count + 1,
-                       sizeof(*d->batches), VQ_COORD_API_BATCHES_MAX));
+        VQ_TRY(
+            VQ_GROW(d->batches, &d->batches_cap, d->batches_count + 1, VQ_COORD_API_BATCHES_MAX));
         b = &d->batches[d->batches_count++];
         *b = (struct vq_run_batch){.pool = pool_of(run, s->pool)};
         (void)snprintf(b->name, sizeof(b->name), "%s", s->name);

@@ -72,9 +72,7 @@ enum vq_status vq_cert_path(const char *folder, const char *name,
 
 static enum vq_status add(struct vq_allowed_list *list, struct vq_span name, struct vq_span key)
 {
-    void *items = list->items;
-    VQ_TRY(vq_grow(&items, &list->cap, list->count + 1, sizeof(*list->items), VQ_ALLOWED_MAX));
-    list->items = items;
+    VQ_TRY(VQ_GROW(list->items, &list->cap, list->count + 1, VQ_ALLOWED_MAX));
     struct vq_allowed *made = &list->items[list->count++];
     memcpy(made->name, name.at, name.bytes);
     made->name[name.bytes] = '\0';

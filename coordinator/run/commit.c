@@ -37,10 +37,7 @@ static int by_task(const void *a, const void *b)
 static enum vq_status merge(struct vq_committer *c)
 {
     size_t n = c->commit.standing_count + c->from->settled_count;
-    c->merged = vq_alloc(n, sizeof(*c->merged));
-    if (c->merged == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(c->merged, n));
     size_t at = 0;
     for (size_t i = 0; i < c->from->settled_count; i++) {
         const struct vq_settled *s = &c->from->settled[i];

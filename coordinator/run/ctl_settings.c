@@ -62,8 +62,7 @@ static void forget(struct vq_ctl_settings *settings, const char *const *words, u
 static enum vq_status append(struct vq_ctl_settings *settings, const char *const *words, uint32_t n,
                              int64_t unix_ms)
 {
-    VQ_TRY(vq_grow((void **)&settings->list, &settings->cap, settings->count + 1,
-                   sizeof(*settings->list), VQ_CTL_SETTINGS_MAX));
+    VQ_TRY(VQ_GROW(settings->list, &settings->cap, settings->count + 1, VQ_CTL_SETTINGS_MAX));
     struct vq_ctl_setting command = {.at_unix_ms = unix_ms};
     for (uint32_t i = 0; i < n; i++) {
         command.words[i] = vq_strdup(words[i]);

@@ -243,10 +243,7 @@ static void remember(struct vq_run_gate *gate, uint64_t peer, const char *key)
             return;
         }
     }
-    void *peers = gate->peers;
-    if (vq_grow(&peers, &gate->peers_cap, gate->peers_count + 1, sizeof(*gate->peers),
-                VQ_GATE_PEERS_MAX) == VQ_OK) {
-        gate->peers = peers;
+    if (VQ_GROW(gate->peers, &gate->peers_cap, gate->peers_count + 1, VQ_GATE_PEERS_MAX) == VQ_OK) {
         gate->peers_count++;
     } else if (gate->peers_count > 0) {
         memmove(gate->peers, gate->peers + 1, (gate->peers_count - 1) * sizeof(*gate->peers));

@@ -361,10 +361,8 @@ enum vq_status vq_pool_file_take(const char *dir, const char *name, const struct
                                  struct vq_error *err)
 {
     struct taking t = {.dir = dir, .name = name, .me = me, .unix_ms = unix_ms};
-    struct vq_pool_file *file = vq_alloc(1, sizeof(*file));
-    if (file == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_pool_file *file;
+    VQ_TRY(VQ_ALLOC(file, 1));
     file->main_fd = file->own_fd = -1;
     enum vq_status status = take(&t, file, err);
     if (status != VQ_OK) {

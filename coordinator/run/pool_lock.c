@@ -98,10 +98,8 @@ static const struct vq_redis_script drop_script = {"redis.call('HDEL', KEYS[1], 
 enum vq_status vq_pool_locks_create(const struct vq_pool_locks_options *options,
                                     struct vq_pool_locks **ret_locks)
 {
-    struct vq_pool_locks *locks = vq_alloc(1, sizeof(*locks));
-    if (locks == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_pool_locks *locks;
+    VQ_TRY(VQ_ALLOC(locks, 1));
     locks->options = *options;
     locks->options.dir = locks->dir = vq_strdup(options->dir);
     locks->options.run_name = locks->run_name = vq_strdup(options->run_name);
@@ -148,10 +146,8 @@ static enum vq_status entry_of(struct vq_pool_locks *locks, const char *name, ui
             return VQ_OK;
         }
     }
-    void *entries = locks->entries;
-    VQ_TRY(vq_grow(&entries, &locks->entries_cap, locks->entries_count + 1, sizeof(struct entry),
-                   VQ_POOL_LOCKS_MAX));
-    locks->entries = entries;
+    VQ_TRY(
+        VQ_GROW(locks->entries, &locks->entries_cap, locks->entries_count + 1, VQ_POOL_LOCKS_MAX));
     *ret_entry = (uint32_t)locks->entries_count++;
     struct entry *entry = &locks->entries[*ret_entry];
     *entry = (struct entry){.redis_until_ns = INT64_MIN,
@@ -181,9 +177,7 @@ enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, co
             return VQ_OK;
         }
     }
-    void *uses = locks->uses;
-    VQ_TRY(vq_grow(&uses, &locks->uses_cap, locks->uses_count + 1, sizeof(struct use), USES_MAX));
-    locks->uses = uses;
+    VQ_TRY(VQ_GROW(locks->uses, &locks->uses_cap, locks->uses_count + 1, USES_MAX));
     locks->uses[locks->uses_count++] = (struct use){.pool = pool, .entry = at};
     locks->pools[pool].wanted = true;
     locks->wake_ns = INT64_MIN;

@@ -360,8 +360,7 @@ static bool column_agrees(struct vq_run *run)
 /* What accounting needs of it later. */
 static enum vq_status keep_past(struct vq_run_stages *stages)
 {
-    VQ_TRY(vq_grow((void **)&stages->past, &stages->past_cap, stages->past_count + 1,
-                   sizeof(*stages->past), VQ_STAGES_MAX));
+    VQ_TRY(VQ_GROW(stages->past, &stages->past_cap, stages->past_count + 1, VQ_STAGES_MAX));
     stages->past[stages->past_count++] =
         (struct vq_past_stage){.asking = stages->asking,
                                .outcomes = stages->outcomes,

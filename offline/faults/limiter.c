@@ -49,10 +49,8 @@ struct vq_limiter {
 
 enum vq_status vq_limiter_create(const struct vq_limits *limits, struct vq_limiter **ret_limiter)
 {
-    struct vq_limiter *limiter = vq_alloc(1, sizeof(*limiter));
-    if (limiter == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_limiter *limiter;
+    VQ_TRY(VQ_ALLOC(limiter, 1));
     limiter->limits = *limits;
     *ret_limiter = limiter;
     return VQ_OK;
@@ -90,9 +88,7 @@ static enum vq_status open_account(struct vq_limiter *limiter, uint64_t name,
 {
     struct account *account = find_account(limiter, name);
     if (account == NULL) {
-        void *array = limiter->accounts;
-        VQ_TRY(vq_grow(&array, &limiter->cap, limiter->n + 1, sizeof(*account), ACCOUNTS_MAX));
-        limiter->accounts = array;
+        VQ_TRY(VQ_GROW(limiter->accounts, &limiter->cap, limiter->n + 1, ACCOUNTS_MAX));
         account = &limiter->accounts[limiter->n++];
         *account = (struct account){.name = name};
     }
@@ -138,10 +134,8 @@ static enum vq_status grow_ring(struct account *account)
     if (cap > ENTRIES_MAX) {
         return VQ_LIMIT;
     }
-    struct entry *ring = vq_alloc(cap, sizeof(*ring));
-    if (ring == NULL) {
-        return VQ_NOMEM;
-    }
+    struct entry *ring;
+    VQ_TRY(VQ_ALLOC(ring, cap));
     for (uint64_t i = account->first; i < account->next; i++) {
         ring[i & (cap - 1)] = *entry_at(account, i);
     }

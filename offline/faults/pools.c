@@ -121,10 +121,8 @@ static enum vq_status add_named(struct vq_pools *pools, const char *name, char *
                        "that is not \"" VQ_POOL_FALLBACK "\"",
                        VQ_POOLS_MAX, VQ_POOL_NAME_BYTES);
     }
-    struct vq_pool *pool = vq_alloc(1, sizeof(*pool));
-    if (pool == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_pool *pool;
+    VQ_TRY(VQ_ALLOC(pool, 1));
     (void)snprintf(pool->name, sizeof(pool->name), "%s", name);
     vq_limits_init(&pool->limits);
     pool->limits.per_key = false; /* the keys of one account share what it may */
@@ -150,10 +148,8 @@ static enum vq_status set_fallback(struct vq_pools *pools, char *pairs, struct v
 
 enum vq_status vq_pools_add(struct vq_pools *pools, const char *text, struct vq_error *err)
 {
-    char *copy = vq_strdup(text);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy(text, &copy));
     size_t name_bytes = strcspn(copy, ":=,");
     enum vq_status status = VQ_OK;
     if (copy[name_bytes] == ':') {

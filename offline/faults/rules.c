@@ -119,13 +119,10 @@ static enum vq_status add_rule(struct vq_fault_rules *rules, struct vq_fault_rul
         VQ_TRY(vq_pool_key_of(rule->key, print, err));
         memcpy(rule->key, print, sizeof(print));
     }
-    void *array = rules->rules;
-    enum vq_status status =
-        vq_grow(&array, &rules->cap, rules->n + 1, sizeof(*rules->rules), RULES_MAX);
+    enum vq_status status = VQ_GROW(rules->rules, &rules->cap, rules->n + 1, RULES_MAX);
     if (status != VQ_OK) {
         return vq_fail(err, status, "no room for more rules (at most %d)", RULES_MAX);
     }
-    rules->rules = array;
     rules->rules[rules->n++] = *rule;
     return VQ_OK;
 }
@@ -183,10 +180,8 @@ static enum vq_status read_option(char *text, struct vq_fault_rule *ret_rule, st
 enum vq_status vq_fault_rules_add(struct vq_fault_rules *rules, const char *option,
                                   struct vq_error *err)
 {
-    char *copy = vq_strdup(option);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy(option, &copy));
     struct vq_fault_rule rule;
     enum vq_status status = read_option(copy, &rule, err);
     vq_free(copy);

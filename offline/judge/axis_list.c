@@ -62,9 +62,7 @@ static enum vq_status take_line(struct vq_axis_list *list, struct vq_span line)
         text->low = read.axis_low.bytes > 0 ? read.axis_low : text->low;
         return VQ_OK;
     }
-    void *array = list->axes;
-    VQ_TRY(vq_grow(&array, &list->cap, list->n + 1, sizeof(*list->axes), VQ_AXIS_LIST_MAX));
-    list->axes = array;
+    VQ_TRY(VQ_GROW(list->axes, &list->cap, list->n + 1, VQ_AXIS_LIST_MAX));
     list->axes[list->n++] = (struct vq_listed_axis){
         .text = {.name = read.axis_name, .low = read.axis_low, .high = read.axis_high},
         .number = number};

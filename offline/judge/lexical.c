@@ -65,10 +65,8 @@ enum vq_opinion vq_opinion_mirrored(enum vq_opinion opinion)
 
 enum vq_status vq_lexical_create(uint64_t seed, struct vq_lexical **ret_lexical)
 {
-    struct vq_lexical *lexical = vq_alloc(1, sizeof(*lexical));
-    if (lexical == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_lexical *lexical;
+    VQ_TRY(VQ_ALLOC(lexical, 1));
     lexical->seed = seed;
     enum vq_status status = vq_lexicon_create(&lexical->lexicon);
     if (status != VQ_OK) {

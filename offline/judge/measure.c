@@ -69,10 +69,8 @@ static struct entry *slot_of(struct entry *slots, uint32_t hash, const char *tex
 
 enum vq_status vq_lexicon_create(struct vq_lexicon **ret_lexicon)
 {
-    struct vq_lexicon *lexicon = vq_alloc(1, sizeof(*lexicon));
-    if (lexicon == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_lexicon *lexicon;
+    VQ_TRY(VQ_ALLOC(lexicon, 1));
     for (size_t i = 0; i < VQ_COUNT(words_table); i++) {
         const char *text = words_table[i].text;
         size_t bytes = strlen(text);

@@ -87,9 +87,7 @@ static enum vq_status add_truth(struct vq_oracle *oracle, const json_t *line, st
         return vq_fail(err, VQ_INVALID,
                        "want {\"axis\": text, \"sample\": text, \"score\": 1, 0, -1 or \"N/A\"}");
     }
-    void *array = oracle->truths;
-    VQ_TRY(vq_grow(&array, &oracle->cap, oracle->n + 1, sizeof(*oracle->truths), TRUTHS_MAX));
-    oracle->truths = array;
+    VQ_TRY(VQ_GROW(oracle->truths, &oracle->cap, oracle->n + 1, TRUTHS_MAX));
     oracle->truths[oracle->n++] = (struct truth){
         .key = key_of(vq_span(json_string_value(axis), json_string_length(axis)),
                       vq_span(json_string_value(sample), json_string_length(sample))),
@@ -134,9 +132,7 @@ static enum vq_status add_rates(struct vq_oracle *oracle, const json_t *object,
     {
         VQ_TRY(set_rate(&rates, name, value, err));
     }
-    void *array = oracle->rates;
-    VQ_TRY(vq_grow(&array, &oracle->rates_cap, oracle->rates_n + 1, sizeof(rates), RATES_MAX));
-    oracle->rates = array;
+    VQ_TRY(VQ_GROW(oracle->rates, &oracle->rates_cap, oracle->rates_n + 1, RATES_MAX));
     oracle->rates[oracle->rates_n++] = rates;
     return VQ_OK;
 }

@@ -34,10 +34,8 @@ static struct vq_work_chain *chain_new(const struct vq_work_lease *lease, uint32
 static enum vq_status append(struct vq_work_samples *samples, struct vq_work_chain *chain,
                              struct vq_span answer)
 {
-    char *copy = vq_strndup(answer.bytes == 0 ? "" : answer.at, answer.bytes);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy_bytes(answer.bytes == 0 ? "" : answer.at, answer.bytes, &copy));
     struct vq_span query = {NULL, 0};
     chain->turns[chain->turns_count++] = vq_span(copy, answer.bytes);
     samples->bytes += answer.bytes;

@@ -55,10 +55,7 @@ void vq_work_heap_free(struct vq_work_heap *heap)
 
 enum vq_status vq_work_heap_reserve(struct vq_work_heap *heap, size_t count)
 {
-    void *nodes = heap->nodes;
-    VQ_TRY(
-        vq_grow(&nodes, &heap->cap, count, sizeof(struct vq_work_node *), VQ_WORK_ASKS_MAX * 2u));
-    heap->nodes = nodes;
+    VQ_TRY(VQ_GROW(heap->nodes, &heap->cap, count, VQ_WORK_ASKS_MAX * 2u));
     return VQ_OK;
 }
 

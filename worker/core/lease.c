@@ -453,10 +453,7 @@ static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
                                 .kind = VQ_CALL_ASK,
                                 .state = VQ_WORK_ASK_LAZY};
     if (from->prior.bytes > 0) {
-        ask->answer = vq_strndup(from->prior.at, from->prior.bytes);
-        if (ask->answer == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_copy_bytes(from->prior.at, from->prior.bytes, &ask->answer));
         ask->answer_bytes = from->prior.bytes;
         ask->kind = VQ_CALL_REPAIR;
         vq_request_hash(&w->spec->judges[lease->judge].asker, &lease->sample->id,

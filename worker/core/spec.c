@@ -25,13 +25,10 @@ static const char *keep(struct vq_work_spec *spec, struct vq_span text, enum vq_
         *status = VQ_INVALID;
         return "";
     }
-    void *strings = spec->strings;
-    *status =
-        vq_grow(&strings, &spec->strings_cap, spec->strings_count + 1, sizeof(char *), STRINGS_MAX);
+    *status = VQ_GROW(spec->strings, &spec->strings_cap, spec->strings_count + 1, STRINGS_MAX);
     if (*status != VQ_OK) {
         return "";
     }
-    spec->strings = strings;
     char *copy = vq_strndup(text.bytes == 0 ? "" : text.at, text.bytes);
     if (copy == NULL) {
         *status = VQ_NOMEM;
@@ -133,12 +130,9 @@ static enum vq_status check(const struct vq_spec *from, struct vq_error *err)
 static enum vq_status fill_lists(struct vq_work_spec *spec, const struct vq_spec *from,
                                  struct vq_error *err)
 {
-    spec->judges = vq_alloc(from->judges_count, sizeof(*spec->judges));
-    spec->pools = vq_alloc(from->pools_count, sizeof(*spec->pools));
-    spec->axes = vq_alloc(from->axes_count, sizeof(*spec->axes));
-    if (spec->judges == NULL || spec->axes == NULL || spec->pools == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(spec->judges, from->judges_count));
+    VQ_TRY(VQ_ALLOC(spec->pools, from->pools_count));
+    VQ_TRY(VQ_ALLOC(spec->axes, from->axes_count));
     spec->axes_count = from->axes_count;
     spec->judges_count = from->judges_count;
     spec->pools_count = from->pools_count;

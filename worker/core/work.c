@@ -40,12 +40,10 @@ static void item_free(const struct vq_work_item *item)
 
 bool vq_work_queue_room(struct vq_work *w)
 {
-    void *items = w->actions.items;
-    if (!vq_work_ok(w, vq_grow(&items, &w->actions.cap, w->actions.count + 1,
-                               sizeof(*w->actions.items), ITEMS_MAX))) {
+    if (!vq_work_ok(w,
+                    VQ_GROW(w->actions.items, &w->actions.cap, w->actions.count + 1, ITEMS_MAX))) {
         return false;
     }
-    w->actions.items = items;
     return true;
 }
 
@@ -109,10 +107,8 @@ enum vq_status vq_work_create(const struct vq_work_options *options, struct vq_w
     if (options->concurrency_max > VQ_WORK_CONCURRENCY_MAX) {
         return VQ_LIMIT;
     }
-    struct vq_work *w = vq_alloc(1, sizeof(*w));
-    if (w == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_work *w;
+    VQ_TRY(VQ_ALLOC(w, 1));
     struct vq_link *lists[] = {&w->leases.list,   &w->leases.returned, &w->samples.idle,
                                &w->calls.flights, &w->outbox.unread,   &w->outbox.unsent,
                                &w->outbox.sent};

@@ -72,11 +72,8 @@ static const char *take_vectors(struct batch *b, const json_t *data)
 
 static enum vq_status take_batch(struct batch *b, const json_t *data, struct vq_reply *reply)
 {
-    b->seen = vq_alloc(b->count, sizeof(*b->seen));
-    b->values = vq_alloc((size_t)b->count * b->dims, sizeof(*b->values));
-    if (b->seen == NULL || b->values == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(b->seen, b->count));
+    VQ_TRY(VQ_ALLOC(b->values, (size_t)b->count * b->dims));
     const char *wrong = take_vectors(b, data);
     if (wrong == NULL) {
         enum vq_status status = vq_vectors_encode(b->values, b->count, b->dims, &reply->content);

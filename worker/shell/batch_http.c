@@ -54,10 +54,8 @@ static void start_all(void *ctx);
 enum vq_status vq_batch_http_create(const struct vq_batch_http_options *options,
                                     struct vq_batch_http **ret_http, struct vq_error *err)
 {
-    struct vq_batch_http *http = vq_alloc(1, sizeof(*http));
-    if (http == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_batch_http *http;
+    VQ_TRY(VQ_ALLOC(http, 1));
     http->options = *options;
     vq_list_init(&http->waiting);
     vq_list_init(&http->started);
@@ -99,10 +97,8 @@ void vq_batch_http_destroy(struct vq_batch_http **http)
 
 enum vq_status vq_batch_http_do(struct vq_batch_http *http, const struct vq_batches_action *action)
 {
-    struct job *job = vq_alloc(1, sizeof(*job));
-    if (job == NULL) {
-        return VQ_NOMEM;
-    }
+    struct job *job;
+    VQ_TRY(VQ_ALLOC(job, 1));
     job->http = http;
     job->batch = action->batch;
     job->type = action->step.type;

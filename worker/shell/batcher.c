@@ -215,10 +215,8 @@ static enum vq_status make(struct vq_batcher *batcher, struct vq_error *err)
 enum vq_status vq_batcher_create(const struct vq_batcher_options *options,
                                  struct vq_batcher **ret_batcher, struct vq_error *err)
 {
-    struct vq_batcher *batcher = vq_alloc(1, sizeof(*batcher));
-    if (batcher == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_batcher *batcher;
+    VQ_TRY(VQ_ALLOC(batcher, 1));
     batcher->options = *options;
     batcher->replies_end = &batcher->replies;
     batcher->deferred = (struct vq_deferred){.fn = on_deferred, .ctx = batcher};
@@ -304,10 +302,8 @@ static enum vq_status add(struct vq_batcher *batcher, const struct vq_work_call 
 enum vq_status vq_batcher_gather(struct vq_batcher *batcher, const struct vq_work_call *call,
                                  int64_t started_unix_ms)
 {
-    struct gathered *reply = vq_alloc(1, sizeof(*reply));
-    if (reply == NULL) {
-        return VQ_NOMEM;
-    }
+    struct gathered *reply;
+    VQ_TRY(VQ_ALLOC(reply, 1));
     reply->reply = (struct vq_work_reply){
         .call = call->id, .retry_after_ms = -1, .started_unix_ms = started_unix_ms};
     enum vq_status status = add(batcher, call, started_unix_ms, reply);

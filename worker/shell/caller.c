@@ -66,10 +66,8 @@ static void refused_reply(void *ctx);
 enum vq_status vq_caller_create(const struct vq_caller_options *options,
                                 struct vq_caller **ret_caller, struct vq_error *err)
 {
-    struct vq_caller *caller = vq_alloc(1, sizeof(*caller));
-    if (caller == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_caller *caller;
+    VQ_TRY(VQ_ALLOC(caller, 1));
     caller->options = *options;
     caller->refused_end = &caller->refused;
     caller->deferred = (struct vq_deferred){.fn = refused_reply, .ctx = caller};

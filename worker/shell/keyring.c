@@ -30,10 +30,8 @@ struct vq_keyring {
 enum vq_status vq_keyring_create(const struct vq_worker_options *options,
                                  struct vq_keyring **ret_ring)
 {
-    struct vq_keyring *ring = vq_alloc(1, sizeof(*ring));
-    if (ring == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_keyring *ring;
+    VQ_TRY(VQ_ALLOC(ring, 1));
     ring->options = options;
     *ret_ring = ring;
     return VQ_OK;
@@ -76,10 +74,7 @@ static enum vq_status load(struct vq_keyring *ring, const char *reference,
         return vq_fail(err, VQ_LIMIT, "more than %d keys", VQ_KEYRING_MAX);
     }
     struct entry *entry = &ring->entries[ring->count];
-    entry->reference = vq_strdup(reference);
-    if (entry->reference == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_copy(reference, &entry->reference));
     enum vq_status status = vq_secret_load(reference, &entry->secret, err);
     if (status != VQ_OK) {
         vq_free(entry->reference);

@@ -29,10 +29,8 @@ static void keys_say(void *ctx);
 enum vq_status vq_shell_pools_create(const struct vq_shell_pools_options *options,
                                      struct vq_shell_pools **ret_pools)
 {
-    struct vq_shell_pools *pools = vq_alloc(1, sizeof(*pools));
-    if (pools == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_shell_pools *pools;
+    VQ_TRY(VQ_ALLOC(pools, 1));
     pools->options = *options;
     pools->deferred = (struct vq_deferred){.fn = keys_say, .ctx = pools};
     *ret_pools = pools;
@@ -179,10 +177,7 @@ static enum vq_status pool_keys(struct vq_shell_pools *pools, const struct vq_wo
         pool->provider = NULL;
         return VQ_OK;
     }
-    pool->keys = vq_alloc(count, sizeof(*pool->keys));
-    if (pool->keys == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(pool->keys, count));
     pool->keys_count = count;
     for (uint32_t k = 0; k < count; k++) {
         pool->keys[k] =

@@ -93,12 +93,10 @@ static enum vq_status render_talk(struct vq_render *room, const struct vq_work_c
     struct vq_span rest = call->sample->prompt;
     struct vq_span text;
     size_t count = 0;
-    void *said = room->said;
     prompt->system = call->sample->a;
     prompt->user = vq_span_str(call->axis->low);
     while (vq_chain_unpack(&rest, &text)) {
-        VQ_TRY(vq_grow(&said, &room->said_cap, count + 2, sizeof(text), SIZE_MAX / sizeof(text)));
-        room->said = said;
+        VQ_TRY(VQ_GROW(room->said, &room->said_cap, count + 2, SIZE_MAX / sizeof(text)));
         if (chat && count == 2 * (size_t)call->turns_count) {
             prompt->user = text;
             break;

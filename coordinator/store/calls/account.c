@@ -46,11 +46,8 @@ static enum vq_status stages_fill(struct vq_accountant *a, const struct vq_accou
         struct vq_account_stage *s = &account->stages[i];
         s->part.planned = a->stages[i].tasks;
         s->judges_count = grid->judges;
-        s->judges = vq_alloc(grid->judges, sizeof(*s->judges));
-        a->stages[i].answered = vq_alloc(grid->judges, sizeof(*a->stages[i].answered));
-        if (s->judges == NULL || a->stages[i].answered == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ALLOC(s->judges, grid->judges));
+        VQ_TRY(VQ_ALLOC(a->stages[i].answered, grid->judges));
     }
     return VQ_OK;
 }
@@ -61,10 +58,8 @@ enum vq_status vq_accountant_create(const struct vq_account_plan *stages, uint32
     if (stages_count > VQ_ACCOUNT_STAGES_MAX) {
         return VQ_LIMIT;
     }
-    struct vq_accountant *a = vq_alloc(1, sizeof(*a));
-    if (a == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_accountant *a;
+    VQ_TRY(VQ_ALLOC(a, 1));
     a->stages = vq_alloc(stages_count, sizeof(*a->stages));
     a->account = vq_alloc(1, sizeof(*a->account));
     enum vq_status status = a->stages == NULL || a->account == NULL ? VQ_NOMEM : VQ_OK;
@@ -173,10 +168,8 @@ static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
             return VQ_OK;
         }
     }
-    void *workers = account->workers;
-    VQ_TRY(vq_grow(&workers, &a->workers_cap, account->workers_count + 1, sizeof(*account->workers),
+    VQ_TRY(VQ_GROW(account->workers, &a->workers_cap, account->workers_count + 1,
                    VQ_ACCOUNT_WORKERS_MAX));
-    account->workers = workers;
     struct vq_account_worker *w = &account->workers[account->workers_count++];
     *w = (struct vq_account_worker){0};
     memcpy(w->name, name.at, bytes);
@@ -203,10 +196,7 @@ static enum vq_status pool_of(struct vq_accountant *a, struct vq_span name,
         }
         a->pool = (a->pool + 1) % account->pools_count;
     }
-    void *pools = account->pools;
-    VQ_TRY(vq_grow(&pools, &a->pools_cap, account->pools_count + 1, sizeof(*account->pools),
-                   VQ_ACCOUNT_POOLS_MAX));
-    account->pools = pools;
+    VQ_TRY(VQ_GROW(account->pools, &a->pools_cap, account->pools_count + 1, VQ_ACCOUNT_POOLS_MAX));
     a->pool = account->pools_count++;
     *ret_pool = &account->pools[a->pool];
     **ret_pool = (struct vq_account_pool){0};

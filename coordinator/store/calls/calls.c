@@ -155,10 +155,8 @@ static enum vq_status heads_once(const struct vq_calls *calls, char *front, stru
 
 static enum vq_status check_heads(const struct vq_calls *calls, struct vq_error *err)
 {
-    char *front = vq_alloc(VQ_PAGES_HEAD_BYTES, 1);
-    if (front == NULL) {
-        return VQ_NOMEM;
-    }
+    char *front;
+    VQ_TRY(VQ_ALLOC(front, VQ_PAGES_HEAD_BYTES));
     enum vq_status status = VQ_OK;
     for (int tries = 0; tries < LOOK_TRIES; tries++) { /* another process may be writing them */
         status = heads_once(calls, front, err);

@@ -17,10 +17,8 @@ struct vq_chain_memo {
 
 enum vq_status vq_chain_memo_create(uint64_t shards, struct vq_chain_memo **ret_memo)
 {
-    struct vq_chain_memo *memo = vq_alloc(1, sizeof(*memo));
-    if (memo == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_chain_memo *memo;
+    VQ_TRY(VQ_ALLOC(memo, 1));
     memo->marks = vq_alloc(shards, sizeof(*memo->marks));
     if (memo->marks == NULL || pthread_mutex_init(&memo->mutex, NULL) != 0) {
         vq_free(memo->marks);

@@ -188,17 +188,13 @@ static enum vq_status prepare(struct commit_ctx *c)
     size_t n = batch->results_count;
     size_t all = n + batch->failures_count + batch->reopened_count;
     vq_buf_init(&c->value, VQ_RECORD_BYTES_MAX);
-    c->by_call = vq_alloc(n, sizeof(*c->by_call));
-    c->by_request = vq_alloc(n, sizeof(*c->by_request));
-    c->marks = vq_alloc(n, sizeof(*c->marks));
-    c->failing = vq_alloc(all, sizeof(*c->failing));
-    c->cells = vq_alloc(all, sizeof(*c->cells));
-    c->reopened = vq_alloc(batch->reopened_count, sizeof(*c->reopened));
-    c->done.repeated = vq_alloc(n, sizeof(*c->done.repeated));
-    if (c->by_call == NULL || c->by_request == NULL || c->marks == NULL || c->failing == NULL ||
-        c->cells == NULL || c->reopened == NULL || c->done.repeated == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(c->by_call, n));
+    VQ_TRY(VQ_ALLOC(c->by_request, n));
+    VQ_TRY(VQ_ALLOC(c->marks, n));
+    VQ_TRY(VQ_ALLOC(c->failing, all));
+    VQ_TRY(VQ_ALLOC(c->cells, all));
+    VQ_TRY(VQ_ALLOC(c->reopened, batch->reopened_count));
+    VQ_TRY(VQ_ALLOC(c->done.repeated, n));
     for (size_t i = 0; i < batch->reopened_count; i++) {
         touch(c, batch->reopened[i]);
         if (vq_plan_has(c->plan, batch->reopened[i])) {

@@ -60,10 +60,8 @@ static enum vq_status stage_of(struct vq_distrust *found, uint32_t stage,
         at++;
     }
     if (at == found->stages_count || found->stages[at].stage != stage) {
-        void *stages = found->stages;
-        VQ_TRY(vq_grow(&stages, &found->stages_cap, found->stages_count + 1, sizeof(*found->stages),
+        VQ_TRY(VQ_GROW(found->stages, &found->stages_cap, found->stages_count + 1,
                        VQ_ACCOUNT_STAGES_MAX));
-        found->stages = stages;
         memmove(found->stages + at + 1, found->stages + at,
                 (found->stages_count - at) * sizeof(*found->stages));
         found->stages[at] = (struct vq_distrust_stage){.stage = stage};
@@ -76,10 +74,8 @@ static enum vq_status stage_of(struct vq_distrust *found, uint32_t stage,
 static enum vq_status add(struct find *f, const struct moved *moved, uint32_t stage_no)
 {
     struct vq_distrust_stage *stage;
-    void *list = f->list;
     VQ_TRY(stage_of(&f->found, stage_no, &stage));
-    VQ_TRY(vq_grow(&list, &f->cap, f->count + 1, sizeof(*f->list), FOUND_MAX));
-    f->list = list;
+    VQ_TRY(VQ_GROW(f->list, &f->cap, f->count + 1, FOUND_MAX));
     f->list[f->count++] = *moved;
     stage->answers += !moved->is_failure;
     stage->failures += moved->is_failure;

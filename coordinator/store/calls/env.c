@@ -190,10 +190,8 @@ enum vq_status vq_env_write(struct vq_calls *calls, uint64_t bytes, vq_write_fn 
 enum vq_status vq_view_begin(struct vq_calls *calls, struct vq_view **ret_view,
                              struct vq_error *err)
 {
-    struct vq_view *view = vq_alloc(1, sizeof(*view));
-    if (view == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_view *view;
+    VQ_TRY(VQ_ALLOC(view, 1));
     view->calls = calls;
     (void)pthread_rwlock_rdlock(&calls->map);
     int rc = mdb_txn_begin(calls->env, NULL, MDB_RDONLY, &view->txn);

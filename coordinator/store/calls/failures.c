@@ -102,9 +102,7 @@ static enum vq_status lift_row(void *ctx, const struct vq_hash *request,
     if ((vq_outcome_failure_bit(row->outcome) & lift->failures) == 0) {
         return VQ_OK;
     }
-    void *requests = lift->requests;
-    VQ_TRY(vq_grow(&requests, &lift->cap, lift->count + 1, sizeof(*lift->requests), LIFTED_MAX));
-    lift->requests = requests;
+    VQ_TRY(VQ_GROW(lift->requests, &lift->cap, lift->count + 1, LIFTED_MAX));
     lift->requests[lift->count++] = *request;
     return VQ_OK;
 }

@@ -200,8 +200,7 @@ static enum vq_status collect_damaged(void *ctx, struct vq_span key, struct vq_s
         return vq_fail(err, VQ_LIMIT,
                        "too much is damaged to continue without it; put back a copy");
     }
-    VQ_TRY(vq_grow((void **)&damage->keys, &damage->cap, damage->count + 1, sizeof(*damage->keys),
-                   VQ_STORE_DROP_MAX));
+    VQ_TRY(VQ_GROW(damage->keys, &damage->cap, damage->count + 1, VQ_STORE_DROP_MAX));
     struct damaged_key *to = &damage->keys[damage->count++];
     to->answer = damage->answers;
     to->bytes = key.bytes;

@@ -42,10 +42,8 @@ static enum vq_status entries_read(const struct vq_run_dir *run, const json_t *r
     if (!json_is_array(list) || count > VQ_AUTHORITY_ADVANCES_MAX + VQ_AUTHORITY_WORKERS_MAX) {
         return damaged(run, "`advances` is no list, or too long", err);
     }
-    struct vq_advance *advances = vq_alloc(count, sizeof(*advances));
-    if (advances == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_advance *advances;
+    VQ_TRY(VQ_ALLOC(advances, count));
     for (size_t i = 0; i < count; i++) {
         if (!entry_read(json_array_get(list, i), &advances[i])) {
             char what[64];

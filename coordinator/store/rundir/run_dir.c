@@ -100,10 +100,8 @@ static enum vq_status absolute_folder(const char *path, char **ret_path, struct 
 
 enum vq_status vq_runs_dir(const char *option, char **ret_path, struct vq_error *err)
 {
-    char *path = vq_strdup(vq_runs_dir_wanted(option));
-    if (path == NULL) {
-        return VQ_NOMEM;
-    }
+    char *path;
+    VQ_TRY(vq_copy(vq_runs_dir_wanted(option), &path));
     enum vq_status status = make_folders(path, err);
     if (status == VQ_OK) {
         status = absolute_folder(path, ret_path, err);
@@ -150,10 +148,8 @@ enum vq_status vq_run_name_check(const char *name, struct vq_error *err)
 static enum vq_status handle_make(const char *runs_dir, const char *name,
                                   struct vq_run_dir **ret_run)
 {
-    struct vq_run_dir *run = vq_alloc(1, sizeof(*run));
-    if (run == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_run_dir *run;
+    VQ_TRY(VQ_ALLOC(run, 1));
     run->lock_fd = -1;
     size_t bytes = strlen(runs_dir) + strlen(name) + 2;
     run->name = vq_strdup(name);

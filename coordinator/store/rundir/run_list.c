@@ -147,9 +147,7 @@ enum vq_status vq_runs_list(const char *runs_dir, struct vq_run_info **ret_runs,
         if (!info_fill(runs_dir, entry->d_name, &info)) {
             continue;
         }
-        void *grown = runs;
-        status = vq_grow(&grown, &cap, count + 1, sizeof(*runs), VQ_RUNS_LISTED_MAX);
-        runs = grown;
+        status = VQ_GROW(runs, &cap, count + 1, VQ_RUNS_LISTED_MAX);
         if (status == VQ_OK) {
             runs[count++] = info;
         }

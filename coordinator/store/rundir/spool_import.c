@@ -49,10 +49,8 @@ static enum vq_status read_locked(struct vq_spool_import *import, const struct v
 enum vq_status vq_spool_import_one(const char *run_dir, const struct vq_id *run, uint32_t k,
                                    struct vq_spool_import **ret_import, struct vq_error *err)
 {
-    struct vq_spool_import *import = vq_alloc(1, sizeof(*import));
-    if (import == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_spool_import *import;
+    VQ_TRY(VQ_ALLOC(import, 1));
     import->k = k;
     import->lock_fd = -1;
     enum vq_status status = spool_dir(run_dir, k, import->dir, err);
@@ -102,9 +100,7 @@ static enum vq_status list_spools(const char *run_dir, uint32_t from, uint32_t *
             k > UINT32_MAX - 1) {
             continue;
         }
-        void *grown = ks;
-        status = vq_grow(&grown, &cap, count + 1, sizeof(*ks), VQ_SPOOLS_MAX);
-        ks = grown;
+        status = VQ_GROW(ks, &cap, count + 1, VQ_SPOOLS_MAX);
         if (status == VQ_OK) {
             ks[count++] = (uint32_t)k;
         }

@@ -272,10 +272,8 @@ enum vq_status vq_redis_server_create(struct vq_loop *loop,
                                       const struct vq_redis_server_options *options,
                                       struct vq_redis_server **ret_server, struct vq_error *err)
 {
-    struct vq_redis_server *s = vq_alloc(1, sizeof(*s));
-    if (s == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_redis_server *s;
+    VQ_TRY(VQ_ALLOC(s, 1));
     s->loop = loop;
     s->options = *options;
     s->state = VQ_REDIS_SERVER_WAITING;

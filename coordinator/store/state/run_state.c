@@ -90,10 +90,8 @@ enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
         return vq_fail(err, VQ_LIMIT, "%" PRIu64 " tasks are more than Redis is asked to hold",
                        tasks);
     }
-    struct vq_run_state *state = vq_alloc(1, sizeof(*state));
-    if (state == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_run_state *state;
+    VQ_TRY(VQ_ALLOC(state, 1));
     *state = (struct vq_run_state){.loop = loop,
                                    .redis = redis,
                                    .mine = *mine,
