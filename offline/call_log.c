@@ -35,8 +35,7 @@ struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, ui
                                   int64_t unix_ms)
 {
     struct vq_json *line = &log->line;
-    vq_json_init(line, &log->lines, 0);
-    vq_json_object(line);
+    vq_json_open(line, &log->lines, 0);
     vq_json_put_str(line, "event", event);
     vq_json_put_u64(line, "n", n);
     vq_json_put_i64(line, "unix_ms", unix_ms);
@@ -45,8 +44,7 @@ struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, ui
 
 void vq_call_log_end(struct vq_call_log *log)
 {
-    vq_json_object_end(&log->line);
-    vq_buf_putc(&log->lines, '\n');
+    vq_json_close(&log->line);
     if (log->fd < 0) {
         vq_buf_clear(&log->lines);
     }

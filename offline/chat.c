@@ -265,8 +265,7 @@ static void write_usage(struct vq_json *json, const struct vq_chat_answer *answe
 void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer)
 {
     struct vq_json json;
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     vq_json_put_str(&json, "id", answer->id);
     vq_json_put_str(&json, "object", "chat.completion");
     vq_json_put_u64(&json, "created", (uint64_t)answer->created_s);
@@ -286,8 +285,7 @@ void vq_chat_write_error(struct vq_buf *body, const char *message, const char *t
                          const char *code)
 {
     struct vq_json json;
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     vq_json_put_object(&json, "error");
     vq_json_put_str(&json, "message", message);
     vq_json_put_str(&json, "type", type);

@@ -581,8 +581,7 @@ unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
     char text[512];
     (void)snprintf(text, sizeof(text), "%s%s", error->adds, said->message);
     struct vq_json json;
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     if (dialect == VQ_DIALECT_ANTHROPIC) {
         vq_json_put_str(&json, "type", "error");
     }

@@ -554,8 +554,7 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
 static void list_models(const struct vq_service *service, struct vq_offline_reply *reply)
 {
     struct vq_json json;
-    vq_json_init(&json, &reply->body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, &reply->body, 0);
     vq_json_put_str(&json, "object", "list");
     vq_json_put_array(&json, "data");
     const char *name = NULL;

@@ -127,22 +127,13 @@ void vq_axes_file_free(struct vq_axes_file *file)
     *file = (struct vq_axes_file){.count = 0};
 }
 
-static enum vq_status add_text(struct vq_node *map, const char *key, const char *text)
-{
-    struct vq_node *item;
-    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &item));
-    item->plain = false; /* a text, whatever it looks like */
-    return vq_node_add(map, key, item);
-}
-
 static enum vq_status add_axis(struct vq_node *list, const struct vq_conf_axis *axis)
 {
     struct vq_node *map;
-    VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &map));
-    VQ_TRY(vq_node_add(list, NULL, map)); /* the list's from here on */
-    VQ_TRY(add_text(map, "name", axis->name));
-    VQ_TRY(add_text(map, "low", axis->low));
-    return add_text(map, "high", axis->high);
+    VQ_TRY(vq_node_add_new(list, NULL, VQ_NODE_MAP, &map));
+    VQ_TRY(vq_node_add_text(map, "name", axis->name, false));
+    VQ_TRY(vq_node_add_text(map, "low", axis->low, false));
+    return vq_node_add_text(map, "high", axis->high, false);
 }
 
 enum vq_status vq_axes_file_write(const struct vq_conf_axis *axes, uint32_t count,
@@ -150,10 +141,7 @@ enum vq_status vq_axes_file_write(const struct vq_conf_axis *axes, uint32_t coun
 {
     struct vq_node *root, *list;
     VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &root));
-    enum vq_status status = vq_node_make(VQ_NODE_LIST, NULL, &list);
-    if (status == VQ_OK) {
-        status = vq_node_add(root, "vibes", list);
-    }
+    enum vq_status status = vq_node_add_new(root, "vibes", VQ_NODE_LIST, &list);
     for (uint32_t i = 0; i < count && status == VQ_OK; i++) {
         status = add_axis(list, &axes[i]);
     }

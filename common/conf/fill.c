@@ -39,13 +39,6 @@ static void *section_of(const struct vq_key *key, const void *base)
     return key->optional ? pointer_at(at) : at;
 }
 
-static enum vq_status allocate(void *at, size_t n, size_t bytes)
-{
-    void *block = vq_alloc(n, bytes);
-    memcpy(at, &block, sizeof(block));
-    return block == NULL ? VQ_NOMEM : VQ_OK;
-}
-
 static enum vq_status copy_text(void *at, const char *text)
 {
     char *copy = vq_strdup(text);
@@ -100,7 +93,7 @@ static enum vq_status fill_list(const struct vq_key *key, const struct vq_node *
         return VQ_OK;
     }
     if (!key->in_place) {
-        VQ_TRY(allocate(base + key->offset, list->items_count, key->item_bytes));
+        VQ_TRY(vq_alloc_at(base + key->offset, list->items_count, key->item_bytes));
     }
     memcpy(base + key->count_offset, &list->items_count, sizeof(list->items_count));
     char *item = items_of(key, base);
@@ -121,7 +114,7 @@ enum vq_status vq_conf_fill(const struct vq_key *keys, const struct vq_node *map
         }
         if (key->kind == VQ_KEY_KIND_SECTION) {
             if (key->optional) {
-                VQ_TRY(allocate(at, 1, key->item_bytes));
+                VQ_TRY(vq_alloc_at(at, 1, key->item_bytes));
             }
             VQ_TRY(vq_conf_fill(key->keys, node, section_of(key, base)));
         } else if (key->kind == VQ_KEY_KIND_SECTIONS || key->kind == VQ_KEY_KIND_TEXTS) {
@@ -173,15 +166,6 @@ const char *vq_conf_real_text(double value, char ret_text[VQ_REAL_BYTES])
     return ret_text;
 }
 
-static enum vq_status add_text(struct vq_node *parent, const char *key, const char *text,
-                               bool plain)
-{
-    struct vq_node *node;
-    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &node));
-    node->plain = plain;
-    return vq_node_add(parent, key, node);
-}
-
 static enum vq_status add_number(const struct vq_key *key, const void *at, struct vq_node *map)
 {
     char text[VQ_REAL_BYTES];
@@ -204,37 +188,28 @@ static enum vq_status add_number(const struct vq_key *key, const void *at, struc
         }
         (void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(word, "|"), word);
     }
-    return add_text(map, key->key, text, true);
+    return vq_node_add_text(map, key->key, text, true);
 }
 
 static enum vq_status add_section(struct vq_node *parent, const char *name,
                                   const struct vq_key *keys, const void *base)
 {
     struct vq_node *map;
-    VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &map));
-    enum vq_status status = vq_conf_tree(keys, base, map);
-    if (status != VQ_OK) {
-        vq_node_destroy(&map);
-        return status;
-    }
-    return vq_node_add(parent, name, map);
+    VQ_TRY(vq_node_add_new(parent, name, VQ_NODE_MAP, &map));
+    return vq_conf_tree(keys, base, map);
 }
 
 static enum vq_status add_list(const struct vq_key *key, const void *base, struct vq_node *map)
 {
     const char *item = items_of(key, base);
     struct vq_node *list;
-    VQ_TRY(vq_node_make(VQ_NODE_LIST, NULL, &list));
-    enum vq_status status = VQ_OK;
-    for (uint32_t i = 0; i < count_at(key, base) && status == VQ_OK; i++, item += key->item_bytes) {
-        status = key->kind == VQ_KEY_KIND_TEXTS ? add_text(list, NULL, pointer_at(item), false)
-                                                : add_section(list, NULL, key->keys, item);
+    VQ_TRY(vq_node_add_new(map, key->key, VQ_NODE_LIST, &list));
+    for (uint32_t i = 0; i < count_at(key, base); i++, item += key->item_bytes) {
+        VQ_TRY(key->kind == VQ_KEY_KIND_TEXTS
+                   ? vq_node_add_text(list, NULL, pointer_at(item), false)
+                   : add_section(list, NULL, key->keys, item));
     }
-    if (status != VQ_OK) {
-        vq_node_destroy(&list);
-        return status;
-    }
-    return vq_node_add(map, key->key, list);
+    return VQ_OK;
 }
 
 enum vq_status vq_conf_tree(const struct vq_key *keys, const void *base, struct vq_node *map)
@@ -243,11 +218,11 @@ enum vq_status vq_conf_tree(const struct vq_key *keys, const void *base, struct 
         const char *at = (const char *)base + key->offset;
         if (key->kind == VQ_KEY_KIND_TEXT) {
             const char *text = pointer_at(at);
-            VQ_TRY(text == NULL ? VQ_OK : add_text(map, key->key, text, false));
+            VQ_TRY(text == NULL ? VQ_OK : vq_node_add_text(map, key->key, text, false));
         } else if (key->kind == VQ_KEY_KIND_BOOL) {
             bool on;
             memcpy(&on, at, sizeof(on));
-            VQ_TRY(add_text(map, key->key, on ? "true" : "false", true));
+            VQ_TRY(vq_node_add_text(map, key->key, on ? "true" : "false", true));
         } else if (key->kind == VQ_KEY_KIND_SECTION) {
             const void *section = section_of(key, base);
             VQ_TRY(section == NULL ? VQ_OK : add_section(map, key->key, key->keys, section));

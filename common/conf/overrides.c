@@ -105,10 +105,8 @@ static enum vq_status slot_for(struct vq_node *parent, const struct step *step,
         return VQ_OK;
     }
     if (at == parent->items_count) {
-        struct vq_node *fresh;
-        VQ_TRY(vq_node_make(VQ_NODE_SCALAR, "", &fresh));
-        mark_override(fresh);
-        VQ_TRY(vq_node_add(parent, map ? step->key : NULL, fresh));
+        VQ_TRY(vq_node_add_text(parent, map ? step->key : NULL, "", true));
+        mark_override(parent->items[at]);
     }
     *ret_slot = &parent->items[at];
     return VQ_OK;

@@ -91,14 +91,6 @@ static void drop_nulls(struct vq_node *node)
     }
 }
 
-static enum vq_status add_scalar(struct vq_node *map, const char *key, const char *text, bool plain)
-{
-    struct vq_node *node;
-    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &node));
-    node->plain = plain;
-    return vq_node_add(map, key, node);
-}
-
 /* The section, made if it is not there; NULL in *ret_section when the file gives something else
  * there. */
 static enum vq_status section_of(struct vq_node *root, const char *key,
@@ -106,10 +98,7 @@ static enum vq_status section_of(struct vq_node *root, const char *key,
 {
     *ret_section = vq_node_get(root, key);
     if (*ret_section == NULL) {
-        struct vq_node *fresh;
-        VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &fresh));
-        VQ_TRY(vq_node_add(root, key, fresh));
-        *ret_section = fresh;
+        VQ_TRY(vq_node_add_new(root, key, VQ_NODE_MAP, ret_section));
     }
     if ((*ret_section)->kind != VQ_NODE_MAP) {
         *ret_section = NULL;
@@ -127,7 +116,7 @@ static enum vq_status add_if_missing(struct vq_node *root, const char *section, 
     if (map == NULL || vq_node_get(map, key) != NULL) {
         return VQ_OK;
     }
-    return add_scalar(map, key, text, true);
+    return vq_node_add_text(map, key, text, true);
 }
 
 static bool text_is(const struct vq_node *node, const char *text)
@@ -241,7 +230,7 @@ static enum vq_status add_agreed(const struct vq_node *root, struct vq_node *rol
     }
     enum vq_status status = first.status == VQ_OK ? other.status : first.status;
     if (status == VQ_OK && agreed && first.bytes > 0 && vq_node_get(role, key) == NULL) {
-        status = add_scalar(role, key, first.at, false);
+        status = vq_node_add_text(role, key, first.at, false);
     }
     vq_buf_free(&first);
     vq_buf_free(&other);
@@ -257,8 +246,9 @@ static enum vq_status add_provider(const struct vq_node *root, struct vq_node *r
         VQ_TRY(add_agreed(root, role, model, "dialect", dialect_of));
         return add_agreed(root, role, model, "identity", identity_of);
     }
-    return vq_node_get(role, "dialect") != NULL ? VQ_OK
-                                                : add_scalar(role, "dialect", "openai", false);
+    return vq_node_get(role, "dialect") != NULL
+               ? VQ_OK
+               : vq_node_add_text(role, "dialect", "openai", false);
 }
 
 /* `tokens`: max_tokens where it is not set; NULL: that of the table. */
@@ -270,13 +260,13 @@ static enum vq_status add_judge_defaults(const struct vq_node *root, struct vq_n
     }
     const struct vq_node *model = vq_node_get(judge, "model");
     if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_node_get(judge, "name") == NULL) {
-        VQ_TRY(add_scalar(judge, "name", model->text, false));
+        VQ_TRY(vq_node_add_text(judge, "name", model->text, false));
     }
     if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_model_thinks(model->text)) {
         tokens = THINKING_TOKENS_TEXT;
     }
     if (tokens != NULL && vq_node_get(judge, "max_tokens") == NULL) {
-        VQ_TRY(add_scalar(judge, "max_tokens", tokens, true));
+        VQ_TRY(vq_node_add_text(judge, "max_tokens", tokens, true));
     }
     return add_provider(root, judge);
 }
@@ -294,7 +284,7 @@ static enum vq_status name_probe(struct vq_node *probe)
     char name[VQ_NAME_BYTES_MAX + 1];
     (void)snprintf(name, sizeof(name), "%.*s",
                    (int)(dot == NULL || dot == from ? strlen(from) : (size_t)(dot - from)), from);
-    return add_scalar(probe, "name", name, false);
+    return vq_node_add_text(probe, "name", name, false);
 }
 
 static enum vq_status add_persona_defaults(struct vq_node *root)
@@ -610,7 +600,7 @@ static enum vq_status check_map(struct walk *walk, const struct vq_key *keys, st
             continue;
         }
         if (key->by_default != NULL) {
-            VQ_TRY(add_scalar(map, key->key, key->by_default, key->kind != VQ_KEY_KIND_TEXT));
+            VQ_TRY(vq_node_add_text(map, key->key, key->by_default, key->kind != VQ_KEY_KIND_TEXT));
         } else if (key->kind == VQ_KEY_KIND_SECTION && !key->optional) {
             struct vq_node *section;
             VQ_TRY(section_of(map, key->key, &section));

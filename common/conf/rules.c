@@ -15,28 +15,55 @@
 
 #define RUN_NAME_BYTES_MAX 128
 
-enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const char *fmt, ...)
+static enum vq_status broken(const struct vq_rules *r, const char *path, const char *fmt,
+                             va_list args) VQ_PRINTF(3, 0);
+static enum vq_status broken(const struct vq_rules *r, const char *path, const char *fmt,
+                             va_list args)
 {
     if (r->err != NULL) {
-        va_list args;
-        va_start(args, fmt);
         (void)vsnprintf(r->err->text, sizeof(r->err->text), fmt, args);
-        va_end(args);
         vq_conf_prefix_place(r->root, r->name, path, r->err);
     }
     return VQ_INVALID;
 }
 
-enum vq_status vq_rules_silent(const struct vq_rules *r, const char *method,
-                               const struct vq_rule_silent *keys, size_t count)
+enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const char *fmt, ...)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (keys[i].set) {
-            return vq_rules_broken(r, keys[i].path, "method: %s %s; leave it out", method,
-                                   keys[i].why);
-        }
+    va_list args;
+    va_start(args, fmt);
+    enum vq_status status = broken(r, path, fmt, args);
+    va_end(args);
+    return status;
+}
+
+enum vq_status vq_rules_broken_at(const struct vq_rules *r, const char *place, const char *key,
+                                  const char *fmt, ...)
+{
+    char path[VQ_RULES_PATH_BYTES];
+    va_list args;
+    (void)snprintf(path, sizeof(path), "%s.%s", place, key);
+    va_start(args, fmt);
+    enum vq_status status = broken(r, path, fmt, args);
+    va_end(args);
+    return status;
+}
+
+const struct vq_refused_key *vq_rules_first_set(const struct vq_refused_key *keys, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !keys[i].set) {
+        i++;
     }
-    return VQ_OK;
+    return i < count ? &keys[i] : NULL;
+}
+
+enum vq_status vq_rules_silent(const struct vq_rules *r, const char *method,
+                               const struct vq_refused_key *keys, size_t count)
+{
+    const struct vq_refused_key *key = vq_rules_first_set(keys, count);
+    return key == NULL
+               ? VQ_OK
+               : vq_rules_broken(r, key->path, "method: %s %s; leave it out", method, key->why);
 }
 
 bool vq_rules_is_blank(const char *text)
@@ -234,33 +261,20 @@ static enum vq_status check_joint(const struct vq_rules *r)
     if (j->vibes_per_call == 1) {
         return VQ_OK;
     }
-    if (j->lazy_swap) {
-        return vq_rules_broken(
-            r, "judging.lazy_swap",
-            "not with vibes_per_call: %u; a joint call is needed in both orders as soon as "
-            "one of its vibes is. Switch it off, or leave it out",
-            j->vibes_per_call);
-    }
-    if (j->truncate) {
-        return vq_rules_broken(
-            r, "judging.truncate",
-            "not with vibes_per_call: %u; what is too long for a joint call is asked one "
-            "vibe at a time. Leave it out",
-            j->vibes_per_call);
-    }
-    if (j->structured || j->logprobs) {
-        return vq_rules_broken(
-            r, j->structured ? "judging.structured" : "judging.logprobs",
-            "not with vibes_per_call: %u; it is for single verdicts. Leave it out",
-            j->vibes_per_call);
-    }
-    if (j->retest > 0) {
-        return vq_rules_broken(
-            r, "judging.retest",
-            "not with vibes_per_call: %u; it asks single calls again. Leave it out",
-            j->vibes_per_call);
-    }
-    return VQ_OK;
+    const struct vq_refused_key rules[] = {
+        {j->lazy_swap, "judging.lazy_swap",
+         "a joint call is needed in both orders as soon as one of its vibes is. Switch it off, or "
+         "leave it out"},
+        {j->truncate, "judging.truncate",
+         "what is too long for a joint call is asked one vibe at a time. Leave it out"},
+        {j->structured, "judging.structured", "it is for single verdicts. Leave it out"},
+        {j->logprobs, "judging.logprobs", "it is for single verdicts. Leave it out"},
+        {j->retest > 0, "judging.retest", "it asks single calls again. Leave it out"},
+    };
+    const struct vq_refused_key *rule = vq_rules_first_set(rules, VQ_COUNT(rules));
+    return rule == NULL ? VQ_OK
+                        : vq_rules_broken(r, rule->path, "not with vibes_per_call: %u; %s",
+                                          j->vibes_per_call, rule->why);
 }
 
 /* What would make a settled vibe matter to the others. */

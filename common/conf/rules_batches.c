@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *path_of(const char *place, const char *key, char ret_path[VQ_RULES_PATH_BYTES])
-{
-    (void)snprintf(ret_path, VQ_RULES_PATH_BYTES, "%s.%s", place, key);
-    return ret_path;
-}
-
 /* A limit of single calls that is set; NULL: none is. */
 static const char *interactive_limit(const struct vq_conf_limits *l)
 {
@@ -32,37 +26,37 @@ static const char *interactive_limit(const struct vq_conf_limits *l)
 enum vq_status vq_rules_batch(const struct vq_rules *r, const struct vq_conf_pool_model *m,
                               const char *dialect, const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     struct vq_conf_batch_limits most;
     if (!vq_conf_model_is_batch(m)) {
         return VQ_OK;
     }
     const struct vq_conf_batch *b = m->batch;
     if (!vq_conf_batch_provider(dialect, &most)) {
-        return vq_rules_broken(r, path_of(place, "batch", path),
-                               "the dialect %s has no batch API; leave this out", dialect);
+        return vq_rules_broken_at(r, place, "batch",
+                                  "the dialect %s has no batch API; leave this out", dialect);
     }
     if (m->limits.service_tier != NULL) {
-        return vq_rules_broken(r, path_of(place, "service_tier", path),
-                               "calls in a batch have no service tier; leave out service_tier or "
-                               "batch, or make two entries of the model");
+        return vq_rules_broken_at(
+            r, place, "service_tier",
+            "calls in a batch have no service tier; leave out service_tier or "
+            "batch, or make two entries of the model");
     }
     const char *limit = interactive_limit(&m->limits);
     if (limit != NULL) {
-        return vq_rules_broken(r, path_of(place, limit, path),
-                               "this limit is of single calls, and a batch does not count in it; "
-                               "leave it out");
+        return vq_rules_broken_at(
+            r, place, limit,
+            "this limit is of single calls, and a batch does not count in it; "
+            "leave it out");
     }
     if (b->max_requests > most.requests) {
-        return vq_rules_broken(r, path_of(place, "batch.max_requests", path),
-                               "a batch of the dialect %s has at most %u requests", dialect,
-                               most.requests);
+        return vq_rules_broken_at(r, place, "batch.max_requests",
+                                  "a batch of the dialect %s has at most %u requests", dialect,
+                                  most.requests);
     }
     if (b->max_bytes > most.bytes || (b->max_bytes > 0 && b->max_bytes < VQ_CONF_BATCH_BYTES_MIN)) {
-        return vq_rules_broken(r, path_of(place, "batch.max_bytes", path),
-                               "a batch of the dialect %s has %llu to %llu bytes", dialect,
-                               (unsigned long long)VQ_CONF_BATCH_BYTES_MIN,
-                               (unsigned long long)most.bytes);
+        return vq_rules_broken_at(
+            r, place, "batch.max_bytes", "a batch of the dialect %s has %llu to %llu bytes",
+            dialect, (unsigned long long)VQ_CONF_BATCH_BYTES_MIN, (unsigned long long)most.bytes);
     }
     return VQ_OK;
 }
@@ -71,13 +65,13 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
                                  const struct vq_conf_judge *judge, const char *place,
                                  const char *why)
 {
-    char path[VQ_RULES_PATH_BYTES];
     return vq_conf_uses_interactive(uses, judge)
                ? VQ_OK
-               : vq_rules_broken(r, path_of(place, "model", path),
-                                 "all pools of \"%.80s\" are batches, and %s; add an entry of the "
-                                 "model without batch to a pool",
-                                 judge->model, why);
+               : vq_rules_broken_at(
+                     r, place, "model",
+                     "all pools of \"%.80s\" are batches, and %s; add an entry of the "
+                     "model without batch to a pool",
+                     judge->model, why);
 }
 
 /* Discovery asks one text after the other. */

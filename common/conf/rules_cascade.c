@@ -52,10 +52,7 @@ static enum vq_status check_reasons(const struct vq_rules *r)
 static enum vq_status check_settings(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
-    const struct {
-        bool set;
-        const char *path, *why;
-    } rules[] = {
+    const struct vq_refused_key rules[] = {
         {c->method == VQ_METHOD_JUDGE, "cascade", "`method: judge` rates by criteria"},
         {c->method == VQ_METHOD_PERSONA, "cascade", "`method: persona` rates dialogues"},
         {vq_config_ranks(c), "models", "it estimates the mean score of two models"},
@@ -69,13 +66,11 @@ static enum vq_status check_settings(const struct vq_rules *r)
         {c->vibecheck.compare_presets, "vibecheck.compare_presets",
          "the numbers of the presets are not corrected"},
     };
-    for (size_t i = 0; i < VQ_COUNT(rules); i++) {
-        if (rules[i].set) {
-            return vq_rules_broken(r, rules[i].path,
-                                   "not with cascade: %s. Leave out one of the two", rules[i].why);
-        }
-    }
-    return VQ_OK;
+    const struct vq_refused_key *rule = vq_rules_first_set(rules, VQ_COUNT(rules));
+    return rule == NULL
+               ? VQ_OK
+               : vq_rules_broken(r, rule->path, "not with cascade: %s. Leave out one of the two",
+                                 rule->why);
 }
 
 enum vq_status vq_rules_cascade(const struct vq_rules *r)

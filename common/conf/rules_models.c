@@ -12,13 +12,6 @@
 
 #define IDENTITY_BYTES_MAX 4096
 
-/* "judges[2]" and "key" as "judges[2].key". */
-static const char *path_of(const char *place, const char *key, char ret_path[VQ_RULES_PATH_BYTES])
-{
-    (void)snprintf(ret_path, VQ_RULES_PATH_BYTES, "%s.%s", place, key);
-    return ret_path;
-}
-
 /* ---- what accounts and roles have in common ---- */
 
 struct endpoint {
@@ -27,7 +20,8 @@ struct endpoint {
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };
 
-static enum vq_status check_key(const struct vq_rules *r, const char *path, const char *key)
+static enum vq_status check_key(const struct vq_rules *r, const char *place, const char *name,
+                                const char *key)
 {
     bool env = strncmp(key, "env:", 4) == 0;
     bool file = strncmp(key, "file:", 5) == 0;
@@ -39,29 +33,30 @@ static enum vq_status check_key(const struct vq_rules *r, const char *path, cons
         good = isalnum((unsigned char)*at) || *at == '_';
     }
     if (!good) { /* it may be a key: it is not repeated */
-        return vq_rules_broken(r, path,
-                               "name the key as env:NAME or file:PATH; never write the key itself "
-                               "into a configuration (if this was one, treat it as disclosed)");
+        return vq_rules_broken_at(
+            r, place, name,
+            "name the key as env:NAME or file:PATH; never write the key itself "
+            "into a configuration (if this was one, treat it as disclosed)");
     }
     return VQ_OK;
 }
 
 static enum vq_status check_url(const struct vq_rules *r, const struct endpoint *e,
-                                const char *path)
+                                const char *place)
 {
     struct vq_url url;
     struct vq_error why = {.text = ""};
     if (vq_url_parse(e->base_url, &url, &why) != VQ_OK) {
-        return vq_rules_broken(r, path, "%s", why.text);
+        return vq_rules_broken_at(r, place, "base_url", "%s", why.text);
     }
     if (!url.https && url.global) {
-        return vq_rules_broken(
-            r, path,
+        return vq_rules_broken_at(
+            r, place, "base_url",
             "http:// would send prompts and key unencrypted over the internet; use https://");
     }
     if (!url.https && !url.local && !e->allow_http) {
-        return vq_rules_broken(
-            r, path,
+        return vq_rules_broken_at(
+            r, place, "base_url",
             "http:// would send prompts and key unencrypted; use https://, or a host of this "
             "machine (localhost, 127.0.0.1, [::1]). If the server is in a network that you trust, "
             "set allow_http: true beside base_url");
@@ -91,31 +86,30 @@ static bool has_version_in_path(const char *base_url)
 static enum vq_status check_endpoint(const struct vq_rules *r, const struct endpoint *e,
                                      const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     bool azure = strcmp(e->dialect, "azure") == 0;
     if (e->base_url != NULL) {
-        VQ_TRY(check_url(r, e, path_of(place, "base_url", path)));
+        VQ_TRY(check_url(r, e, place));
     }
     if (azure && e->api_version == NULL && e->base_url != NULL &&
         !has_version_in_path(e->base_url)) {
-        return vq_rules_broken(
-            r, path_of(place, "api_version", path),
+        return vq_rules_broken_at(
+            r, place, "api_version",
             "the dialect azure needs a version such as 2024-10-21, or a base_url that "
             "ends in /openai/v1");
     }
     if (e->api_version != NULL && (!azure || !is_version(e->api_version))) {
-        return vq_rules_broken(r, path_of(place, "api_version", path), "%s",
-                               azure ? "a version is letters, digits, dashes and dots"
-                                     : "only the dialect azure has versions");
+        return vq_rules_broken_at(r, place, "api_version", "%s",
+                                  azure ? "a version is letters, digits, dashes and dots"
+                                        : "only the dialect azure has versions");
     }
     if (e->identity != NULL && !vq_rules_is_name(e->identity)) {
-        return vq_rules_broken(r, path_of(place, "identity", path),
-                               "an identity is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
+        return vq_rules_broken_at(r, place, "identity", "an identity is one line, at most %d bytes",
+                                  VQ_NAME_BYTES_MAX);
     }
     if (e->connect_timeout_ms > e->total_timeout_ms ||
         e->first_byte_timeout_ms > e->total_timeout_ms) {
-        return vq_rules_broken(r, path_of(place, "total_timeout_ms", path),
-                               "must be at least connect_timeout_ms and first_byte_timeout_ms");
+        return vq_rules_broken_at(r, place, "total_timeout_ms",
+                                  "must be at least connect_timeout_ms and first_byte_timeout_ms");
     }
     return VQ_OK;
 }
@@ -123,18 +117,14 @@ static enum vq_status check_endpoint(const struct vq_rules *r, const struct endp
 static enum vq_status check_prices(const struct vq_rules *r, const struct vq_conf_limits *l,
                                    const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     if ((l->price_input_usd < 0) != (l->price_output_usd < 0)) {
-        return vq_rules_broken(
-            r,
-            path_of(place, l->price_input_usd < 0 ? "price_output_usd" : "price_input_usd", path),
-            "set price_input_usd and price_output_usd, or neither");
+        return vq_rules_broken_at(r, place,
+                                  l->price_input_usd < 0 ? "price_output_usd" : "price_input_usd",
+                                  "set price_input_usd and price_output_usd, or neither");
     }
     if ((l->price_cached_usd >= 0 || l->price_cache_write_usd >= 0) && l->price_input_usd < 0) {
-        return vq_rules_broken(
-            r,
-            path_of(place, l->price_cached_usd >= 0 ? "price_cached_usd" : "price_cache_write_usd",
-                    path),
+        return vq_rules_broken_at(
+            r, place, l->price_cached_usd >= 0 ? "price_cached_usd" : "price_cache_write_usd",
             "set price_input_usd and price_output_usd too");
     }
     return VQ_OK;
@@ -146,21 +136,19 @@ static enum vq_status check_pool_model(const struct vq_rules *r, const struct vq
                                        uint32_t k, const char *place)
 {
     const struct vq_conf_pool_model *m = &pool->models[k];
-    char path[VQ_RULES_PATH_BYTES];
     if (!vq_rules_is_name(m->model) || strncmp(m->model, "offline-", 8) == 0) {
-        return vq_rules_broken(r, path_of(place, "model", path),
-                               "name the model; names that begin with offline- are built in");
+        return vq_rules_broken_at(r, place, "model",
+                                  "name the model; names that begin with offline- are built in");
     }
     if (m->sent != NULL && !vq_rules_is_name(m->sent)) {
-        return vq_rules_broken(r, path_of(place, "as", path),
-                               "a name is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
+        return vq_rules_broken_at(r, place, "as", "a name is one line, at most %d bytes",
+                                  VQ_NAME_BYTES_MAX);
     }
     for (uint32_t i = 0; i < k; i++) {
         if (strcmp(pool->models[i].model, m->model) == 0 &&
             vq_conf_model_is_batch(&pool->models[i]) == vq_conf_model_is_batch(m)) {
-            return vq_rules_broken(r, path_of(place, "model", path),
-                                   "\"%.80s\" is already in this pool%s", m->model,
-                                   vq_conf_model_is_batch(m) ? " as a batch" : "");
+            return vq_rules_broken_at(r, place, "model", "\"%.80s\" is already in this pool%s",
+                                      m->model, vq_conf_model_is_batch(m) ? " as a batch" : "");
         }
     }
     VQ_TRY(vq_rules_tier(r, &m->limits, pool->dialect, place));
@@ -171,21 +159,21 @@ static enum vq_status check_pool_model(const struct vq_rules *r, const struct vq
 static enum vq_status check_pool(const struct vq_rules *r, uint32_t i)
 {
     const struct vq_conf_pool *p = &r->config->pools[i];
-    char place[VQ_RULES_PATH_BYTES / 2], path[VQ_RULES_PATH_BYTES];
+    char place[VQ_RULES_PATH_BYTES / 2];
     (void)snprintf(place, sizeof(place), "pools[%u]", i);
     if (!vq_rules_is_name(p->name) || strchr(p->name, '/') != NULL) {
-        return vq_rules_broken(r, path_of(place, "name", path),
-                               "give the pool a name of one line without a slash");
+        return vq_rules_broken_at(r, place, "name",
+                                  "give the pool a name of one line without a slash");
     }
     for (uint32_t k = 0; k < i; k++) {
         if (strcmp(r->config->pools[k].name, p->name) == 0) {
-            return vq_rules_broken(r, path_of(place, "name", path),
-                                   "\"%.80s\" is already that of pools[%u]", p->name, k);
+            return vq_rules_broken_at(r, place, "name", "\"%.80s\" is already that of pools[%u]",
+                                      p->name, k);
         }
     }
     if (p->base_url == NULL) {
-        return vq_rules_broken(r, path_of(place, "base_url", path),
-                               "missing; a pool needs the address of its endpoint");
+        return vq_rules_broken_at(r, place, "base_url",
+                                  "missing; a pool needs the address of its endpoint");
     }
     struct endpoint e = {.dialect = p->dialect,
                          .base_url = p->base_url,
@@ -197,13 +185,13 @@ static enum vq_status check_pool(const struct vq_rules *r, uint32_t i)
                          .total_timeout_ms = p->total_timeout_ms};
     VQ_TRY(check_endpoint(r, &e, place));
     for (uint32_t k = 0; k < p->keys_count; k++) {
-        char key[VQ_RULES_PATH_BYTES];
-        (void)snprintf(key, sizeof(key), "%s.keys[%u]", place, k);
-        VQ_TRY(check_key(r, key, p->keys[k]));
+        char key[32];
+        (void)snprintf(key, sizeof(key), "keys[%u]", k);
+        VQ_TRY(check_key(r, place, key, p->keys[k]));
     }
     if (p->models_count == 0) {
-        return vq_rules_broken(r, path_of(place, "models", path),
-                               "missing; name at least one model, for example models: [gpt-4o]");
+        return vq_rules_broken_at(r, place, "models",
+                                  "missing; name at least one model, for example models: [gpt-4o]");
     }
     for (uint32_t k = 0; k < p->models_count; k++) {
         char model[VQ_RULES_PATH_BYTES - 32];
@@ -219,7 +207,6 @@ static enum vq_status check_pool(const struct vq_rules *r, uint32_t i)
 static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_conf_judge *j,
                                    const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     const struct vq_conf_pool *first = NULL;
     struct vq_buf is[2];
     vq_buf_init(&is[0], IDENTITY_BYTES_MAX);
@@ -246,8 +233,8 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
             status = to->status;
         } else if (first != NULL && j->identity == NULL &&
                    !vq_span_eq(vq_buf_span(&is[0]), vq_buf_span(&is[1]))) {
-            status = vq_rules_broken(
-                r, path_of(place, "identity", path),
+            status = vq_rules_broken_at(
+                r, place, "identity",
                 "the pools %.40s and %.40s are two providers (%.80s, %.80s); name with `identity` "
                 "the one that their answers count for, for example identity: %.80s",
                 first->name, p->name, is[0].at, is[1].at, is[0].at);
@@ -257,16 +244,15 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
     vq_buf_free(&is[0]);
     vq_buf_free(&is[1]);
     if (status == VQ_OK && first == NULL) {
-        status = vq_rules_broken(
-            r, path_of(place, "base_url", path),
+        status = vq_rules_broken_at(
+            r, place, "base_url",
             "\"%.80s\" needs base_url, the address of its endpoint, or a pool under pools: that "
             "has the model; only the built-in offline-a and offline-b need neither",
             j->model);
     }
     if (status == VQ_OK && !able) {
-        status = vq_rules_broken(
-            r, path_of(place, "model", path),
-            "no pool can be asked for \"%.80s\" with judging.%s; %s", j->model,
+        status = vq_rules_broken_at(
+            r, place, "model", "no pool can be asked for \"%.80s\" with judging.%s; %s", j->model,
             j->structured ? "structured" : "logprobs",
             j->structured && j->logprobs
                 ? "nor with judging.logprobs: leave them out, or add a pool"
@@ -274,14 +260,15 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
                             : "the dialect anthropic returns none. Leave it out, or add a pool");
     }
     if (status == VQ_OK && j->dialect == NULL) {
-        status = vq_rules_broken(r, path_of(place, "dialect", path),
-                                 "its pools have several dialects; name the one that their answers "
-                                 "count for, for example dialect: %s",
-                                 first->dialect);
+        status =
+            vq_rules_broken_at(r, place, "dialect",
+                               "its pools have several dialects; name the one that their answers "
+                               "count for, for example dialect: %s",
+                               first->dialect);
     }
     if (status == VQ_OK && j->key != NULL) {
-        status = vq_rules_broken(r, path_of(place, "key", path),
-                                 "its pools have the keys; leave this out, or give a base_url");
+        status = vq_rules_broken_at(r, place, "key",
+                                    "its pools have the keys; leave this out, or give a base_url");
     }
     return status;
 }
@@ -290,34 +277,30 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
 static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_conf_judge *j,
                                     const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     bool own_fields = strcmp(j->dialect, "anthropic") == 0 || strcmp(j->dialect, "gemini") == 0;
     if (strcmp(j->dialect, "anthropic") == 0 && j->seed >= 0) {
-        return vq_rules_broken(r, path_of(place, "seed", path),
-                               "the dialect anthropic has no seed");
+        return vq_rules_broken_at(r, place, "seed", "the dialect anthropic has no seed");
     }
     if (strcmp(j->dialect, "anthropic") == 0 && j->logprobs) {
-        return vq_rules_broken(r, path_of(place, "dialect", path),
-                               "the dialect anthropic returns no log-probabilities; leave %s out",
-                               r->config->judging.logprobs ? "judging.logprobs"
-                                                           : "cascade.escalate.margin");
+        return vq_rules_broken_at(
+            r, place, "dialect", "the dialect anthropic returns no log-probabilities; leave %s out",
+            r->config->judging.logprobs ? "judging.logprobs" : "cascade.escalate.margin");
     }
     if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
-        return vq_rules_broken(r, path_of(place, "max_tokens_field", path),
-                               "the dialect %s has a fixed name for this parameter; leave this out",
-                               j->dialect);
+        return vq_rules_broken_at(
+            r, place, "max_tokens_field",
+            "the dialect %s has a fixed name for this parameter; leave this out", j->dialect);
     }
     if (j->answer_field != NULL &&
         (own_fields || strlen(j->answer_field) > VQ_ANSWER_FIELD_BYTES_MAX)) {
-        return vq_rules_broken(r, path_of(place, "answer_field", path),
-                               own_fields
-                                   ? "the dialect %s has a fixed field for answers; leave this out"
-                                   : "this is too long for the name of a field",
-                               j->dialect);
+        return vq_rules_broken_at(
+            r, place, "answer_field",
+            own_fields ? "the dialect %s has a fixed field for answers; leave this out"
+                       : "this is too long for the name of a field",
+            j->dialect);
     }
     if (strcmp(j->dialect, "anthropic") == 0 && strcmp(place, "embedder") == 0) {
-        return vq_rules_broken(r, path_of(place, "dialect", path),
-                               "the dialect anthropic has no embeddings");
+        return vq_rules_broken_at(r, place, "dialect", "the dialect anthropic has no embeddings");
     }
     return VQ_OK;
 }
@@ -326,23 +309,22 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
 static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_judge *j,
                                  const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     if (!vq_rules_is_name(j->model)) {
-        return vq_rules_broken(r, path_of(place, "model", path), "missing; name the model");
+        return vq_rules_broken_at(r, place, "model", "missing; name the model");
     }
     if (!vq_rules_is_name(j->name)) {
-        return vq_rules_broken(r, path_of(place, "name", path),
-                               "a name is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
+        return vq_rules_broken_at(r, place, "name", "a name is one line, at most %d bytes",
+                                  VQ_NAME_BYTES_MAX);
     }
     bool built_in = j->base_url == NULL && strncmp(j->model, "offline-", 8) == 0;
     if (built_in && strcmp(j->dialect, "openai") != 0) {
-        return vq_rules_broken(r, path_of(place, "base_url", path),
-                               "the dialect %s needs the address of its endpoint", j->dialect);
+        return vq_rules_broken_at(r, place, "base_url",
+                                  "the dialect %s needs the address of its endpoint", j->dialect);
     }
     if (j->base_url == NULL && !built_in) {
         if (j->limits.service_tier != NULL) {
-            return vq_rules_broken(r, path_of(place, "service_tier", path),
-                                   "pools answer for this model; set the tier under pools");
+            return vq_rules_broken_at(r, place, "service_tier",
+                                      "pools answer for this model; set the tier under pools");
         }
         VQ_TRY(check_pooled(r, j, place));
     }
@@ -357,49 +339,39 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
     VQ_TRY(check_endpoint(r, &e, place));
     VQ_TRY(check_dialect(r, j, place));
     if (j->key != NULL) {
-        VQ_TRY(check_key(r, path_of(place, "key", path), j->key));
+        VQ_TRY(check_key(r, place, "key", j->key));
     }
     VQ_TRY(vq_rules_tier(r, &j->limits, j->dialect, place));
     return check_prices(r, &j->limits, place);
 }
 
-static enum vq_status check_list(const struct vq_rules *r, const struct vq_conf_judge *judges,
+static const struct vq_conf_judge *role_at(const void *roles, size_t step, uint32_t i)
+{
+    return (const struct vq_conf_judge *)(const void *)((const char *)roles + i * step);
+}
+
+/* Roles that begin `step` bytes after each other. */
+static enum vq_status check_list(const struct vq_rules *r, const void *roles, size_t step,
                                  uint32_t count, const char *key)
 {
     for (uint32_t i = 0; i < count; i++) {
         char place[VQ_RULES_PATH_BYTES / 2];
+        const struct vq_conf_judge *role = role_at(roles, step, i);
         (void)snprintf(place, sizeof(place), "%s[%u]", key, i);
-        VQ_TRY(check_role(r, &judges[i], place));
+        VQ_TRY(check_role(r, role, place));
         for (uint32_t k = 0; k < i; k++) {
-            if (strcmp(judges[k].name, judges[i].name) == 0) {
+            if (strcmp(role_at(roles, step, k)->name, role->name) == 0) {
                 return vq_rules_broken(
                     r, place,
                     "the name \"%.80s\" is already that of %s[%u]; give each its own name",
-                    judges[i].name, key, k);
+                    role->name, key, k);
             }
         }
     }
     return VQ_OK;
 }
 
-static enum vq_status check_subjects(const struct vq_rules *r)
-{
-    const struct vq_config *c = r->config;
-    for (uint32_t i = 0; i < c->subjects_count; i++) {
-        char place[VQ_RULES_PATH_BYTES / 2];
-        (void)snprintf(place, sizeof(place), "subjects[%u]", i);
-        VQ_TRY(check_role(r, &c->subjects[i].judge, place));
-        for (uint32_t k = 0; k < i; k++) {
-            if (strcmp(c->subjects[k].judge.name, c->subjects[i].judge.name) == 0) {
-                return vq_rules_broken(
-                    r, place,
-                    "the name \"%.80s\" is already that of subjects[%u]; give each its own name",
-                    c->subjects[i].judge.name, k);
-            }
-        }
-    }
-    return VQ_OK;
-}
+_Static_assert(offsetof(struct vq_conf_subject, judge) == 0, "a subject begins with its model");
 
 static enum vq_status check_roles(const struct vq_rules *r)
 {
@@ -409,13 +381,15 @@ static enum vq_status check_roles(const struct vq_rules *r)
             r, "judges",
             "missing; name at least one model, for example judges: [offline-a, offline-b]");
     }
-    VQ_TRY(check_list(r, c->judges, c->judges_count, "judges"));
-    VQ_TRY(check_list(r, c->preference_judges, c->preference_judges_count, "preference_judges"));
-    VQ_TRY(check_subjects(r));
+    size_t step = sizeof(*c->judges);
+    VQ_TRY(check_list(r, c->judges, step, c->judges_count, "judges"));
+    VQ_TRY(
+        check_list(r, c->preference_judges, step, c->preference_judges_count, "preference_judges"));
+    VQ_TRY(check_list(r, c->subjects, sizeof(*c->subjects), c->subjects_count, "subjects"));
     if (c->proposer != NULL) {
         VQ_TRY(check_role(r, c->proposer, "proposer"));
     }
-    VQ_TRY(check_list(r, c->repeat_proposers, c->repeat_proposers_count, "repeat_proposers"));
+    VQ_TRY(check_list(r, c->repeat_proposers, step, c->repeat_proposers_count, "repeat_proposers"));
     bool repeats = c->method == VQ_METHOD_DISCOVER && c->vibecheck.repeats > 0;
     if (c->repeat_proposers_count > 0 && !repeats) {
         return vq_rules_broken(r, "repeat_proposers",

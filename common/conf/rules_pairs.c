@@ -82,10 +82,7 @@ static enum vq_status check_incomplete(const struct vq_rules *r, const struct vq
 static enum vq_status check_settings(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
-    const struct {
-        bool set;
-        const char *path, *why;
-    } rules[] = {
+    const struct vq_refused_key rules[] = {
         {c->method == VQ_METHOD_JUDGE, "models", "`method: judge` rates one or two columns"},
         {c->judging.early_stop != VQ_EARLY_STOP_OFF, "judging.early_stop",
          "it looks at the mean score of two models"},
@@ -99,14 +96,12 @@ static enum vq_status check_settings(const struct vq_rules *r)
         {c->regression.standardise, "regression.standardise",
          "the multinomial fit takes scores as they are"},
     };
-    for (size_t i = 0; i < VQ_COUNT(rules); i++) {
-        if (rules[i].set) {
-            return vq_rules_broken(r, rules[i].path,
-                                   "not with %u models: %s. Leave it out, or name two models",
-                                   c->models_count, rules[i].why);
-        }
-    }
-    return VQ_OK;
+    const struct vq_refused_key *rule = vq_rules_first_set(rules, VQ_COUNT(rules));
+    return rule == NULL
+               ? VQ_OK
+               : vq_rules_broken(r, rule->path,
+                                 "not with %u models: %s. Leave it out, or name two models",
+                                 c->models_count, rule->why);
 }
 
 enum vq_status vq_rules_pairs(const struct vq_rules *r)

@@ -16,14 +16,19 @@ struct vq_rules {
 /* VQ_INVALID, with the sentence and where `path` stands in the file. */
 enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const char *fmt, ...)
     VQ_PRINTF(3, 4);
-/* A key that would say nothing with a method. */
-struct vq_rule_silent {
+/* The same at a key of a place: "judges[2]" and "key" are the path "judges[2].key". */
+enum vq_status vq_rules_broken_at(const struct vq_rules *r, const char *place, const char *key,
+                                  const char *fmt, ...) VQ_PRINTF(4, 5);
+/* A key that another setting refuses, and why. */
+struct vq_refused_key {
     bool set;
     const char *path, *why;
 };
-/* VQ_INVALID for the first one that is set. */
+/* The first that is set; NULL: none is. */
+const struct vq_refused_key *vq_rules_first_set(const struct vq_refused_key *keys, size_t count);
+/* VQ_INVALID for the first that is set: one that says nothing with this method. */
 enum vq_status vq_rules_silent(const struct vq_rules *r, const char *method,
-                               const struct vq_rule_silent *keys, size_t count) VQ_WARN_UNUSED;
+                               const struct vq_refused_key *keys, size_t count) VQ_WARN_UNUSED;
 bool vq_rules_is_blank(const char *text);
 /* Neither blank, nor with control characters, nor longer than a name may be. */
 bool vq_rules_is_name(const char *text);

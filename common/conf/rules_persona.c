@@ -31,7 +31,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
     const struct vq_conf_judging *j = &c->judging;
-    const struct vq_rule_silent silent[] = {
+    const struct vq_refused_key silent[] = {
         {c->data.path != NULL, "data",
          "makes its own data; name personas and queries under dialogues"},
         {c->models_count > 0, "models", "has subjects, not columns of outputs"},

@@ -154,7 +154,7 @@ static enum vq_status check_silent(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
     const struct vq_conf_judging *j = &c->judging;
-    const struct vq_rule_silent silent[] = {
+    const struct vq_refused_key silent[] = {
         {c->vibes_count > 0, "vibes", "rates by criteria, not by vibes"},
         {c->preference == VQ_PREFERENCE_JUDGE, "preference",
          "labels no rows; use a pairwise criterion"},

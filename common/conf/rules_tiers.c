@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *path_of(const char *place, const char *key, char ret_path[VQ_RULES_PATH_BYTES])
-{
-    (void)snprintf(ret_path, VQ_RULES_PATH_BYTES, "%s.%s", place, key);
-    return ret_path;
-}
-
 static const struct {
     const char *dialect, *words;
 } tiers[] = {
@@ -47,23 +41,22 @@ static bool fits(const char *dialect, const char *tier, const char **ret_words)
 enum vq_status vq_rules_tier(const struct vq_rules *r, const struct vq_conf_limits *l,
                              const char *dialect, const char *place)
 {
-    char path[VQ_RULES_PATH_BYTES];
     const char *words = "";
     if (l->service_tier == NULL) {
         return l->service_tier_price < 0
                    ? VQ_OK
-                   : vq_rules_broken(r, path_of(place, "service_tier_price", path),
-                                     "only with a service_tier; set it, or leave the price out");
+                   : vq_rules_broken_at(r, place, "service_tier_price",
+                                        "only with a service_tier; set it, or leave the price out");
     }
     if (!fits(dialect, l->service_tier, &words)) {
-        return vq_rules_broken(r, path_of(place, "service_tier", path),
-                               "the dialect %s has the tiers %s", dialect, words);
+        return vq_rules_broken_at(r, place, "service_tier", "the dialect %s has the tiers %s",
+                                  dialect, words);
     }
     if (strcmp(l->service_tier, "priority") == 0 && l->service_tier_price < 0 &&
         l->price_input_usd > 0) {
-        return vq_rules_broken(r, path_of(place, "service_tier_price", path),
-                               "priority costs more than the ordinary tier; set the multiple of "
-                               "the other prices, such as 2");
+        return vq_rules_broken_at(r, place, "service_tier_price",
+                                  "priority costs more than the ordinary tier; set the multiple of "
+                                  "the other prices, such as 2");
     }
     return VQ_OK;
 }

@@ -3,30 +3,42 @@
  * high end. Invariant: a section that is in full form stays unchanged. Not its job: checking. */
 #include "common/conf/shorthand.h"
 
+#include "common/base/alloc.h"
 #include "common/conf/config.h"
 #include "common/conf/resolve.h"
 #include "common/conf/schema.h"
 
-/* `data: file.csv` for `data: {path: file.csv}`. */
-static enum vq_status wrap_scalar(struct vq_node **slot, const char *key)
+/* Errors in a node that was made here name the place of what it was made from. */
+static void stand_at(struct vq_node *node, const struct vq_node *place)
 {
-    struct vq_node *map, *item;
-    struct vq_node *scalar = *slot;
-    VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &map));
-    enum vq_status status = vq_node_make(VQ_NODE_SCALAR, scalar->text, &item);
-    if (status == VQ_OK) {
-        map->line = item->line = scalar->line;
-        map->column = item->column = scalar->column;
-        map->from_override = item->from_override = scalar->from_override;
-        item->plain = false; /* a text, whatever it looks like */
-        status = vq_node_add(map, key, item);
+    node->line = place->line;
+    node->column = place->column;
+    node->from_override = place->from_override;
+    for (uint32_t i = 0; i < node->items_count; i++) {
+        stand_at(node->items[i], place);
     }
+}
+
+/* Puts a node, made with `status`, where the one stands that it was made from. */
+static enum vq_status put_in_place(struct vq_node **slot, struct vq_node *take_node,
+                                   enum vq_status status)
+{
     if (status != VQ_OK) {
-        vq_node_destroy(&map);
+        vq_node_destroy(&take_node);
         return status;
     }
-    vq_node_replace(slot, map);
+    stand_at(take_node, *slot);
+    vq_node_replace(slot, take_node);
     return VQ_OK;
+}
+
+/* `data: file.csv` for `data: {path: file.csv}`, and for a list `human: COLUMN` for
+ * `human: [COLUMN]`. The scalar is a text then, whatever it looks like. */
+static enum vq_status wrap_scalar(struct vq_node **slot, enum vq_node_kind kind, const char *key)
+{
+    struct vq_node *outer;
+    VQ_TRY(vq_node_make(kind, NULL, &outer));
+    return put_in_place(slot, outer, vq_node_add_text(outer, key, (*slot)->text, false));
 }
 
 static struct vq_span trimmed(struct vq_span text)
@@ -89,46 +101,24 @@ static enum vq_status axis_map(struct vq_node **slot, const char *name, struct v
         vq_conf_prefix_node(scalar, name, "vibes", err);
         return VQ_INVALID;
     }
-    struct vq_buf text;
-    vq_buf_init(&text, strlen(scalar->text) + 1);
     struct vq_node *map;
-    enum vq_status status = vq_node_make(VQ_NODE_MAP, NULL, &map);
+    VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &map));
+    enum vq_status status = VQ_OK;
     for (int i = 0; i < 3 && status == VQ_OK; i++) {
-        struct vq_node *item;
-        vq_buf_clear(&text);
-        vq_buf_append(&text, parts[i].at, parts[i].bytes);
-        status = text.status == VQ_OK ? vq_node_make(VQ_NODE_SCALAR, text.at, &item) : text.status;
-        if (status == VQ_OK) {
-            item->line = scalar->line;
-            item->column = scalar->column;
-            item->from_override = scalar->from_override;
-            item->plain = false;
-            status = vq_node_add(map, keys[i], item);
-        }
-        if (status != VQ_OK) {
-            vq_node_destroy(&map);
-        }
+        char *text;
+        status = vq_copy_bytes(parts[i].at, parts[i].bytes, &text);
+        status = status == VQ_OK ? vq_node_add_text(map, keys[i], text, false) : status;
+        vq_free(text);
     }
-    vq_buf_free(&text);
-    if (status == VQ_OK) {
-        map->line = scalar->line;
-        map->column = scalar->column;
-        map->from_override = scalar->from_override;
-        vq_node_replace(slot, map);
-    }
-    return status;
+    return put_in_place(slot, map, status);
 }
 
 static enum vq_status add_text(struct vq_node *map, const char *key, const char *text,
                                const struct vq_node *place)
 {
-    struct vq_node *item;
-    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &item));
-    item->line = place->line;
-    item->column = place->column;
-    item->from_override = place->from_override;
-    item->plain = false;
-    return vq_node_add(map, key, item);
+    VQ_TRY(vq_node_add_text(map, key, text, false));
+    stand_at(map->items[map->items_count - 1], place);
+    return VQ_OK;
 }
 
 /* A vibe's `property` into `high` and the fixed `low`. One that has low or high too is left for the
@@ -158,25 +148,11 @@ static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key
 static enum vq_status wrap_text(struct vq_node *map, const char *key)
 {
     for (uint32_t i = 0; i < map->items_count; i++) {
-        struct vq_node *scalar = map->items[i], *list, *item;
-        if (strcmp(scalar->key, key) != 0 || scalar->kind != VQ_NODE_SCALAR ||
-            vq_node_is_null(scalar)) {
-            continue;
+        const struct vq_node *scalar = map->items[i];
+        if (strcmp(scalar->key, key) == 0 && scalar->kind == VQ_NODE_SCALAR &&
+            !vq_node_is_null(scalar)) {
+            VQ_TRY(wrap_scalar(&map->items[i], VQ_NODE_LIST, NULL));
         }
-        VQ_TRY(vq_node_make(VQ_NODE_LIST, NULL, &list));
-        enum vq_status status = vq_node_make(VQ_NODE_SCALAR, scalar->text, &item);
-        if (status == VQ_OK) {
-            list->line = item->line = scalar->line;
-            list->column = item->column = scalar->column;
-            list->from_override = item->from_override = scalar->from_override;
-            item->plain = false;
-            status = vq_node_add(list, NULL, item);
-        }
-        if (status != VQ_OK) {
-            vq_node_destroy(&list);
-            return status;
-        }
-        vq_node_replace(&map->items[i], list);
     }
     return VQ_OK;
 }
@@ -189,7 +165,7 @@ static enum vq_status wrap_section(struct vq_node *map, const struct vq_key *key
         if (strcmp(item->key, key->key) == 0 && item->kind == VQ_NODE_SCALAR &&
             !vq_node_is_null(item)) {
             bool plain = item->plain;
-            VQ_TRY(wrap_scalar(&map->items[i], key->scalar_key));
+            VQ_TRY(wrap_scalar(&map->items[i], VQ_NODE_MAP, key->scalar_key));
             map->items[i]->items[0]->plain = plain;
         }
     }
@@ -225,7 +201,7 @@ static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key
         if ((*item)->kind == VQ_NODE_MAP) {
             VQ_TRY(vibes ? expand_property(*item) : expand_item(*item, key->keys, name, err));
         } else if ((*item)->kind == VQ_NODE_SCALAR && !vq_node_is_null(*item)) {
-            VQ_TRY(key->scalar_key != NULL ? wrap_scalar(item, key->scalar_key)
+            VQ_TRY(key->scalar_key != NULL ? wrap_scalar(item, VQ_NODE_MAP, key->scalar_key)
                    : vibes                 ? axis_map(item, name, err)
                                            : VQ_OK);
         }
@@ -292,11 +268,7 @@ static enum vq_status expand_early_stop(struct vq_node *judging, const char *nam
     }
     struct vq_node *item;
     VQ_TRY(vq_node_make(VQ_NODE_SCALAR, word, &item));
-    item->line = given->line;
-    item->column = given->column;
-    item->from_override = given->from_override;
-    vq_node_replace(&judging->items[index_of(judging, "early_stop")], item);
-    return VQ_OK;
+    return put_in_place(&judging->items[index_of(judging, "early_stop")], item, VQ_OK);
 }
 
 enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
@@ -319,7 +291,7 @@ enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
         }
         if (key->kind == VQ_KEY_KIND_SECTION && key->scalar_key != NULL &&
             item->kind == VQ_NODE_SCALAR && !vq_node_is_null(item)) {
-            VQ_TRY(wrap_scalar(&root->items[i], key->scalar_key));
+            VQ_TRY(wrap_scalar(&root->items[i], VQ_NODE_MAP, key->scalar_key));
         } else if (key->kind == VQ_KEY_KIND_SECTIONS && item->kind == VQ_NODE_LIST) {
             VQ_TRY(expand_list(item, key, name, err));
         }

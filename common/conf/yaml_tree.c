@@ -60,6 +60,25 @@ enum vq_status vq_node_add(struct vq_node *parent, const char *key, struct vq_no
     return VQ_OK;
 }
 
+enum vq_status vq_node_add_new(struct vq_node *parent, const char *key, enum vq_node_kind kind,
+                               struct vq_node **ret_item)
+{
+    struct vq_node *item;
+    VQ_TRY(vq_node_make(kind, NULL, &item));
+    VQ_TRY(vq_node_add(parent, key, item));
+    *ret_item = item;
+    return VQ_OK;
+}
+
+enum vq_status vq_node_add_text(struct vq_node *parent, const char *key, const char *text,
+                                bool plain)
+{
+    struct vq_node *item;
+    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &item));
+    item->plain = plain;
+    return vq_node_add(parent, key, item);
+}
+
 void vq_node_remove(struct vq_node *parent, uint32_t index)
 {
     vq_node_destroy(&parent->items[index]);

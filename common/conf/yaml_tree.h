@@ -47,6 +47,11 @@ enum vq_status vq_node_make(enum vq_node_kind kind, const char *text,
 /* Takes `item` over (also on failure, when it is destroyed); `key` is copied, NULL in a list. */
 enum vq_status vq_node_add(struct vq_node *parent, const char *key,
                            struct vq_node *take_item) VQ_WARN_UNUSED;
+/* The same with an item that is made here; `parent` owns it. */
+enum vq_status vq_node_add_new(struct vq_node *parent, const char *key, enum vq_node_kind kind,
+                               struct vq_node **ret_item) VQ_WARN_UNUSED;
+enum vq_status vq_node_add_text(struct vq_node *parent, const char *key, const char *text,
+                                bool plain) VQ_WARN_UNUSED;
 void vq_node_remove(struct vq_node *parent, uint32_t index);
 /* Replaces the text of a scalar. */
 enum vq_status vq_node_set_text(struct vq_node *scalar, const char *text,

@@ -162,6 +162,18 @@ void vq_json_array_end(struct vq_json *json)
     end(json, false);
 }
 
+void vq_json_open(struct vq_json *json, struct vq_buf *out, uint32_t indent)
+{
+    vq_json_init(json, out, indent);
+    vq_json_object(json);
+}
+
+void vq_json_close(struct vq_json *json)
+{
+    vq_json_object_end(json);
+    vq_buf_putc(json->out, '\n');
+}
+
 void vq_json_key_span(struct vq_json *json, struct vq_span key)
 {
     VQ_ASSERT(json->depth > 0 && json->is_object[json->depth - 1] && !json->after_key);
@@ -247,6 +259,15 @@ void vq_json_put_i64(struct vq_json *json, const char *key, int64_t value)
 {
     vq_json_key(json, key);
     vq_json_i64(json, value);
+}
+
+void vq_json_put_known(struct vq_json *json, const char *key, bool is_known, int64_t value)
+{
+    if (is_known) {
+        vq_json_put_i64(json, key, value);
+    } else {
+        vq_json_put_null(json, key);
+    }
 }
 
 void vq_json_put_null(struct vq_json *json, const char *key)

@@ -429,12 +429,10 @@ static enum vq_status cut(struct vq_span body, char text[VQ_CTL_BYTES_MAX + 1],
 static void answer_json(bool ok, const char *text, struct vq_buf *answer)
 {
     struct vq_json j;
-    vq_json_init(&j, answer, 0);
-    vq_json_object(&j);
+    vq_json_open(&j, answer, 0);
     vq_json_put_bool(&j, "ok", ok);
     vq_json_put_str(&j, "text", text);
-    vq_json_object_end(&j);
-    vq_buf_putc(answer, '\n');
+    vq_json_close(&j);
 }
 
 /* A command that was read too late: `vibeq ctl` has reported by then that its outcome is

@@ -148,17 +148,14 @@ enum vq_status vq_ctl_settings_add(struct vq_ctl_settings *settings,
 void vq_ctl_settings_write(const struct vq_ctl_settings *settings, struct vq_buf *out)
 {
     struct vq_json j;
-    vq_json_init(&j, out, 2);
-    vq_json_object(&j);
+    vq_json_open(&j, out, 2);
     vq_json_put_u64(&j, "format", 1);
-    vq_json_key(&j, VQ_CTL_SETTINGS_KEY);
-    vq_json_array(&j);
+    vq_json_put_array(&j, VQ_CTL_SETTINGS_KEY);
     for (size_t i = 0; i < settings->count; i++) {
         const struct vq_ctl_setting *c = &settings->list[i];
         vq_json_object(&j);
         vq_json_put_i64(&j, "at_unix_ms", c->at_unix_ms);
-        vq_json_key(&j, "words");
-        vq_json_array(&j);
+        vq_json_put_array(&j, "words");
         for (uint32_t k = 0; k < c->words_count; k++) {
             vq_json_str(&j, c->words[k]);
         }
@@ -166,8 +163,7 @@ void vq_ctl_settings_write(const struct vq_ctl_settings *settings, struct vq_buf
         vq_json_object_end(&j);
     }
     vq_json_array_end(&j);
-    vq_json_object_end(&j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(&j);
 }
 
 static enum vq_status read_command(const json_t *entry, struct vq_ctl_settings *settings,

@@ -26,8 +26,7 @@ static void sums(struct vq_json *j, const struct vq_account_sums *s)
 {
     vq_json_put_u64(j, "sent", s->sent);
     vq_json_put_u64(j, "answered", s->answered);
-    vq_json_key(j, "failed");
-    vq_json_object(j);
+    vq_json_put_object(j, "failed");
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
         if (end != VQ_END_ANSWER &&
             end != VQ_END_UNKNOWN) { /* these two have counts of their own */
@@ -82,19 +81,13 @@ static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
 static void cost_json(const struct vq_run *run, const struct vq_account *a, double usd,
                       struct vq_json *j)
 {
-    vq_json_key(j, "cost_usd");
-    if (a->priced && pools_priced(run, a)) {
-        vq_json_real(j, usd, 9);
-    } else {
-        vq_json_null(j);
-    }
+    vq_json_put_real(j, "cost_usd", a->priced && pools_priced(run, a) ? usd : NAN, 9);
 }
 
 static void stages_json(const struct vq_run *run, const struct vq_stage_grid *const *askings,
                         const struct vq_account *a, struct vq_json *j)
 {
-    vq_json_key(j, "stages");
-    vq_json_array(j);
+    vq_json_put_array(j, "stages");
     for (uint32_t i = 0; i < a->stages_count; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "name", askings[i]->name);
@@ -111,8 +104,7 @@ static void stages_json(const struct vq_run *run, const struct vq_stage_grid *co
 static void models_json(const struct vq_run *run, const struct vq_stage_grid *const *askings,
                         const struct vq_account *a, struct vq_json *j)
 {
-    vq_json_key(j, "models");
-    vq_json_object(j);
+    vq_json_put_object(j, "models");
     const char *said[VQ_ROLE__COUNT * VQ_JUDGES_MAX];
     uint32_t said_count = 0;
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
@@ -135,8 +127,7 @@ static void models_json(const struct vq_run *run, const struct vq_stage_grid *co
                     }
                 }
             }
-            vq_json_key(j, name);
-            vq_json_object(j);
+            vq_json_put_object(j, name);
             sums(j, &total);
             vq_json_object_end(j);
         }
@@ -160,14 +151,12 @@ static void bill_json(const struct vq_bill *b, struct vq_json *j)
         vq_json_object_end(j);
     }
     vq_json_put_u64(j, "no_capacity", b->no_capacity);
-    vq_json_key(j, "service_tiers");
-    vq_json_object(j);
+    vq_json_put_object(j, "service_tiers");
     for (uint32_t i = 0; i < b->tiers_count; i++) {
         vq_json_put_u64(j, b->tiers[i].name, b->tiers[i].answers);
     }
     vq_json_object_end(j);
-    vq_json_key(j, "returned_models");
-    vq_json_object(j);
+    vq_json_put_object(j, "returned_models");
     for (uint32_t i = 0; i < b->models_count; i++) {
         vq_json_put_u64(j, b->models[i].name, b->models[i].answers);
     }
@@ -177,12 +166,10 @@ static void bill_json(const struct vq_bill *b, struct vq_json *j)
 /* Of each pool that was asked; calls that name none came before there were pools. */
 static void pools_json(const struct vq_account *a, struct vq_json *j)
 {
-    vq_json_key(j, "pools");
-    vq_json_object(j);
+    vq_json_put_object(j, "pools");
     for (size_t i = 0; i < a->pools_count; i++) {
         const struct vq_account_sums *s = &a->pools[i].sums;
-        vq_json_key(j, a->pools[i].name);
-        vq_json_object(j);
+        vq_json_put_object(j, a->pools[i].name);
         vq_json_put_u64(j, "calls", s->sent);
         vq_json_put_u64(j, "answered", s->answered);
         vq_json_put_u64(j, "refused", s->failed[VQ_END_RATE]);
@@ -203,8 +190,7 @@ static void notes_json(const struct vq_run *run, const struct vq_account *a, str
     enum vq_context_check check = run->source.config->judging.context_check;
     struct vq_buf text;
     vq_buf_init(&text, VQ_ERROR_BYTES_MAX * 4);
-    vq_json_key(j, "notes");
-    vq_json_array(j);
+    vq_json_put_array(j, "notes");
     for (size_t i = 0; i < a->pools_count; i++) {
         for (int n = 0; n < VQ_BILL_NOTES; n++) {
             vq_buf_clear(&text);
@@ -221,20 +207,14 @@ static void notes_json(const struct vq_run *run, const struct vq_account *a, str
 
 static void when(struct vq_json *j, const char *key, int64_t ns)
 {
-    vq_json_key(j, key);
-    if (ns <= 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, vq_clock_unix_ms() + (ns - vq_run_now()) / VQ_NS_PER_MS);
-    }
+    vq_json_put_known(j, key, ns > 0, vq_clock_unix_ms() + (ns - vq_run_now()) / VQ_NS_PER_MS);
 }
 
 /* Answers that are no votes for how they ended, or for want of text. */
 static void odd_json(const struct vq_account *a, struct vq_json *j)
 {
     vq_json_put_u64(j, "empty_answers", a->empty);
-    vq_json_key(j, "ending_words");
-    vq_json_object(j);
+    vq_json_put_object(j, "ending_words");
     for (uint32_t i = 0; i < a->endings_count; i++) {
         vq_json_put_u64(j, a->endings[i].word, a->endings[i].count);
     }
@@ -250,8 +230,7 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
     const struct vq_incident *list = run->limits.incidents == NULL
                                          ? NULL
                                          : vq_incidents_all(run->limits.incidents, &n, &forgotten);
-    vq_json_key(j, "incidents");
-    vq_json_array(j);
+    vq_json_put_array(j, "incidents");
     for (uint32_t i = 0; i < n; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "pool", run->source.pools->uses.uses[list[i].pool].name);
@@ -275,8 +254,7 @@ static void account_json(const struct vq_run *run, const struct vq_stage_grid *c
     vq_json_object(j);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_str(j, "run", vq_run_dir_name(run->dir));
-    vq_json_key(j, "calls");
-    vq_json_object(j);
+    vq_json_put_object(j, "calls");
     part_counts(j, &a->all);
     vq_json_put_u64(j, "still_out", still_out);
     sums(j, &a->all.sums);
@@ -288,19 +266,16 @@ static void account_json(const struct vq_run *run, const struct vq_stage_grid *c
     notes_json(run, a, j);
     odd_json(a, j);
     incidents_json(run, j);
-    vq_json_key(j, "workers");
-    vq_json_object(j);
+    vq_json_put_object(j, "workers");
     for (size_t i = 0; i < a->workers_count; i++) {
-        vq_json_key(j, a->workers[i].name);
-        vq_json_object(j);
+        vq_json_put_object(j, a->workers[i].name);
         sums(j, &a->workers[i].sums);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
     vq_json_put_i64(j, "first_call_unix_ms", a->first_unix_ms);
     vq_json_put_i64(j, "last_call_unix_ms", a->last_unix_ms);
-    vq_json_object_end(j);
-    vq_buf_putc(j->out, '\n');
+    vq_json_close(j);
 }
 
 /* The stages that are over and the one that is asked now, as the ledger is read for them. */

@@ -75,8 +75,7 @@ static void put_pool(struct vq_json *j, const struct vq_conf_use *use, uint32_t 
     vq_json_put_str(j, "pool", use->name);
     vq_json_put_str(j, "model", use->sent);
     vq_json_put_str(j, "base_url", use->base_url == NULL ? "" : use->base_url);
-    vq_json_key(j, "params_refused");
-    vq_json_array(j);
+    vq_json_put_array(j, "params_refused");
     for (uint32_t bit = 1; bit <= VQ_PARAMS_ALL; bit <<= 1) {
         if ((params & bit) != 0) {
             vq_json_str(j, vq_param_word(bit));
@@ -92,19 +91,16 @@ static void write_all(struct vq_run *run)
     struct vq_json json;
     struct vq_error err = {0};
     vq_buf_init(&out, LEARNED_BYTES_MAX);
-    vq_json_init(&json, &out, 2);
-    vq_json_object(&json);
+    vq_json_open(&json, &out, 2);
     vq_json_put_u64(&json, "format", 1);
-    vq_json_key(&json, "pools");
-    vq_json_array(&json);
+    vq_json_put_array(&json, "pools");
     for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         if (run->limits.params_known[p] != 0) {
             put_pool(&json, &run->source.pools->uses.uses[p], run->limits.params_known[p]);
         }
     }
     vq_json_array_end(&json);
-    vq_json_object_end(&json);
-    vq_buf_putc(&out, '\n');
+    vq_json_close(&json);
     enum vq_status status = out.status != VQ_OK ? out.status
                                                 : vq_run_dir_write(run->dir, LEARNED_FILE,
                                                                    vq_buf_span(&out), true, &err);

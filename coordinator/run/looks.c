@@ -334,8 +334,7 @@ void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,
     struct vq_json json;
     struct vq_json *j = &json;
     response->content_type = "application/json";
-    vq_json_init(j, response->body, 0);
-    vq_json_object(j);
+    vq_json_open(j, response->body, 0);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_str(j, "stage", run->stages.asking->name);
     if (run->coord != NULL) {
@@ -347,6 +346,5 @@ void vq_looks_on_dead(void *ctx, const struct vq_httpd_request *request,
         vq_json_array_end(j);
         put_past(j, run);
     }
-    vq_json_object_end(j);
-    vq_buf_putc(response->body, '\n');
+    vq_json_close(j);
 }

@@ -109,13 +109,11 @@ static void write_counters(struct vq_run *run, const struct vq_counters *now)
     struct vq_json j;
     struct vq_error err = {0};
     vq_buf_init(&out, COUNTERS_BYTES_MAX);
-    vq_json_init(&j, &out, 2);
-    vq_json_object(&j);
+    vq_json_open(&j, &out, 2);
     for (int c = 0; c < VQ_COUNTER__COUNT; c++) {
         vq_json_put_u64(&j, vq_counter_key((enum vq_counter)c), now->n[c]);
     }
-    vq_json_object_end(&j);
-    vq_buf_putc(&out, '\n');
+    vq_json_close(&j);
     enum vq_status status = out.status == VQ_OK ? vq_run_dir_write(run->dir, VQ_COUNTERS_FILE,
                                                                    vq_buf_span(&out), false, &err)
                                                 : out.status;

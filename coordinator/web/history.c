@@ -146,8 +146,7 @@ bool vq_history_after(const char *text, uint64_t *ret_unix_ms)
 static void column(struct vq_json *j, const struct vq_history *h, uint64_t after, const char *name,
                    int column)
 {
-    vq_json_key(j, name);
-    vq_json_array(j);
+    vq_json_put_array(j, name);
     for (uint32_t i = h->count; i-- > 0;) {
         const uint64_t *of = h->ring[place(h->last - i)].column;
         if (of[VQ_HISTORY_UNIX_MS] > after) {
@@ -168,19 +167,16 @@ void vq_history_json(const struct vq_history *h, uint64_t after, struct vq_buf *
                  {"workers", VQ_HISTORY_WORKERS},     {"spent_nanodollars", VQ_HISTORY_SPENT_NANO}};
     struct vq_json json;
     struct vq_json *j = &json;
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_u64(j, "every_ms", VQ_HISTORY_EVERY_MS);
-    vq_json_key(j, "tasks");
-    vq_json_object(j);
+    vq_json_put_object(j, "tasks");
     for (int state = 0; state < VQ_TASK_STATES; state++) {
         column(j, h, after, vq_task_state_name((enum vq_task_states)state),
                VQ_HISTORY_STATES + state);
     }
     vq_json_object_end(j);
-    vq_json_key(j, "calls");
-    vq_json_object(j);
+    vq_json_put_object(j, "calls");
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
         column(j, h, after, vq_call_end_word((enum vq_call_end)end), VQ_HISTORY_ENDS + end);
     }
@@ -188,6 +184,5 @@ void vq_history_json(const struct vq_history *h, uint64_t after, struct vq_buf *
     for (size_t i = 0; i < VQ_COUNT(plain); i++) {
         column(j, h, after, plain[i].name, (int)plain[i].at);
     }
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }

@@ -64,12 +64,7 @@ static void put_question(struct vq_json *j, const struct vq_live_question *q)
 {
     vq_json_put_str(j, "stage", q->stage);
     vq_json_put_str(j, "judge", q->judge);
-    vq_json_key(j, "record");
-    if (q->record < 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, q->record);
-    }
+    vq_json_put_known(j, "record", q->record >= 0, q->record);
     put_text(j, "vibe", vq_span_str(q->vibe));
     put_text(j, "low", vq_span_str(q->low));
     put_text(j, "high", vq_span_str(q->high));
@@ -113,8 +108,7 @@ void vq_live_answer(struct vq_live *live, const struct vq_live_question *questio
     struct vq_json json;
     struct vq_json *j = &json;
     vq_buf_clear(out);
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     live->last++;
     live->kept_ns = now_ns;
     vq_json_put_u64(j, "no", live->last);
@@ -139,8 +133,7 @@ void vq_live_answers_json(const struct vq_live *live, uint64_t after, struct vq_
     struct vq_json json;
     struct vq_json *j = &json;
     uint64_t first = live->last > VQ_LIVE_ANSWERS ? live->last - VQ_LIVE_ANSWERS : 0;
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_i64(j, "every_ms", VQ_LIVE_EVERY_NS / VQ_NS_PER_MS);
     vq_json_put_u64(j, "text_bytes_max", VQ_LIVE_TEXT_BYTES);
@@ -153,8 +146,7 @@ void vq_live_answers_json(const struct vq_live *live, uint64_t after, struct vq_
         }
     }
     vq_json_array_end(j);
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }
 
 /* ---- failures ---- */

@@ -75,8 +75,7 @@ bool vq_notice_queue_take(struct vq_notice_queue *q, struct vq_notice *ret_notic
 void vq_notice_json(const struct vq_notice *notice, const char *run, struct vq_buf *out)
 {
     struct vq_json j;
-    vq_json_init(&j, out, 2);
-    vq_json_object(&j);
+    vq_json_open(&j, out, 2);
     vq_json_put_u64(&j, "format", 1);
     vq_json_put_str(&j, "run", run);
     vq_json_put_str(&j, "event", notice->begins ? "begin" : "end");
@@ -86,6 +85,5 @@ void vq_notice_json(const struct vq_notice *notice, const char *run, struct vq_b
     vq_json_put_i64(&j, "at_unix_ms", notice->at_unix_ms);
     vq_json_put_str(&j, "text", notice->text);
     vq_json_put_str(&j, "action", notice->action[0] == '\0' ? NULL : notice->action);
-    vq_json_object_end(&j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(&j);
 }

@@ -164,8 +164,7 @@ void vq_recent_pools_json(const struct vq_recent *recent, const struct vq_status
 {
     struct vq_json json;
     struct vq_json *j = &json;
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_u64(j, "every_ms", VQ_RECENT_EVERY_MS);
     vq_json_put_array(j, "pools");
@@ -178,8 +177,7 @@ void vq_recent_pools_json(const struct vq_recent *recent, const struct vq_status
         }
     }
     vq_json_array_end(j);
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }
 
 void vq_recent_workers_json(const struct vq_recent *recent, const struct vq_status_facts *f,
@@ -188,8 +186,7 @@ void vq_recent_workers_json(const struct vq_recent *recent, const struct vq_stat
     struct vq_json json;
     struct vq_json *j = &json;
     struct vq_coord_worker_status w;
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_array(j, "workers");
     for (uint32_t i = 0; f->coord != NULL && vq_coord_worker_fill(f->coord, i, &w); i++) {
@@ -201,6 +198,5 @@ void vq_recent_workers_json(const struct vq_recent *recent, const struct vq_stat
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }

@@ -87,23 +87,20 @@ static double eta_s(const struct vq_status_facts *f, const struct vq_coord_statu
 
 static void counts(struct vq_json *j, const struct vq_coord_counts *c)
 {
-    vq_json_key(j, "tasks");
-    vq_json_object(j);
+    vq_json_put_object(j, "tasks");
     for (int state = 0; state < VQ_TASK_STATES; state++) {
         vq_json_put_u64(j, vq_task_state_name((enum vq_task_states)state), c->state[state]);
     }
     vq_json_put_u64(j, "from_store", c->from_store);
     vq_json_object_end(j);
-    vq_json_key(j, "outcomes");
-    vq_json_object(j);
+    vq_json_put_object(j, "outcomes");
     for (int o = 1; o < 256; o++) {
         if (c->outcome[o] > 0) {
             vq_json_put_u64(j, vq_outcome_name((enum vq_outcome)o), c->outcome[o]);
         }
     }
     vq_json_object_end(j);
-    vq_json_key(j, "calls");
-    vq_json_object(j);
+    vq_json_put_object(j, "calls");
     vq_json_put_u64(j, "ended", c->calls);
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
         vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
@@ -113,8 +110,7 @@ static void counts(struct vq_json *j, const struct vq_coord_counts *c)
 
 static void judges(struct vq_json *j, const struct vq_status_facts *f)
 {
-    vq_json_key(j, "judges");
-    vq_json_array(j);
+    vq_json_put_array(j, "judges");
     for (uint32_t i = 0; i < f->judges; i++) {
         struct vq_coord_judge_status judge;
         vq_coord_judge_fill(f->coord, i, f->now_ns, &judge);
@@ -148,8 +144,7 @@ void vq_status_worker_fields(struct vq_json *j, const struct vq_status_facts *f,
 
 static void workers(struct vq_json *j, const struct vq_status_facts *f)
 {
-    vq_json_key(j, "workers");
-    vq_json_array(j);
+    vq_json_put_array(j, "workers");
     struct vq_coord_worker_status w;
     for (uint32_t i = 0; vq_coord_worker_fill(f->coord, i, &w); i++) {
         vq_json_object(j);
@@ -165,8 +160,7 @@ static void seen(struct vq_json *j, const struct vq_status_facts *f,
 {
     struct vq_status_totals t = f->before;
     vq_status_add(&t, s);
-    vq_json_key(j, "refused_messages");
-    vq_json_object(j);
+    vq_json_put_object(j, "refused_messages");
     vq_json_put_u64(j, "unreadable", f->seen.unreadable);
     vq_json_put_u64(j, "broken", t.messages_broken);
     vq_json_put_u64(j, "other_session", t.other_session);
@@ -174,15 +168,13 @@ static void seen(struct vq_json *j, const struct vq_status_facts *f,
     vq_json_object_end(j);
     vq_json_put_u64(j, "peers_refused", f->seen.peers_refused);
     vq_json_put_u64(j, "frames_dropped", f->seen.frames_dropped);
-    vq_json_key(j, "odd_results");
-    vq_json_object(j);
+    vq_json_put_object(j, "odd_results");
     vq_json_put_u64(j, "repeated", t.repeated);
     vq_json_put_u64(j, "late", t.late);
     vq_json_put_u64(j, "foreign", f->seen.foreign);
     vq_json_put_u64(j, "no_room", t.no_room);
     vq_json_object_end(j);
-    vq_json_key(j, "recovered");
-    vq_json_object(j);
+    vq_json_put_object(j, "recovered");
     vq_json_put_u64(j, "redis_rebuilds", f->seen.redis_rebuilds);
     vq_json_put_u64(j, "spools", f->seen.spools);
     vq_json_put_u64(j, "spools_torn", f->seen.spools_torn);
@@ -250,12 +242,7 @@ const char *vq_status_deadline_word(enum vq_status_deadline_state state)
 
 static void put_time(struct vq_json *j, const char *key, int64_t unix_s)
 {
-    vq_json_key(j, key);
-    if (unix_s == 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, unix_s * 1000);
-    }
+    vq_json_put_known(j, key, unix_s != 0, unix_s * 1000);
 }
 
 static void deadline(struct vq_json *j, const struct vq_status_deadline *d)
@@ -276,12 +263,7 @@ static void deadline(struct vq_json *j, const struct vq_status_deadline *d)
 /* What keeps it from going on, besides what its state says. */
 static void incidents(struct vq_json *j, const struct vq_status_facts *f)
 {
-    vq_json_key(j, "held_since_unix_ms");
-    if (f->held_since_unix_ms == 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, f->held_since_unix_ms);
-    }
+    vq_json_put_known(j, "held_since_unix_ms", f->held_since_unix_ms != 0, f->held_since_unix_ms);
     vq_json_key(j, "alarm");
     if (f->brake_since_unix_ms != 0) {
         vq_json_object(j);
@@ -306,8 +288,7 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
 {
     struct vq_json json;
     struct vq_json *j = &json;
-    vq_json_init(j, out, 2);
-    vq_json_object(j);
+    vq_json_open(j, out, 2);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_str(j, "run", f->run);
     vq_json_put_str(j, "uid", f->uid_hex);
@@ -321,6 +302,5 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     if (f->coord != NULL) {
         core_part(j, f);
     }
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }

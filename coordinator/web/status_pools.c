@@ -31,20 +31,14 @@ static const char *source_word(enum vq_limit_source source)
 
 static void unix_ms(struct vq_json *j, const char *key, const struct vq_status_facts *f, int64_t ns)
 {
-    vq_json_key(j, key);
-    if (ns <= 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, f->now_unix_ms + (ns - f->now_ns) / VQ_NS_PER_MS);
-    }
+    vq_json_put_known(j, key, ns > 0, f->now_unix_ms + (ns - f->now_ns) / VQ_NS_PER_MS);
 }
 
 /* granted: what workers may use now, together; 0: that is not limited. */
 static void limit(struct vq_json *j, const char *name, double most, enum vq_limit_source source,
                   double used, double granted)
 {
-    vq_json_key(j, name);
-    vq_json_object(j);
+    vq_json_put_object(j, name);
     vq_json_put_real(j, "limit", most > 0 ? most : NAN, 6);
     vq_json_put_str(j, "by", source_word(source));
     vq_json_put_real(j, "used", used, 6);
@@ -92,8 +86,7 @@ static void put_limited(struct vq_json *j, const struct vq_status_facts *f, uint
     char text[VQ_LIMITED_TEXT_BYTES];
     vq_status_limited_text(s, f->now_ns, f->now_unix_ms, text);
     bool learned = limited.why.at_ns > 0;
-    vq_json_key(j, "limited");
-    vq_json_object(j);
+    vq_json_put_object(j, "limited");
     vq_json_put_str(j, "by", vq_limited_word(limited.by));
     vq_json_put_str(j, "source", source_word(limited.source));
     vq_json_put_real(j, "limit", limited.limit > 0 ? limited.limit : NAN, 6);
@@ -119,8 +112,7 @@ void vq_status_pool_fields(struct vq_json *j, const struct vq_status_facts *f, u
     vq_json_put_u64(j, "workers", s->workers);
     vq_json_put_u64(j, "in_flight", s->in_flight);
     vq_json_put_u64(j, "waiting", s->waiting);
-    vq_json_key(j, "limits");
-    vq_json_object(j);
+    vq_json_put_object(j, "limits");
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
         limit(j, rate_names[r], s->limit.rates.of[r], s->rates_by[r],
               vq_status_used(s, (enum vq_rate)r), s->dealt.rates.of[r]);
@@ -170,8 +162,7 @@ void vq_status_slow_alarm(struct vq_json *j, const struct vq_status_facts *f)
 
 void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
 {
-    vq_json_key(j, "pools");
-    vq_json_array(j);
+    vq_json_put_array(j, "pools");
     for (uint32_t p = 0; p < vq_authority_pools(f->authority); p++) {
         if (f->idle == NULL || !f->idle[p]) {
             vq_json_object(j);
@@ -182,8 +173,7 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_array_end(j);
     struct vq_authority_money money;
     vq_authority_money(f->authority, &money);
-    vq_json_key(j, "money");
-    vq_json_object(j);
+    vq_json_put_object(j, "money");
     vq_json_put_real(j, "budget_usd", usd(money.budget_nano), 9);
     vq_json_put_real(j, "spent_usd", usd(money.spent_nano), 9);
     bool over = strcmp(f->state, "finished") == 0; /* what was granted ahead is spent no more */

@@ -128,8 +128,7 @@ void vq_troubles_json(const struct vq_troubles *t, struct vq_buf *out)
 {
     struct vq_json json;
     struct vq_json *j = &json;
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     vq_json_put_u64(j, "format", 1);
     vq_json_put_u64(j, "forgotten", t->seen > VQ_TROUBLES_MAX ? t->seen - VQ_TROUBLES_MAX : 0);
     vq_json_put_array(j, "incidents");
@@ -139,18 +138,12 @@ void vq_troubles_json(const struct vq_troubles *t, struct vq_buf *out)
         vq_json_put_str(j, "kind", words[e->kind]);
         vq_json_put_str(j, "subject", e->subject);
         vq_json_put_i64(j, "since_unix_ms", e->since_unix_ms);
-        vq_json_key(j, "over_unix_ms");
-        if (e->over_unix_ms == 0) {
-            vq_json_null(j);
-        } else {
-            vq_json_i64(j, e->over_unix_ms);
-        }
+        vq_json_put_known(j, "over_unix_ms", e->over_unix_ms != 0, e->over_unix_ms);
         vq_json_put_u64(j, "count", e->count);
         vq_json_put_str(j, "text", e->text);
         vq_json_put_str(j, "advice", e->advice);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }

@@ -99,8 +99,7 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
 {
     struct vq_json json;
     vq_buf_clear(body);
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     vq_json_put_str(&json, "model", judge->model);
     vq_json_put_u64(&json, "max_tokens", judge->max_tokens);
     if (judge->send_temperature) {

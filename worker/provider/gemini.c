@@ -98,8 +98,7 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
 {
     struct vq_json json;
     vq_buf_clear(body);
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     if (prompt->system.bytes > 0) {
         vq_json_put_object(&json, "systemInstruction");
         put_parts(&json, vq_span("", 0), prompt->system);
@@ -289,8 +288,7 @@ static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_
     vq_buf_printf(&model, "%s%s", strchr(judge->model, '/') == NULL ? "models/" : "", judge->model);
     struct vq_json json;
     vq_buf_clear(body);
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     vq_json_put_array(&json, "requests");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *text = json_array_get(list, i);

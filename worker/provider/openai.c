@@ -77,8 +77,7 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
 {
     struct vq_json json;
     vq_buf_clear(body);
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     vq_json_put_str(&json, "model", judge->model);
     vq_json_put_array(&json, "messages");
     if (prompt->system.bytes > 0) {

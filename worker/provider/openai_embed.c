@@ -12,8 +12,7 @@ enum vq_status vq_openai_embed_body(const struct vq_judge *judge, struct vq_span
     VQ_TRY(vq_embed_texts(texts, &list));
     struct vq_json json;
     vq_buf_clear(body);
-    vq_json_init(&json, body, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, body, 0);
     vq_json_put_str(&json, "model", judge->model);
     vq_json_put_array(&json, "input");
     for (size_t i = 0; i < json_array_size(list); i++) {

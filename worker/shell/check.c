@@ -132,14 +132,10 @@ static const char *end_name(const struct vq_work_reply *reply)
     return "closed";
 }
 
+/* 0: not reported */
 static void put_count(struct vq_json *j, const char *key, uint64_t value)
 {
-    vq_json_key(j, key);
-    if (value == 0) {
-        vq_json_null(j); /* not reported */
-    } else {
-        vq_json_u64(j, value);
-    }
+    vq_json_put_known(j, key, value != 0, (int64_t)value);
 }
 
 static void put_text(struct vq_json *j, const char *key, struct vq_span text)
@@ -156,8 +152,7 @@ static void write_line(const struct vq_work_reply *r, const struct vq_work_call 
                        struct vq_buf *out)
 {
     struct vq_json json, *j = &json;
-    vq_json_init(j, out, 0);
-    vq_json_object(j);
+    vq_json_open(j, out, 0);
     vq_json_put_u64(j, "judge", call->judge);
     vq_json_put_span(j, "pool", call->pool_name);
     vq_json_put_str(j, "end", end_name(r));
@@ -170,8 +165,7 @@ static void write_line(const struct vq_work_reply *r, const struct vq_work_call 
     put_count(j, "tokens_out", r->tokens_out);
     vq_json_put_u64(j, "latency_ms", r->latency_ms);
     put_text(j, "error", r->error);
-    vq_json_object_end(j);
-    vq_buf_putc(out, '\n');
+    vq_json_close(j);
 }
 
 static void say(struct check *c, const struct vq_work_reply *reply, const struct vq_work_call *call)

@@ -493,8 +493,7 @@ static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
     }
     struct vq_json json;
     vq_buf_clear(line);
-    vq_json_init(&json, line, 0);
-    vq_json_object(&json);
+    vq_json_open(&json, line, 0);
     key_hex(&json, "request", key.at, VQ_HASH_BYTES);
     vq_json_put_span(&json, "answer", a->answer);
     vq_json_put_str(&json, "verdict", vq_outcome_name(said));
@@ -508,8 +507,7 @@ static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
     vq_json_put_i64(&json, "created_unix_ms", a->created_unix_ms);
     key_hex(&json, "call", a->call.b, VQ_ID_BYTES);
     key_hex(&json, "run", a->run.b, VQ_ID_BYTES);
-    vq_json_object_end(&json);
-    vq_buf_putc(line, '\n');
+    vq_json_close(&json);
     return line->status;
 }
 

@@ -96,8 +96,7 @@ enum vq_status vq_advances_write(const struct vq_run_dir *run, const struct vq_a
     struct vq_buf text;
     struct vq_json json;
     vq_buf_init(&text, BYTES_MAX);
-    vq_json_init(&json, &text, 1);
-    vq_json_object(&json);
+    vq_json_open(&json, &text, 1);
     vq_json_put_array(&json, "advances");
     for (uint32_t i = 0; i < count; i++) {
         char worker[VQ_HEX_BYTES(VQ_ID_BYTES)];
@@ -109,8 +108,7 @@ enum vq_status vq_advances_write(const struct vq_run_dir *run, const struct vq_a
         vq_json_object_end(&json);
     }
     vq_json_array_end(&json);
-    vq_json_object_end(&json);
-    vq_buf_putc(&text, '\n');
+    vq_json_close(&json);
     enum vq_status status = text.status;
     if (status == VQ_OK) {
         status = vq_run_dir_write(run, VQ_ADVANCES_FILE, vq_buf_span(&text), true, err);

@@ -470,13 +470,11 @@ enum vq_status vq_run_dir_read(const struct vq_run_dir *run, const char *file, s
 void vq_endpoint_put(const struct vq_endpoint *endpoint, struct vq_buf *out)
 {
     struct vq_json json;
-    vq_json_init(&json, out, 2);
-    vq_json_object(&json);
+    vq_json_open(&json, out, 2);
     vq_json_put_str(&json, "address", endpoint->address);
     vq_json_put_str(&json, "token", endpoint->token);
     vq_json_put_u64(&json, "pid", endpoint->pid);
-    vq_json_object_end(&json);
-    vq_buf_putc(out, '\n');
+    vq_json_close(&json);
 }
 
 enum vq_status vq_run_dir_write_endpoint(const struct vq_run_dir *run,
