@@ -1,5 +1,5 @@
-/* Makes the text of a chat answer: asks a judge, writes the verdict in the form that was asked for,
- * and spoils the text where a fault wants it. No sockets, no clock. */
+/* Makes the text of a chat answer: gets an opinion from a judge, writes the verdict in the
+ * requested form, and spoils the text if a fault requires it. No sockets, no clock. */
 #pragma once
 
 #include "common/base/hash.h"
@@ -14,13 +14,13 @@ struct vq_answerer {
 };
 
 struct vq_answer_context {
-    enum vq_judge_kind kind;          /* which lexical judge */
+    enum vq_judge_kind kind;          /* the lexical judge to use */
     const struct vq_subject *subject; /* of a request for a chat (VQ_WANTED_CHAT) */
     enum vq_fault fault;              /* only faults of stage TEXT matter here */
     const char *variant;              /* of the fault */
     uint64_t nth_try;
     const struct vq_hash *hash; /* of the body */
-    uint64_t n;                 /* number of the request: makes the answer's id unique */
+    uint64_t n;                 /* number of the request; makes the answer's id unique */
     int64_t created_s;
 };
 

@@ -1,23 +1,23 @@
-/* One HTTP request, as the service sees it. All of it is borrowed for the time of the call. */
+/* One HTTP request, as the service gets it. All of it is borrowed for the duration of the call. */
 #pragma once
 
 #include "common/base/buf.h"
 
-/* Bodies that are longer are answered 413. */
+/* Longer bodies get the answer 413. */
 #define VQ_CALL_BODY_BYTES_MAX       (32u << 20)
 #define VQ_CALL_BATCH_BODY_BYTES_MAX (288u << 20) /* of a batch or an upload */
 
 struct vq_call {
     const char *method;
     const char *path;
-    /* the header that has the key in this path's dialect; NULL: none. Looked at, never kept */
+    /* the header that has the key in this path's dialect; NULL: none. It is read, but not stored */
     const char *authorization;
     const char *api_version; /* of the query; NULL: none */
     const char *client_id;   /* X-Client-Request-Id; NULL: none */
     struct vq_span body;
-    bool too_large; /* the body was longer than the server reads, and dropped */
-    /* Other headers and fields of the query; NULL: there is none of this name. Both functions may
-     * be NULL. */
+    bool too_large; /* the body was longer than the limit, and dropped */
+    /* Other headers and fields of the query; NULL: there is none of this name. Both function
+     * pointers may be NULL. */
     const char *(*header)(const void *peer, const char *name);
     const char *(*query)(const void *peer, const char *name);
     const void *peer;

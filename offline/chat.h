@@ -9,12 +9,13 @@
 #define VQ_CHAT_MODEL_BYTES  128
 #define VQ_CHAT_TIER_BYTES   32
 
-/* The fronts that a provider caches by itself: at least MIN tokens, in steps of STEP, up to MAX. */
+/* The prompt prefixes ("fronts") that a provider caches automatically: at least MIN tokens, in
+ * steps of STEP, up to MAX steps. */
 #define VQ_CHAT_FRONT_TOKENS_MIN 1024u
 #define VQ_CHAT_FRONT_STEP       128u
 #define VQ_CHAT_FRONTS_MAX       256u
 
-/* Whose shapes are spoken (dialect.h). */
+/* The dialect of a request (dialect.h). */
 enum vq_dialect {
     VQ_DIALECT_OPENAI = 0,
     VQ_DIALECT_AZURE,
@@ -26,30 +27,32 @@ struct vq_route;
 struct vq_chat_request {
     enum vq_dialect dialect;
     void *tree;                      /* the parsed JSON; owns the texts below */
-    char model[VQ_CHAT_MODEL_BYTES]; /* may be another than any that exists */
-    /* the user message that asks for something known, else the last one */
+    char model[VQ_CHAT_MODEL_BYTES]; /* need not be an existing model */
+    /* the user message that asks a known question, else the last one */
     struct vq_span question_text;
-    struct vq_buf joined; /* holds question_text when it came in parts */
+    struct vq_buf joined; /* has question_text if it came in parts */
     enum vq_wanted wanted;
-    struct vq_sections question; /* of JUDGEMENT, PREFERENCE and VERDICTS, whose axes it lacks */
-    bool asks_for_tie;           /* the instructions offer "tie" rather than "equal" */
+    /* of JUDGEMENT, PREFERENCE and VERDICTS; without the axes of VERDICTS */
+    struct vq_sections question;
+    bool asks_for_tie; /* the instructions offer "tie" rather than "equal" */
     bool wants_json;
     bool wants_logprobs;
-    char json_verdict[64]; /* property names of the asked JSON object */
+    char json_verdict[64]; /* property names of the requested JSON object */
     char json_analysis[64];
     uint64_t prompt_tokens;
     struct vq_chat_front {
         uint64_t hash, tokens;
-    } fronts[VQ_CHAT_FRONTS_MAX]; /* of the prompt, that may be cached; the shortest first */
+        /* prefixes of the prompt that may be cached; the shortest first */
+    } fronts[VQ_CHAT_FRONTS_MAX];
     size_t fronts_n;
     uint64_t cached_tokens;        /* set by the service */
-    uint64_t cache_written_tokens; /* likewise; only where that has a price */
-    uint64_t tokens_max;           /* 0 = no limit */
-    int64_t seed;                  /* 0 when none is given */
-    char tier[VQ_CHAT_TIER_BYTES]; /* the service tier that it asks for; empty: none */
+    uint64_t cache_written_tokens; /* likewise; only in dialects where this has a price */
+    uint64_t tokens_max;           /* 0: no limit */
+    int64_t seed;                  /* 0: not given */
+    char tier[VQ_CHAT_TIER_BYTES]; /* the requested service tier; empty: none */
 };
 
-/* VQ_INVALID with a sentence for the client. On VQ_OK end it with vq_chat_request_free. */
+/* VQ_INVALID with a sentence for the client. After VQ_OK free it with vq_chat_request_free. */
 enum vq_status vq_chat_parse(struct vq_span body, const struct vq_route *route,
                              struct vq_chat_request *ret_request,
                              struct vq_error *err) VQ_WARN_UNUSED;
@@ -65,7 +68,7 @@ struct vq_chat_answer {
     bool content_is_null;
     const char *refusal; /* NULL: none */
     const char *finish_reason;
-    const char *tier; /* that served */
+    const char *tier; /* the tier that served the request */
     int64_t created_s;
     uint64_t prompt_tokens;
     uint64_t cache_read_tokens; /* of prompt_tokens */
@@ -75,8 +78,8 @@ struct vq_chat_answer {
     bool with_logprobs;
 };
 
-/* The tier that serves a request: the one that it asks for, if that is flex or priority, else the
- * ordinary one of its dialect. */
+/* The tier that serves a request: the requested one if that is flex or priority, else the ordinary
+ * tier of its dialect. */
 const char *vq_chat_tier(const struct vq_chat_request *request);
 
 /* In OpenAI's shape; the others are in dialect.h. */

@@ -1,5 +1,5 @@
 /* The dialects of providers' chats: paths, place of the key, requests, answers, errors. Their
- * content is the same: a request is turned into the tree of an OpenAI chat, and read as one. No
+ * content is the same: a request is converted into the tree of an OpenAI chat, and read as that. No
  * sockets, no clock. */
 #pragma once
 
@@ -7,9 +7,9 @@
 
 const char *vq_dialect_name(enum vq_dialect dialect); /* "openai" ... */
 
-/* What a path asks for. */
+/* The kind of request of a path. */
 enum vq_route_kind {
-    VQ_ROUTE_NONE, /* nothing that is posted to */
+    VQ_ROUTE_NONE, /* not a path for POST requests */
     VQ_ROUTE_CHAT,
     VQ_ROUTE_EMBED,
     VQ_ROUTE_BATCH /* batches and their files, with any method */
@@ -18,23 +18,23 @@ enum vq_route_kind {
 struct vq_route {
     enum vq_route_kind kind;
     enum vq_dialect dialect;
-    char model[VQ_CHAT_MODEL_BYTES]; /* where the path names it; else empty */
+    char model[VQ_CHAT_MODEL_BYTES]; /* if the path names the model; else empty */
     bool needs_version;              /* ?api-version= */
 };
 
 /* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL;
- * /v1/messages; /v1beta/models/MODEL:generateContent and :batchEmbedContents; and those of batches.
- * `path` without query, percent-decoded. */
+ * /v1/messages; /v1beta/models/MODEL:generateContent and :batchEmbedContents; and the paths of
+ * batches. `path` is without query, percent-decoded. */
 void vq_route_of(const char *path, struct vq_route *ret_route);
-/* "Authorization", "x-api-key" ...; *ret_prefix is what stands before the key ("" or "Bearer "). */
+/* "Authorization", "x-api-key" ...; *ret_prefix is the text before the key ("" or "Bearer "). */
 const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix);
 
-/* The parsed body as that of an OpenAI chat: takes `tree` (a json_t object) and gives the one to
- * read, both of which the caller then owns as one. NULL without memory. */
+/* Converts the parsed body into the tree of an OpenAI chat. Takes `tree` (a json_t object) and
+ * returns the tree to read; the caller owns both as one. NULL: no memory. */
 void *vq_dialect_request(const struct vq_route *route, void *take_tree);
 
-/* Fills the fronts of a request. Anthropic: all that stands before the last `cache_control` of the
- * last message. The others cache by themselves, whatever is long enough. `tree` is the one to
+/* Fills the fronts of a request. Anthropic: everything before the last `cache_control` of the last
+ * message. The other providers cache every prefix that is long enough. `tree` is the tree to
  * read. */
 void vq_dialect_read_fronts(const void *tree, struct vq_chat_request *request);
 
@@ -48,16 +48,16 @@ void vq_dialect_write(struct vq_buf *body, enum vq_dialect dialect,
 #define VQ_DIALECT_QUOTA_DAY_REQUESTS "GenerateRequestsPerDayPerProjectPerModel"
 #define VQ_DIALECT_QUOTA_DAY_TOKENS   "GenerateContentTokensPerDayPerProjectPerModel"
 
-/* An error as OpenAI calls it, and what others say beside it. */
+/* An error as OpenAI has it, and the additional values of other dialects. */
 struct vq_dialect_error {
     unsigned status;
     const char *message;
-    const char *code;  /* NULL: none */
-    int64_t wait_ms;   /* for dialects that say in the body how long to wait; negative: not said */
-    const char *quota; /* of a 429 of Gemini; NULL: none is named */
+    const char *code;     /* NULL: none */
+    int64_t wait_ms;      /* for dialects with the wait in the body; negative: not given */
+    const char *quota;    /* of a 429 of Gemini; NULL: none */
     uint64_t quota_value; /* 0: none */
 };
 
-/* The error in the dialect's own words; returns its status. */
+/* Writes the error in the form of the dialect; returns its status. */
 unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
                                 const struct vq_dialect_error *said);

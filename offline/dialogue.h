@@ -10,9 +10,9 @@ struct vq_dialogue {
     struct vq_buf joined; /* texts that came in parts */
 };
 
-/* Of a request that was parsed, which must outlive it. Roles that are not known count as the
- * user's. Without a system message, a first message "... the role of NAME. ..." up to its last
- * empty line is one. VQ_NOMEM, VQ_LIMIT; then nothing is to be freed. */
+/* Reads a parsed request, which must outlive the result. Unknown roles count as the user. If there
+ * is no system message, a first message "... the role of NAME. ..." counts as one, up to its last
+ * empty line. VQ_NOMEM, VQ_LIMIT: nothing to free. */
 enum vq_status vq_dialogue_read(const struct vq_chat_request *request,
                                 struct vq_dialogue *ret_dialogue) VQ_WARN_UNUSED;
 void vq_dialogue_free(struct vq_dialogue *dialogue);

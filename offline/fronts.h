@@ -6,7 +6,7 @@
 
 #define VQ_FRONTS_KEPT 65536u
 
-/* All zeros is empty. A table by hash, in which a later front replaces an earlier one. */
+/* All zeros is empty. A table by hash; a later front replaces an earlier one. */
 struct vq_fronts {
     struct vq_kept_front {
         uint64_t hash; /* 0: none */
@@ -14,9 +14,9 @@ struct vq_fronts {
     } kept[VQ_FRONTS_KEPT];
 };
 
-/* How many tokens of the prompt are in the cache now. */
+/* The number of tokens of the prompt that are in the cache now. */
 uint64_t vq_fronts_find(const struct vq_fronts *fronts, const struct vq_chat_request *request,
                         uint64_t account, int64_t now_ns);
-/* Its fronts will be, from ready_ns on. */
+/* Puts the request's fronts into the cache, from ready_ns on. */
 void vq_fronts_keep(struct vq_fronts *fronts, const struct vq_chat_request *request,
                     uint64_t account, int64_t ready_ns);

@@ -1,4 +1,4 @@
-/* Log-probabilities of an answer's tokens, as a provider would return them. */
+/* Log-probabilities of an answer's tokens, in the form that a provider returns. */
 #pragma once
 
 #include "common/text/json.h"

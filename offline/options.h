@@ -14,8 +14,8 @@ struct vq_options {
     bool show_version;
 };
 
-/* VQ_INVALID with a sentence. `rules` and `pools` may have been filled in even then: free them with
- * vq_fault_rules_free and vq_pools_free. */
+/* VQ_INVALID with a sentence. `rules` and `pools` may be filled in even after a failure: free them
+ * with vq_fault_rules_free and vq_pools_free. */
 enum vq_status vq_options_parse(int argc, char **argv, struct vq_options *ret_options,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_options_print_help(void);

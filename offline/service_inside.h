@@ -1,4 +1,4 @@
-/* The service's state, for the files that it is made of: service.c (calls) and batching.c. */
+/* The service's state, for its files: service.c (calls) and batching.c. */
 #pragma once
 
 #include "offline/batch/store.h"
@@ -9,7 +9,7 @@
 #define VQ_SERVICE_KEYS_CACHED 64u
 
 struct vq_cached_key {
-    struct vq_hash header; /* of the key, which is not kept */
+    struct vq_hash header; /* hash of the key, which is not stored */
     bool used;
     char print[VQ_FINGERPRINT_HEX];
 };
@@ -30,10 +30,11 @@ struct vq_service {
 /* NULL if the model plays no persona. */
 const struct vq_subject *vq_service_find_subject(const struct vq_service *service,
                                                  const char *model);
-/* VQ_NOT_FOUND: this server has no such model. */
+/* VQ_NOT_FOUND: this server does not have the model. */
 enum vq_status vq_service_find_model(const struct vq_service *service, const char *model,
                                      enum vq_judge_kind *ret_kind) VQ_WARN_UNUSED;
-/* The fingerprint of the key in a header into `print` (VQ_FINGERPRINT_HEX); "" without a key. */
+/* Writes the fingerprint of the key in a header into `print` (VQ_FINGERPRINT_HEX); "" without a
+ * key. */
 enum vq_status vq_service_print_key(struct vq_service *service, const struct vq_route *route,
                                     const char *header, char *print) VQ_WARN_UNUSED;
 bool vq_service_may_enter(const struct vq_service *service, const char *print);

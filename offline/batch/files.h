@@ -1,4 +1,4 @@
-/* Files that clients uploaded, and those that batches end with. In memory, bounded. */
+/* Files that clients uploaded, and result files of batches. In memory, bounded. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -30,7 +30,7 @@ struct vq_offline_batch_files {
     uint64_t made;
 };
 
-/* What a new file is like; `take_bytes` becomes the file's. */
+/* The properties of a new file. The file takes over `take_bytes`. */
 struct vq_offline_batch_file_new {
     enum vq_dialect dialect;
     const char *account;
@@ -40,12 +40,12 @@ struct vq_offline_batch_file_new {
     int64_t now_ms;
 };
 
-/* VQ_LIMIT without room; VQ_NOMEM. `take_bytes` is empty afterwards in any case. */
+/* VQ_LIMIT: no room; VQ_NOMEM. `take_bytes` is empty afterwards, even after a failure. */
 enum vq_status vq_offline_batch_files_add(struct vq_offline_batch_files *files,
                                           const struct vq_offline_batch_file_new *as,
                                           struct vq_buf *take_bytes,
                                           struct vq_offline_batch_file **ret_file) VQ_WARN_UNUSED;
-/* NULL: this account has none of this name. */
+/* NULL: this account has no file of this id. */
 struct vq_offline_batch_file *
 vq_offline_batch_files_find(const struct vq_offline_batch_files *files, const char *id,
                             const char *account);
@@ -53,6 +53,6 @@ void vq_offline_batch_files_remove(struct vq_offline_batch_files *files,
                                    struct vq_offline_batch_file *file);
 void vq_offline_batch_files_free(struct vq_offline_batch_files *files);
 
-/* "PREFIX" and 24 hex digits, different for each `n` and start of a server. */
+/* "PREFIX" and 24 hex digits, different for each `n` and each start of a server. */
 void vq_offline_batch_new_id(const char *prefix, uint64_t n, int64_t now_ms,
                              char ret_id[VQ_BATCH_ID_BYTES]);

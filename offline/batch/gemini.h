@@ -1,4 +1,4 @@
-/* Gemini's files, which its batches read and write. */
+/* Gemini's files, the inputs and outputs of its batches. */
 #pragma once
 
 #include "offline/batch/http.h"

@@ -1,4 +1,4 @@
-/* Reads a body of multipart/form-data: the parts that an upload has. Pure. */
+/* Reads a body of multipart/form-data: the parts of an upload. Pure. */
 #pragma once
 
 #include "common/base/buf.h"

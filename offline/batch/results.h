@@ -1,4 +1,4 @@
-/* The results of a batch in the shapes of its dialect, with what goes wrong on their way. */
+/* The results of a batch in the form of its dialect, with the faults of their transfer. */
 #pragma once
 
 #include "common/text/json.h"
@@ -6,7 +6,7 @@
 
 #define VQ_BATCH_RESULTS_BYTES_MAX (512u << 20)
 
-/* Which results. */
+/* The part of the results. */
 enum vq_offline_batch_part {
     VQ_BATCH_PART_ALL,
     VQ_BATCH_PART_SUCCEEDED,
@@ -20,8 +20,8 @@ void vq_offline_batch_results_lines(const struct vq_offline_batches *batches,
 /* As the items of an open array. */
 void vq_offline_batch_results_items(const struct vq_offline_batches *batches,
                                     const struct vq_offline_batch *batch, struct vq_json *json);
-/* Makes the files that the dialect ends a batch with, and names them in the batch. VQ_LIMIT without
- * room, VQ_NOMEM. */
+/* Makes the result files of the dialect, and names them in the batch. VQ_LIMIT: no room;
+ * VQ_NOMEM. */
 enum vq_status vq_offline_batch_results_files(struct vq_offline_batches *batches,
                                               struct vq_offline_batch *batch,
                                               int64_t now_ms) VQ_WARN_UNUSED;

@@ -1,5 +1,5 @@
-/* How the batches of a model go: how long they take, what goes wrong in them, and the provider's
- * limits. What --batch says is read here. Pure. */
+/* The behaviour of the batches of a model: their duration, their faults, and the provider's limits.
+ * The values of --batch are read here. Pure. */
 #pragma once
 
 #include "common/base/status.h"
@@ -9,29 +9,30 @@
 #define VQ_BATCH_RULES_MAX   16
 
 struct vq_offline_batch_rules {
-    char model[VQ_BATCH_MODEL_BYTES]; /* "": every model without rules of its own */
+    char model[VQ_BATCH_MODEL_BYTES]; /* "": every model without separate rules */
     struct vq_latency duration;       /* from the end of the validation to the last line */
     int64_t validate_ms;
     int64_t finalize_ms;
-    int64_t cancel_ms;     /* from the cancel call to the end */
-    int64_t expires_ms;    /* from the creation */
-    int64_t hide_ms;       /* for this time after the creation, no list has the batch */
-    uint64_t expire_after; /* lines that are done when the batch expires; 0: it does not */
-    double never;          /* chances of a batch: it never ends */
-    double errored;        /* chances of a line ... */
+    int64_t cancel_ms;  /* from the cancel call to the end */
+    int64_t expires_ms; /* from the creation */
+    int64_t hide_ms;    /* for this time after the creation, lists do not show the batch */
+    /* number of lines that are done when the batch expires; 0: it does not expire early */
+    uint64_t expire_after;
+    double never;   /* probability that a batch never ends */
+    double errored; /* probability for each line ... */
     double expired;
     double damaged;        /* its custom_id is changed */
     double duplicate;      /* its result comes twice */
-    double foreign;        /* a result of an unknown custom_id comes beside it */
+    double foreign;        /* a result of an unknown custom_id comes, too */
     double missing;        /* its result does not come */
     double torn;           /* its result is cut in half */
-    bool reorder;          /* lines are done, and come, in another order */
+    bool reorder;          /* lines are done, and sent, in another order */
     uint64_t tokens;       /* that batches of one account may have enqueued; 0: any number */
-    uint64_t requests_max; /* of one batch; 0: those of the dialect */
+    uint64_t requests_max; /* of one batch; 0: the limit of the dialect */
     uint64_t bytes_max;
 };
 
-/* All zeros is a set in which every batch is done at once. */
+/* All zeros is a set in which every batch completes at once. */
 struct vq_offline_batch_rules_set {
     struct vq_offline_batch_rules rows[VQ_BATCH_RULES_MAX];
     size_t n;

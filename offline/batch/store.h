@@ -1,5 +1,5 @@
-/* All batches of a server, of every dialect: they are created, done line by line as time goes on,
- * and end. In memory, bounded. Knows neither HTTP nor a dialect's shapes. */
+/* All batches of a server, of every dialect: they are created, done line by line over time, and
+ * end. In memory, bounded. Knows neither HTTP nor a dialect's forms. */
 #pragma once
 
 #include "offline/batch/course.h"
@@ -13,8 +13,9 @@
 #define VQ_BATCH_CUSTOM_ID_BYTES  512u         /* the longest custom_id or key */
 #define VQ_BATCH_METADATA_BYTES   16384u
 #define VQ_BATCHES_TEXT_BYTES_MAX (UINT64_C(2) << 30) /* of the texts of all batches */
-#define VQ_BATCH_LINES_PER_TURN   256u /* that are answered before the server looks at sockets */
-#define VQ_BATCH_PROBLEM_BYTES    384
+/* the most lines to answer before the server handles sockets again */
+#define VQ_BATCH_LINES_PER_TURN 256u
+#define VQ_BATCH_PROBLEM_BYTES  384
 
 enum vq_offline_batch_result {
     VQ_BATCH_LINE_OPEN,
@@ -30,7 +31,7 @@ struct vq_offline_batch_line {
     size_t id_at, id_bytes;         /* custom_id or key, in `texts` */
     size_t body_at, body_bytes;     /* the request as JSON, in `texts` */
     size_t answer_at, answer_bytes; /* in `answers` */
-    unsigned status;                /* of the answer, as HTTP has it */
+    unsigned status;                /* HTTP status of the answer */
     enum vq_offline_batch_result result;
 };
 
@@ -52,17 +53,17 @@ struct vq_offline_batch {
     struct vq_offline_batch_course course;
     struct vq_offline_batch_problem problem;
     int64_t created_ms; /* wall time of course.created_ns */
-    /* How the dialect was asked. */
+    /* The request of the client. */
     char endpoint[64];
     char input_file[VQ_BATCH_ID_BYTES];
     char display_name[256];
     struct vq_buf metadata; /* JSON; empty: none */
-    /* What was asked and answered. */
+    /* The lines and their answers. */
     struct vq_buf texts;
     struct vq_buf answers;
     struct vq_offline_batch_line *lines; /* owned */
     size_t lines_cap;
-    uint32_t *order;   /* owned; which line is done when */
+    uint32_t *order;   /* owned; the order in which the lines are done */
     uint64_t answered; /* lines, in that order */
     uint64_t counts[VQ_BATCH_LINE__COUNT];
     uint64_t prompt_tokens; /* of the answers */
@@ -73,13 +74,13 @@ struct vq_offline_batch {
     char error_file[VQ_BATCH_ID_BYTES];
 };
 
-/* Answers one request of a batch; only our own failures are failures. */
+/* Answers one request of a batch; fails only for reasons of the server itself. */
 typedef enum vq_status vq_offline_batch_answer_fn(void *context,
                                                   const struct vq_offline_batch *batch,
                                                   struct vq_span body, bool is_errored,
                                                   struct vq_offline_reply *ret_reply);
 
-/* A file of Gemini that arrives in pieces. */
+/* A file of Gemini that is uploaded in pieces. */
 #define VQ_BATCH_UPLOADS_MAX 64u
 struct vq_offline_batch_upload {
     char id[VQ_BATCH_ID_BYTES]; /* "": none */
@@ -105,10 +106,10 @@ struct vq_offline_batches {
 
 void vq_offline_batches_free(struct vq_offline_batches *batches);
 
-/* An empty batch that is not yet in the list, for a dialect to fill. NULL without memory. */
+/* An empty batch that is not yet in the list, for a dialect to fill. NULL: no memory. */
 struct vq_offline_batch *vq_offline_batch_new(void);
 void vq_offline_batch_free(struct vq_offline_batch *batch);
-/* `body` is a json_t object. VQ_LIMIT over a limit of this file, VQ_NOMEM. */
+/* `body` is a json_t object. VQ_LIMIT: above a limit of this file; VQ_NOMEM. */
 enum vq_status vq_offline_batch_add_line(struct vq_offline_batch *batch, struct vq_span id,
                                          const void *body) VQ_WARN_UNUSED;
 struct vq_span vq_offline_batch_id_of(const struct vq_offline_batch *batch,
@@ -117,34 +118,34 @@ struct vq_span vq_offline_batch_body_of(const struct vq_offline_batch *batch,
                                         const struct vq_offline_batch_line *line);
 struct vq_span vq_offline_batch_answer_of(const struct vq_offline_batch *batch,
                                           const struct vq_offline_batch_line *line);
-/* The number, from 1, of the first line whose custom_id an earlier line has; 0: there is none.
+/* The number, from 1, of the first line with the custom_id of an earlier line; 0: there is none.
  * VQ_NOMEM. */
 enum vq_status vq_offline_batch_find_twice(const struct vq_offline_batch *batch,
                                            uint64_t *ret_line) VQ_WARN_UNUSED;
 void vq_offline_batch_set_problem(struct vq_offline_batch *batch, const char *code, uint64_t line,
                                   const char *fmt, ...) VQ_PRINTF(4, 5);
 
-/* Whether the batch's tokens are too much beside those of the others that its account has enqueued
- * for its model. */
+/* Whether the batch's tokens, with those of the account's other enqueued batches for its model,
+ * exceed the limit. */
 bool vq_offline_batches_over_tokens(const struct vq_offline_batches *batches,
                                     const struct vq_offline_batch *batch);
 
-/* Gives the batch its id and its course, and logs it. `take_batch` is the list's, or freed on
- * failure. VQ_LIMIT without room. */
+/* Gives the batch its id and its course, and logs it. The list takes over `take_batch`; on failure
+ * it is freed. VQ_LIMIT: no room. */
 enum vq_status vq_offline_batches_add(struct vq_offline_batches *batches, const char *id_prefix,
                                       struct vq_offline_batch *take_batch, int64_t now_ns,
                                       int64_t now_ms) VQ_WARN_UNUSED;
 struct vq_offline_batch *vq_offline_batches_find(const struct vq_offline_batches *batches,
                                                  const char *id, const char *account);
 
-/* Answers the lines that are due, at most VQ_BATCH_LINES_PER_TURN of them, and ends the batches
- * that are. */
+/* Answers the due lines, at most VQ_BATCH_LINES_PER_TURN of them, and ends the batches that are
+ * due. */
 enum vq_status vq_offline_batches_turn(struct vq_offline_batches *batches, int64_t now_ns,
                                        int64_t now_ms) VQ_WARN_UNUSED;
 /* When the next turn is due; VQ_BATCH_NEVER. */
 int64_t vq_offline_batches_next_ns(const struct vq_offline_batches *batches, int64_t now_ns);
 
-/* What goes wrong with the result of a line on its way to the client; at most one thing. */
+/* The fault of a line's result during its transfer to the client; at most one. */
 enum vq_offline_batch_spoil {
     VQ_BATCH_SPOIL_NONE,
     VQ_BATCH_SPOIL_MISSING,
@@ -157,10 +158,10 @@ enum vq_offline_batch_spoil vq_offline_batch_spoil_of(const struct vq_offline_ba
                                                       const struct vq_offline_batch *batch,
                                                       const struct vq_offline_batch_line *line);
 
-/* As its client sees it: a batch is not in its last phase before all its lines have results. */
+/* The phase that the client sees: the last phase starts only after all lines have results. */
 enum vq_offline_batch_phase vq_offline_batch_phase_of(const struct vq_offline_batch *batch,
                                                       int64_t now_ns);
-/* Whether lists show it. */
+/* Whether lists show the batch. */
 bool vq_offline_batch_is_shown(const struct vq_offline_batch *batch, int64_t now_ns);
-/* A time of its course on the wall clock, in ms. */
+/* A time of the batch's course on the wall clock, in ms. */
 int64_t vq_offline_batch_wall_ms(const struct vq_offline_batch *batch, int64_t at_ns);

@@ -1,4 +1,4 @@
-/* How long an answer takes: a distribution, drawn by hash. Pure. */
+/* The time until an answer: a distribution, drawn by hash. Pure. */
 #pragma once
 
 #include "common/base/status.h"
@@ -11,8 +11,8 @@ enum vq_latency_kind {
 
 struct vq_latency {
     enum vq_latency_kind kind;
-    int64_t a_ns; /* the value; the least; the median */
-    int64_t b_ns; /* uniform: the greatest */
+    int64_t a_ns; /* the value; the minimum; the median */
+    int64_t b_ns; /* uniform: the maximum */
     double sigma; /* lognormal: of the logarithm */
 };
 

@@ -1,5 +1,5 @@
-/* Whose limits a call meets: named pools of keys and models, and one for all other calls. What
- * --limits says is read here. Keys are known by their fingerprints only. */
+/* The limits of a call: named pools of keys and models, and one pool for all other calls. The
+ * values of --limits are read here. Keys are known only by their fingerprints. */
 #pragma once
 
 #include "common/base/hash.h"
@@ -26,13 +26,13 @@ struct vq_pool {
 
 /* All zeros is a set without limits. */
 struct vq_pools {
-    struct vq_pool *list[VQ_POOLS_MAX]; /* owned; the first that a call fits into has it */
+    struct vq_pool *list[VQ_POOLS_MAX]; /* owned; a call belongs to the first pool that it fits */
     size_t n;
-    struct vq_pool fallback; /* for calls that fit into none; its limits are per key by default */
+    struct vq_pool fallback; /* for calls that fit no other; its limits are per key by default */
 };
 
 /* "rpm=600,tpm=90000,..." for the fallback, "NAME:keys=K+K,models=M+M,rpm=600,..." for a pool. A
- * key is a fingerprint, env:NAME or file:PATH. VQ_INVALID with a sentence that repeats no key;
+ * key is a fingerprint, env:NAME or file:PATH. VQ_INVALID with a sentence that contains no key;
  * VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_pools_add(struct vq_pools *pools, const char *text,
                             struct vq_error *err) VQ_WARN_UNUSED;
@@ -42,11 +42,11 @@ void vq_pools_free(struct vq_pools *pools);
 struct vq_pool *vq_pools_find(struct vq_pools *pools, const char *key_hex, const char *model);
 bool vq_pool_is_named(const struct vq_pool *pool);
 
-/* Who shares counters: "NAME", "NAME/model", "default/0123456789abcdef" ... into
+/* The name of a set of counters: "NAME", "NAME/model", "default/0123456789abcdef" ... into
  * VQ_POOL_LABEL_BYTES. */
 void vq_pool_label(const struct vq_pool *pool, const char *key_hex, const char *model,
                    char *ret_label);
 
-/* "env:NAME", "file:PATH" or a fingerprint, as fingerprint. */
+/* Reads "env:NAME", "file:PATH" or a fingerprint; returns the fingerprint. */
 enum vq_status vq_pool_key_of(const char *reference, char ret_hex[VQ_FINGERPRINT_HEX],
                               struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,4 +1,4 @@
-/* Which features really differ between the two outputs of a batch of rows. Pure. */
+/* The features that differ between the two outputs of a batch of rows. Pure. */
 #pragma once
 
 #include "offline/judge/axis_list.h"
@@ -18,10 +18,10 @@ struct vq_row_measures {
     struct vq_measures outputs[2];
 };
 
-/* Strongest first; returns how many, at most VQ_FEATURES_MAX. A feature counts when its difference
- * points the same way in most rows and is large against its spread. One that shares its measures
- * with a stronger feature counts only by what it adds to it. Left out: features that an axis of
- * `current` or `rejected` (either may be NULL) speaks of. */
+/* The strongest first; returns their number, at most VQ_FEATURES_MAX. A feature counts if its
+ * difference has the same direction in most rows and is large relative to its spread. A feature
+ * that shares measures with a stronger one counts only by its additional difference. Left out:
+ * features of the axes in `current` or `rejected` (either may be NULL). */
 size_t vq_features_find(enum vq_judge_kind kind, const struct vq_row_measures *rows, size_t n,
                         const struct vq_axis_list *current, const struct vq_axis_list *rejected,
                         struct vq_feature ret_features[VQ_FEATURES_MAX]);

@@ -1,4 +1,4 @@
-/* What the lexical judge counts in a text. Pure: no clock, no randomness, no files. */
+/* The counts of the lexical judge in a text. Pure: no clock, no randomness, no files. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -10,7 +10,7 @@ enum vq_measure {
     VQ_MEASURE__COUNT
 };
 
-/* One value a measure: a count, or a rate per hundred words (measures.def says which). All 0 for an
+/* One value per measure: a count, or a rate per hundred words (see measures.def). All 0 for an
  * empty text. */
 struct vq_measures {
     double at[VQ_MEASURE__COUNT];
@@ -21,13 +21,13 @@ struct vq_lexicon; /* the word lists of words.def in a hash table */
 enum vq_status vq_lexicon_create(struct vq_lexicon **ret_lexicon) VQ_WARN_UNUSED;
 void vq_lexicon_destroy(struct vq_lexicon **lexicon);
 
-/* Reads any bytes; text that is not UTF-8 is read as if its odd bytes were letters. */
+/* Reads any bytes; bytes that are not UTF-8 count as letters. */
 void vq_measure_text(const struct vq_lexicon *lexicon, struct vq_span text,
                      struct vq_measures *ret_measures);
 
 const char *vq_measure_label(enum vq_measure measure);
 
-/* (a - b) / (a + b + softener) of one measure: in (-1, 1), and exactly negated when a and b change
- * places. */
+/* (a - b) / (a + b + softener) of one measure: in (-1, 1), and exactly negated if a and b are
+ * exchanged. */
 double vq_measure_difference(enum vq_measure measure, const struct vq_measures *a,
                              const struct vq_measures *b);

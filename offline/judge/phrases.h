@@ -1,4 +1,4 @@
-/* The offline server's own words for axes, and the forms in which it writes lists of them. Pure. */
+/* The offline server's own names for axes, and the forms in which it writes lists of them. Pure. */
 #pragma once
 
 #include "offline/judge/axis.h"
@@ -12,18 +12,18 @@ struct vq_phrase {
 
 /* The phrases of a topic: two or three, at *ret_first. */
 size_t vq_phrases_of(enum vq_topic topic, const struct vq_phrase **ret_first);
-/* One of them by a number that is drawn elsewhere. */
+/* The phrase for a drawn number. */
 const struct vq_phrase *vq_phrase_pick(enum vq_topic topic, uint64_t draw);
 
-/* An axis to be written. */
+/* An axis to write. */
 struct vq_axis_text {
     struct vq_span name;
     struct vq_span low;
     struct vq_span high;
 };
 
-/* How a list can be written. Forms up to VQ_FORM_QUOTED are what a well-behaved model would write,
- * the later ones are malformed and carry the same axes. */
+/* The forms of a list. A well-behaved model would write the forms up to VQ_FORM_QUOTED; the later
+ * forms are malformed and have the same axes. */
 enum vq_axes_form {
     VQ_FORM_LOW_FIRST,  /* - Name: Low: l; High: h */
     VQ_FORM_HIGH_FIRST, /* - Name: High: h Low: l */
@@ -46,5 +46,5 @@ enum vq_status vq_axes_form_find(const char *name, enum vq_axes_form *ret_form) 
 /* Without a line end after the last line. */
 void vq_axes_write(const struct vq_axis_text *axes, size_t n, enum vq_axes_form form,
                    struct vq_buf *to);
-/* "1. Name: High: h Low: l" a line. */
+/* Writes one "1. Name: High: h Low: l" per line. */
 void vq_axes_write_numbered(const struct vq_axis_text *axes, size_t n, struct vq_buf *to);

@@ -1,6 +1,6 @@
-/* What a prompt asks for, and its sections. The prompts of the method carry a line
- * <wanted>KIND</wanted> after their last section, and sections between tags that stand on lines of
- * their own. Pure; everything borrows from the text. */
+/* The kind of answer that a prompt asks for, and the prompt's sections. The prompts of the method
+ * have a line <wanted>KIND</wanted> after their last section, and sections between tags on separate
+ * lines. Pure; everything borrows from the text. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -12,18 +12,19 @@ enum vq_wanted {
     VQ_WANTED__COUNT
 };
 
-/* The kind that the prompt's own line names; VQ_WANTED_OTHER when there is none or it is unknown. A
- * line inside a section is foreign text and does not count: no closing tag may come after it. */
+/* The kind that the prompt's own line names; VQ_WANTED_OTHER: none, or an unknown one. A line
+ * inside a section is foreign text and does not count: no closing tag may come after the prompt's
+ * own line. */
 enum vq_wanted vq_wanted_find(struct vq_span text);
 const char *vq_wanted_log_name(enum vq_wanted wanted);
-/* Whether the answer is a text of its own, made by vq_part_answer, and not a verdict or several. */
+/* Whether vq_part_answer makes the answer, which is then not a verdict or several. */
 bool vq_wanted_is_part(enum vq_wanted wanted);
-/* Whether a rubric judge is asked (offline/persona/rating.h). */
+/* Whether the request is for a rubric judge (offline/persona/rating.h). */
 bool vq_wanted_is_rating(enum vq_wanted wanted);
 
-/* The text of a section, trimmed; empty when it is not there. `first`: from the first opening tag,
- * for a section that holds other people's text and comes first; else from the last one, so that a
- * tag in such a text does no harm. */
+/* The text of a section, trimmed; empty: the section is missing. `first`: from the first opening
+ * tag, for a section that has foreign text and comes first; else from the last one, so that a tag
+ * in such a text does no harm. */
 struct vq_span vq_wanted_section(struct vq_span text, const char *tag, bool first);
 
 struct vq_wanted_row {
@@ -34,6 +35,6 @@ struct vq_wanted_row {
 
 #define VQ_ROWS_MAX 256u
 
-/* Reads the next <row> of the section "rows" at *at (0 at first) and moves it; false at the end. A
+/* Reads the next <row> of the section "rows" at *at (0 at first) and moves *at; false: the end. A
  * tag inside a row's text spoils at most this row. */
 bool vq_row_next(struct vq_span rows, size_t *at, struct vq_wanted_row *ret_row);

@@ -1,4 +1,4 @@
-/* The subject's lines that show no trait, and what is known of a sentence by its words (lines.def).
+/* The subject's lines that show no trait, and the classes of a sentence by its words (lines.def).
  * Pure. */
 #pragma once
 
@@ -15,20 +15,19 @@ enum vq_said {
     VQ_SAID_HARMLESS
 };
 
-/* By index; NULL past the last of its kind. */
+/* By index; NULL: after the last of its kind. */
 const char *vq_line_at(enum vq_said kind, size_t index);
-/* By a number that is drawn elsewhere: numbers that follow one another give different lines until
- * all were given. */
+/* By a drawn number: consecutive numbers give different lines until all lines were used. */
 const char *vq_line_pick(enum vq_said kind, uint64_t number);
 
-/* Of being a language model, of instructions, of a role as a role. */
+/* About being a language model, about instructions, about a role as a role. */
 bool vq_sentence_is_outside(const struct vq_sentence *sentence);
-/* The speaker says that he will not, cannot or may not. */
+/* The speaker will not, cannot or may not. */
 bool vq_sentence_is_refusal(const struct vq_sentence *sentence);
 
 enum vq_risk {
     VQ_RISK_NONE,
-    VQ_RISK_LOOKS_SO, /* a word of danger, in a setting that takes it away */
+    VQ_RISK_LOOKS_SO, /* a word of danger in a harmless setting */
     VQ_RISK_UNSAFE
 };
 enum vq_risk vq_risk_of(struct vq_span query);

@@ -1,4 +1,4 @@
-/* The five traits of character, by the words that show them (traits.def). Pure. */
+/* The five personality traits, by the words that show them (traits.def). Pure. */
 #pragma once
 
 #include "offline/persona/sentence.h"
@@ -15,18 +15,18 @@ enum vq_trait {
 };
 
 const char *vq_trait_name(enum vq_trait trait); /* "openness" */
-/* VQ_NOT_FOUND for another name; case does not matter. */
+/* VQ_NOT_FOUND: another name; case does not matter. */
 enum vq_status vq_trait_find(struct vq_span name, enum vq_trait *ret_trait) VQ_WARN_UNUSED;
 
-/* Words of the high pole minus those of the low one, for each trait; a negation up to two words
- * before turns a word. Adds to `net`, and to `seen`, where it is not NULL, how many words spoke of
- * the trait at all. */
+/* For each trait, words of the high pole minus words of the low one; a negation up to two words
+ * earlier inverts a word. Adds to `net`. Adds to `seen`, unless it is NULL, the number of words
+ * about the trait. */
 void vq_traits_of_sentence(const struct vq_sentence *sentence, int net[VQ_TRAIT__COUNT],
                            unsigned seen[VQ_TRAIT__COUNT]);
-/* Whether the word is one that shows a trait. */
+/* Whether the word shows a trait. */
 bool vq_trait_has_word(struct vq_span word);
 
-/* A sentence that shows a pole (`sign` 1 or -1), by a number drawn elsewhere. */
+/* A sentence that shows a pole (`sign` 1 or -1), by a drawn number. */
 const char *vq_trait_line(enum vq_trait trait, int sign, uint64_t draw);
-/* All of them, for tests; NULL past the last. */
+/* All lines, for tests; NULL: after the last. */
 const char *vq_trait_line_at(size_t index, enum vq_trait *ret_trait, int *ret_sign);

@@ -359,9 +359,8 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
         slot_give(slot);
         return VQ_NOMEM;
     }
-    if (status !=
-        /* a full client has room later; any other failure concerns the pool's address or key */
-        VQ_OK) {
+    /* a full client has room later; any other failure concerns the pool's address or key */
+    if (status != VQ_OK) {
         slot_refuse(slot, status == VQ_LIMIT ? VQ_END_NETWORK : VQ_END_CLOSED, err.text);
     }
     return VQ_OK;

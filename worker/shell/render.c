@@ -58,8 +58,8 @@ struct vq_judge vq_render_judge(const struct vq_judge *judge, const struct vq_wo
     return sent;
 }
 
-/* The parameters of the request that a model may refuse. The two names of the token limit exclude
- * each other: after one was refused, the name is not the reason any more. */
+/* The parameters of the request that a model may refuse. The token limit is one of them only until
+ * one of its two names was refused: a later refusal has another cause than the name. */
 static uint32_t params_of(const struct vq_judge *sent, const struct vq_prompt *prompt,
                           uint32_t refused)
 {
