@@ -73,11 +73,10 @@ struct walk {
     vq_batched_said_fn each_batch;
     void *ctx;
     struct vq_decoder *decoder;
-    struct vq_error *err;
 };
 
 static enum vq_status give_waiting(const struct walk *walk, struct vq_span key,
-                                   struct vq_span value)
+                                   struct vq_span value, struct vq_error *err)
 {
     struct vq_span record, name;
     struct vq_result draft;
@@ -87,59 +86,33 @@ static enum vq_status give_waiting(const struct walk *walk, struct vq_span key,
         status = vq_result_decode(walk->decoder, record, &draft, NULL);
     }
     if (status != VQ_OK) {
-        return vq_env_bad_value(walk->view->calls, status, "the waiting call", key, walk->err);
+        return vq_env_bad_value(walk->view->calls, status, "the waiting call", key, err);
     }
     bool other = walk->name != NULL && !(vq_result_batch(&draft, &name, &number) &&
                                          vq_span_eq(name, vq_span_str(walk->name)));
     return other ? VQ_OK : walk->each(walk->ctx, &draft);
 }
 
-static enum vq_status give(const struct walk *walk, struct vq_span key, struct vq_span value)
+static enum vq_status give(void *ctx, struct vq_span key, struct vq_span value,
+                           struct vq_error *err)
 {
+    const struct walk *walk = ctx;
     if (walk->kind == VQ_RECORD_WAITING) {
-        return give_waiting(walk, key, value);
+        return give_waiting(walk, key, value, err);
     }
     struct vq_batch_said batch;
     enum vq_status status = vq_record_read_batch(key, value, &batch);
-    return status != VQ_OK
-               ? vq_env_bad_value(walk->view->calls, status, "the batch", key, walk->err)
-               : walk->each_batch(walk->ctx, &batch);
+    return status != VQ_OK ? vq_env_bad_value(walk->view->calls, status, "the batch", key, err)
+                           : walk->each_batch(walk->ctx, &batch);
 }
 
-static enum vq_status walk_cursor(const struct walk *walk, MDB_cursor *cursor)
+static enum vq_status walk_all(struct walk *walk, struct vq_error *err)
 {
-    static const struct vq_id none;
-    struct vq_ledger_key from = vq_ledger_key_waiting(walk->run, &none);
-    from.b[VQ_ID_BYTES] = (uint8_t)walk->kind;
-    from.bytes = VQ_ID_BYTES + 1;
-    MDB_val k = {.mv_size = from.bytes, .mv_data = from.b};
-    MDB_val v;
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-    for (; rc == 0; rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) {
-        struct vq_span key = vq_env_span(k);
-        if (key.bytes < from.bytes || memcmp(key.at, from.b, from.bytes) != 0) {
-            return VQ_OK;
-        }
-        VQ_TRY(give(walk, key, vq_env_span(v)));
-    }
-    return rc == MDB_NOTFOUND
-               ? VQ_OK
-               : vq_env_status(walk->view->calls, rc, "reading what waits", walk->err);
-}
-
-static enum vq_status walk_all(struct walk *walk)
-{
-    MDB_cursor *cursor;
-    int rc = mdb_cursor_open(walk->view->txn, walk->view->calls->ledger, &cursor);
-    if (rc != 0) {
-        return vq_env_status(walk->view->calls, rc, "reading what waits", walk->err);
-    }
-    enum vq_status status = vq_decoder_create(&walk->decoder);
-    if (status == VQ_OK) {
-        status = walk_cursor(walk, cursor);
-    }
+    struct vq_ledger_key prefix = vq_ledger_key_prefix(walk->run, walk->kind);
+    VQ_TRY(vq_decoder_create(&walk->decoder));
+    enum vq_status status = vq_env_each(walk->view, walk->view->calls->ledger,
+                                        vq_ledger_key_span(&prefix), give, walk, err);
     vq_decoder_destroy(&walk->decoder);
-    mdb_cursor_close(cursor);
     return status;
 }
 
@@ -151,17 +124,15 @@ enum vq_status vq_batched_each(struct vq_view *view, const struct vq_id *run, co
                                    .kind = VQ_RECORD_WAITING,
                                    .name = name,
                                    .each = each,
-                                   .ctx = ctx,
-                                   .err = err});
+                                   .ctx = ctx},
+                    err);
 }
 
 enum vq_status vq_batched_each_batch(struct vq_view *view, const struct vq_id *run,
                                      vq_batched_said_fn each, void *ctx, struct vq_error *err)
 {
-    return walk_all(&(struct walk){.view = view,
-                                   .run = run,
-                                   .kind = VQ_RECORD_BATCH,
-                                   .each_batch = each,
-                                   .ctx = ctx,
-                                   .err = err});
+    return walk_all(
+        &(struct walk){
+            .view = view, .run = run, .kind = VQ_RECORD_BATCH, .each_batch = each, .ctx = ctx},
+        err);
 }

@@ -40,9 +40,10 @@ enum vq_status vq_failure_lift(struct vq_write *write, const struct vq_id *run,
                                const struct vq_hash *request, int64_t unix_ms,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* One answer row, decoded and checked. VQ_NOT_FOUND without a sentence. */
-enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
-                              struct vq_answer *ret_answer, struct vq_error *err) VQ_WARN_UNUSED;
+/* The row of a call, decoded and checked. VQ_NOT_FOUND without a sentence. */
+enum vq_status vq_cell_call(const struct vq_view *view, const struct vq_id *run,
+                            const struct vq_id *call, struct vq_call_row *ret_row,
+                            struct vq_error *err) VQ_WARN_UNUSED;
 
 static inline struct vq_span vq_hash_span(const struct vq_hash *hash)
 {

@@ -73,7 +73,7 @@ enum vq_status vq_chain_walk_pass(struct vq_chain_walk *walk, const struct vq_ce
         struct vq_hash request;
         vq_chain_request(&walk->plan->askers[walk->judge], &walk->state,
                          walk->plan->repeat + view.repeat, &request);
-        VQ_TRY(vq_cell_answer(walk->view, &request, &answer, err));
+        VQ_TRY(vq_lookup_answer(walk->view, &request, &answer, err));
         if (has_next) {
             vq_chain_go_on(&walk->state, answer.answer, query);
         }

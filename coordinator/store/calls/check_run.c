@@ -69,11 +69,11 @@ static void count_call(struct vq_check_run *f, const struct vq_call_row *row)
  * again. */
 static bool was_distrusted(const struct check *c)
 {
-    static const struct vq_id none;
     bool has = false;
-    struct vq_ledger_key key = vq_ledger_key_distrusted(c->run, &none);
-    struct vq_span prefix = {(const char *)key.b, key.bytes - VQ_ID_BYTES};
-    return vq_env_has_prefix(c->view, c->view->calls->ledger, prefix, &has, NULL) == VQ_OK && has;
+    struct vq_ledger_key prefix = vq_ledger_key_prefix(c->run, VQ_RECORD_DISTRUSTED);
+    return vq_env_has_prefix(c->view, c->view->calls->ledger, vq_ledger_key_span(&prefix), &has,
+                             NULL) == VQ_OK &&
+           has;
 }
 
 static enum vq_status check_answer_of(struct check *c, const struct vq_call_row *row)
@@ -82,7 +82,7 @@ static enum vq_status check_answer_of(struct check *c, const struct vq_call_row 
     struct vq_answer answer;
     char call[VQ_HEX_BYTES(VQ_ID_BYTES)], other[VQ_HEX_BYTES(VQ_ID_BYTES)];
     hex_of(&row->call, call);
-    enum vq_status status = vq_cell_answer(c->view, &row->request, &answer, &why);
+    enum vq_status status = vq_lookup_answer(c->view, &row->request, &answer, &why);
     if (status == VQ_NOT_FOUND && !row->used && was_distrusted(c)) {
         return VQ_OK;
     }
@@ -114,17 +114,6 @@ static enum vq_status check_call(struct check *c, const struct vq_call_row *row)
 }
 
 /* The ledger's row of a call. VQ_NOT_FOUND; damage is left to the walk, which comes by it. */
-static enum vq_status call_row(const struct vq_view *view, const struct vq_id *run,
-                               const struct vq_id *call, struct vq_call_row *ret_row,
-                               struct vq_error *err)
-{
-    struct vq_ledger_key key = vq_ledger_key_call(run, call);
-    struct vq_span k = vq_ledger_key_span(&key);
-    struct vq_span value;
-    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
-    return vq_record_read_call(k, value, ret_row);
-}
-
 static enum vq_status check_failure(struct check *c, const struct vq_failure_row *failure)
 {
     static const struct vq_id none;
@@ -133,7 +122,7 @@ static enum vq_status check_failure(struct check *c, const struct vq_failure_row
     if (failure->outcome == VQ_OUTCOME_NONE || vq_id_eq(&failure->call, &none)) {
         return VQ_OK;
     }
-    enum vq_status status = call_row(c->view, c->run, &failure->call, &row, c->err);
+    enum vq_status status = vq_cell_call(c->view, c->run, &failure->call, &row, c->err);
     hex_of(&failure->call, call);
     if (status == VQ_NOT_FOUND) {
         say(c, "failures: a task failed by call %s, which the ledger does not have", call);
@@ -177,27 +166,19 @@ static enum vq_status check_row(struct check *c, struct vq_span key, enum vq_rec
                                        : VQ_OK;
 }
 
-static enum vq_status walk(struct check *c, MDB_cursor *cursor)
+static enum vq_status walk_row(void *ctx, struct vq_span key, struct vq_span value,
+                               struct vq_error *err)
 {
-    MDB_val k = {.mv_size = VQ_ID_BYTES, .mv_data = (void *)(uintptr_t)c->run->b};
-    MDB_val v;
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-    for (; rc == 0; rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) {
-        struct vq_span key = vq_env_span(k);
-        enum vq_record_kind kind;
-        struct vq_id of;
-        if (key.bytes < VQ_ID_BYTES || memcmp(key.at, c->run->b, VQ_ID_BYTES) != 0) {
-            return VQ_OK;
-        }
-        if (vq_ledger_key_read(key, &kind, &of) != VQ_OK) {
-            c->found.damaged++;
-            say(c, "store: a row of the run has a key that is none of ours");
-            continue;
-        }
-        VQ_TRY(check_row(c, key, kind, vq_env_span(v)));
+    struct check *c = ctx;
+    enum vq_record_kind kind;
+    struct vq_id of;
+    (void)err;
+    if (vq_ledger_key_read(key, &kind, &of) != VQ_OK) {
+        c->found.damaged++;
+        say(c, "store: a row of the run has a key that is none of ours");
+        return VQ_OK;
     }
-    return rc == MDB_NOTFOUND ? VQ_OK
-                              : vq_env_status(c->view->calls, rc, "reading the ledger", c->err);
+    return check_row(c, key, kind, value);
 }
 
 static enum vq_status read_meta(struct check *c)
@@ -219,14 +200,9 @@ enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_ch
                             void *ctx, struct vq_check_run *ret_check, struct vq_error *err)
 {
     struct check c = {.view = view, .run = run, .say = fn, .ctx = ctx, .err = err};
-    MDB_cursor *cursor;
+    struct vq_span prefix = vq_span((const char *)run->b, VQ_ID_BYTES);
     VQ_TRY(read_meta(&c));
-    int rc = mdb_cursor_open(view->txn, view->calls->ledger, &cursor);
-    if (rc != 0) {
-        return vq_env_status(view->calls, rc, "reading the ledger", err);
-    }
-    enum vq_status status = walk(&c, cursor);
-    mdb_cursor_close(cursor);
+    enum vq_status status = vq_env_each(view, view->calls->ledger, prefix, walk_row, &c, err);
     if (status == VQ_OK && c.found.calls > 0 && c.meta.epoch != UINT64_MAX &&
         c.meta.commit_n == 0) {
         say(&c, "ledger: %llu calls are recorded, and no commit was counted",
@@ -248,7 +224,7 @@ enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id 
     if (!vq_id_eq(&answer->run, run)) {
         return VQ_OK;
     }
-    enum vq_status status = call_row(view, run, &answer->call, &row, err);
+    enum vq_status status = vq_cell_call(view, run, &answer->call, &row, err);
     hex_of(&answer->call, call);
     if (status == VQ_NOT_FOUND) {
         say(&c, "ledger: the answer of call %s is in force, and the ledger does not have the call",

@@ -97,24 +97,11 @@ static enum vq_status find_call(void *ctx, const struct vq_call_row *row)
         return VQ_OK;
     }
     struct moved moved = {.call = row->call, .request = row->request};
-    enum vq_status status = vq_cell_answer(f->view, &row->request, &answer, f->err);
+    enum vq_status status = vq_lookup_answer(f->view, &row->request, &answer, f->err);
     if (status == VQ_OK) {
         moved.bytes = answer.answer.bytes;
     }
     return status == VQ_OK || status == VQ_NOT_FOUND ? add(f, &moved, row->stage) : status;
-}
-
-static enum vq_status call_row(const struct vq_view *view, const struct vq_id *run,
-                               const struct vq_id *call, struct vq_call_row *ret_row,
-                               struct vq_error *err)
-{
-    struct vq_ledger_key key = vq_ledger_key_call(run, call);
-    struct vq_span k = vq_ledger_key_span(&key);
-    struct vq_span value;
-    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
-    enum vq_status status = vq_record_read_call(k, value, ret_row);
-    return status == VQ_OK ? VQ_OK
-                           : vq_env_bad_value(view->calls, status, "the ledger row", k, err);
 }
 
 static enum vq_status find_failure(void *ctx, const struct vq_hash *request,
@@ -125,7 +112,7 @@ static enum vq_status find_failure(void *ctx, const struct vq_hash *request,
     if (failure->outcome == VQ_OUTCOME_NONE) {
         return VQ_OK; /* it was lifted */
     }
-    enum vq_status status = call_row(f->view, f->run, &failure->call, &row, f->err);
+    enum vq_status status = vq_cell_call(f->view, f->run, &failure->call, &row, f->err);
     if (status != VQ_OK || !vq_distrust_names(f->worker, row.worker)) {
         return status == VQ_NOT_FOUND ? VQ_OK : status;
     }
@@ -185,7 +172,7 @@ static enum vq_status move_answer(struct move *m, struct vq_write *w, const stru
 {
     struct vq_call_row row;
     struct vq_answer answer;
-    enum vq_status status = vq_cell_answer(&w->view, &moved->request, &answer, err);
+    enum vq_status status = vq_lookup_answer(&w->view, &moved->request, &answer, err);
     if (status == VQ_OK && vq_id_eq(&answer.call, &moved->call)) {
         struct vq_ledger_key aside = vq_ledger_key_distrusted(m->f->run, &moved->call);
         vq_record_answer(&m->value, vq_ledger_key_span(&aside), &answer);
@@ -193,7 +180,7 @@ static enum vq_status move_answer(struct move *m, struct vq_write *w, const stru
         status = drop(w, &moved->request, err);
     }
     VQ_TRY(status == VQ_NOT_FOUND ? VQ_OK : status);
-    VQ_TRY(call_row(&w->view, m->f->run, &moved->call, &row, err));
+    VQ_TRY(vq_cell_call(&w->view, m->f->run, &moved->call, &row, err));
     row.used = false;
     struct vq_ledger_key key = vq_ledger_key_call(m->f->run, &moved->call);
     vq_record_call(&m->value, vq_ledger_key_span(&key), &row);

@@ -240,23 +240,48 @@ enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_s
     return rc == MDB_NOTFOUND ? VQ_NOT_FOUND : vq_env_status(view->calls, rc, "reading", err);
 }
 
-enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
-                                 bool *ret_has, struct vq_error *err)
+static bool begins(MDB_val key, struct vq_span prefix)
+{
+    return key.mv_size >= prefix.bytes &&
+           (prefix.bytes == 0 || memcmp(key.mv_data, prefix.at, prefix.bytes) == 0);
+}
+
+enum vq_status vq_env_each(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
+                           vq_env_row_fn each, void *ctx, struct vq_error *err)
 {
     MDB_cursor *cursor;
     MDB_val k = {.mv_size = prefix.bytes, .mv_data = (void *)(uintptr_t)prefix.at};
     MDB_val v;
+    enum vq_status status = VQ_OK;
     int rc = mdb_cursor_open(view->txn, table, &cursor);
-    if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-        mdb_cursor_close(cursor);
-    }
-    if (rc != 0 && rc != MDB_NOTFOUND) {
+    if (rc != 0) {
         return vq_env_status(view->calls, rc, "reading", err);
     }
-    *ret_has =
-        rc == 0 && k.mv_size >= prefix.bytes && memcmp(k.mv_data, prefix.at, prefix.bytes) == 0;
-    return VQ_OK;
+    rc = mdb_cursor_get(cursor, &k, &v, prefix.bytes > 0 ? MDB_SET_RANGE : MDB_FIRST);
+    while (rc == 0 && status == VQ_OK && begins(k, prefix)) {
+        status = each(ctx, vq_env_span(k), vq_env_span(v), err);
+        rc = status == VQ_OK ? mdb_cursor_get(cursor, &k, &v, MDB_NEXT) : rc;
+    }
+    mdb_cursor_close(cursor);
+    return rc == 0 || rc == MDB_NOTFOUND ? status : vq_env_status(view->calls, rc, "reading", err);
+}
+
+static enum vq_status has_one(void *ctx, struct vq_span key, struct vq_span value,
+                              struct vq_error *err)
+{
+    (void)key;
+    (void)value;
+    (void)err;
+    *(bool *)ctx = true;
+    return VQ_EXISTS; /* the first one decides */
+}
+
+enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
+                                 bool *ret_has, struct vq_error *err)
+{
+    *ret_has = false;
+    enum vq_status status = vq_env_each(view, table, prefix, has_one, ret_has, err);
+    return status == VQ_EXISTS ? VQ_OK : status;
 }
 
 enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,

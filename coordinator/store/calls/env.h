@@ -55,6 +55,12 @@ enum vq_status vq_env_write(struct vq_calls *calls, uint64_t bytes, vq_write_fn 
  * without a sentence. */
 enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_span key,
                           struct vq_span *ret_value, struct vq_error *err) VQ_WARN_UNUSED;
+/* Calls `each` for every row whose key begins so, in order, until it returns other than VQ_OK;
+ * returns that. */
+typedef enum vq_status (*vq_env_row_fn)(void *ctx, struct vq_span key, struct vq_span value,
+                                        struct vq_error *err);
+enum vq_status vq_env_each(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
+                           vq_env_row_fn each, void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
 /* Whether any key of the table begins so. */
 enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
                                  bool *ret_has, struct vq_error *err) VQ_WARN_UNUSED;

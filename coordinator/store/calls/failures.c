@@ -44,47 +44,37 @@ enum vq_status vq_failure_lift(struct vq_write *write, const struct vq_id *run,
 
 /* ---- all of a run ---- */
 
-static enum vq_status scan(const struct vq_view *view, MDB_cursor *cursor, const struct vq_id *run,
-                           vq_failure_row_fn row, void *ctx, struct vq_error *err)
+struct scan {
+    struct vq_view *view;
+    vq_failure_row_fn row;
+    void *ctx;
+};
+
+static enum vq_status scan_row(void *ctx, struct vq_span key, struct vq_span value,
+                               struct vq_error *err)
 {
-    static const struct vq_hash zero;
-    struct vq_ledger_key from = vq_ledger_key_failure(run, &zero);
-    MDB_val k = {.mv_size = from.bytes, .mv_data = from.b};
-    MDB_val v;
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-    for (; rc == 0; rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) {
-        struct vq_span key = vq_env_span(k);
-        enum vq_record_kind kind;
-        struct vq_id of;
-        struct vq_failure_row failure;
-        struct vq_hash request;
-        enum vq_status status = vq_ledger_key_read(key, &kind, &of);
-        if (status == VQ_OK && (!vq_id_eq(&of, run) || kind != VQ_RECORD_FAILURE)) {
-            return VQ_OK;
-        }
-        if (status == VQ_OK) {
-            status = vq_record_read_failure(key, vq_env_span(v), &failure);
-        }
-        if (status != VQ_OK) {
-            return vq_env_bad_value(view->calls, status, "the failure row", key, err);
-        }
-        memcpy(request.b, key.at + VQ_ID_BYTES + 1, sizeof(request.b));
-        VQ_TRY(row(ctx, &request, &failure));
+    const struct scan *s = ctx;
+    enum vq_record_kind kind;
+    struct vq_id of;
+    struct vq_failure_row failure;
+    struct vq_hash request;
+    enum vq_status status = vq_ledger_key_read(key, &kind, &of);
+    if (status == VQ_OK) {
+        status = vq_record_read_failure(key, value, &failure);
     }
-    return rc == MDB_NOTFOUND ? VQ_OK : vq_env_status(view->calls, rc, "reading failures", err);
+    if (status != VQ_OK) {
+        return vq_env_bad_value(s->view->calls, status, "the failure row", key, err);
+    }
+    memcpy(request.b, key.at + VQ_ID_BYTES + 1, sizeof(request.b));
+    return s->row(s->ctx, &request, &failure);
 }
 
 enum vq_status vq_failures_scan(struct vq_view *view, const struct vq_id *run,
                                 vq_failure_row_fn row, void *ctx, struct vq_error *err)
 {
-    MDB_cursor *cursor;
-    int rc = mdb_cursor_open(view->txn, view->calls->ledger, &cursor);
-    if (rc != 0) {
-        return vq_env_status(view->calls, rc, "reading failures", err);
-    }
-    enum vq_status status = scan(view, cursor, run, row, ctx, err);
-    mdb_cursor_close(cursor);
-    return status;
+    struct scan s = {view, row, ctx};
+    struct vq_ledger_key prefix = vq_ledger_key_prefix(run, VQ_RECORD_FAILURE);
+    return vq_env_each(view, view->calls->ledger, vq_ledger_key_span(&prefix), scan_row, &s, err);
 }
 
 struct lift {

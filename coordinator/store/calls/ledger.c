@@ -7,72 +7,50 @@
 
 struct scan {
     struct vq_view *view;
-    const struct vq_id *run; /* NULL: any */
-    uint64_t rows_max;
+    uint64_t rows, rows_max;
     vq_ledger_row_fn row;
     void *ctx;
-    struct vq_error *err;
 };
 
-static enum vq_status scan(const struct scan *s, MDB_cursor *cursor)
+static enum vq_status scan_row(void *ctx, struct vq_span key, struct vq_span value,
+                               struct vq_error *err)
 {
-    static const struct vq_id zero;
-    struct vq_ledger_key from = vq_ledger_key_call(s->run == NULL ? &zero : s->run, &zero);
-    MDB_val k = {.mv_size = from.bytes, .mv_data = from.b};
-    MDB_val v;
-    uint64_t rows = 0;
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-    for (; rc == 0 && rows < s->rows_max; rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) {
-        struct vq_span key = vq_env_span(k);
-        enum vq_record_kind kind;
-        struct vq_id of;
-        struct vq_call_row call;
-        enum vq_status status = vq_ledger_key_read(key, &kind, &of);
-        bool other = status == VQ_OK && s->run != NULL && !vq_id_eq(&of, s->run);
-        if (status == VQ_OK && (other || kind != VQ_RECORD_CALL)) {
-            if (s->run != NULL) {
-                return VQ_OK;
-            }
-            continue;
-        }
-        if (status == VQ_OK) {
-            status = vq_record_read_call(key, vq_env_span(v), &call);
-        }
-        if (status != VQ_OK) {
-            return vq_env_bad_value(s->view->calls, status, "the ledger row", key, s->err);
-        }
-        rows++;
-        VQ_TRY(s->row(s->ctx, &call));
+    struct scan *s = ctx;
+    enum vq_record_kind kind;
+    struct vq_id of;
+    struct vq_call_row call;
+    enum vq_status status = vq_ledger_key_read(key, &kind, &of);
+    if (status == VQ_OK && kind != VQ_RECORD_CALL) {
+        return VQ_OK;
     }
-    return rc == 0 || rc == MDB_NOTFOUND
-               ? VQ_OK
-               : vq_env_status(s->view->calls, rc, "reading the ledger", s->err);
-}
-
-static enum vq_status scan_all(const struct scan *s)
-{
-    MDB_cursor *cursor;
-    int rc = mdb_cursor_open(s->view->txn, s->view->calls->ledger, &cursor);
-    if (rc != 0) {
-        return vq_env_status(s->view->calls, rc, "reading the ledger", s->err);
+    if (s->rows == s->rows_max) {
+        return VQ_LIMIT;
     }
-    enum vq_status status = scan(s, cursor);
-    mdb_cursor_close(cursor);
-    return status;
+    if (status == VQ_OK) {
+        status = vq_record_read_call(key, value, &call);
+    }
+    if (status != VQ_OK) {
+        return vq_env_bad_value(s->view->calls, status, "the ledger row", key, err);
+    }
+    s->rows++;
+    return s->row(s->ctx, &call);
 }
 
 enum vq_status vq_ledger_scan(struct vq_view *view, const struct vq_id *run, vq_ledger_row_fn row,
                               void *ctx, struct vq_error *err)
 {
-    struct scan s = {view, run, UINT64_MAX, row, ctx, err};
-    return scan_all(&s);
+    struct scan s = {view, 0, UINT64_MAX, row, ctx};
+    struct vq_ledger_key prefix = vq_ledger_key_prefix(run, VQ_RECORD_CALL);
+    return vq_env_each(view, view->calls->ledger, vq_ledger_key_span(&prefix), scan_row, &s, err);
 }
 
 enum vq_status vq_ledger_scan_any(struct vq_view *view, uint64_t rows_max, vq_ledger_row_fn row,
                                   void *ctx, struct vq_error *err)
 {
-    struct scan s = {view, NULL, rows_max, row, ctx, err};
-    return scan_all(&s);
+    struct scan s = {view, 0, rows_max, row, ctx};
+    enum vq_status status =
+        vq_env_each(view, view->calls->ledger, vq_span(NULL, 0), scan_row, &s, err);
+    return status == VQ_LIMIT && s.rows == rows_max ? VQ_OK : status;
 }
 
 static enum vq_status account_row(void *ctx, const struct vq_call_row *row)

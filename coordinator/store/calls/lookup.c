@@ -10,14 +10,27 @@
 #include "coordinator/store/calls/record.h"
 #include "coordinator/store/calls/repairs.h"
 
-enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
-                              struct vq_answer *ret_answer, struct vq_error *err)
+enum vq_status vq_lookup_answer(const struct vq_view *view, const struct vq_hash *request,
+                                struct vq_answer *ret_answer, struct vq_error *err)
 {
     struct vq_span key = vq_hash_span(request);
     struct vq_span value;
     VQ_TRY(vq_env_get(view, view->calls->answers, key, &value, err));
     enum vq_status status = vq_record_read_answer(key, value, ret_answer);
     return status == VQ_OK ? VQ_OK : vq_env_bad_value(view->calls, status, "the answer", key, err);
+}
+
+enum vq_status vq_cell_call(const struct vq_view *view, const struct vq_id *run,
+                            const struct vq_id *call, struct vq_call_row *ret_row,
+                            struct vq_error *err)
+{
+    struct vq_ledger_key key = vq_ledger_key_call(run, call);
+    struct vq_span k = vq_ledger_key_span(&key);
+    struct vq_span value;
+    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
+    enum vq_status status = vq_record_read_call(k, value, ret_row);
+    return status == VQ_OK ? VQ_OK
+                           : vq_env_bad_value(view->calls, status, "the ledger row", k, err);
 }
 
 static enum vq_status verdict_of(const struct vq_plan *plan, const struct vq_answer *a,
@@ -45,7 +58,7 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
     } else if (status != VQ_NOT_FOUND) {
         return status;
     }
-    status = vq_cell_answer(view, request, &answer, err);
+    status = vq_lookup_answer(view, request, &answer, err);
     if (status == VQ_OK) {
         VQ_TRY(verdict_of(plan, &answer, &attempt.answer));
     }
@@ -144,7 +157,7 @@ static enum vq_status append_prior(const struct vq_view *view, const struct vq_p
     struct vq_hash request;
     struct vq_answer answer;
     vq_plan_request(plan, task, plan->repeat + repeat, &request);
-    VQ_TRY(vq_cell_answer(view, &request, &answer, err));
+    VQ_TRY(vq_lookup_answer(view, &request, &answer, err));
     *ret_prior = vq_span(NULL, answer.answer.bytes);
     vq_buf_append(text, answer.answer.at, answer.answer.bytes);
     return text->status;
@@ -279,12 +292,6 @@ enum vq_status vq_lookup_outcomes(struct vq_view *view, const struct vq_plan *pl
 
 /* ---- one answer ---- */
 
-enum vq_status vq_lookup_answer(struct vq_view *view, const struct vq_hash *request,
-                                struct vq_answer *ret_answer, struct vq_error *err)
-{
-    return vq_cell_answer(view, request, ret_answer, err);
-}
-
 enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *plan,
                                   const struct vq_id *run, uint64_t task,
                                   struct vq_answer *ret_answer, bool *ret_repaired,
@@ -308,7 +315,7 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
     } else {
         vq_plan_request(plan, task, plan->repeat + state.repeat, &request);
     }
-    VQ_TRY(vq_cell_answer(view, &request, &answer, err));
+    VQ_TRY(vq_lookup_answer(view, &request, &answer, err));
     bool repaired = cell.attempts[task % 2][state.repeat].repaired == state.outcome;
     if (repaired) {
         VQ_TRY(vq_repair_answer(view, plan, task, &request, answer.answer, &answer, err));
@@ -343,17 +350,8 @@ enum vq_status vq_lookup_logprobs(struct vq_view *view, const struct vq_id *run,
                                   const struct vq_id *call, struct vq_span *ret_text,
                                   struct vq_error *err)
 {
-    struct vq_ledger_key key = vq_ledger_key_call(run, call);
-    struct vq_span k = vq_ledger_key_span(&key), value;
     struct vq_call_row row;
-    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
-    enum vq_status status = vq_record_read_call(k, value, &row);
-    if (status != VQ_OK) {
-        return vq_fail(err, status,
-                       "the ledger's row of a call cannot be read: %s; run `vibeq "
-                       "store check`",
-                       vq_status_text(status));
-    }
+    VQ_TRY(vq_cell_call(view, run, call, &row, err));
     *ret_text = row.label_logprobs;
     return VQ_OK;
 }

@@ -39,7 +39,7 @@ struct vq_answer {
     struct vq_id run;  /* that bought it */
 };
 /* By request hash. VQ_NOT_FOUND. */
-enum vq_status vq_lookup_answer(struct vq_view *view, const struct vq_hash *request,
+enum vq_status vq_lookup_answer(const struct vq_view *view, const struct vq_hash *request,
                                 struct vq_answer *ret_answer, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The answer that a task's vote (or non-vote) stands on: of the standing repeat, and of its

@@ -104,6 +104,11 @@ static struct vq_ledger_key ledger_key(const struct vq_id *run, enum vq_record_k
     return key;
 }
 
+struct vq_ledger_key vq_ledger_key_prefix(const struct vq_id *run, enum vq_record_kind kind)
+{
+    return ledger_key(run, kind, NULL, 0);
+}
+
 struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq_id *call)
 {
     return ledger_key(run, VQ_RECORD_CALL, call->b, sizeof(call->b));

@@ -41,6 +41,8 @@ struct vq_ledger_key {
     uint8_t b[VQ_LEDGER_KEY_BYTES_MAX];
     size_t bytes;
 };
+/* With what the keys of a run's rows of a kind begin. */
+struct vq_ledger_key vq_ledger_key_prefix(const struct vq_id *run, enum vq_record_kind kind);
 struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq_id *call);
 struct vq_ledger_key vq_ledger_key_distrusted(const struct vq_id *run, const struct vq_id *call);
 struct vq_ledger_key vq_ledger_key_failure(const struct vq_id *run, const struct vq_hash *request);

@@ -24,10 +24,10 @@ enum vq_status vq_repair_answer(const struct vq_view *view, const struct vq_plan
 {
     struct vq_hash key;
     vq_plan_repair(plan, task, of, text, &key);
-    enum vq_status status = vq_cell_answer(view, &key, ret_answer, err);
+    enum vq_status status = vq_lookup_answer(view, &key, ret_answer, err);
     if (status == VQ_NOT_FOUND) {
         vq_repair_key(plan, task, text, &key);
-        status = vq_cell_answer(view, &key, ret_answer, err);
+        status = vq_lookup_answer(view, &key, ret_answer, err);
     }
     return status;
 }
@@ -46,7 +46,7 @@ static enum vq_status key_of(const struct vq_view *view, const struct vq_plan *p
     if (!repair || plan->askers[vq_grid_cell(&plan->grid, r->task).judge].repair == NULL) {
         return VQ_OK;
     }
-    enum vq_status status = vq_cell_answer(view, &r->repaired, &answer, err);
+    enum vq_status status = vq_lookup_answer(view, &r->repaired, &answer, err);
     if (status != VQ_OK) {
         return status == VQ_NOT_FOUND ? VQ_OK : status;
     }
@@ -64,7 +64,7 @@ enum vq_status vq_repair_is_known(const struct vq_view *view, const struct vq_pl
     bool has;
     *ret_known = false;
     VQ_TRY(key_of(view, plan, r, &key, &has, err));
-    enum vq_status status = has ? vq_cell_answer(view, &key, &answer, err) : VQ_NOT_FOUND;
+    enum vq_status status = has ? vq_lookup_answer(view, &key, &answer, err) : VQ_NOT_FOUND;
     *ret_known = status == VQ_OK;
     return status == VQ_NOT_FOUND ? VQ_OK : status;
 }
@@ -79,7 +79,7 @@ enum vq_status vq_repair_share(struct vq_write *w, const struct vq_plan *plan,
     if (!has) {
         return VQ_OK;
     }
-    enum vq_status status = vq_cell_answer(&w->view, &r->request, &answer, err);
+    enum vq_status status = vq_lookup_answer(&w->view, &r->request, &answer, err);
     if (status != VQ_OK) {
         return status == VQ_NOT_FOUND ? VQ_OK : status; /* an equal text has one */
     }

@@ -17,36 +17,6 @@
 #define CHUNK_ROWS 4096
 #define KEYS_MAX   (SIZE_MAX / 2 / VQ_HASH_BYTES)
 
-typedef enum vq_status (*table_fn)(void *ctx, struct vq_span key, struct vq_span value,
-                                   struct vq_error *err);
-
-/* Calls `fn` for each row of a table from `from` (empty: the first) on; VQ_NOT_FOUND from `fn`
- * ends it well. */
-static enum vq_status each(const struct vq_view *view, MDB_dbi table, struct vq_span from,
-                           table_fn fn, void *ctx, struct vq_error *err)
-{
-    MDB_cursor *cursor;
-    MDB_val k = {.mv_size = from.bytes, .mv_data = (void *)(uintptr_t)from.at};
-    MDB_val v;
-    enum vq_status status = VQ_OK;
-    int rc = mdb_cursor_open(view->txn, table, &cursor);
-    if (rc != 0) {
-        return vq_env_status(view->calls, rc, "reading", err);
-    }
-    rc = mdb_cursor_get(cursor, &k, &v, from.bytes > 0 ? MDB_SET_RANGE : MDB_FIRST);
-    while (rc == 0 && status == VQ_OK) {
-        status = fn(ctx, vq_env_span(k), vq_env_span(v), err);
-        if (status == VQ_OK) {
-            rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
-        }
-    }
-    mdb_cursor_close(cursor);
-    if (status == VQ_NOT_FOUND || (status == VQ_OK && rc == MDB_NOTFOUND)) {
-        return VQ_OK;
-    }
-    return status != VQ_OK ? status : vq_env_status(view->calls, rc, "reading", err);
-}
-
 /* ---- stat ---- */
 
 static enum vq_status count_row(void *ctx, struct vq_span key, struct vq_span value,
@@ -88,9 +58,10 @@ enum vq_status vq_store_stat(struct vq_calls *calls, struct vq_store_stat *ret_s
     MDB_envinfo info;
     uint64_t free_pages = 0;
     VQ_TRY(vq_view_begin(calls, &view, err));
-    enum vq_status status = each(view, calls->ledger, vq_span(NULL, 0), count_row, &stat, err);
+    enum vq_status status =
+        vq_env_each(view, calls->ledger, vq_span(NULL, 0), count_row, &stat, err);
     if (status == VQ_OK) {
-        status = each(view, 0, vq_span(NULL, 0), count_free, &free_pages, err);
+        status = vq_env_each(view, 0, vq_span(NULL, 0), count_free, &free_pages, err);
     }
     int rc = mdb_stat(view->txn, calls->answers, &answers);
     if (rc == 0) {
@@ -166,9 +137,10 @@ enum vq_status vq_store_check(struct vq_calls *calls, uint64_t *ret_values, stru
     struct check_ctx check = {.calls = calls};
     struct vq_view *view = NULL;
     VQ_TRY(vq_view_begin(calls, &view, err));
-    enum vq_status status = each(view, calls->answers, vq_span(NULL, 0), check_answer, &check, err);
+    enum vq_status status =
+        vq_env_each(view, calls->answers, vq_span(NULL, 0), check_answer, &check, err);
     if (status == VQ_OK) {
-        status = each(view, calls->ledger, vq_span(NULL, 0), check_row, &check, err);
+        status = vq_env_each(view, calls->ledger, vq_span(NULL, 0), check_row, &check, err);
     }
     vq_view_end(&view);
     *ret_values = check.values;
@@ -231,10 +203,10 @@ enum vq_status vq_store_drop_damaged(struct vq_calls *calls, vq_store_named_fn n
     struct vq_view *view = NULL;
     VQ_TRY(vq_view_begin(calls, &view, err));
     enum vq_status status =
-        each(view, calls->answers, vq_span(NULL, 0), collect_damaged, &damage, err);
+        vq_env_each(view, calls->answers, vq_span(NULL, 0), collect_damaged, &damage, err);
     damage.answers = false;
     if (status == VQ_OK) {
-        status = each(view, calls->ledger, vq_span(NULL, 0), collect_damaged, &damage, err);
+        status = vq_env_each(view, calls->ledger, vq_span(NULL, 0), collect_damaged, &damage, err);
     }
     vq_view_end(&view);
     for (size_t i = 0; status == VQ_OK && i < damage.count; i++) {
@@ -398,13 +370,13 @@ static enum vq_status gc_look(struct vq_calls *calls, struct gc_ctx *gc, struct 
     VQ_TRY(vq_view_begin(calls, &view, err));
     enum vq_status status = gc->gc->keep(gc->gc->ctx, &gc->keep, &gc->keep_count, err);
     if (status == VQ_OK) {
-        status = each(view, calls->ledger, vq_span(NULL, 0), gc_row, gc, err);
+        status = vq_env_each(view, calls->ledger, vq_span(NULL, 0), gc_row, gc, err);
     }
     if (status == VQ_OK && gc->gc->answers_before_unix_ms > 0) {
         if (gc->named.count > 0) {
             qsort(gc->named.at, gc->named.count, VQ_HASH_BYTES, cmp_hash);
         }
-        status = each(view, calls->answers, vq_span(NULL, 0), gc_answer, gc, err);
+        status = vq_env_each(view, calls->answers, vq_span(NULL, 0), gc_answer, gc, err);
     }
     vq_view_end(&view);
     return status;
@@ -536,7 +508,7 @@ enum vq_status vq_store_export(struct vq_calls *calls, vq_store_write_fn write, 
     VQ_TRY(vq_view_begin(calls, &view, err));
     vq_buf_init(&export.line, EXPORT_LINE_BYTES_MAX);
     enum vq_status status =
-        each(view, calls->answers, vq_span(NULL, 0), export_answer, &export, err);
+        vq_env_each(view, calls->answers, vq_span(NULL, 0), export_answer, &export, err);
     vq_buf_free(&export.line);
     vq_view_end(&view);
     return status;
