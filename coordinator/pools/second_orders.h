@@ -9,8 +9,9 @@
 #define VQ_SECOND_ORDERS_SETTLED    0.05 /* the share that is assumed in that case */
 
 struct vq_second_orders {
-    uint64_t firsts, settled; /* first orders with an answer in this run; those that settled */
-    double audited;           /* share of the comparisons that always ask both orders */
+    /* first orders with an answer, and those that settled: of this run, or of the store */
+    uint64_t firsts, settled;
+    double audited;                    /* share of the comparisons that always ask both orders */
     double interactive_usd, batch_usd; /* per call, on average; 0: there is no such pool */
     /* seconds until the deadline, less the time that later stages and the margin need; INFINITY:
      * there is no deadline */

@@ -7,6 +7,7 @@
 #include "common/text/log.h"
 #include "coordinator/pools/prices.h"
 #include "coordinator/run/parts.h"
+#include "coordinator/store/calls/settling.h"
 
 #include <math.h>
 
@@ -66,21 +67,53 @@ static enum vq_status fill_time(const struct vq_run *run, uint32_t judge,
     return VQ_OK;
 }
 
+/* Before the run has measured a share: the verdicts of the model in the store, as the plan has it.
+ */
+static enum vq_status fill_settled(const struct vq_run *run, uint32_t judge,
+                                   struct vq_second_orders *state)
+{
+    const struct vq_role_models *cast = run->stages.asking->cast;
+    const char *names[VQ_POOLS_MAX + 1] = {cast->judges[judge].model};
+    uint32_t count = cast->pools_count[judge];
+    struct vq_settling stored = {.verdicts = 0};
+    struct vq_error err = {.text = ""};
+    struct vq_view *view;
+    state->firsts = run->stages.firsts;
+    state->settled = run->stages.settling;
+    if (state->firsts >= VQ_SECOND_ORDERS_FIRSTS_MIN) {
+        return VQ_OK;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        names[i + 1] = run->source.pools->uses.uses[cast->pools[judge][i]].sent;
+    }
+    enum vq_status status = vq_view_begin(run->calls, &view, &err);
+    if (status == VQ_OK) {
+        status = vq_settling_of(view, names, count + 1, &stored, &err);
+        vq_view_end(&view);
+    }
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "stage.second_orders", "why=%s", err.text);
+    } else if (stored.verdicts >= VQ_SECOND_ORDERS_FIRSTS_MIN) {
+        state->firsts = stored.verdicts;
+        state->settled = stored.settled;
+    }
+    return status;
+}
+
 bool vq_run_seconds_wait(const struct vq_run *run, uint32_t judge)
 {
     const struct vq_stage_grid *asking = run->stages.asking;
-    struct vq_second_orders state = {.firsts = run->stages.firsts,
-                                     .settled = run->stages.settling,
-                                     .audited = run->source.config->judging.audit_share};
+    struct vq_second_orders state = {.audited = run->source.config->judging.audit_share};
     double *memory = NULL;
     prices(run, judge, &state);
     if (!is_lazy(asking) || state.batch_usd <= 0) {
         return false;
     }
-    bool wait = fill_time(run, judge, &state, &memory) == VQ_OK && vq_second_orders_wait(&state);
+    bool wait = fill_settled(run, judge, &state) == VQ_OK &&
+                fill_time(run, judge, &state, &memory) == VQ_OK && vq_second_orders_wait(&state);
     vq_free(memory);
-    vq_log(VQ_LOG_INFO, "stage.second_orders", "judge=%s wait=%d settled=%llu of=%llu",
+    vq_log(VQ_LOG_INFO, "stage.second_orders", "judge=%s wait=%d settled=%llu of=%llu source=%s",
            asking->cast->conf[judge].name, wait, (unsigned long long)state.settled,
-           (unsigned long long)state.firsts);
+           (unsigned long long)state.firsts, state.firsts == run->stages.firsts ? "run" : "store");
     return wait;
 }

@@ -112,8 +112,8 @@ static void ask_both_orders(struct vq_forecast_line *l)
     l->saved = vq_range_of(l->saved.least);
 }
 
-/* As the run decides it (coordinator/pools/second_orders.h): it knows no share before its first
- * stage of comparisons. *known: whether there was one. */
+/* As the run decides it (coordinator/pools/second_orders.h): it knows a share from the store, or
+ * from its first stage of comparisons. *known: whether there was one. */
 static void place_second_orders(struct vq_forecast *f, uint32_t first, uint32_t end, bool *known)
 {
     bool compares = false;
@@ -122,8 +122,8 @@ static void place_second_orders(struct vq_forecast *f, uint32_t first, uint32_t 
         double saved = l->saved.expected - l->saved.least;
         bool batch = choose(f, l).batch;
         compares = compares || (vq_stage_shows_outputs(l->kind) && l->planned.expected > 0);
-        l->seconds_wait =
-            batch && *known && saved > VQ_CONF_BATCH_GAIN * (l->calls.expected + saved);
+        l->seconds_wait = batch && (*known || l->settles_known) &&
+                          saved > VQ_CONF_BATCH_GAIN * (l->calls.expected + saved);
         if (batch && !l->seconds_wait) {
             ask_both_orders(l);
         }

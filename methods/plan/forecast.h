@@ -132,6 +132,7 @@ struct vq_forecast_line {
     struct vq_range latency_s;
     /* of dialogues: the turns of the longest one, which are sent in sequence; else 0 */
     uint32_t turns;
+    bool settles_known; /* the store shows how often first orders settle: the run uses it */
     /* From here on filled in by vq_forecast_figure. */
     bool seconds_wait; /* in batches: second orders go into one that follows the first ones' */
     struct vq_range tokens_in, tokens_out;

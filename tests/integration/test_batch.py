@@ -99,6 +99,27 @@ class Batches(Case):
         self.assertLess(batched["saved_by_lazy_swap"], alone["saved_by_lazy_swap"])
         self.assertEqual(bought_twice(server.log()), [], "a question was bought twice")
 
+    def test_the_first_stage_waits_too_if_the_store_shows_the_share(self):
+        """Another run of the folder asked the judge other questions; the plan expects what the run then does."""
+        server = self.serve("sc", "--batch", "duration=300ms")
+        self.write("one", server, "openai", QUICK, lazy=True)
+        self.vibeq("run", "one.yaml", "--name", "one", "--quiet", "--yes", "--set", "data.limit=20")
+        self.write("two", server, "openai", QUICK, lazy=True)
+        plan = json.loads(self.vibeq("plan", "two.yaml", "--json").stdout)
+        self.vibeq("run", "two.yaml", "--name", "two", "--quiet", "--yes")
+        waits = {}
+        for run in ("one", "two"):
+            log = [json.loads(line) for line in (self.dir / "runs" / run / "log").read_text().splitlines()]
+            waits[run] = [(line["wait"], line["source"]) for line in log if line["event"] == "stage.second_orders"]
+        self.assertEqual(waits, {"one": [(0, "run")], "two": [(1, "store")]})
+        self.vibeq("verify", "two")
+        calls = json.loads((self.dir / "runs" / "two" / "accounting.json").read_text())["calls"]
+        self.assertGreater(calls["saved_by_lazy_swap"], 0)
+        self.assertGreater(plan["as_batches"]["in_sequence"], 1)
+        expected, sent = plan["as_batches"]["calls"], calls["sent"] - calls["repairs"]
+        self.assertTrue(expected["least"] <= sent <= expected["most"], (expected, sent))
+        self.assertEqual(bought_twice(server.log()), [], "a question was bought twice")
+
     def test_lines_that_fail_are_asked_again(self):
         server = self.serve("odd", "--batch", "duration=300ms,errored=0.1,expired=0.1")
         self.write("odd", server, "openai", QUICK)

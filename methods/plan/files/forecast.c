@@ -164,6 +164,7 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     struct vq_forecast_line *l;
     VQ_TRY(new_line(w, stage->name, of, &l));
     double settled = k->maybe == 0 ? 0 : vq_learn_settled(w->learning, of);
+    l->settles_known = vq_learn_settled_by_run(w->learning, of);
     double certain = (double)k->certain, maybe = (double)k->maybe, saved = (double)k->saved;
     l->known = true;
     l->turns = open_turns(known, judge);
@@ -424,6 +425,7 @@ static void fill_swaps(struct walk *w, const struct vq_forecast_stage *s, struct
     }
     double audit = s->kind == VQ_STAGE_RANK ? judging->audit_share : 0;
     double saved = vq_learn_settled(w->learning, of) * (1 - audit);
+    l->settles_known = vq_learn_settled_by_run(w->learning, of);
     l->calls.least = s->cells.least + s->swaps.least * audit;
     l->calls.expected = s->cells.expected + s->swaps.expected * (1 - saved);
     l->saved = (struct vq_range){0, s->swaps.expected * saved, s->swaps.most * (1 - audit)};

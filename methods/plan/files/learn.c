@@ -4,14 +4,13 @@
  * (known.c). */
 #include "methods/plan/files/parts.h"
 
+#include "coordinator/pools/second_orders.h"
 #include "coordinator/store/calls/ledger.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#define LEDGER_ROWS_MAX UINT64_C(100000)
-#define ENOUGH          5.0 /* of what is learned from */
+#define ENOUGH 5.0 /* of what is learned from */
 
 static const struct vq_role_models *cast_of(const struct vq_learning *l, struct vq_learn_of of)
 {
@@ -25,25 +24,13 @@ struct vq_learned *vq_learn_at(struct vq_learning *l, struct vq_learn_of of)
 
 /* ---- the ledger ---- */
 
-/* Providers call a model by its name, or by that and a date or a version. */
-static bool is_called(struct vq_span returned, const char *model)
-{
-    size_t n = strlen(model);
-    if (returned.bytes < n || memcmp(returned.at, model, n) != 0) {
-        return false;
-    }
-    return returned.bytes == n || returned.at[n] == '@' || returned.at[n] == ':' ||
-           (returned.at[n] == '-' && returned.bytes > n + 1 &&
-            isdigit((unsigned char)returned.at[n + 1]));
-}
-
 /* By the name that it has for judges, or one that a pool of it has. */
 static bool is_answer_of(const struct vq_learning *l, const struct vq_role_models *cast,
                          uint32_t model, struct vq_span returned)
 {
-    bool is = is_called(returned, cast->judges[model].model);
+    bool is = vq_settling_is_called(returned, cast->judges[model].model);
     for (uint32_t i = 0; !is && i < cast->pools_count[model]; i++) {
-        is = is_called(returned, l->job->pools.uses.uses[cast->pools[model][i]].sent);
+        is = vq_settling_is_called(returned, l->job->pools.uses.uses[cast->pools[model][i]].sent);
     }
     return is;
 }
@@ -63,8 +50,7 @@ static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
     to->call_in += (double)row->tokens_in;
     to->call_cached += (double)row->tokens_cached;
     to->call_written += (double)row->tokens_written;
-    to->votes += vq_outcome_is_vote((enum vq_outcome)row->outcome);
-    to->settling += vq_outcome_settles((enum vq_outcome)row->outcome);
+    vq_settling_add(&to->settling, row);
 }
 
 /* An answer says itself of which kind its stage was; one without a verdict was asked for one. */
@@ -110,7 +96,7 @@ enum vq_status vq_learn_ledger(struct vq_learning *l, struct vq_calls *calls, st
 {
     struct vq_view *view;
     VQ_TRY(vq_view_begin(calls, &view, err));
-    enum vq_status status = vq_ledger_scan_any(view, LEDGER_ROWS_MAX, ledger_row, l, err);
+    enum vq_status status = vq_ledger_scan_any(view, VQ_SETTLING_ROWS_MAX, ledger_row, l, err);
     vq_view_end(&view);
     return status;
 }
@@ -266,11 +252,16 @@ double vq_learn_settled(struct vq_learning *l, struct vq_learn_of of)
     if (k.firsts >= ENOUGH) {
         return k.settled / k.firsts;
     }
-    if (own->votes >= ENOUGH) { /* second orders are among them, so that this is a little low */
-        return own->settling / own->votes;
+    if ((double)own->settling.verdicts >= ENOUGH) {
+        return (double)own->settling.settled / (double)own->settling.verdicts;
     }
     l->assumed |= VQ_ASSUMED_SETTLED;
     return VQ_ASSUMED_SETTLED_SHARE;
+}
+
+bool vq_learn_settled_by_run(struct vq_learning *l, struct vq_learn_of of)
+{
+    return vq_learn_at(l, of)->settling.verdicts >= VQ_SECOND_ORDERS_FIRSTS_MIN;
 }
 
 /* A share of n, with three standard errors to the upper side, and never sure that there is none. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coordinator/store/calls/calls.h"
+#include "coordinator/store/calls/settling.h"
 #include "methods/files/job.h"
 #include "methods/plan/forecast.h"
 
@@ -16,7 +17,8 @@ struct vq_learned {
     double own_repair;         /* of these, by a call that repaired no other one of them */
     double answers, bytes, tokens_in, tokens_cached, out, out_sq; /* of rendered ones */
     double calls, latency_ms, call_out, call_out_sq, call_in, call_cached, call_written;
-    double votes, settling, asks, repairs;
+    struct vq_settling settling;
+    double asks, repairs;
 };
 
 struct vq_learning {
@@ -41,6 +43,8 @@ struct vq_range vq_learn_output(struct vq_learning *learning, struct vq_learn_of
 struct vq_range vq_learn_latency_s(struct vq_learning *learning, struct vq_learn_of of,
                                    struct vq_range output);
 double vq_learn_settled(struct vq_learning *learning, struct vq_learn_of of);
+/* Whether the run finds enough verdicts in the store to use their share from its first stage on. */
+bool vq_learn_settled_by_run(struct vq_learning *learning, struct vq_learn_of of);
 struct vq_range vq_learn_repaired(struct vq_learning *learning, struct vq_learn_of of);
 double vq_learn_cached(const struct vq_learning *learning, struct vq_learn_of of);
 double vq_learn_written(const struct vq_learning *learning, struct vq_learn_of of);

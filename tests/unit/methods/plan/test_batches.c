@@ -139,6 +139,12 @@ TEST(second_orders_of_a_later_stage_have_a_batch_of_their_own_if_this_saves_enou
     near(b.all.usd.expected, (1.92 + 1.76) * 2 * 0.25);
     assert_int_equal(b.in_sequence, 3);
     near(b.seconds.expected, 3 * VQ_ASSUMED_BATCH_S);
+    lines[0].settles_known = true; /* by the store: already in the first stage */
+    vq_forecast_figure(&f);
+    assert_int_equal(vq_forecast_as_batches(&f, &b), VQ_OK);
+    near(b.all.calls.expected, 2 * 1760);
+    assert_int_equal(b.in_sequence, 4);
+    lines[0].settles_known = false;
     lines[1].calls.expected = 1890; /* 30 saved of 1,920 */
     lines[1].saved.expected = 70;
     vq_forecast_figure(&f);
