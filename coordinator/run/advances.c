@@ -1,8 +1,7 @@
-/* Keeps what workers on other machines were granted of the budget in the run's folder, so that what
- * they spend is within it whichever process crashes, and when. Invariant: a GRANT goes out after
- * the list that covers it is durable. Only with a budget; a worker asks for a new list when it was
- * granted more than half as much again as the last one said, so that lists are few. Not its job:
- * what counts (the authority). */
+/* Stores the budget advances of workers on other machines in the run's folder, so that their
+ * spending stays within the budget whichever process crashes at any time. Invariant: a GRANT is
+ * sent only after the list that covers it is durable. Only with a budget. The list has 1.5 times
+ * each worker's grants, so that new lists are rare. Not its job: the amounts (the authority). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -10,7 +9,7 @@
 #include "common/text/log.h"
 #include "coordinator/store/rundir/advances.h"
 
-#define LESS_NS VQ_NS_PER_S /* what is over may stand so long */
+#define LESS_NS VQ_NS_PER_S /* the list may contain ended advances for this time */
 
 static void keep(struct vq_run *run)
 {
@@ -54,7 +53,7 @@ int64_t vq_advances_wake_ns(const struct vq_run_limits *limits)
                : limits->advances_ns + LESS_NS;
 }
 
-/* All tasks are settled: whether no worker lists a call all the same. */
+/* All tasks are settled, and no worker lists a call. */
 static bool nothing_out(const struct vq_run *run)
 {
     struct vq_coord_status status;

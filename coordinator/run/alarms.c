@@ -1,9 +1,9 @@
 /* Sends alarms to a command and to a webhook. Invariants: nothing here fails or delays the run,
- * except its end (VQ_ALARM_END_MS). A receiver has one process or one request at a time, with a
- * deadline. A notice that a receiver does not take is logged and not sent again. The URL is a
- * secret and reaches no log, no message and no status. The command gets the texts in its
- * environment, so that no shell reads them; of the environment of the run it gets only the
- * variables named below, and no key. Not its job: to decide what is an alarm. */
+ * except its end (VQ_ALARM_END_MS). Each receiver has at most one process or one request at a time,
+ * with a deadline. A notice that a receiver does not take is logged and not sent again. The URL is
+ * a secret: no log, message or status contains it. The command gets the texts in its environment,
+ * so that no shell interprets them. It gets only the variables named below of the run's
+ * environment, and no key. Not its job: deciding what is an alarm. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -134,7 +134,7 @@ static enum vq_status post(void *ctx, struct vq_span url)
                                       .body_bytes_max = RESPONSE_BYTES_MAX,
                                       .done = on_posted,
                                       .ctx = run};
-    struct vq_error unsaid = {0}; /* it may name the URL */
+    struct vq_error unsaid = {0}; /* not logged: it may contain the URL */
     enum vq_status status = vq_http_start(a->http, &request, NULL, &unsaid);
     vq_wipe(text, sizeof(text));
     vq_wipe(&unsaid, sizeof(unsaid));
@@ -155,7 +155,7 @@ static void start_post(struct vq_run *run, const struct vq_notice *n)
     }
 }
 
-/* Whether the URL may be asked: https, or this machine. */
+/* Whether the URL is allowed: https, or this machine. */
 static enum vq_status check_url(void *ctx, struct vq_span url)
 {
     char text[VQ_HTTP_URL_BYTES_MAX];
@@ -209,7 +209,7 @@ static void send(struct vq_run *run, const struct vq_notice *notice)
     vq_alarms_turn(run);
 }
 
-/* The text as one line that no terminal acts on: parts of it come from providers. */
+/* Makes one line without control characters: parts of the text come from providers. */
 static void compose(const char *fmt, va_list args, char ret_text[VQ_NOTICE_TEXT_BYTES])
 {
     char raw[VQ_NOTICE_TEXT_BYTES];

@@ -1,4 +1,4 @@
-/* Private to this room: alarm.command and alarm.webhook. */
+/* Private to this folder: alarm.command and alarm.webhook. */
 #pragma once
 
 #include "common/base/secret.h"
@@ -6,7 +6,7 @@
 #include "common/net/http.h"
 #include "coordinator/web/notice.h"
 
-#define VQ_ALARM_COMMAND_MS 10000 /* then the command and its children are killed */
+#define VQ_ALARM_COMMAND_MS 10000 /* after this time the command and its children are killed */
 #define VQ_ALARM_WEBHOOK_MS 10000
 #define VQ_ALARM_END_MS     3000 /* at the end of the run, for notices not yet sent */
 
@@ -19,23 +19,22 @@ struct vq_run_alarms {
     bool has_exited;        /* the child; it is destroyed in the next turn */
     struct vq_secret *url;  /* NULL: no webhook */
     struct vq_http *http;
-    struct vq_buf body; /* of the request under way */
+    struct vq_buf body; /* of the request in progress */
     bool posting;
 };
 
 struct vq_run;
 
-/* VQ_INVALID, VQ_NOT_FOUND, VQ_DENIED: the configuration names no URL, or one that cannot be
- * used. */
+/* VQ_INVALID, VQ_NOT_FOUND, VQ_DENIED: the configuration names no URL, or an unusable one. */
 enum vq_status vq_alarms_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-/* The alarm `kind` about `what` ("" or a pool) begins: `action` is what to do. Sent once until it
- * is over. */
+/* The alarm `kind` about `what` ("" or a pool) begins; `action` is what to do. It is sent once
+ * until it is over. */
 void vq_alarms_begin(struct vq_run *run, const char *kind, const char *what, const char *action,
                      const char *fmt, ...) VQ_PRINTF(5, 6);
 void vq_alarms_over(struct vq_run *run, const char *kind, const char *what, const char *fmt, ...)
     VQ_PRINTF(4, 5);
 void vq_alarms_turn(struct vq_run *run);
-/* Every alarm is over with the run; one that stopped by itself is the last alarm. Waits for the
- * receivers, VQ_ALARM_END_MS at most. */
+/* Ends all alarms with the run; if the run stopped by itself, that is the last alarm. Waits for the
+ * receivers, at most VQ_ALARM_END_MS. */
 void vq_alarms_end(struct vq_run *run);
 void vq_alarms_close(struct vq_run_alarms *alarms);

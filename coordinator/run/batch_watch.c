@@ -1,7 +1,6 @@
-/* The batches at providers as this process sees them come and go: how long each took is recorded
- * for this run's deadline, and for later runs of the folder. Not recorded: a batch that was out
- * before this process began, because its end was not seen, and one that the provider never
- * had. */
+/* Watches the batches at providers in this process. The duration of each one is recorded, for this
+ * run's deadline and for later runs of the folder. Not recorded: a batch that is out and existed
+ * before this process (its end was not seen), and one that the provider never had. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"

@@ -1,7 +1,7 @@
-/* A coordinator's start in the call store: the epoch is raised, durably. That write may have to
- * wait for another process, so it runs in the thread pool while the loop says what it waits for. A
- * store that knows nothing of a run that has run before was replaced: going on would buy every
- * answer again, so it is refused. */
+/* A coordinator's start in the call store: raises the epoch, durably. This write may have to wait
+ * for another process, so it runs in the thread pool while the loop reports the reason of the wait.
+ * If the store knows nothing of a run that has run before, the store was replaced: continuing would
+ * buy every answer again, so the start is refused. */
 #include "coordinator/run/parts.h"
 #include "coordinator/store/calls/failures.h"
 
@@ -16,7 +16,7 @@ struct begin {
     struct vq_run *run;
     bool done;
     bool said;
-    size_t lifted; /* failures that are asked again */
+    size_t lifted; /* failures whose tasks are asked again */
     struct vq_distrust distrusted;
     enum vq_status status;
     struct vq_error err;
@@ -70,10 +70,11 @@ static enum vq_status begin_run(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_timer_create(run->loop, look, &b, &timer));
     vq_timer_start(timer, LOOK_MS, LOOK_MS);
     enum vq_status status = vq_loop_work(run->loop, work, finished, &b);
-    while (status == VQ_OK && !b.done) { /* it cannot be called off: waiting is all there is */
+    /* the work cannot be cancelled, so the only choice is to wait */
+    while (status == VQ_OK && !b.done) {
         enum vq_status turned = vq_loop_run_until(run->loop, is_done, &b, VQ_STORE_LOCK_WAIT_MS);
         if (turned != VQ_OK && run->stop.interrupts > 1) {
-            _exit(4); /* asked twice to stop, and nothing was sent */
+            _exit(4); /* a second request to stop; nothing was sent */
         }
     }
     vq_timer_destroy(&timer);

@@ -1,6 +1,6 @@
-/* Says once per pool, while the run is active, that a provider reports no usage or that a server
- * does not read whole prompts: a person can stop the run before more is paid. The sentences at the
- * end of a run come from the ledger (finish.c). */
+/* Reports once per pool, while the run is active, that a provider reports no usage, or that a
+ * server does not read whole prompts. So a person can stop the run before more is paid. The
+ * sentences at the end of a run come from the ledger (finish.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"

@@ -1,9 +1,9 @@
-/* Files of certificates, and the list of allowed keys.
+/* Certificate files and the list of allowed keys.
  *
- * Invariant: a change of the list is a new file under the folder's lock, so that two processes lose
- * no entry and a reader sees the old list or the new one. A key is on the list only after its
- * certificate was written, and coordinator.cert is written last: without it the folder was never
- * made. Not its job: watching the list (gate.c). */
+ * Invariant: a change of the list is a new file, written under the folder's lock: two processes
+ * lose no entry, and a reader sees the old list or the new one. A key is on the list only after its
+ * certificate was written. coordinator.cert is written last: without it the folder is not complete.
+ * Not its job: watching the list (gate.c). */
 #include "coordinator/run/cert_folder.h"
 
 #include "common/base/alloc.h"
@@ -176,7 +176,7 @@ static enum vq_status write_list(const char *folder, const struct vq_allowed_lis
 
 /* ---- the folder ---- */
 
-/* Held until the descriptor is closed. */
+/* The lock is held until the descriptor is closed. */
 static enum vq_status lock(const char *folder, int *ret_fd, struct vq_error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -195,7 +195,7 @@ static enum vq_status lock(const char *folder, int *ret_fd, struct vq_error *err
     return VQ_OK;
 }
 
-/* The coordinator's keys: those of the folder, else new ones, which *ret_new says. */
+/* The coordinator's keys: those of the folder, or new ones (*ret_new). */
 static enum vq_status own_keys(const char *folder, struct vq_cert *ret_own, bool *ret_new,
                                struct vq_error *err)
 {
@@ -248,7 +248,7 @@ static enum vq_status names_are_free(const char *folder, const struct vq_allowed
     return VQ_OK;
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static enum vq_status make_all(const char *folder, const char *const *names, size_t count,
                                const char *endpoint, struct vq_error *err)
 {
@@ -301,7 +301,8 @@ enum vq_status vq_cert_folder_ensure(const char *folder, struct vq_error *err)
     VQ_TRY(lock(folder, &fd, err));
     const char *group = VQ_JOIN_GROUP;
     enum vq_status status = VQ_OK;
-    if (access(path, F_OK) != 0) { /* a maker that was killed: what it made is made again */
+    /* a process was killed while it made the folder: make it again */
+    if (access(path, F_OK) != 0) {
         char list[VQ_CERT_PATH_BYTES_MAX];
         status = list_path(folder, list, err);
         if (status == VQ_OK) {

@@ -26,8 +26,8 @@ struct vq_allowed_list {
 
 void vq_allowed_free(struct vq_allowed_list *list);
 bool vq_allowed_has(const struct vq_allowed_list *list, const char *key);
-/* Lines "NAME KEY"; blank lines and lines that begin with # are skipped. VQ_INVALID with the line;
- * VQ_LIMIT, VQ_NOMEM. */
+/* Lines "NAME KEY"; blank lines and lines that begin with # are skipped. VQ_INVALID: err names the
+ * line; VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_allowed_parse(struct vq_span text, struct vq_allowed_list *ret_list,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_NOT_FOUND: the folder has no list. */
@@ -39,14 +39,15 @@ enum vq_status vq_cert_path(const char *folder, const char *name,
                             char ret_path[VQ_CERT_PATH_BYTES_MAX],
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Makes the coordinator's key pair if there is none, and a certificate with a new key for each
- * name, which names `endpoint` ("": no address yet). VQ_EXISTS: a name is taken; then nothing was
- * made. The folder is made (0700) if it is missing. */
+/* Makes the coordinator's key pair if there is none, and for each name a certificate with a new key
+ * and `endpoint` ("": no address yet). VQ_EXISTS: a name is taken; then nothing was made. The
+ * folder is made (0700) if it is missing. */
 enum vq_status vq_cert_folder_add(const char *folder, const char *const *names, size_t count,
                                   const char *endpoint, struct vq_error *err) VQ_WARN_UNUSED;
-/* Makes a folder with the group `join` of one without a coordinator.cert; else nothing. */
+/* If the folder has no coordinator.cert, makes one with the group `join`; otherwise does
+ * nothing. */
 enum vq_status vq_cert_folder_ensure(const char *folder, struct vq_error *err) VQ_WARN_UNUSED;
-/* Of --cert: VQ_NOT_FOUND names the command that makes it. */
+/* For --cert: VQ_NOT_FOUND: err names the command that makes the folder. */
 enum vq_status vq_cert_folder_check(const char *folder, struct vq_error *err) VQ_WARN_UNUSED;
 /* Takes the name off the list and removes its certificate. VQ_NOT_FOUND. */
 enum vq_status vq_cert_folder_revoke(const char *folder, const char *name,

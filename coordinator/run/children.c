@@ -1,7 +1,7 @@
-/* Local workers and the built-in server. Workers outlive this process on purpose: after a kill of
- * the coordinator they finish what they hold, keep it in their spool, and come back to the resumed
- * run. When one ends before the run does, its spool is read first, then the core gets the report,
- * then another takes its place. The built-in server dies with this process. */
+/* Local workers and the built-in server. Workers outlive this process on purpose: if the
+ * coordinator is killed, they finish their calls, keep the results in their spool, and connect to
+ * the resumed run. If a worker ends before the run does, its spool is read first, then the core
+ * gets the report, then another worker is started. The built-in server dies with this process. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -21,10 +21,10 @@
 #define RESTART_FIRST_MS UINT64_C(200)
 #define RESTART_MAX_MS   UINT64_C(10000)
 #define UNREAD_MS        20
-#define HELD_MS          500 /* its worker lives, or is just ending */
+#define HELD_MS          500 /* its worker is alive, or is just ending */
 #define STRAYS_EVERY_MS  2000
-#define STRAYS_NEXT_MS   20          /* from one spool to the next */
-#define STRAYS_FIRST_MS  UINT64_C(5) /* workers wait until they are read: a moment */
+#define STRAYS_NEXT_MS   20          /* between two spools */
+#define STRAYS_FIRST_MS  UINT64_C(5) /* workers wait until the spools are read: a short time */
 
 static void spawn_worker(struct vq_local_worker *w);
 
@@ -42,8 +42,8 @@ static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd
     return VQ_OK;
 }
 
-/* A spool that is damaged in its middle stops the start: going on would ask again for what it
- * holds. What is wrong with others (another run's) is logged when they are read. */
+/* A spool that is damaged in its middle stops the start: otherwise its calls would be asked again.
+ * Errors of other spools (of another run) are logged when they are read. */
 static enum vq_status look_at_spools(struct vq_run *run, struct vq_error *err)
 {
     uint32_t k = 0;
@@ -125,7 +125,7 @@ static bool offer(struct vq_run *run, struct vq_spool_import *import, size_t *ta
         }
         VQ_CRASH_POINT(import_offered);
         if (got == 0) {
-            return false; /* the batch is full: on with it after the next commit */
+            return false; /* the batch is full: continue after the next commit */
         }
         *taken += got;
     }
@@ -171,7 +171,7 @@ static void local_ended(struct vq_run *run, uint32_t k)
     }
 }
 
-/* Workers of an earlier coordinator, and any from elsewhere, may still be in a session. */
+/* Workers of an earlier coordinator, and workers on other machines, may still have a session. */
 static bool nobody_works(const struct vq_run *run)
 {
     struct vq_coord_worker_status session;
@@ -213,15 +213,15 @@ static void restart_later(struct vq_local_worker *w)
     vq_timer_start(w->restart, pause > RESTART_MAX_MS ? RESTART_MAX_MS : pause, 0);
 }
 
-/* One dead worker's spool: all its results into batches, those committed, then the spool goes and
- * the core hears of the end. */
+/* Handles the spool of a worker that ended: all its results go into batches; after their commit the
+ * spool is deleted, and the core gets the report of the end. */
 static void go_on_with_worker(struct vq_local_worker *w)
 {
     struct vq_run *run = w->run;
     if (!w->importing || run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
-    if (vq_committer_is_dead(&run->commit)) { /* its spool is for the resumed run */
+    if (vq_committer_is_dead(&run->commit)) { /* its spool stays for the resumed run */
         vq_spool_import_abandon(&w->import);
         w->importing = false;
         return;
@@ -261,7 +261,7 @@ static void worker_reap(void *ctx)
         vq_spool_import_one(vq_run_dir_path(run->dir), &run->owner.uid, w->k, &w->import, &err);
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
         vq_run_message(run, "The spool of local worker %u is left alone: %s", w->k, err.text);
-        w->spool_damaged = status == VQ_CORRUPT; /* no worker would begin on it */
+        w->spool_damaged = status == VQ_CORRUPT; /* no worker would start with it */
     }
     if (w->import != NULL && vq_spool_import_results(w->import) > 0) {
         w->restarts = 0;
@@ -291,8 +291,8 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
     vq_loop_defer(run->loop, &w->reap); /* not from its own callback */
 }
 
-/* A spool that a worker holds which outlived the last coordinator: that worker comes back by
- * itself, no second one for it. */
+/* Whether a worker that outlived the last coordinator holds this spool: that worker connects again,
+ * and no second one is started for it. */
 static bool spool_is_held(const struct vq_run *run, uint32_t k)
 {
     char file[64], path[VQ_RUN_PATH_BYTES_MAX];
@@ -309,7 +309,7 @@ static bool spool_is_held(const struct vq_run *run, uint32_t k)
     return held;
 }
 
-/* What an earlier worker left there comes in first: until then its importer has the lock, and a
+/* The spool of an earlier worker is imported first: until then its importer has the lock, and a new
  * worker would end at once. */
 static bool spool_is_unread(const struct vq_run_children *children, uint32_t k)
 {
@@ -321,8 +321,8 @@ static bool spool_is_unread(const struct vq_run_children *children, uint32_t k)
 static void spawn_worker(struct vq_local_worker *w)
 {
     struct vq_run *run = w->run;
-    if (!run->children.strays_read &&
-        !run->begun.first_start) { /* its spool may be locked by ourselves */
+    /* this process may hold its spool's lock */
+    if (!run->children.strays_read && !run->begun.first_start) {
         vq_timer_start(w->restart, STRAYS_FIRST_MS, 0);
         return;
     }
@@ -360,8 +360,7 @@ static void spawn_worker(struct vq_local_worker *w)
         vq_run_fatal(run, status, "cannot start local worker %u: %s", w->k, err.text);
         return;
     }
-    /* it could be started before: the machine lacks something for a while, descriptors or
-     * processes */
+    /* an earlier start worked: the machine lacks descriptors or processes for a while */
     vq_log(VQ_LOG_WARN, "worker.not_started", "k=%u why=%s", w->k, err.text);
     restart_later(w);
 }
@@ -378,7 +377,7 @@ static void worker_restart(void *ctx)
 enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
 {
     uint32_t n = run->options->workers;
-    if (run->begun.first_start) { /* no process was before us: what is there is our own workers' */
+    if (run->begun.first_start) { /* no earlier process: all spools are of this process's workers */
         run->children.strays_read = true;
         run->children.import_k = VQ_SPOOLS_MAX;
     }
@@ -402,9 +401,9 @@ enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Spools of workers that an earlier coordinator started: all that are free at the start and at the
- * end; in between those for which no worker is started here, since theirs may have outlived that
- * coordinator and ended only now. */
+/* Imports spools of workers that an earlier coordinator started. At the start and at the end it
+ * takes all free ones. In between it takes only those for which this process starts no worker:
+ * their worker may have outlived that coordinator and ended just now. */
 static void go_on_with_strays(struct vq_run *run)
 {
     if (run->children.import == NULL) {
@@ -446,7 +445,7 @@ void vq_children_strays_again(struct vq_run_children *children)
     children->import_k = children->import == NULL ? 0 : children->import_k;
 }
 
-/* While they live: a worker that says good-bye takes its session with it. */
+/* Looks while the workers live: a worker that sends BYE ends its session. */
 static void look_who_works(struct vq_run *run)
 {
     struct vq_coord_worker_status session;
@@ -523,9 +522,8 @@ void vq_children_stop(struct vq_run_children *children, int signum)
     }
 }
 
-/* Where this process cannot go on, calls in flight are not killed with it: each worker finishes its
- * own, without beginning others, and keeps the answers in its spool, from where the resumed run has
- * them. */
+/* If this process cannot continue, calls in flight are not killed with it: each worker finishes its
+ * calls, starts no others, and keeps the answers in its spool for the resumed run. */
 void vq_children_close(struct vq_run *run)
 {
     bool leave = run->fatal != VQ_OK && run->stop.interrupts < 2;

@@ -1,7 +1,7 @@
 /* The commit point. One commit at a time: the batch goes to the store in the thread pool (durable),
- * then to Redis in one script, and only then does the core hear of it and ACK. Every step may be
- * repeated: the store knows call ids, Redis knows n. When Redis is away the batch waits, stored,
- * until it is level again (redis.c). */
+ * then to Redis in one script, and only then to the core, which sends the ACKs. Every step can be
+ * repeated: the store knows call ids, Redis knows n. While Redis is unreachable, the batch is in
+ * the store and waits until Redis agrees with the store again (redis.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -32,8 +32,8 @@ static int by_task(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* What the commit derived, and what look-ups found before: each task once, the commit's word
- * last. */
+/* Merges the results of the commit and the tasks that look-ups settled before: each task once, with
+ * the state from the commit. */
 static enum vq_status merge(struct vq_committer *c)
 {
     size_t n = c->commit.standing_count + c->from->settled_count;
@@ -57,7 +57,7 @@ static enum vq_status merge(struct vq_committer *c)
     return VQ_OK;
 }
 
-/* Whether this was not reported about the pool before; kinds beyond the room for them are not
+/* Whether this kind was not reported about the pool before; kinds beyond the limit are not
  * reported. */
 static bool is_new_odd(struct vq_committer *commit, struct vq_span pool, struct vq_span kind)
 {
@@ -79,8 +79,8 @@ static bool is_new_odd(struct vq_committer *commit, struct vq_span pool, struct 
     return true;
 }
 
-/* Answers that cannot be votes, each kind once per pool: people set a key, or ask for more tokens,
- * before they pay for the rest. */
+/* Reports answers that cannot be votes, each kind once per pool: people can set a key, or ask for
+ * more tokens, before they pay for the rest. */
 static void report_odd(struct vq_run *run, const struct vq_batch *batch)
 {
     for (size_t i = 0; i < batch->results_count; i++) {
@@ -257,7 +257,7 @@ void vq_committer_watch(struct vq_run *run)
     }
 }
 
-/* The wait for the store's lock is another thread's: it makes no event here. */
+/* Another thread waits for the store's lock, so there is no event: poll. */
 int64_t vq_committer_wake_ns(const struct vq_committer *c)
 {
     bool writes = c->busy && !c->stored && !c->lock_warned;

@@ -1,6 +1,6 @@
-/* How others look in: endpoint.json with an address and a token, the HTTP server with status,
- * history, /metrics, /healthz and /readyz, and status.json every few seconds for when this process
- * is gone; and how a person commands the run: POST /api/v1/ctl (ctl.c). */
+/* Access for other programs: endpoint.json with an address and a token; the HTTP server with
+ * status, history, /metrics, /healthz and /readyz; status.json every few seconds, for the time
+ * after this process has ended. Also commands of a person: POST /api/v1/ctl (ctl.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -81,7 +81,7 @@ static const char *note(struct vq_run *run)
     return run->control.note;
 }
 
-/* The rate of the last minute shows nothing about a run that may not send calls now. */
+/* The rate of the last minute means nothing for a run that cannot send calls now. */
 static bool is_blocked(struct vq_run *run)
 {
     struct vq_buf stopped;
@@ -101,7 +101,7 @@ static void fill_after(const struct vq_run *run, struct vq_status_facts *f)
     }
 }
 
-/* What a status shows now; its texts are those of the run. */
+/* The input of the status; its texts belong to the run. */
 static struct vq_status_facts facts(struct vq_run *run)
 {
     vq_hex(run->owner.uid.b, VQ_ID_BYTES, run->control.uid_hex);
@@ -192,7 +192,7 @@ static void on_metrics(void *ctx, const struct vq_httpd_request *request,
     vq_metrics_serve(run, &f, response->body);
 }
 
-/* ?after=UNIX_MS: only what is later. */
+/* ?after=UNIX_MS: only later samples. */
 static void on_history(void *ctx, const struct vq_httpd_request *request,
                        struct vq_httpd_response *response)
 {
@@ -214,7 +214,7 @@ static void on_ctl(void *ctx, const struct vq_httpd_request *request,
     response->status = vq_ctl_serve(ctx, request->body, response->body);
 }
 
-/* This process takes its turns: that it answers is the answer. */
+/* The loop takes turns: any answer means "healthy". */
 static void on_healthz(void *ctx, const struct vq_httpd_request *request,
                        struct vq_httpd_response *response)
 {
@@ -223,8 +223,8 @@ static void on_healthz(void *ctx, const struct vq_httpd_request *request,
     vq_buf_puts(response->body, "ok\n");
 }
 
-/* Whether the run can go on by itself. A run that is paused by hand, or that waits for a limit, is
- * ready. */
+/* Whether the run can continue without help. A run that is paused by command, or that waits for a
+ * limit, is ready. */
 static void on_readyz(void *ctx, const struct vq_httpd_request *request,
                       struct vq_httpd_response *response)
 {
@@ -314,7 +314,7 @@ void vq_control_close(struct vq_run *run)
 
 static void sample(struct vq_run *run, const struct vq_status_facts *f)
 {
-    /* Half a turn of the timer is no reason to wait for the next one. */
+    /* Half a turn of the timer early is early enough. */
     int64_t due_ns =
         run->control.sampled_ns + (VQ_HISTORY_EVERY_MS - VQ_RUN_STATUS_MS / 2) * VQ_NS_PER_MS;
     if (f->coord == NULL || run->control.history.history == NULL ||
@@ -329,16 +329,16 @@ static void sample(struct vq_run *run, const struct vq_status_facts *f)
 
 void vq_control_write_status(struct vq_run *run)
 {
-    if (run->work->write ==
-        NULL) { /* a script beside the run does not change the run's own status */
+    /* a script beside the run does not change the run's own status */
+    if (run->work->write == NULL) {
         return;
     }
     struct vq_status_facts f = facts(run);
     struct vq_buf out;
     struct vq_error err = {0};
     sample(run, &f);
-    if (run->control.recent !=
-        NULL) { /* else the server is not open yet: a pause is applied again */
+    /* otherwise the server is not open yet: a pause is applied again */
+    if (run->control.recent != NULL) {
         vq_recent_add(run->control.recent, &f);
     }
     vq_buf_init(&out, STATUS_BYTES_MAX);

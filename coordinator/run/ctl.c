@@ -1,6 +1,6 @@
-/* The table of commands, how their words are read, and what each does to a run. Invariant:
- * everything that was carried out, and everything that was refused, is a line of the run's log. Not
- * its job: who may ask (the HTTP server's token), and deciding anything that the core decides. */
+/* The table of commands, how their words are parsed, and their effects on a run. Invariant: every
+ * command that was carried out or refused is a line of the run's log. Not its job: access (the HTTP
+ * server's token), and decisions of the core. */
 #include "coordinator/run/ctl.h"
 
 #include "common/base/clock.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what they do ---- */
+/* ---- actions ---- */
 
 enum vq_status vq_ctl_going(const struct vq_run *run, struct vq_error *err)
 {
@@ -68,7 +68,7 @@ static enum vq_status do_resume(struct vq_run *run, const char *const *values, s
 
 /* ---- drain ---- */
 
-/* A local worker that leaves is not started again. */
+/* A local worker that was ordered to leave is not started again. */
 static void leave_ended(struct vq_run *run, const char *name)
 {
     struct vq_coord_worker_status w;
@@ -270,7 +270,7 @@ const struct vq_ctl_command vq_ctl_commands[] = {
     {.name = NULL},
 };
 
-/* ---- reading words ---- */
+/* ---- parsing ---- */
 
 static const struct vq_ctl_command *find(const char *name)
 {
@@ -306,7 +306,7 @@ static size_t args_count(const struct vq_ctl_command *command)
     return n;
 }
 
-/* The option that `word` names, up to its end or "="; args_count: none. */
+/* The index of the option that `word` names, up to its end or "="; args_count: none. */
 static size_t option_of(const struct vq_ctl_command *command, const char *word)
 {
     size_t bytes = strcspn(word, "=");
@@ -396,7 +396,7 @@ void vq_ctl_usage(const struct vq_ctl_command *command, struct vq_buf *out)
     }
 }
 
-/* ---- the door ---- */
+/* ---- HTTP ---- */
 
 /* Cuts a copy of the body into its lines. */
 static enum vq_status cut(struct vq_span body, char text[VQ_CTL_BYTES_MAX + 1],
@@ -435,8 +435,8 @@ static void answer_json(bool ok, const char *text, struct vq_buf *answer)
     vq_json_close(&j);
 }
 
-/* A command that was read too late: `vibeq ctl` has reported by then that its outcome is
- * unknown. */
+/* A command that arrived too late: `vibeq ctl` has already reported to the person that its outcome
+ * is unknown. */
 static int late(int64_t late_ms, const char *name, struct vq_buf *answer)
 {
     char text[VQ_ERROR_BYTES_MAX];

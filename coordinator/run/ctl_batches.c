@@ -1,5 +1,5 @@
-/* What a person sees of batches at providers, and how they are cancelled. Not its job: what a
- * cancelled batch leads to (coordinator/queue/api_batch.c and the worker). */
+/* The list of batches at providers for a person, and cancelling them. Not its job: the effects of a
+ * cancel (coordinator/queue/api_batch.c and the worker). */
 #include "coordinator/run/ctl_batches.h"
 
 #include "common/base/alloc.h"

@@ -3,7 +3,7 @@
 
 #include "coordinator/run/ctl.h"
 
-/* One line a batch in which calls wait. No values. */
+/* One line per batch in which calls wait. No values. */
 enum vq_status vq_ctl_do_batches(struct vq_run *run, const char *const *values, struct vq_buf *said,
                                  struct vq_error *err);
 /* values: NAME, or "all". */

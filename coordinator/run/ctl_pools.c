@@ -1,4 +1,4 @@
-/* Numbers are read strictly: a limit that was mistyped must not become another one. */
+/* Numbers are parsed strictly: a mistyped limit must not become another one. */
 #include "coordinator/run/ctl_pools.h"
 
 #include "coordinator/run/parts.h"
@@ -104,7 +104,7 @@ enum vq_status vq_ctl_do_pool(struct vq_run *run, const char *const *values, str
                                             [AT_ITPM] = VQ_RATE_INPUT,
                                             [AT_OTPM] = VQ_RATE_OUTPUT,
                                             [AT_TPM] = VQ_RATE_TOKENS};
-    struct vq_rates rates = {0}; /* the others stay as they are: what is in force may be learned */
+    struct vq_rates rates = {0}; /* the others stay unchanged: the limit in force may be learned */
     bool paced = false;
     vq_buf_printf(said, "%s:", vq_authority_pool_name(run->limits.authority, p));
     for (int i = AT_RPM; i <= AT_CONCURRENCY; i++) {

@@ -1,6 +1,6 @@
 /* Commands about pools and money, for the table in ctl.c. Each acts on the run's authority; its
- * slices follow within a second. What is set here lasts as long as this process: resume takes the
- * configuration's values again, or those of --set. */
+ * slices follow within a second. ctl_settings_run.c applies these settings again to a resumed run,
+ * unless its --set overrides them. */
 #pragma once
 
 #include "coordinator/run/ctl.h"

@@ -1,6 +1,6 @@
-/* The list of settings that are in force. Invariant: at most one setting about one thing: the
- * pause, the budget, and of each pool whether it is parked and each of its limits. `concurrency N`
- * is about all pools, so it replaces the settings of single pools. */
+/* The list of settings in force. Invariant: at most one setting about one thing: the pause, the
+ * budget, and for each pool whether it is parked and each of its limits. `concurrency N` is about
+ * all pools, so it replaces the settings of single pools. */
 #include "coordinator/run/ctl_settings.h"
 
 #include "common/base/alloc.h"
@@ -39,7 +39,7 @@ void vq_ctl_settings_free(struct vq_ctl_settings *settings)
     *settings = (struct vq_ctl_settings){.count = 0};
 }
 
-/* The first `n` words are these. */
+/* Whether its first `n` words are these. */
 static bool begins(const struct vq_ctl_setting *command, const char *const *words, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -219,7 +219,7 @@ enum vq_status vq_ctl_settings_read(struct vq_span text, struct vq_ctl_settings 
     return VQ_OK;
 }
 
-/* ---- what --set overrides ---- */
+/* ---- settings that --set overrides ---- */
 
 static const char *config_key(const char *option)
 {

@@ -1,13 +1,13 @@
 /* The settings that a person made with `vibeq ctl`, as the list of commands that make them again
  * after a crash. A later command replaces earlier ones about the same thing. Pure;
- * ctl_settings_run.c keeps the list in the run's folder and applies it. */
+ * ctl_settings_run.c stores the list in the run's folder and applies it. */
 #pragma once
 
 #include "coordinator/run/ctl.h"
 
 #define VQ_CTL_SETTINGS_FILE      "told.json"
 #define VQ_CTL_SETTINGS_KEY       "told" /* the list in this file */
-#define VQ_CTL_SETTINGS_MAX       2048u  /* commands: six for each pool, and a few */
+#define VQ_CTL_SETTINGS_MAX       2048u  /* commands: six per pool, and a few more */
 #define VQ_CTL_SETTINGS_BYTES_MAX (4u << 20)
 #define VQ_CTL_SETTINGS_WORDS_MAX 4u
 
@@ -17,15 +17,15 @@ struct vq_ctl_setting {
     int64_t at_unix_ms;
 };
 
-/* All zero: nothing is set. */
+/* All zero: no settings. */
 struct vq_ctl_settings {
-    struct vq_ctl_setting *list; /* in the order in which they were given */
+    struct vq_ctl_setting *list; /* in the order of the commands */
     size_t count, cap;
 };
 
-/* Adds a command that was carried out. A command that sets nothing (requeue, drain, distrust) is
- * left out. VQ_NOMEM, VQ_LIMIT: the list is unchanged, except that it lacks the commands that the
- * new one would have replaced. */
+/* Adds a command that was carried out. Commands without a setting (requeue, drain, distrust) are
+ * left out. VQ_NOMEM, VQ_LIMIT: the list is unchanged, but without the commands that the new one
+ * replaces. */
 enum vq_status vq_ctl_settings_add(struct vq_ctl_settings *settings,
                                    const struct vq_ctl_asked *asked,
                                    int64_t unix_ms) VQ_WARN_UNUSED;

@@ -1,6 +1,6 @@
-/* The settings of `vibeq ctl` survive this process: the file is written before `vibeq ctl` gets
- * its reply, and applied when the run is resumed. --set of that resume wins, since it is the later
- * one. A setting that cannot be kept or applied is reported at once. */
+/* The settings of `vibeq ctl` survive this process: the file is written before `vibeq ctl` gets its
+ * reply, and applied when the run is resumed. --set of that resume overrides them, because it is
+ * later. A setting that cannot be stored or applied is reported at once. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -41,7 +41,7 @@ void vq_ctl_settings_keep(struct vq_run *run, const struct vq_ctl_asked *asked, 
     }
 }
 
-/* The pool that a command is about; uses->count: no pool of this run. */
+/* The pool that a command names; uses->count: not a pool of this run. */
 static uint32_t pool_of(const struct vq_run *run, const struct vq_ctl_setting *c)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
@@ -74,8 +74,7 @@ static void name(const struct vq_ctl_setting *c, struct vq_buf *out)
     }
 }
 
-/* A run that is paused by an earlier command must not look broken: also printed under
- * --quiet. */
+/* A run that an earlier command paused must not look broken: also printed with --quiet. */
 static void say_pause(struct vq_run *run, int64_t at_unix_ms)
 {
     char when[VQ_RUN_WHEN_BYTES];
@@ -87,7 +86,7 @@ static void say_pause(struct vq_run *run, int64_t at_unix_ms)
     }
 }
 
-/* false: it is not in force, and not kept. */
+/* Returns false if the setting is not in force; it is then dropped. */
 static bool apply(struct vq_run *run, const struct vq_ctl_setting *c)
 {
     struct vq_ctl_asked asked;

@@ -1,11 +1,10 @@
-/* A run with a deadline: the decisions of coordinator/pools/deadline.h get the state of the run,
- * and are carried out by what a person could do by hand, too: pools rest, and batches are
- * cancelled. Judges that share pools are decided together. A round is played when a stage begins,
- * and then once a second, since calls and batches end at any time.
+/* A run with a deadline: coordinator/pools/deadline.h decides by the state of the run. Its
+ * decisions are carried out by means that a person has, too: pools rest, and batches are cancelled.
+ * One decision is made for judges that share pools. There is a round when a stage begins, and then
+ * one per second, because calls and batches end at any time.
  *
  * Invariant: a batch pool rests only while its judges have an interactive pool that takes calls.
- * Not its job: the decision, what people see (deadline_say.c), how long batches took
- * (batch_watch.c). */
+ * Not its job: the decision, messages (deadline_say.c), durations of batches (batch_watch.c). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +16,7 @@
 #include <string.h>
 
 #define LOOK_NS      VQ_NS_PER_S
-#define LOOK_FAST_NS (100 * VQ_NS_PER_MS) /* if a test makes the time go faster */
+#define LOOK_FAST_NS (100 * VQ_NS_PER_MS) /* if a test makes time faster */
 #define SPEED_MAX    10000.0
 
 enum vq_status vq_deadline_open(struct vq_run *run, struct vq_error *err)
@@ -29,7 +28,7 @@ enum vq_status vq_deadline_open(struct vq_run *run, struct vq_error *err)
     if (vq_batch_times_load(run->options->runs_dir, &d->times) != VQ_OK) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
-    /* questions beside a run come when the run is over */
+    /* questions beside a run come after the run is over */
     return run->source.config->deadline == NULL || run->work->write == NULL
                ? VQ_OK
                : vq_when_parse(run->source.config->deadline, (time_t)(run->started_unix_ms / 1000),
@@ -44,7 +43,7 @@ void vq_deadline_close(struct vq_run_deadline *d)
     vq_batch_times_free(&d->times);
 }
 
-/* ---- who shares pools ---- */
+/* ---- judges that share pools ---- */
 
 /* Merges the groups of all judges that pool p serves. */
 static void join(const struct vq_role_models *cast, uint32_t p, uint32_t *group_of)
@@ -80,7 +79,7 @@ static enum vq_status group_judges(struct vq_run *run)
     for (uint32_t p = 0; p < pools; p++) {
         join(cast, p, d->group_of);
     }
-    d->groups_count = cast->count; /* those without judges have nothing to do */
+    d->groups_count = cast->count; /* groups without judges have no work */
     for (uint32_t j = 0; j < cast->count; j++) {
         d->groups[d->group_of[j]].judges++;
     }
@@ -113,7 +112,7 @@ static void cancel(struct vq_run *run, const struct vq_deadline_view *v)
             vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
             return;
         }
-        if (count > 0) { /* else no worker looks after it now: the next round cancels it again */
+        if (count > 0) { /* otherwise it has no owner now: the next round cancels it again */
             b->cancelled_unix_ms = vq_clock_unix_ms();
             vq_log(VQ_LOG_INFO, "deadline.cancel", "batch=%s calls=%u", b->name, b->waiting);
         }
@@ -191,7 +190,7 @@ static enum vq_status play(struct vq_run *run, uint32_t g)
     return VQ_OK;
 }
 
-/* Batch pools rest for the stage that wanted it so. */
+/* Batch pools rest only for the stage that decided it. */
 static enum vq_status begin_stage(struct vq_run *run)
 {
     for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
@@ -206,7 +205,7 @@ void vq_deadline_turn(struct vq_run *run)
     bool active = run->coord != NULL && run->limits.authority != NULL && run->fatal == VQ_OK &&
                   !run->stop.finished && !run->stop.stopped && !run->stop.draining;
     bool fresh = active && d->at != 0 && d->stage_no != run->stages.asking->no + 1;
-    bool over = active && run->stages.is_over && d->batches_count > 0; /* the last ones ended */
+    bool over = active && run->stages.is_over && d->batches_count > 0; /* the last batches ended */
     int64_t now = vq_run_now(), gap_ns = d->speed > 1 ? LOOK_FAST_NS : LOOK_NS;
     if (!active || (!fresh && !over && now - d->looked_ns < gap_ns)) {
         return;

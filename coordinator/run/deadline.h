@@ -1,5 +1,5 @@
-/* A run with a deadline: what its decisions remember, and what people see of it. Private to this
- * room. */
+/* A run with a deadline: the state of its decisions, and the status for people. Private to this
+ * folder. */
 #pragma once
 
 #include "coordinator/pools/deadline_round.h"
@@ -9,31 +9,31 @@
 #include "coordinator/web/status.h"
 #include "proto/limits.h"
 
-/* How many seconds of a decision a second of the run is: 1. For tests, in which batches take
- * seconds and not minutes: margins, durations and the time that is left count as so much longer. */
+/* For tests, in which batches take seconds and not minutes: the number of seconds of a decision per
+ * second of the run; normally 1. Margins, durations and the remaining time are multiplied by it. */
 #define VQ_DEADLINE_SPEED "VIBEQ_DEADLINE_SPEED"
 
-struct vq_run_batch { /* at a provider, as it was seen last */
+struct vq_run_batch { /* a batch at a provider, as last seen */
     char name[VQ_WIRE_BATCH_NAME_BYTES_MAX + 1];
-    uint32_t pool; /* VQ_POOLS_MAX: none of this run's */
+    uint32_t pool; /* VQ_POOLS_MAX: not a pool of this run */
     uint32_t calls, waiting;
     int64_t since_unix_ms;
-    int64_t cancelled_unix_ms; /* 0: it is not being cancelled */
+    int64_t cancelled_unix_ms; /* 0: not cancelled */
     bool created;              /* the provider has it */
-    bool here;                 /* it was there at the last look */
+    bool here;                 /* it existed at the last look */
 };
 
 /* Judges of a stage that share pools, directly or through others. */
 struct vq_run_group {
     uint32_t judges;
     bool steers;          /* some of its calls may go into batches, or be asked interactively */
-    bool decided, direct; /* as the last round said */
-    bool said;            /* that batches are over, to the person */
+    bool decided, direct; /* by the last round */
+    bool said;            /* reported to the person: no more batches */
     uint64_t keep;
-    double rate;    /* calls in a second that its interactive pools make; 0: there is none */
+    double rate;    /* calls per second of its interactive pools; 0: it has none */
     bool is_known;  /* the rate: by limits, or measured */
-    double slack_s; /* before calls have to be bought */
-    double need_s;  /* for all that is not answered, at that rate */
+    double slack_s; /* seconds before calls have to be bought */
+    double need_s;  /* seconds for all calls without an answer, at that rate */
     uint64_t open;  /* calls without an answer, in this stage and later ones */
 };
 
@@ -41,17 +41,17 @@ struct vq_run_deadline {
     time_t at; /* 0: none */
     double speed;
     int64_t looked_ns;
-    uint32_t stage_no; /* of the groups, + 1 */
+    uint32_t stage_no; /* number of the groups' stage, + 1 */
     struct vq_run_group *groups;
     uint32_t groups_count;
-    uint32_t *group_of;                 /* of each judge */
-    int64_t stage_ns;                   /* when the groups were made */
-    double measured[VQ_POOLS_MAX];      /* calls a second when it had work all the time; 0: never */
-    int64_t busy_from_ns[VQ_POOLS_MAX]; /* since when it has had work all the time; 0: not */
+    uint32_t *group_of;            /* of each judge */
+    int64_t stage_ns;              /* when the groups were made */
+    double measured[VQ_POOLS_MAX]; /* calls per second while it had work all the time; 0: unknown */
+    int64_t busy_from_ns[VQ_POOLS_MAX]; /* since when it has had work all the time; 0: it has not */
     struct vq_run_batch *batches;
     size_t batches_count, batches_cap;
     struct vq_batch_times times;
-    bool is_late, is_over; /* it cannot be met, it has passed: reported */
-    int64_t late_ns;       /* since when it seems so; 0: it does not */
+    bool is_late, is_over; /* cannot be met; has passed: already reported */
+    int64_t late_ns;       /* since when it seems late; 0: it does not */
     struct vq_status_deadline shown;
 };

@@ -1,6 +1,5 @@
-/* What people see of a deadline: until when batches may end, when the run will be over, and once,
- * as early as it is known, that the deadline cannot be met. Nothing here changes what the run
- * does. */
+/* Messages about a deadline: until when batches may end, when the run will be over, and once, as
+ * early as it is known, that the deadline cannot be met. Nothing here changes the run. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -9,8 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#define LATE_NS  (5 * VQ_NS_PER_S) /* a rate that is seen for so long is believed */
-#define ON_AGAIN 0.95 /* of the time that is left: then the deadline can be met again */
+#define LATE_NS  (5 * VQ_NS_PER_S) /* a rate that lasts for this time counts */
+#define ON_AGAIN 0.95 /* of the remaining time: below it, the deadline can be met again */
 
 /* "07:00", or with its date if that is another day. */
 void vq_deadline_when(int64_t unix_s, char ret_text[VQ_RUN_WHEN_BYTES])
@@ -23,11 +22,11 @@ void vq_deadline_when(int64_t unix_s, char ret_text[VQ_RUN_WHEN_BYTES])
     (void)strftime(ret_text, VQ_RUN_WHEN_BYTES, same ? "%H:%M" : "%H:%M on %Y-%m-%d", &tm);
 }
 
-/* ---- what is known ---- */
+/* ---- the outlook ---- */
 
 struct prospect {
-    bool known;   /* of each group that has calls: when they are answered */
-    bool batches; /* some are awaited */
+    bool known;   /* for each group with calls, the end is known */
+    bool batches; /* the run waits for some batches */
     double need_s, slack_s;
     double rate;
 };
@@ -74,7 +73,7 @@ static void show(struct vq_run_deadline *d, const struct prospect *p, double lef
     d->shown = s;
 }
 
-/* ---- once ---- */
+/* ---- messages that are sent once ---- */
 
 static void say_late(struct vq_run *run, const struct prospect *p)
 {
@@ -140,7 +139,7 @@ static void say_passed(struct vq_run *run)
                   "The deadline %s has passed.", at);
 }
 
-/* From here on calls are bought, or batches are cancelled: once per stage. */
+/* From now on calls are bought, or batches are cancelled: once per stage. */
 static void say_direct(struct vq_run *run, struct vq_run_group *group)
 {
     uint64_t waiting = 0;

@@ -1,6 +1,5 @@
-/* What a decision about a deadline sees of the run: calls by where they are, batches and how long
- * earlier ones took, the rate and the prices of the pools. Reads the core and the authority, and
- * changes neither. */
+/* The input of a decision about a deadline: numbers of calls, batches and durations of earlier
+ * ones, rate and prices of the pools. Reads the core and the authority, and changes neither. */
 #include "coordinator/pools/prices.h"
 #include "coordinator/run/parts.h"
 
@@ -62,7 +61,7 @@ static bool is_rated(const struct vq_limit *limit)
     return rated;
 }
 
-/* Before a worker has reported which keys it has, each pool counts as one that takes calls. */
+/* Before any worker has reported its keys, each pool counts as one that takes calls. */
 static bool is_unheard(const struct vq_run *run)
 {
     struct vq_authority_pool_status pool;
@@ -75,7 +74,7 @@ static bool is_unheard(const struct vq_run *run)
     return true;
 }
 
-/* Calls a second that pool p makes now: by its limits, or less if it was measured. */
+/* Calls per second of pool p now: by its limits, or less if it was measured. */
 static double rate_of(struct vq_run_deadline *d, uint32_t p,
                       const struct vq_authority_pool_status *pool, struct vq_deadline_tokens tokens)
 {
@@ -88,7 +87,7 @@ static double rate_of(struct vq_run_deadline *d, uint32_t p,
     return d->measured[p] > 0 ? fmin(rate, d->measured[p]) : rate;
 }
 
-/* The rate of the interactive pools, and the cheapest price of either kind. */
+/* The rate of the interactive pools, and the lowest price of each kind. */
 static void fill_pools(struct vq_run *run, uint32_t g, struct vq_deadline_state *s)
 {
     struct vq_run_deadline *d = &run->deadline;
@@ -124,8 +123,8 @@ static void fill_pools(struct vq_run *run, uint32_t g, struct vq_deadline_state 
     d->groups[g].is_known = known && rate > 0;
 }
 
-/* Calls in batches are not among those of `open` and `returned`; those that are leased count as
- * bought while the batch pools rest. */
+/* Counts the calls. Calls in batches are not in `open` and `returned`. Leased calls count as bought
+ * while the batch pools rest. */
 static void fill_calls(struct vq_run *run, uint32_t g, struct vq_deadline_view *v)
 {
     struct vq_deadline_state *s = &v->state;
@@ -173,7 +172,7 @@ static enum vq_status fill_batches(struct vq_run *run, uint32_t g, struct vq_dea
     }
     v->state.batches = v->batches;
     uint32_t pools = run->source.pools->uses.count;
-    for (uint32_t p = 0; p < pools; p++) { /* one model of one provider, as a rule */
+    for (uint32_t p = 0; p < pools; p++) { /* usually one model of one provider */
         if (vq_deadline_is_batch(run, p) && vq_deadline_in_group(run, g, p)) {
             return vq_batch_times_of(&d->times, &run->source.pools->uses.uses[p], d->speed,
                                      &v->state.durations, &v->durations);

@@ -1,6 +1,6 @@
-/* Frames from workers into the core, the core's actions out again. Each action is carried out in
- * the order it was given. Not its job: deciding anything; a frame that cannot be decoded is
- * answered with BYE and counted. */
+/* Frames from workers into the core, and the core's actions out. Actions are carried out in their
+ * order. Not its job: any decision. A frame that cannot be decoded is answered with BYE and
+ * counted. */
 #include "coordinator/run/parts.h"
 #include "coordinator/store/calls/batched.h"
 
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLLECT_DRAFTS 1024u /* of one message */
+#define COLLECT_DRAFTS 1024u /* in one message */
 
 static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg)
 {
@@ -30,7 +30,7 @@ static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg
     if (status == VQ_NOMEM) {
         vq_run_fatal(run, status, "out of memory while sending");
     } else if (status != VQ_OK) {
-        /* Gone, or it does not read: its silence ends its leases. */
+        /* It is disconnected, or does not read: its silence ends its leases. */
         vq_log(VQ_LOG_DEBUG, "send.dropped", "type=%s peer=%llu status=%s", vq_msg_name(msg->type),
                (unsigned long long)peer, vq_status_name(status));
     }
@@ -121,7 +121,7 @@ struct collect {
     struct vq_run *run;
     const struct vq_coord_collect *about;
     struct vq_result *drafts; /* COLLECT_DRAFTS */
-    char **texts;             /* one a draft, owned */
+    char **texts;             /* one per draft, owned */
     uint32_t count, sent;
 };
 
@@ -162,8 +162,8 @@ static enum vq_status collect_take(void *ctx, const struct vq_result *draft)
     return VQ_OK;
 }
 
-/* The worker gets the records of all calls that wait in the batch; to cancel one that it looks
- * after, none. */
+/* Sends the records of all calls that wait in the batch to the worker; without records, the worker
+ * cancels a batch that it owns. */
 static void send_collect(struct vq_run *run, const struct vq_coord_collect *about)
 {
     struct collect c = {.run = run, .about = about};
@@ -220,7 +220,8 @@ static void answer_lookup(struct vq_run *run, struct vq_view *view)
     }
 }
 
-/* One snapshot for all that waits. A map that is being resized lets them wait for the next turn. */
+/* One snapshot for all waiting look-ups. If the map is being resized, they wait for the next
+ * turn. */
 static bool answer_lookups(struct vq_run *run)
 {
     if (run->links.lookups_count == 0 || run->fatal != VQ_OK) {
@@ -252,7 +253,7 @@ static void note(struct vq_run *run, enum vq_coord_note_level level, const char 
     vq_log(level == VQ_COORD_NOTE_WARN ? VQ_LOG_WARN : VQ_LOG_INFO, "core", "text=%s", text);
 }
 
-/* How long a start takes until work goes out: bench/resume.py reads it. */
+/* The time between a start and its first lease: bench/resume.py reads it. */
 static void first_lease(struct vq_run *run)
 {
     run->links.leased = true;
@@ -287,7 +288,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     case VQ_COORD_NOTE: note(run, a->u.note.level, a->u.note.text); break;
     case VQ_COORD_FINISHED:
         run->stages.is_over = true;
-        vq_limits_see(run); /* the workers are still here */
+        vq_limits_see(run); /* the workers are still connected */
         break;
     case VQ_COORD_STOPPED:
         run->stop.stopped = true;
@@ -298,7 +299,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     }
 }
 
-/* All that the core wants done; false: not now. Where samples are made of stored answers, one
+/* Carries out all actions of the core; false: not now. If samples contain stored answers, one
  * snapshot serves them all. */
 static bool carry_out_all(struct vq_run *run)
 {
@@ -331,7 +332,7 @@ void vq_dispatch_pump(struct vq_run *run)
         if (!carry_out_all(run)) {
             break;
         }
-        if (rounds >= VQ_RUN_LOOKUPS_PER_TURN) { /* sockets and timers have their turn */
+        if (rounds >= VQ_RUN_LOOKUPS_PER_TURN) { /* let sockets and timers have their turn */
             vq_loop_again(run->loop);
             break;
         }
@@ -345,7 +346,7 @@ void vq_dispatch_pump(struct vq_run *run)
     }
 }
 
-/* The first one, and then the count. */
+/* Logs the first one, and later the count. */
 static void report(struct vq_door *door, uint64_t count, const char *event, const char *why)
 {
     int64_t now_ns = vq_run_now();

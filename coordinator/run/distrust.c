@@ -1,10 +1,10 @@
 /* Workers that a run distrusts. An active run refuses such a worker at once, lets the calls in
  * flight end, and starts again from its store in the same process: the store throws the answers
- * away, and the walk through the stages asks them again, also those of earlier stages.
+ * away, and the walk through the stages asks their tasks again, also those of earlier stages.
  *
  * Invariants: the name is in the run's folder before the reply, so that a crash in between changes
- * nothing; each start throws away what is still there of these workers; a local worker is never
- * distrusted, since its name is that of the next one too. Not its job: moving the answers
+ * nothing. Each start throws away the rest of these workers' answers. A local worker is never
+ * distrusted, because the next one has the same name. Not its job: moving the answers
  * (calls/distrust.c), and the key of the worker (`vibeq cert revoke`). */
 #include "coordinator/run/distrust.h"
 
@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #define ACCOUNTING_BYTES_MAX (64u << 20)
-#define LOCAL_PREFIX         "local-" /* children.c names local workers so */
+#define LOCAL_PREFIX         "local-" /* children.c gives local workers this prefix */
 
 /* ---- the list ---- */
 
-/* Calls for each line; false ends it. *io_at begins with 0. */
+/* Returns the next line; false: no more. *io_at starts with 0. */
 static bool next_name(const struct vq_buf *names, size_t *io_at, struct vq_span *ret_name)
 {
     while (*io_at < names->bytes) {
@@ -117,7 +117,7 @@ enum vq_status vq_distrust_apply(struct vq_run *run, struct vq_distrust *ret_fou
 
 /* ---- the reply ---- */
 
-typedef const char *(*stage_name_fn)(const void *ctx, uint32_t stage); /* NULL: not known */
+typedef const char *(*stage_name_fn)(const void *ctx, uint32_t stage); /* NULL: unknown */
 
 static void say_counts(const struct vq_distrust *found, bool failures, stage_name_fn name_of,
                        const void *ctx, struct vq_buf *said)
@@ -195,7 +195,7 @@ static const char *active_stage(const void *ctx, uint32_t stage)
     return NULL;
 }
 
-/* *ret_seen: the number of its sessions that were ended. */
+/* Ends the worker's sessions. *ret_seen: their number. */
 static enum vq_status send_away(struct vq_run *run, const char *name, uint32_t *ret_seen)
 {
     struct vq_coord_worker_status w;
@@ -299,7 +299,7 @@ int64_t vq_distrust_wake_ns(const struct vq_run *run)
 
 /* ---- a run that is not active ---- */
 
-/* Of accounting.json, whose stages ascend by number without a gap. */
+/* From accounting.json, whose stages ascend by number without a gap. */
 static const char *stopped_stage(const void *ctx, uint32_t stage)
 {
     const json_t *stages = ctx;
@@ -341,7 +341,7 @@ static enum vq_status throw_away(const char *runs_dir, const struct vq_run_dir *
     return status;
 }
 
-/* `vibeq run --or-resume` shall start it again. */
+/* So that `vibeq run --or-resume` starts the run again. */
 static enum vq_status forget_end(const struct vq_run_dir *dir, struct vq_error *err)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -367,7 +367,7 @@ enum vq_status vq_distrust_do_stopped(const char *runs_dir, const char *name,
     vq_buf_init(&text, ACCOUNTING_BYTES_MAX);
     if (status == VQ_OK && (vq_run_dir_read(dir, "accounting.json", &text, NULL) != VQ_OK ||
                             vq_json_load(vq_buf_span(&text), 0, &root, NULL) != VQ_OK)) {
-        root = NULL; /* the stages have numbers then */
+        root = NULL; /* then the stages have numbers instead of names */
     }
     if (status == VQ_OK) {
         say_found(values[0], &found, stopped_stage, json_object_get(root, "stages"), said);

@@ -1,5 +1,5 @@
-/* `vibeq ctl RUN distrust WORKER`: a worker is refused by this run from now on, and what it
- * delivered is thrown away. The run's folder has the list of such workers. */
+/* `vibeq ctl RUN distrust WORKER`: from now on this run refuses the worker, and throws its answers
+ * away. The run's folder has the list of such workers. */
 #pragma once
 
 #include "common/base/buf.h"

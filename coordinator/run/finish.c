@@ -1,5 +1,4 @@
-/* accounting.json: what a run's calls came to, out of the ledger, stage by stage and all
- * together. */
+/* accounting.json: sums of a run's calls from the ledger, stage by stage and in total. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -13,7 +12,7 @@
 
 #define ACCOUNT_BYTES_MAX (64u << 20)
 
-/* Of the input: what was read from a prompt cache, what was written to one, and the hit rate. */
+/* Of the input: tokens read from a prompt cache, tokens written to one, and the hit rate. */
 static void caches(struct vq_json *j, const struct vq_account_sums *s)
 {
     vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
@@ -28,8 +27,8 @@ static void sums(struct vq_json *j, const struct vq_account_sums *s)
     vq_json_put_u64(j, "answered", s->answered);
     vq_json_put_object(j, "failed");
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
-        if (end != VQ_END_ANSWER &&
-            end != VQ_END_UNKNOWN) { /* these two have counts of their own */
+        /* these two have separate counts */
+        if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN) {
             vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), s->failed[end]);
         }
     }
@@ -60,7 +59,7 @@ static void part_counts(struct vq_json *j, const struct vq_account_part *p)
     vq_json_put_u64(j, "foreign", p->foreign);
 }
 
-/* Whether each pool that answered has a price, as the configuration is now. */
+/* Whether each pool that answered has a price in the present configuration. */
 static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
@@ -99,8 +98,7 @@ static void stages_json(const struct vq_run *run, const struct vq_stage_grid *co
     vq_json_array_end(j);
 }
 
-/* By name, over all roles that a model plays; roles and their models in the order of the
- * configuration. */
+/* By name, over all roles of a model; roles and their models in the order of the configuration. */
 static void models_json(const struct vq_run *run, const struct vq_stage_grid *const *askings,
                         const struct vq_account *a, struct vq_json *j)
 {
@@ -135,7 +133,7 @@ static void models_json(const struct vq_run *run, const struct vq_stage_grid *co
     vq_json_object_end(j);
 }
 
-/* The provider's own figures beside vibeq's. */
+/* The provider's figures next to vibeq's. */
 static void bill_json(const struct vq_bill *b, struct vq_json *j)
 {
     vq_json_put_u64(j, "usage_missing", b->unreported);
@@ -163,7 +161,7 @@ static void bill_json(const struct vq_bill *b, struct vq_json *j)
     vq_json_object_end(j);
 }
 
-/* Of each pool that was asked; calls that name none came before there were pools. */
+/* Each pool that was asked; calls without a pool are from before there were pools. */
 static void pools_json(const struct vq_account *a, struct vq_json *j)
 {
     vq_json_put_object(j, "pools");
@@ -184,7 +182,7 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
     vq_json_object_end(j);
 }
 
-/* What a person should know of the bill, in sentences; the table of results shows them. */
+/* Sentences about the bill for people; the table of results shows them. */
 static void notes_json(const struct vq_run *run, const struct vq_account *a, struct vq_json *j)
 {
     enum vq_context_check check = run->source.config->judging.context_check;
@@ -210,7 +208,7 @@ static void when(struct vq_json *j, const char *key, int64_t ns)
     vq_json_put_known(j, key, ns > 0, vq_clock_unix_ms() + (ns - vq_run_now()) / VQ_NS_PER_MS);
 }
 
-/* Answers that are no votes for how they ended, or for want of text. */
+/* Answers that are no votes because of their end, or because they have no text. */
 static void odd_json(const struct vq_account *a, struct vq_json *j)
 {
     vq_json_put_u64(j, "empty_answers", a->empty);
@@ -222,7 +220,7 @@ static void odd_json(const struct vq_account *a, struct vq_json *j)
     vq_json_put_u64(j, "ending_words_other", a->endings_other);
 }
 
-/* What befell the pools in this process. */
+/* The incidents of pools in this process. */
 static void incidents_json(const struct vq_run *run, struct vq_json *j)
 {
     uint32_t n = 0;
@@ -278,7 +276,7 @@ static void account_json(const struct vq_run *run, const struct vq_stage_grid *c
     vq_json_close(j);
 }
 
-/* The stages that are over and the one that is asked now, as the ledger is read for them. */
+/* The finished stages and the present one, as the ledger is read for them. */
 struct books {
     const struct vq_stage_grid **askings;
     struct vq_account_plan *plans;

@@ -1,9 +1,10 @@
-/* Which workers are let in, and where: the socket, its address, the certificates, and the list of
- * allowed keys, which is read again when its file changes.
+/* Access of workers: the socket, its address, the certificates, and the list of allowed keys, which
+ * is read again when its file changes.
  *
- * Invariants: local workers have a key of their own, so that a revoked key never stops them; a key
- * that is off the list gets no further message, since each frame is held against the list too. Not
- * its job: the files of the folder (cert_folder.c), what a frame means (dispatch.c). */
+ * Invariants: local workers have a separate key, so that a revoked key never stops them. A peer
+ * whose key is off the list gets no further message through, because each frame is checked against
+ * the list, too. Not its job: the files of the folder (cert_folder.c), the meaning of frames
+ * (dispatch.c). */
 #include "common/base/alloc.h"
 #include "common/text/log.h"
 #include "coordinator/run/listen.h"
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_MS 1000 /* between two looks at the list */
+#define LOOK_MS 1000 /* between two checks of the list */
 
 /* ---- certificates ---- */
 
@@ -29,7 +30,7 @@ static const char *folder_of(const struct vq_run *run)
     return run->options->cert != NULL ? run->options->cert : run->options->runs_dir;
 }
 
-/* The coordinator's keys are those of the folder; its address of last time is in the run's own
+/* The coordinator's keys come from the folder; its last address is in the run's own
  * coordinator.cert. */
 static enum vq_status own_cert(struct vq_run *run, struct vq_cert *ret_own, struct vq_error *err)
 {
@@ -58,7 +59,8 @@ static enum vq_status write_for_run(struct vq_run *run, const char *file, struct
     return vq_cert_write(path, cert, err);
 }
 
-/* Of the local workers, the same over all starts: some of them may outlive their coordinator. */
+/* The certificate of local workers is the same over all starts: workers may outlive a
+ * coordinator. */
 static enum vq_status local_cert(struct vq_run *run, const struct vq_cert *own,
                                  struct vq_error *err)
 {
@@ -83,7 +85,7 @@ static enum vq_status local_cert(struct vq_run *run, const struct vq_cert *own,
     return status;
 }
 
-/* What the certificates for other machines name. `moved`: the address is not that of last time. */
+/* The address in the certificates for other machines. `moved`: it differs from the last start. */
 static enum vq_status public_endpoint(struct vq_run *run, const struct vq_cert *own,
                                       const char *last, bool moved,
                                       char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
@@ -107,7 +109,8 @@ static enum vq_status public_endpoint(struct vq_run *run, const struct vq_cert *
     return VQ_OK;
 }
 
-/* The runs folder's own certificate follows the last run that other machines can join. */
+/* The runs folder's own certificate has the address of the last run that other machines can
+ * join. */
 static enum vq_status update_group(struct vq_cert *join, const char *path, struct vq_error *err)
 {
     join->run_uid[0] = '\0';
@@ -115,7 +118,7 @@ static enum vq_status update_group(struct vq_cert *join, const char *path, struc
     return vq_cert_write(path, join, err);
 }
 
-/* RUN/join.cert: the group's keys, for this run alone. A folder of named workers has no such
+/* RUN/join.cert: the group's keys, for this run only. A folder of named workers has no such
  * group. */
 static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own, bool moved,
                                 struct vq_error *err)
@@ -127,7 +130,8 @@ static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own, b
     VQ_TRY(vq_run_dir_join(run->dir, "join.cert", path));
     enum vq_status status = vq_cert_read(group, &join, err);
     if (status == VQ_NOT_FOUND) {
-        (void)unlink(path); /* of an earlier start with another folder, or the group was revoked */
+        /* it is of an earlier start with another folder, or the group was revoked */
+        (void)unlink(path);
         return VQ_OK;
     }
     VQ_TRY(status);
@@ -176,7 +180,7 @@ static void expel(struct vq_run *run, const char *key)
     vq_loop_again(run->loop);
 }
 
-/* Takes over `take_now`. */
+/* Replaces the list by `take_now`. */
 static enum vq_status apply(struct vq_run *run, struct vq_allowed_list *take_now)
 {
     struct vq_allowed_list was = run->gate.allowed;
@@ -216,7 +220,7 @@ static void look(void *ctx)
     if (status == VQ_OK) {
         status = apply(run, &list);
     }
-    if (status != VQ_OK) { /* the keys of before stay in force */
+    if (status != VQ_OK) { /* the earlier keys stay in force */
         vq_log(VQ_LOG_ERROR, "keys.unreadable", "why=%s",
                err.text[0] != '\0' ? err.text : vq_status_text(status));
     }
@@ -235,7 +239,7 @@ static enum vq_status read_list(struct vq_run *run, struct vq_error *err)
 
 /* ---- peers ---- */
 
-/* A peer whose HELLO was refused has no session that is closed: the oldest entries make room. */
+/* A peer whose HELLO was refused has no session that closes: the oldest entries make room. */
 static void remember(struct vq_run_gate *gate, uint64_t peer, const char *key)
 {
     for (size_t i = 0; i < gate->peers_count; i++) {
@@ -248,7 +252,7 @@ static void remember(struct vq_run_gate *gate, uint64_t peer, const char *key)
     } else if (gate->peers_count > 0) {
         memmove(gate->peers, gate->peers + 1, (gate->peers_count - 1) * sizeof(*gate->peers));
     } else {
-        return; /* its frames are refused when its key is revoked, but it gets no BYE before */
+        return; /* if its key is revoked, its frames are refused, but it gets no BYE before */
     }
     struct vq_gate_peer *made = &gate->peers[gate->peers_count - 1];
     made->peer = peer;
@@ -279,8 +283,8 @@ static const char *cert_of(const struct vq_run_gate *gate, const char *key)
     return NULL;
 }
 
-/* A worker can give itself any name, and its certificate is what it cannot choose. A name with the
- * mark of a certificate is thus made here alone. */
+/* A worker can choose any name, but not its certificate. So only this function makes names with the
+ * mark of a certificate. */
 struct vq_span vq_gate_name(const struct vq_run *run, struct vq_span name,
                             char text[VQ_GATE_NAME_BYTES_MAX])
 {
@@ -321,10 +325,10 @@ void vq_gate_forget(struct vq_run_gate *gate, uint64_t peer)
     }
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
-/* The address of last time, so that workers that wait for this run find it again; where its port
- * was not asked for, another free one will do when that one is taken. */
+/* Binds the last address, so that waiting workers find the run again. If that port is taken, and no
+ * port was requested, another free port is used. */
 static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
 {
     struct vq_listen listen;

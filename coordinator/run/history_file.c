@@ -1,5 +1,5 @@
-/* history.bin. Invariant: nothing that the file does stops the run; a sample is one write of less
- * than 300 bytes, and is not synced. */
+/* history.bin. Invariant: no error of the file stops the run. A sample is one write of less than
+ * 300 bytes, and is not synced. */
 #include "coordinator/run/history_file.h"
 
 #include "common/text/file.h"
@@ -21,7 +21,7 @@ static void give_up(struct vq_history_file *file, const char *why)
 {
     vq_log(VQ_LOG_WARN, "history.unwritten", "why=%s", why);
     if (file->fd >= 0) {
-        (void)close(file->fd); /* what it has stays readable */
+        (void)close(file->fd); /* its samples stay readable */
         file->fd = -1;
     }
 }
@@ -80,7 +80,7 @@ void vq_history_file_close(struct vq_history_file *file)
         return;
     }
     if (file->fd >= 0) {
-        (void)close(file->fd); /* a late error of the disk costs some points of a chart */
+        (void)close(file->fd); /* a late disk error costs some points of a chart */
     }
     vq_history_destroy(&file->history);
 }

@@ -8,11 +8,11 @@
 
 struct vq_history_file {
     struct vq_history *history;
-    int fd; /* -1: the file cannot be written; the samples are in memory alone */
+    int fd; /* -1: the file cannot be written; the samples are only in memory */
 };
 
-/* Takes what the file has. A file that cannot be read or written is logged, and harms nothing.
- * VQ_NOMEM alone is returned. */
+/* Reads the samples of the file. A file that cannot be read or written is logged and does no harm.
+ * The only error is VQ_NOMEM. */
 enum vq_status vq_history_file_open(const struct vq_run_dir *run, struct vq_history_file *ret_file,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 void vq_history_file_add(struct vq_history_file *file, const struct vq_history_sample *sample);

@@ -1,5 +1,5 @@
-/* Options in, a listening server out. Invariant: there is always a token; beyond this machine every
- * request needs it (httpd.c). Not its job: what is served (control.c). */
+/* Makes a listening server from options. Invariant: there is always a token; from other machines
+ * every request needs it (httpd.c). Not its job: the pages and data (control.c). */
 #include "coordinator/run/http_server.h"
 
 #include <stdio.h>

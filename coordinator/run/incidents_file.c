@@ -1,5 +1,5 @@
-/* incidents.json: the last incidents, so that they outlive the process. Invariants: nothing that
- * the file does stops the run; an incident that was open when the process ended is over. */
+/* incidents.json: the last incidents, so that they outlive the process. Invariants: no error of the
+ * file stops the run; an incident that was open when the process ended is over. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"

@@ -1,7 +1,7 @@
-/* RUN/learned.json: which parameters the models of this run's pools refuse, so that a restart need
- * not learn it again. Invariant: what the file says counts only for a pool with the same name,
- * address and model. A file that cannot be read is no reason to stop: a refusal teaches the same
- * again, at no cost. Not its job: what a refusal looks like (the worker), and who gets it (the
+/* RUN/learned.json: the parameters that the models of this run's pools refuse, so that a restart
+ * need not learn them again. Invariant: the file counts only for a pool with the same name, address
+ * and model. A file that cannot be read does not stop the run: a refusal teaches the same again,
+ * without cost. Not its job: recognising a refusal (the worker), and applying it (the
  * authority). */
 #include "coordinator/run/parts.h"
 

@@ -1,5 +1,5 @@
-/* The run's authority over its pools: made of the configuration and of what the ledger says was
- * spent, kept informed of the wall clock, days and locks. Incidents of its pools are reported once
+/* The run's authority over its pools: created from the configuration and from the spending in the
+ * ledger, and informed of the wall clock, days and locks. Incidents of its pools are reported once
  * each, in the log and to the person. Not its job: slices (the core asks for them). */
 #include "coordinator/run/parts.h"
 
@@ -14,22 +14,22 @@
 #include <stdio.h>
 #include <time.h>
 
-#define RELEASE_MS  1000              /* for a shared Redis to hear that keys are free */
-#define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers come one by one */
+#define RELEASE_MS  1000              /* for a shared Redis to get the news that keys are free */
+#define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers join one by one */
 #define DAY_S       INT64_C(86400)
-/* how unevenly a connection carries what was sent evenly */
+/* how unevenly a connection delivers sends that were even */
 #define JITTER_NS   (100 * VQ_NS_PER_MS)
 #define SEE_NS      (200 * VQ_NS_PER_MS)
-#define STOPPED_MAX 3u /* pools that a line names */
+#define STOPPED_MAX 3u /* pools named in one line */
 
-/* When the day of a pool's quotas ends. */
+/* The end of the day of a pool's quotas. */
 static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
 {
     return strcmp(use->dialect, "gemini") == 0 ? vq_calendar_pacific_midnight(now_unix_s)
                                                : vq_calendar_next_day(now_unix_s);
 }
 
-/* What was spent before this process: of the run's money, and of each quota's day. */
+/* Spending before this process: of the run's money, and of each quota's day. */
 static enum vq_status look_back(struct vq_run *run, struct vq_authority_pool *pools,
                                 const struct vq_ledger_day *begun, uint64_t *ret_cost_nano,
                                 struct vq_error *err)
@@ -65,8 +65,8 @@ static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params 
         bool has_quota = pools[i].day_requests > 0 || pools[i].day_tokens > 0;
         days[i] = (struct vq_ledger_day){
             .pool = use->name, .since_unix_ms = has_quota ? (end_s - DAY_S) * 1000 : INT64_MAX};
-        pools[i].locked = use->base_url != NULL; /* the built-in server is this run's own */
-        if (use->batch != NULL) { /* gathering a call takes no time of the provider's */
+        pools[i].locked = use->base_url != NULL; /* the built-in server belongs to this run only */
+        if (use->batch != NULL) { /* gathering a call takes no time at the provider */
             pools[i].limit = (struct vq_limit){.concurrency = VQ_RUN_GATHERING};
         }
         if (use->base_url == NULL && pools[i].limit.concurrency == 0) {
@@ -92,8 +92,8 @@ static enum vq_status want_lock(struct vq_run *run, uint32_t p, uint64_t fingerp
                               pools->uses.uses[p].limits.share);
 }
 
-/* Those that need no key are locked by their provider alone, now; the others when a worker says
- * which key it has. */
+/* Locks now the pools that need no key, by their provider only; the others are locked when a worker
+ * reports its key. */
 static enum vq_status open_locks(struct vq_run *run)
 {
     struct vq_buf dir;
@@ -123,7 +123,7 @@ static enum vq_status open_locks(struct vq_run *run)
     return status;
 }
 
-/* Keys that workers have reported: a pool is locked by them. */
+/* Keys that workers have reported: their pools are locked by them. */
 static void see_keys(struct vq_run *run)
 {
     uint32_t p = 0;
@@ -146,8 +146,8 @@ static void see_keys(struct vq_run *run)
 
 /* ---- the authority ---- */
 
-/* Nothing is granted while a person says so, and while what an earlier process left in spools is
- * not in the store yet: it may have cost what would be spent again. */
+/* No call may start while a person paused the run, or while spools of an earlier process are not in
+ * the store yet: their spending is not counted yet. */
 static void hold(struct vq_run *run)
 {
     bool left = !run->begun.first_start && !run->begun.was_clean && !run->children.strays_read;
@@ -189,8 +189,8 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     }
     if (status == VQ_OK) {
         run->limits.clock_ns = vq_run_now();
-        run->limits.seen_ns =
-            run->limits.clock_ns; /* first seen when a shared Redis had time to answer for locks */
+        /* the first check comes after a shared Redis had time to answer for locks */
+        run->limits.seen_ns = run->limits.clock_ns;
         vq_authority_clock(run->limits.authority, vq_clock_unix_ms() / 1000, run->limits.clock_ns);
         hold(run);
         vq_advances_say(run);
@@ -203,7 +203,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     return status;
 }
 
-/* "at 09:00", or "at 09:00 on 2026-11-23"; empty when it is not known. */
+/* "at 09:00", or "at 09:00 on 2026-11-23"; empty if unknown. */
 static void say_until(int64_t until_ns, char *text, size_t bytes)
 {
     text[0] = '\0';
@@ -211,7 +211,7 @@ static void say_until(int64_t until_ns, char *text, size_t bytes)
     if (until_ns <= 0 || left_ms < 0) {
         return;
     }
-    /* a day ends at a whole second, which this shall not miss by a hair */
+    /* a day ends at a whole second, so round to it */
     time_t at = (time_t)((vq_clock_unix_ms() + left_ms + 500) / 1000);
     struct tm tm;
     if (localtime_r(&at, &tm) != NULL) {
@@ -248,7 +248,7 @@ static const char *advice_of(const struct vq_incident *i)
     return "";
 }
 
-/* A person who parks a pool knows of it. */
+/* There is no notice of a pool that a person parked. */
 static void notify_incident(struct vq_run *run, const struct vq_incident *i, const char *pool)
 {
     const char *name = vq_run_dir_name(run->dir);
@@ -290,15 +290,14 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
     vq_run_trouble_over(run, VQ_TROUBLE_POOL, name);
 }
 
-/* The built-in server is a pool of every configuration; where no judge needs it, it does not
- * run. */
+/* The built-in server is a pool of every configuration; if no judge needs it, it does not run. */
 bool vq_limits_idle(const struct vq_run *run, uint32_t p)
 {
     return run->children.offline == NULL && run->source.pools->uses.uses[p].base_url == NULL;
 }
 
-/* Reported once: a key that is missing everywhere costs a part of the speed and fails nothing, so
- * a person would not look for it. */
+/* Reported once. A key that is missing on every worker only costs speed and fails nothing, so a
+ * person would not look for it. */
 static void see_unserved(struct vq_run *run, int64_t now)
 {
     bool served = false;
@@ -364,7 +363,8 @@ static bool is_stopped(enum vq_authority_state state)
     return state != VQ_AUTHORITY_OPEN && state != VQ_AUTHORITY_PAUSED;
 }
 
-/* The pools that take no calls, each with its reason; and whether nothing else is left. */
+/* Writes the pools that take no calls, each with its reason. Returns whether there are no
+ * others. */
 bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
 {
     bool all = true;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #define LOOPBACK "tcp://127.0.0.1:"
-#define TEXT_MAX 200 /* of what was given, in a message */
+#define TEXT_MAX 200 /* of the given value, in a message */
 
-/* libzmq would take a port over 65535 for what is left of it in 16 bits. */
+/* libzmq would use the lowest 16 bits of a port over 65535. */
 static bool is_port(const char *text)
 {
     size_t digits = text[0] == ':' ? strspn(text + 1, "0123456789") : 0;
@@ -83,7 +83,7 @@ void vq_listen_local(const char *endpoint, char ret_endpoint[VQ_ZSOCK_ENDPOINT_B
     vq_listen_pick(endpoint, NULL, 0, ret_endpoint);
 }
 
-/* "every address" is one that no worker can connect to. */
+/* No worker can connect to "every address". */
 static bool is_host(const char *text, size_t bytes)
 {
     static const char *const any[] = {"0.0.0.0", "0", "[::]", "*"};
@@ -137,8 +137,9 @@ static bool put_address(const struct ifaddrs *of, int family, char *ret_text)
     if (family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, of->ifa_addr, sizeof(in));
+        /* valid on one link only */
         return inet_ntop(family, &in.sin_addr, ret_text, VQ_LISTEN_ADDRESS_BYTES) != NULL &&
-               strncmp(ret_text, "169.254.", strlen("169.254.")) != 0; /* of one link alone */
+               strncmp(ret_text, "169.254.", strlen("169.254.")) != 0;
     }
     struct sockaddr_in6 in;
     char text[INET6_ADDRSTRLEN];

@@ -1,4 +1,4 @@
-/* Where the coordinator listens for workers, and which address their certificate names. */
+/* The coordinator's address for workers, and the address in their certificates. */
 #pragma once
 
 #include "common/net/zsock.h"
@@ -8,26 +8,26 @@
 
 struct vq_listen {
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]; /* to bind */
-    char other[VQ_ZSOCK_ENDPOINT_BYTES_MAX];    /* if its port is taken; "": nothing else will do */
+    char other[VQ_ZSOCK_ENDPOINT_BYTES_MAX];    /* if its port is taken; "": no other is possible */
 };
 
-/* `listen`: of --listen, HOST or HOST:PORT, an IPv6 host in brackets; NULL: the loopback. `before`:
- * the endpoint of last time, "" for none. Without a port the port of last time is kept. VQ_INVALID
- * with a sentence. */
+/* `listen`: the value of --listen, HOST or HOST:PORT, an IPv6 host in brackets; NULL: the loopback.
+ * `before`: the endpoint of the last start; "": none. Without a port the last port is used.
+ * VQ_INVALID with a sentence. */
 enum vq_status vq_listen_of(const char *listen, const char *before, struct vq_listen *ret_listen,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* A worker cannot connect to "every address" (0.0.0.0, ::): this machine's first address takes its
- * place. Other endpoints stay. Returns how many addresses there were to choose from; 0 if none was
- * looked for. */
+/* Replaces "every address" (0.0.0.0, ::), to which no worker can connect, by this machine's first
+ * address. Other endpoints stay. Returns the number of addresses to choose from; 0 if no address
+ * was needed. */
 size_t vq_listen_reachable(const char *endpoint, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]);
-/* What local workers connect to: the loopback instead of "every address". */
+/* The endpoint for local workers: the loopback instead of "every address". */
 void vq_listen_local(const char *endpoint, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]);
-/* `advertise`: of --advertise, HOST or HOST:PORT, a name or an address, an IPv6 one in brackets.
- * Without a port, that of `endpoint`. VQ_INVALID with a sentence. */
+/* `advertise`: the value of --advertise, HOST or HOST:PORT, a name or an address, an IPv6 one in
+ * brackets. Without a port: the port of `endpoint`. VQ_INVALID with a sentence. */
 enum vq_status vq_listen_advertised(const char *advertise, const char *endpoint,
                                     char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
                                     struct vq_error *err) VQ_WARN_UNUSED;
-/* vq_listen_reachable with this machine's addresses given; without any it is the loopback's. */
+/* vq_listen_reachable with given addresses of this machine; without any: the loopback. */
 void vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES], size_t count,
                     char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]);

@@ -1,7 +1,7 @@
-/* What a person looks at while the run is active: answers as they come (GET /api/v1/sample), and
- * the tasks that failed, with examples (GET /api/v1/dead-letters). Invariant: a batch of results
- * costs one comparison, and one copy of one answer each VQ_LIVE_EVERY_NS. Not its job: all dead
- * letters (`vibeq dead` reads them out of the store). */
+/* Data for a person while the run is active: answers as they come (GET /api/v1/sample), and the
+ * failed tasks, with examples (GET /api/v1/dead-letters). Invariant: a batch of results costs one
+ * comparison, and one copy of one answer per VQ_LIVE_EVERY_NS. Not its job: all dead letters
+ * (`vibeq dead` reads them from the store). */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -12,7 +12,7 @@
 
 /* ---- the question of a task ---- */
 
-/* The texts of a sample; `reader` is open until the caller ends it. */
+/* The texts of a sample; the caller ends `reader`. */
 static bool texts_of(struct vq_run *run, uint32_t sample, struct vq_stage_reader *reader,
                      struct vq_sample *ret)
 {
@@ -26,8 +26,8 @@ static bool texts_of(struct vq_run *run, uint32_t sample, struct vq_stage_reader
            asking->remake(asking->remake_ctx, sample, &reader->reader, ret, &err) == VQ_OK;
 }
 
-/* What the page calls them depends on the stage: dialogues are packed, and have no plain text. A
- * stage that is over has no texts any more. */
+/* The texts of a question for the page, by the kind of its stage. Dialogues are packed and have no
+ * plain text. A finished stage has no texts any more. */
 static void question_of(struct vq_run *run, const struct vq_stage_grid *asking, uint64_t task,
                         struct vq_stage_reader *reader, struct vq_live_question *ret)
 {
@@ -56,7 +56,7 @@ static void question_of(struct vq_run *run, const struct vq_stage_grid *asking, 
     }
 }
 
-/* ---- what is kept ---- */
+/* ---- stored answers and failures ---- */
 
 static bool is_of_stage(const struct vq_run *run, const struct vq_result *r)
 {
@@ -130,7 +130,7 @@ void vq_looks_on_sample(void *ctx, const struct vq_httpd_request *request,
 
 /* ---- GET /api/v1/dead-letters ---- */
 
-/* By class: how many tasks stand as failed, and how many examples are written. */
+/* By class: the number of failed tasks, and of examples that are written. */
 struct dead_count {
     uint64_t tasks;
     uint32_t shown;
@@ -192,7 +192,7 @@ static void put_example(struct vq_json *j, struct vq_run *run, const struct vq_s
     count->shown++;
 }
 
-/* The stage of a failed call if its task is still failed, else NULL. */
+/* The stage of a failed call if its task is still failed, otherwise NULL. */
 static const struct vq_stage_grid *stage_of(const struct vq_run *run,
                                             const struct vq_live_failure *f)
 {
@@ -216,7 +216,7 @@ static const struct vq_stage_grid *stage_of(const struct vq_run *run,
     return NULL;
 }
 
-/* Tasks whose failed call is known: of the present stage first. */
+/* Tasks whose failed call is known; first those of the present stage. */
 static void put_seen(struct vq_json *j, struct vq_run *run, bool present,
                      struct dead_count counts[VQ_LIVE_CLASSES])
 {
@@ -234,7 +234,7 @@ static void put_seen(struct vq_json *j, struct vq_run *run, bool present,
     }
 }
 
-/* Of classes of which no failed call is known (they failed without a call): the first tasks. */
+/* Classes without a known failed call (they failed without a call): the first tasks. */
 static void put_others(struct vq_json *j, struct vq_run *run,
                        struct dead_count counts[VQ_LIVE_CLASSES])
 {

@@ -1,11 +1,11 @@
-/* A call in flight is an open file in the worker and, when the built-in server answers, one more
- * there. Asked before anything is made or sent: a worker that runs out of files half-way would fail
- * calls that were paid for. */
+/* A call in flight is an open file in the worker, and one more in the built-in server if that
+ * answers. This is checked before anything is made or sent: a worker that runs out of files in the
+ * middle would fail calls that are charged. */
 #include "coordinator/run/machine.h"
 
 #include "common/net/loop.h"
 
-/* Calls in flight that a pool may come to; what is unknown is counted as what is common. */
+/* The maximum of calls in flight of a pool; if unknown, a usual number. */
 static uint64_t concurrency(const struct vq_conf_use *use)
 {
     return use->limits.limit.concurrency > 0 ? use->limits.limit.concurrency
@@ -27,7 +27,7 @@ enum vq_status vq_machine_check(const struct vq_run_pools *pools, const struct v
 {
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
-    for (uint32_t i = 0; i < pools->uses.count; i++) { /* a worker may be given all of a pool */
+    for (uint32_t i = 0; i < pools->uses.count; i++) { /* one worker may get all of a pool */
         const struct vq_conf_use *use = &pools->uses.uses[i];
         in_worker += concurrency(use);
         in_server += use->base_url == NULL ? concurrency(use) : 0;

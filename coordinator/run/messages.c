@@ -1,6 +1,6 @@
-/* What a run says: a line for the person who watches, the log, and the one reason why it cannot go
- * on. The first reason is kept; it ends the loop. Not its job: the progress line, or deciding what
- * is fatal. */
+/* The messages of a run: a line for the person, the log, and the one reason why it cannot continue.
+ * The first reason counts; it ends the loop. Not its job: the progress line, or deciding what is
+ * fatal. */
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/run/parts.h"
@@ -15,7 +15,7 @@ int64_t vq_run_now(void)
 void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...)
 {
     if (run->fatal != VQ_OK) {
-        return; /* the first reason is the reason */
+        return; /* the first reason counts */
     }
     va_list args;
     va_start(args, fmt);
@@ -50,7 +50,7 @@ static void add_trouble(struct vq_run *run,
     char text[VQ_ERROR_BYTES_MAX];
     (void)vsnprintf(text, sizeof(text), fmt, args);
     trouble.text = text;
-    if (run->control.troubles != NULL) { /* else it is starting or ending */
+    if (run->control.troubles != NULL) { /* NULL while it is starting or ending */
         how(run->control.troubles, &trouble, vq_clock_unix_ms());
     }
 }

@@ -1,6 +1,6 @@
-/* Keeps what metrics need beside the status. Invariants: the tally has each call of the ledger
- * once; nothing here stops the run. A call that was recorded as unknown and turns out to have ended
- * stays unknown until the next start. */
+/* The run's data for metrics beyond the status. Invariants: the tally has each call of the ledger
+ * once; nothing here stops the run. A call that was recorded as unknown, and whose result comes
+ * later, counts as unknown until the next start. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"
@@ -71,7 +71,7 @@ void vq_metrics_see(struct vq_run *run, const struct vq_result *results, size_t 
     }
 }
 
-/* ---- the counters' file ---- */
+/* ---- the file of counters ---- */
 
 static void read_counters(struct vq_run *run)
 {

@@ -1,11 +1,11 @@
 /* The files of one key under RUNS/pools.
  *
- * Invariants: the run that has a file has its flock; nothing is taken but under the gate, so that
- * no run is counted twice or missed. The shares of those who live, and of those whose term is not
- * over, are at most the whole; the run that has the whole is alone. A holder touches its file, so
- * that after its death its time of modification shows when that was; an orderly end empties it or
- * takes it away. NAME and NAME.gate stay for ever: a file that others may wait for must not be
- * replaced. Not its job: trying again, Redis, which pools a key serves (pool_lock.c). */
+ * Invariants: the run that has a file has its flock. Files are taken only under the gate, so that
+ * no run is counted twice or missed. The shares of living runs, and of dead ones whose term is not
+ * over, are together at most the whole; a run that has the whole is alone. A holder touches its
+ * file, so that after its death the modification time shows the time of death. An orderly end
+ * empties the file or removes it. NAME and NAME.gate are never removed: a file that others may wait
+ * for must not be replaced. Not its job: retries, Redis, the pools of a key (pool_lock.c). */
 #include "coordinator/run/pool_file.h"
 
 #include "common/base/alloc.h"
@@ -23,24 +23,24 @@
 #define PATH_BYTES     4096
 #define NOTE_BYTES     1024
 #define WORD_BYTES     80
-#define TOUCH_SLACK_MS 3000 /* how old its last touch may be when it dies */
+#define TOUCH_SLACK_MS 3000 /* age of the last touch when its process dies, at most */
 #define HOLDERS_SAID   3u
 #define HOLDERS_BYTES  192u
 #define UID_TEXT_BYTES VQ_HEX_BYTES(VQ_ID_BYTES)
 #define SHARE_SUFFIX   ".share"
 
 struct vq_pool_file {
-    int main_fd, own_fd; /* own_fd: of a share; -1: the whole */
+    int main_fd, own_fd; /* own_fd: file of a share; -1: the whole */
     char own_path[PATH_BYTES];
 };
 
-struct note { /* what a file says; run empty: nothing */
+struct note { /* contents of a file; run empty: none */
     char run[WORD_BYTES], uid[WORD_BYTES], pid[WORD_BYTES], host[WORD_BYTES], since[WORD_BYTES];
     char term_ms[WORD_BYTES], share[WORD_BYTES];
     int64_t touched_unix_ms;
 };
 
-struct others { /* the shares that are not mine */
+struct others { /* the other runs' shares */
     uint64_t sum;
     uint32_t count;
     char text[HOLDERS_BYTES];
@@ -125,8 +125,8 @@ static void note_read(int fd, struct note *ret_note)
     }
 }
 
-/* For how long the workers of a holder that has died may go on; 0: it gave it back, or that is
- * over. */
+/* How long the workers of a holder that has died may continue; 0: it gave the file back, or the
+ * time is over. */
 static int64_t note_left_ms(const struct note *note, const struct vq_pool_owner *me,
                             int64_t unix_ms)
 {
@@ -186,8 +186,8 @@ static enum vq_status path_of(const char *dir, const char *name, const char *suf
                                    : vq_fail(err, VQ_LIMIT, "%s: the path is too long", dir);
 }
 
-/* Under the gate. One other share: counted while its holder lives or its workers may; else its file
- * goes. */
+/* Under the gate. Handles one other share: it counts while its holder lives or its workers may
+ * continue; otherwise its file is removed. */
 static void see_share(const char *path, const struct vq_pool_owner *me, int64_t unix_ms,
                       struct others *others)
 {
@@ -243,10 +243,11 @@ struct taking {
     const char *dir, *name;
     const struct vq_pool_owner *me;
     int64_t unix_ms;
-    char path[PATH_BYTES]; /* of NAME */
+    char path[PATH_BYTES]; /* path of NAME */
 };
 
-/* Its flock is mine, shared or not: whether its last sole holder is over. */
+/* This process has its flock, shared or not: checks whether the term of the last exclusive holder
+ * is over. */
 static enum vq_status check_main(const struct taking *t, const struct vq_pool_file *file,
                                  struct vq_error *err)
 {
@@ -284,7 +285,7 @@ static enum vq_status take_whole(const struct taking *t, struct vq_pool_file *fi
     if (note_write(file->main_fd, t->me, t->unix_ms) != VQ_OK) {
         return vq_fail(err, VQ_IO, "%s: %s", t->path, strerror(errno));
     }
-    (void)unlink(file->own_path); /* of an earlier start of this run, with a share */
+    (void)unlink(file->own_path); /* the file of an earlier start of this run, with a share */
     return VQ_OK;
 }
 
@@ -395,7 +396,7 @@ void vq_pool_file_release(struct vq_pool_file **file)
     if ((*file)->own_fd >= 0) {
         (void)unlink((*file)->own_path);
     } else if (ftruncate((*file)->main_fd, 0) != 0) {
-        (void)0; /* then others wait out the term */
+        (void)0; /* then others wait for the term */
     }
     vq_pool_file_abandon(file);
 }

@@ -1,11 +1,11 @@
-/* Locks of provider keys: which are wanted for which pool, tried and renewed in turns of the loop.
+/* Locks of provider keys: the wanted keys of each pool, tried and renewed in turns of the loop.
  *
- * Invariants: a pool counts as ours only while each of its keys is held by file and, with a
- * shared Redis, within a term of the last renewal that Redis confirmed, counted from when that was
- * sent. The entry in Redis lives for two terms: who loses the connection stops granting after one,
- * its workers' slices are over after the second, and only then may another run have the key. One
- * request a key is out at a time; it owns itself and outlives the locks if need be.
- * Not its job: the files (pool_file.c), what a locked pool means (the authority). */
+ * Invariants: a pool counts as ours only while each of its keys is held by file and, with a shared
+ * Redis, within a term of the last renewal that Redis confirmed, counted from when it was sent. The
+ * entry in Redis lives for two terms. A coordinator that loses the connection stops granting after
+ * one term; its workers' slices are over after the second; only then may another run have the key.
+ * There is one request per key at a time; it owns itself and may outlive the locks. Not its job:
+ * the files (pool_file.c), the effects of a locked pool (the authority). */
 #include "coordinator/run/pool_lock.h"
 
 #include "common/base/alloc.h"
@@ -19,12 +19,12 @@
 #define ME_BYTES     (2 * VQ_HEX_BYTES(VQ_ID_BYTES))
 #define OWNER_BYTES  256u
 #define REDIS_TERMS  2
-#define REDIS_RENEWS 4 /* in a term */
+#define REDIS_RENEWS 4 /* per term */
 #define USES_MAX     (4 * VQ_POOL_LOCKS_MAX)
 #define AGAIN        "; it is tried again every second"
 
 struct request {
-    struct vq_pool_locks *locks; /* NULL: they are gone */
+    struct vq_pool_locks *locks; /* NULL: they were destroyed */
     uint32_t entry;
     uint32_t share;
     int64_t sent_ns;
@@ -35,9 +35,9 @@ struct entry { /* one key */
     uint32_t share; /* wanted */
     struct vq_pool_file *file;
     uint32_t file_share;
-    int64_t file_next_ns; /* to try or to touch */
+    int64_t file_next_ns; /* next time to try or to touch */
     struct request *request;
-    int64_t redis_until_ns; /* held there */
+    int64_t redis_until_ns; /* held in Redis until then */
     int64_t redis_next_ns;
     char text[VQ_AUTHORITY_TEXT_BYTES]; /* why it is not held */
 };
@@ -52,7 +52,7 @@ struct pool {
 };
 
 struct vq_pool_locks {
-    struct vq_pool_locks_options options; /* texts are own */
+    struct vq_pool_locks_options options; /* its texts are owned */
     char *dir, *run_name;
     char me[ME_BYTES], uid[VQ_HEX_BYTES(VQ_ID_BYTES)], who[OWNER_BYTES];
     struct entry *entries;
@@ -60,11 +60,12 @@ struct vq_pool_locks {
     struct use *uses;
     size_t uses_count, uses_cap;
     struct pool pools[VQ_AUTHORITY_POOLS_MAX];
-    int64_t wake_ns; /* when the next tick is due */
+    int64_t wake_ns; /* time of the next tick */
 };
 
-/* A hash a key: owner -> "END_MS SHARE WHO". ARGV: me, my uid, TTL in ms, share, who I am, the
- * whole. An earlier start of my run is over, its run lock is mine. */
+/* One hash per key: owner -> "END_MS SHARE WHO". ARGV: owner, uid of the run, TTL in ms, share,
+ * text about the owner, the whole. An earlier start of the same run is over, because this process
+ * has the run's lock. */
 static const struct vq_redis_script take_script = {
     "local t = redis.call('TIME')\n"
     "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
@@ -91,7 +92,7 @@ static const struct vq_redis_script take_script = {
     "end\n"
     "return {'ok', ''}\n"};
 
-/* ARGV: me */
+/* ARGV: owner */
 static const struct vq_redis_script drop_script = {"redis.call('HDEL', KEYS[1], ARGV[1])\n"
                                                    "return {'ok', ''}\n"};
 
@@ -117,9 +118,9 @@ enum vq_status vq_pool_locks_create(const struct vq_pool_locks_options *options,
     return VQ_OK;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted keys ---- */
 
-/* Neither identity nor fingerprint can be read from it; the same on all machines. */
+/* A name that reveals neither identity nor fingerprint, and is the same on all machines. */
 static void name_of(const char *identity, uint64_t fingerprint, char ret_name[NAME_BYTES])
 {
     struct vq_hasher h;
@@ -167,7 +168,7 @@ enum vq_status vq_pool_locks_want(struct vq_pool_locks *locks, uint32_t pool, co
     name_of(identity, fingerprint, name);
     VQ_TRY(entry_of(locks, name, &at));
     struct entry *entry = &locks->entries[at];
-    if (wanted > entry->share) { /* what is held with less has to be taken again */
+    if (wanted > entry->share) { /* a key that is held with a smaller share must be taken again */
         entry->share = wanted;
         entry->redis_until_ns = entry->redis_next_ns = entry->file_next_ns = INT64_MIN;
         locks->wake_ns = INT64_MIN;
@@ -243,7 +244,7 @@ static void on_taken(void *ctx, enum vq_status status, const struct vq_redis_rep
             entry->redis_until_ns = INT64_MIN;
             (void)snprintf(entry->text, sizeof(entry->text), "%.*s has its key" AGAIN,
                            (int)(who.bytes < 190 ? who.bytes : 190), who.at);
-        } else if (!said) { /* it may be held yet: until its time is over */
+        } else if (!said) { /* it may still be held until its time is over */
             (void)snprintf(entry->text, sizeof(entry->text),
                            "the shared Redis does not answer for its key" AGAIN);
         }
@@ -285,7 +286,7 @@ static void try_redis(struct vq_pool_locks *locks, uint32_t at, int64_t now_ns)
         now_ns + (renew_ns < VQ_POOL_LOCK_RETRY_NS ? renew_ns : VQ_POOL_LOCK_RETRY_NS);
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
 static bool is_held(const struct vq_pool_locks *locks, const struct entry *entry, int64_t now_ns)
 {
@@ -308,7 +309,7 @@ static void report(struct vq_pool_locks *locks, uint32_t p, const struct entry *
     }
 }
 
-/* When the key's file or its entry in Redis is tried again, or the entry is held no longer. */
+/* When the key's file or its entry in Redis is tried again, or when the entry expires. */
 static int64_t entry_wake_ns(const struct vq_pool_locks *locks, const struct entry *entry,
                              int64_t now_ns)
 {
@@ -359,7 +360,7 @@ bool vq_pool_locks_ours(const struct vq_pool_locks *locks, uint32_t pool)
     return pool < VQ_AUTHORITY_POOLS_MAX && locks->pools[pool].ours;
 }
 
-/* A request that still waits for a reply drops it. */
+/* A request that still waits for a reply drops the reply. */
 static void forget_request(struct entry *entry)
 {
     if (entry->request != NULL) {
@@ -376,7 +377,7 @@ void vq_pool_locks_release(struct vq_pool_locks *locks)
         struct vq_span keys[] = {key_of(entry, key, sizeof(key))};
         struct vq_span args[] = {vq_span_str(locks->me)};
         bool asked = entry->request != NULL || entry->redis_until_ns != INT64_MIN;
-        if (locks->options.redis != NULL && asked) { /* without a connection: it ends by itself */
+        if (locks->options.redis != NULL && asked) { /* without a connection, the entry expires */
             enum vq_status status =
                 vq_redis_eval(locks->options.redis, &drop_script, keys, 1, args, 1, NULL, NULL);
             (void)status;

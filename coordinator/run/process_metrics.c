@@ -1,4 +1,4 @@
-/* process_* as the client libraries of Prometheus have them, from /proc/self. */
+/* process_* like those of the client libraries of Prometheus, from /proc/self. */
 #include "coordinator/run/metrics_run.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ static bool read_text(const char *path, char *text, size_t bytes)
     return n > 0;
 }
 
-/* When the machine started; 0: unknown. */
+/* The machine's start time; 0: unknown. */
 static double boot_unix_s(void)
 {
     char text[65536];
@@ -71,7 +71,7 @@ void vq_process_metrics(struct vq_buf *out)
     }
     DIR *dir = opendir("/proc/self/fd");
     if (dir != NULL) {
-        int open_fds = -3; /* . and .., and that of this folder */
+        int open_fds = -3; /* without ., .., and the descriptor of this folder */
         while (readdir(dir) != NULL) {
             open_fds++;
         }

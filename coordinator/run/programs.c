@@ -1,5 +1,5 @@
-/* Where our other programs are, and the built-in server's start: its first line on standard output
- * says its address, and nothing else of it is read. Not its job: what its end means (the caller's
+/* Paths of our other programs, and the built-in server's start. Its first line on standard output
+ * has its address; nothing else of it is read. Not its job: the effects of its end (the caller's
  * `exited`). */
 #include "coordinator/run/programs.h"
 

@@ -1,5 +1,4 @@
-/* Our other programs as children of this one: where they are, and how the built-in server is
- * started. */
+/* Our other programs as child processes: their paths, and the start of the built-in server. */
 #pragma once
 
 #include "common/conf/config.h"
@@ -9,23 +8,24 @@
 #define VQ_PROGRAM_URL_BYTES_MAX   128
 #define VQ_PROGRAM_OFFLINE_WAIT_MS 10000
 
-/* Beside this program, where an installation and the build put them; else the bare name, to be
- * looked for in PATH. */
+/* The folder of this program, as in an installation or a build; otherwise the bare name, for a
+ * search in PATH. */
 void vq_program_path(const char *name, char ret_path[VQ_PROGRAM_PATH_BYTES_MAX]);
 
-/* Borrowed for the call. */
+/* Borrowed during the call. */
 struct vq_program_offline {
     const struct vq_conf_offline *conf;
-    const char *log;  /* the server's own log of requests and answers; NULL: none */
-    const char *hint; /* put behind "the built-in server did not start": where its words are; "" */
+    const char *log; /* the server's own log of requests and answers; NULL: none */
+    /* added after "the built-in server did not start": the place of its messages; "" */
+    const char *hint;
     int stderr_fd;
     void (*exited)(void *ctx, struct vq_child_exit how); /* see vq_child_options */
     void *ctx;
 };
 
 /* Starts vibeq-offline on a free loopback port and waits until it listens. It dies with this
- * process. VQ_UNAVAILABLE, or what vq_child_spawn says. *ret_child is set whenever the process was
- * started, also when it did not come to listen. */
+ * process. VQ_UNAVAILABLE, or a status of vq_child_spawn. *ret_child is set if the process was
+ * started, even if it did not listen in the end. */
 enum vq_status vq_program_offline_start(struct vq_loop *loop,
                                         const struct vq_program_offline *options,
                                         struct vq_child **ret_child,

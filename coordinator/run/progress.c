@@ -1,5 +1,5 @@
-/* The line that a person watches: redrawn in place on a terminal, a line each ten seconds
- * elsewhere. Everything on standard error; standard output is for results. */
+/* The progress line for a person: redrawn in place on a terminal, otherwise one line every ten
+ * seconds. All of it goes to standard error; standard output is for results. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/clock.h"

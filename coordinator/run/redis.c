@@ -1,7 +1,7 @@
-/* Redis for a run: the private server or a shared one, the connection, and keeping its columns
- * level with the store. Invariant: nothing is written before owner and n were compared; any
- * difference means rebuild. While Redis is away or being rebuilt the core is paused: nothing is
- * leased, nothing ACKed, nothing dropped. */
+/* Redis for a run: the private server or a shared one, the connection, and its columns, which must
+ * agree with the store. Invariant: nothing is written before owner and n were compared; any
+ * difference leads to a rebuild. While Redis is unreachable or being rebuilt the core is paused:
+ * nothing is leased, ACKed or dropped. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define AWAY_SAID_AFTER_NS  (2 * VQ_NS_PER_S)
-#define OWNER_CHECKS_A_TERM 4 /* so that none is older than a third of a term */
+#define OWNER_CHECKS_A_TERM 4 /* so that no check is older than a third of a term */
 
 static void sync_begin(struct vq_run *run);
 
@@ -37,7 +37,7 @@ static void set_phase(struct vq_run *run, enum vq_redis_phase phase)
     vq_loop_again(run->loop);
 }
 
-/* A callback's failure: wait for the connection, compare again, or stop. */
+/* Handles a failed callback: wait for the connection, compare again, or stop. */
 static void refused(struct vq_run *run, enum vq_status status, const char *text)
 {
     struct vq_run_redis *r = &run->redis;
@@ -142,7 +142,7 @@ static void on_synced(void *ctx, enum vq_status status, enum vq_sync sync, const
         level(run);
         return;
     }
-    if (r->was_level) { /* else they are the first columns of a stage, or of this process */
+    if (r->was_level) { /* otherwise these are the first columns of a stage, or of this process */
         run->seen.redis_rebuilds++;
         vq_run_message(
             run, "Redis is not as it was left (%s); it is filled again from the call store.", text);
@@ -169,7 +169,7 @@ static void on_up(void *ctx)
     sync_begin(ctx);
 }
 
-/* The server is there and refuses us: the address or the password is wrong, and waiting does not
+/* The server answers but refuses us: the address or the password is wrong, and waiting does not
  * help. */
 bool vq_run_redis_denies(const char *why)
 {
@@ -232,7 +232,8 @@ static enum vq_status connect_client(struct vq_run *run, struct vq_error *err)
 enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err)
 {
     struct vq_run_redis *r = &run->redis;
-    set_phase(run, VQ_PHASE_SYNCING); /* a check that is under way is of no interest any more */
+    /* the result of a check in progress does not count any more */
+    set_phase(run, VQ_PHASE_SYNCING);
     r->was_level = false;
     vq_run_state_destroy(&r->state);
     VQ_TRY(open_state(run, err));
@@ -249,7 +250,8 @@ static void on_server(void *ctx, enum vq_redis_server_state state, const char *t
     (void)snprintf(r->why, sizeof(r->why), "%s", text);
     vq_log(state == VQ_REDIS_SERVER_FAILED ? VQ_LOG_ERROR : VQ_LOG_INFO, "redis.server",
            "state=%d text=%s", (int)state, text);
-    if (state == VQ_REDIS_SERVER_READY && r->server != NULL) { /* another, where its folder went */
+    /* a restart, at a new path if its folder was removed */
+    if (state == VQ_REDIS_SERVER_READY && r->server != NULL) {
         (void)snprintf(r->address.unix_path, sizeof(r->address.unix_path), "%s",
                        vq_redis_server_socket(r->server));
     }
@@ -301,7 +303,7 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
         *err = run->err;
         return run->fatal;
     }
-    if (run->stop.interrupts > 0) { /* also when Redis is up: there is no core yet to drain */
+    if (run->stop.interrupts > 0) { /* also if Redis is up: there is no core yet that could drain */
         return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s continues",
                        vq_run_dir_name(run->dir));
     }
@@ -327,8 +329,8 @@ static int64_t check_due_ns(const struct vq_run *run)
     return run->redis.checked_ns + every_ns;
 }
 
-/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a
- * run that another has taken. */
+/* Each write checks the owner. Without this check, a time without writes could renew leases for a
+ * run that another process has taken over. */
 static void check_owner(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;

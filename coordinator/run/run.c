@@ -1,7 +1,7 @@
-/* A run from the first lock to the last file, in one order: store, loop, built-in server, socket,
- * Redis, core, control, workers; then the loop's turns; then the goodbye and the results. Whatever
- * fails on the way, everything opened so far is closed and nothing that was paid for is lost: it is
- * in the store or in a spool. */
+/* A run from the first lock to the last file, in this order: store, loop, built-in server, socket,
+ * Redis, core, control, workers; then the loop's turns; then the goodbye and the results. If a step
+ * fails, everything opened so far is closed, and no paid answer is lost: it is in the store or in a
+ * spool. */
 #include "coordinator/run/run.h"
 
 #include "common/base/alloc.h"
@@ -77,7 +77,7 @@ static enum vq_status open_log(struct vq_run *run, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Another program has renamed the log: the next line goes into a new file of the name. */
+/* Another program has renamed the log: the next line goes into a new file of the same name. */
 static void on_reopen(void *ctx, int signum)
 {
     struct vq_run *run = ctx;
@@ -90,8 +90,8 @@ static void on_reopen(void *ctx, int signum)
     }
 }
 
-/* The core stops when what it has received is committed. Redis may be away for good: then it stops
- * without. */
+/* The core stops after its results are committed. Redis may be unreachable for good: then the core
+ * stops without it. */
 static void stop_without_redis(struct vq_run *run)
 {
     bool due =
@@ -136,7 +136,7 @@ static void on_progress_timer(void *ctx)
     vq_progress_line(ctx);
 }
 
-/* When the run needs a tick at the latest. */
+/* The latest time of the run's next tick. */
 static int64_t next_wake_ns(const struct vq_run *run)
 {
     bool has_core = run->coord != NULL && run->fatal == VQ_OK;
@@ -180,7 +180,7 @@ static void on_turn(void *ctx)
     stop_without_redis(run);
     vq_children_turn(run);
     vq_alarms_turn(run);
-    vq_deadline_turn(run); /* before the first LEASE of a stage goes out */
+    vq_deadline_turn(run); /* before the first LEASE of a stage is sent */
     vq_dispatch_pump(run);
     vq_distrust_turn(run);
     vq_stages_turn(run);
@@ -197,11 +197,11 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_loop_create(&run->loop, err));
     (void)vq_loop_raise_files();
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow counts as a full disk */
     VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->timers.sigint));
     VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->timers.sigterm));
     VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->timers.sighup));
-    (void)signal(SIGUSR1, SIG_IGN); /* also after the loop: a late one must not kill */
+    (void)signal(SIGUSR1, SIG_IGN); /* also after the loop: a late signal must not kill */
     VQ_TRY(vq_signal_create(run->loop, SIGUSR1, on_reopen, run, &run->timers.sigusr1));
     VQ_TRY(vq_timer_create(run->loop, on_wake, run, &run->timers.wake));
     VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->timers.status_timer));
@@ -215,10 +215,11 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     run->owner.uid = *vq_run_dir_uid(run->dir);
     VQ_TRY(vq_distrust_open(run, err));
     VQ_TRY(vq_deadline_open(run, err));
-    VQ_TRY(vq_dispatch_open(
-        run, err)); /* before the store: an address that is refused leaves no call store */
+    /* before the store: if the address is refused, no call store is made */
+    VQ_TRY(vq_dispatch_open(run, err));
     VQ_TRY(vq_run_begin_store(run, err));
-    VQ_TRY(vq_looks_open(run, err)); /* before the scan of the ledger shows what failed earlier */
+    /* before the scan of the ledger, which shows earlier failures */
+    VQ_TRY(vq_looks_open(run, err));
     VQ_TRY(vq_metrics_open(run, err));
     VQ_TRY(vq_children_open(run, err));
     if (run->work->needs_offline) {
@@ -249,8 +250,8 @@ static bool workers_left(void *ctx)
     return (vq_children_gone(run) && !committing) || run->fatal != VQ_OK;
 }
 
-/* The core has said BYE. Local workers get a moment to leave by themselves; what their spools still
- * hold is committed. */
+/* The core has sent BYE. Local workers get a short time to leave; the contents of their spools are
+ * committed. */
 static void goodbye(struct vq_run *run)
 {
     run->stop.done = true;
@@ -269,9 +270,9 @@ static bool never(void *ctx)
     return false;
 }
 
-/* Workers elsewhere may still be reading their ACKs and the BYE: a closed connection takes with it
- * what was not read, and they would wait for a coordinator that does not come back. A worker that
- * sends a frame meanwhile gets BYE again. */
+/* Workers on other machines may still be reading their ACKs and the BYE: closing the connection
+ * drops unread messages, and these workers would wait for a coordinator that does not come back. A
+ * worker that sends a frame in this time gets BYE again. */
 static void linger(struct vq_run *run)
 {
     bool remote = run->options->listen != NULL || run->options->workers == 0;
@@ -279,7 +280,7 @@ static void linger(struct vq_run *run)
     if (!remote || run->fatal != VQ_OK || run->stop.interrupts > 1) {
         return;
     }
-    /* the results took their time, and no worker was heard */
+    /* writing the results took longer, and no frame was read in that time */
     if (left_ms < VQ_RUN_LINGER_LEAST_MS) {
         left_ms = VQ_RUN_LINGER_LEAST_MS;
     }
@@ -289,7 +290,7 @@ static void linger(struct vq_run *run)
     }
 }
 
-/* What failed most often, and what to do about it. */
+/* Prints the most frequent failure, and what to do about it. */
 static void say_failures(const struct vq_run_watch *watch)
 {
     char text[VQ_ERROR_BYTES_MAX];
@@ -308,7 +309,7 @@ static enum vq_run_end stopped_end(struct vq_run *run)
             run->fatal != VQ_OK ? run->err.text
             : asked             ? "stopped"
                                 : run->stop.text);
-    if (run->watch.braked_unix_ms == 0) { /* the brake's sentence says it already */
+    if (run->watch.braked_unix_ms == 0) { /* otherwise the brake's message already has it */
         say_failures(&run->watch);
     }
     fprintf(stderr, "Nothing that was paid for is lost. ");
@@ -374,7 +375,7 @@ static enum vq_run_end end(struct vq_run *run)
         goodbye(run);
     }
     if (run->limits.authority != NULL) {
-        vq_learned_tick(run); /* of a run that was over before the next look */
+        vq_learned_tick(run); /* for a run that was over before the next check */
     }
     enum vq_status status = vq_finish_accounting(run, &err); /* the report shows it */
     if (status != VQ_OK) {
@@ -391,7 +392,7 @@ static enum vq_run_end end(struct vq_run *run)
     vq_advances_end(run);
     vq_control_write_status(run);
     vq_alarms_end(run);
-    if (how != VQ_RUN_AGAIN) { /* else workers elsewhere wait for it */
+    if (how != VQ_RUN_AGAIN) { /* otherwise workers on other machines wait for the restart */
         linger(run);
     }
     return how;
@@ -415,7 +416,7 @@ static void close_all(struct vq_run *run)
     vq_signal_destroy(&run->timers.sigterm);
     vq_signal_destroy(&run->timers.sighup);
     vq_signal_destroy(&run->timers.sigusr1);
-    (void)signal(SIGHUP, SIG_IGN); /* what is left to do takes a moment, and the run is over */
+    (void)signal(SIGHUP, SIG_IGN); /* the rest takes a short time, and the run is over */
     vq_loop_destroy(&run->loop);   /* waits for a commit in the thread pool */
     vq_coord_destroy(&run->coord);
     vq_limits_close(&run->limits);

@@ -1,4 +1,4 @@
-/* What coordinator/pools/second_orders.h needs to know of a run, when a stage begins. Not its job:
+/* The input of coordinator/pools/second_orders.h from a run, when a stage begins. Not its job:
  * which orders are leased (the core). */
 #include "coordinator/pools/second_orders.h"
 
@@ -45,8 +45,8 @@ void vq_second_orders_learn(struct vq_run_stages *stages, const struct vq_stage_
     }
 }
 
-/* The time until the deadline, and how long batches of the judge's model took. Later stages and the
- * interactive pools need a part of this time: the deadline's decision sees to it. */
+/* The time until the deadline, and the durations of batches of the judge's model. Later stages and
+ * the interactive pools need a part of this time, which the deadline's decision considers. */
 static enum vq_status fill_time(const struct vq_run *run, uint32_t judge,
                                 struct vq_second_orders *state, double **ret_memory)
 {

@@ -1,7 +1,8 @@
-/* The walk through the stages of a script (the method): a stage is made ready (asking.h), a core of
- * its own asks it, its finished column is read out of Redis, the answers go to the script, and it
- * names the next one. Between two stages nothing is in flight here: every batch is committed, every
- * spool that was being read is in. Invariant: run->coord always belongs to run->stages.asking. */
+/* The walk through the stages of a script (the method). For each stage: it is prepared (asking.h),
+ * a new core asks it, its finished column is read from Redis, the script gets the answers, and it
+ * names the next stage. Between two stages nothing is in flight: every batch is committed, and
+ * every spool that was being read is imported. Invariant: run->coord always belongs to
+ * run->stages.asking. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +18,7 @@
 
 /* ---- a stage begins ---- */
 
-/* Of the term after `from_ns`. */
+/* The rest of the term after `from_ns`. */
 static int64_t wait_left_ns(const struct vq_run *run, int64_t from_ns)
 {
     if (run->begun.first_start || run->begun.was_clean) {
@@ -28,7 +29,7 @@ static int64_t wait_left_ns(const struct vq_run *run, int64_t from_ns)
     return left_ns > 0 ? left_ns : 0;
 }
 
-/* Attempts over all leases; what one lease may send is never cut short. */
+/* Limits of attempts over all leases; one lease may always make all its sends. */
 static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
 {
     const struct vq_conf_attempts *a = &config->attempts;
@@ -45,8 +46,8 @@ static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
     return caps;
 }
 
-/* What the run has in the store is settled before it is asked, so that its progress goes on from
- * where it was. What takes longer than may be is looked up in its turn. */
+/* Settles the run's stored answers before the stage is asked, so that its progress continues from
+ * the earlier process. Shards that do not fit into the time limit are looked up in their turn. */
 static enum vq_status take_stored(struct vq_run *run, struct vq_error *err)
 {
     const struct vq_plan *plan = &run->stages.asking->plan;
@@ -98,8 +99,8 @@ static enum vq_status recall_row(void *ctx, const struct vq_call_row *row)
     return vq_coord_recall(r->run->coord, &call) ? VQ_OK : VQ_AGAIN;
 }
 
-/* How judges answered in earlier processes: of the first stage that has something to ask, which is
- * where the last one stopped. */
+/* Passes the calls of earlier processes to the core, for the first stage with open tasks, which is
+ * where the last process stopped. */
 static enum vq_status take_calls(struct vq_run *run, struct vq_error *err)
 {
     struct vq_coord_status s;
@@ -126,8 +127,8 @@ static enum vq_status take_batch(void *ctx, const struct vq_batch_said *said)
     return vq_coord_api_batch_store(((struct vq_run *)ctx)->coord, said);
 }
 
-/* What waits in batches at providers: the first core of this process takes it, and no stage ends
- * before all of it has its result. */
+/* Passes the calls that wait in batches at providers to the first core of this process. No stage
+ * ends before all of them have their results. */
 static enum vq_status take_batches(struct vq_run *run, struct vq_error *err)
 {
     if (run->stages.batches_taken) {
@@ -171,7 +172,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .run_name = vq_run_dir_name(run->dir),
         .epoch = run->owner.epoch,
         .stage = run->stages.asking->no,
-        .more = true, /* the method alone knows, and only after this stage */
+        .more = true, /* only the method knows, and only after this stage */
         .grid = run->stages.asking->plan.grid,
         .chains = vq_stage_chains(run->stages.asking->kind),
         .alike = run->stages.asking->alike,
@@ -182,7 +183,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .spec = run->links.spec_hash,
         .repairs = run->stages.asking->repair != NULL,
         .repeat_max = run->stages.asking->plan.generation,
-        .scout_no = run->begun.start_no, /* two runs at once buy little twice */
+        .scout_no = run->begun.start_no, /* so that two runs at once buy few answers twice */
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
@@ -212,7 +213,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
     return status;
 }
 
-/* What the method wants next, made ready; *ret_more false when it wants nothing. */
+/* Prepares the next stage of the method; *ret_more is false if there is none. */
 static enum vq_status next_asking(struct vq_run *run, bool *ret_more, struct vq_error *err)
 {
     const struct vq_stage *stage;
@@ -284,7 +285,7 @@ enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Up to the last one of this name. */
+/* Expected stages up to the last one of this name. */
 static uint32_t begun_until(const struct vq_run_stages *stages, const char *name)
 {
     uint32_t n = stages->expected_count;
@@ -294,7 +295,7 @@ static uint32_t begun_until(const struct vq_run_stages *stages, const char *name
     return n;
 }
 
-/* A script may name others than expected: then those after the last expected one may follow. */
+/* A script may name unexpected stages: then those after the last expected one may follow. */
 uint32_t vq_stages_next_expected(const struct vq_run *run)
 {
     uint32_t next = begun_until(&run->stages, run->stages.asking->name);
@@ -326,7 +327,7 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
     if (run->fatal != VQ_OK) {
         return;
     }
-    if (status != VQ_OK) { /* it comes back, and is read again */
+    if (status != VQ_OK) { /* it is read again when the connection is back */
         vq_run_redis_lost(run, status, text);
         return;
     }
@@ -357,7 +358,7 @@ static bool column_agrees(struct vq_run *run)
     return true;
 }
 
-/* What accounting needs of it later. */
+/* Stores the stage for accounting. */
 static enum vq_status keep_past(struct vq_run_stages *stages)
 {
     VQ_TRY(VQ_GROW(stages->past, &stages->past_cap, stages->past_count + 1, VQ_STAGES_MAX));
@@ -389,7 +390,8 @@ static enum vq_status finish(struct vq_run *run)
     return vq_coord_no_more(run->coord, VQ_BYE_DONE, vq_run_now());
 }
 
-/* The next stage's core in the place of the last one's, whose workers it takes over. */
+/* Replaces the core of the last stage by the one of the next stage, which takes over its
+ * workers. */
 static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
 {
     struct vq_coord *over = run->coord;
@@ -406,7 +408,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
         status = vq_coord_hand_over(over, run->coord, vq_run_now());
     }
     VQ_CRASH_POINT(stage_handed_over);
-    if (run->coord == NULL) { /* the end still asks both what came of it */
+    if (run->coord == NULL) { /* the end still reads both */
         run->coord = over;
         vq_stage_grid_destroy(&run->stages.asking);
         run->stages.asking = run->stages.past[run->stages.past_count - 1].asking;
@@ -417,8 +419,8 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     return status;
 }
 
-/* The answers to the script, and what it wants next. Where nothing follows, run->stages.asking
- * stays that of the last core. */
+/* Passes the answers to the script and prepares its next stage. If no stage follows,
+ * run->stages.asking stays that of the last core. */
 static enum vq_status step(struct vq_run *run, struct vq_error *err)
 {
     VQ_TRY(vq_answers_take(&run->stages.script, run->stages.asking, run->stages.outcomes,

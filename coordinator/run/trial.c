@@ -1,7 +1,7 @@
 /* Tries the parts of a run's start that need the network, in the order of the run: addresses first,
- * then Redis. Invariant: when it returns, no socket, no process and no folder of it is left. A
- * private server gets one attempt, because a run that begins with failing starts is not what a
- * person wants to hear of after half a minute. Not its job: keys, files and the data. */
+ * then Redis. Invariant: when it returns, its sockets, processes and folders are closed and
+ * removed. A private server gets one attempt, because a person does not want to wait half a minute
+ * for a server that fails to start. Not its job: keys, files and the data. */
 #include "coordinator/run/trial.h"
 
 #include "common/text/file.h"
@@ -22,7 +22,7 @@
 
 static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
 {
-    (void)ctx; /* no key is allowed in, so nothing comes */
+    (void)ctx; /* no key is allowed in, so no frame comes */
     (void)peer;
     (void)frame;
 }

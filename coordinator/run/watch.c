@@ -1,6 +1,7 @@
-/* Looks, a few times a second, whether a run still makes progress and whether its pools are slow,
- * and says each once when it begins and once when it is over. What counts is decided in
- * core/alarm.h and core/limited.h. Not its job: doing something about it. */
+/* Checks, a few times per second, whether a run still makes progress and whether its pools are
+ * slow. It reports each problem once when it begins and once when it is over.
+ * coordinator/queue/alarm.h and coordinator/pools/limited.h decide. Not its job: doing something
+ * about it. */
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/run/parts.h"
@@ -92,7 +93,7 @@ static void report_slow(struct vq_run *run, const char *pool, const char *text)
                     name, pool, run->source.config->alarm.slow_s, text);
 }
 
-/* A pool that is slow is reported once, and once when it no longer is. */
+/* Reports a pool once when it becomes slow, and once when it is no longer slow. */
 static bool see_slow(struct vq_run *run, int64_t now_ns)
 {
     int64_t after_ns = (int64_t)run->source.config->alarm.slow_s * VQ_NS_PER_S;
