@@ -147,8 +147,7 @@ static void put_problems(struct vq_json *j, const struct vq_ui_facts *f)
 {
     uint32_t count = 0;
     char line[VQ_UI_PROBLEM_BYTES];
-    vq_json_key(j, "problems");
-    vq_json_array(j);
+    vq_json_put_array(j, "problems");
     if (!f->is_readable) {
         (void)snprintf(line, sizeof(line), "you may not read this folder%s%.64s",
                        f->owner == NULL ? "" : "; it belongs to ",

@@ -337,8 +337,7 @@ void vq_ui_runs_json(const struct vq_ui_runs *runs, struct vq_buf *out)
     vq_json_object(&j);
     vq_json_put_u64(&j, "format", 1);
     vq_json_put_str(&j, "folder", runs->runs_dir);
-    vq_json_key(&j, "runs");
-    vq_json_array(&j);
+    vq_json_put_array(&j, "runs");
     for (size_t i = 0; i < runs->rows.count; i++) {
         vq_json_raw(&j, vq_span_str(runs->rows.at[i].json));
     }

@@ -116,8 +116,7 @@ void vq_report_persona_dialogue(const struct vq_report_persona *r,
     } else {
         vq_json_span(j, dialogue->system);
     }
-    vq_json_key(j, "messages");
-    vq_json_array(j);
+    vq_json_put_array(j, "messages");
     for (uint32_t i = 0; i < dialogue->turns; i++) {
         message(j, "user", dialogue->queries[i]);
         message(j, "assistant", dialogue->answers[i]);

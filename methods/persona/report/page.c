@@ -35,8 +35,7 @@ static void put_criteria(const struct vq_persona_page *p, struct vq_json *j)
 {
     static const char *const kinds[] = {"likert", "binary", "pairwise"};
     const struct vq_persona_study *s = p->r->study;
-    vq_json_key(j, "criteria");
-    vq_json_array(j);
+    vq_json_put_array(j, "criteria");
     for (uint32_t i = 0; i < s->criteria_count; i++) {
         vq_json_object(j);
         vq_json_put_str(j, "name", s->criteria[i].name);
@@ -96,11 +95,9 @@ static void put_measure(const struct vq_persona_page *p, const struct vq_persona
     vq_json_put_str(j, "use",
                     m->what == VQ_PERSONA_MEAN ? use_word(p->r->study->criteria[m->criterion].use)
                                                : NULL);
-    vq_json_key(j, "tokens");
-    vq_json_object(j);
+    vq_json_put_object(j, "tokens");
     for (uint32_t s = 0; s < p->r->numbers->scripts; s++) {
-        vq_json_key(j, vq_persona_kind_name(p->r->study->plan->design.scripts[s].kind));
-        vq_json_object(j);
+        vq_json_put_object(j, vq_persona_kind_name(p->r->study->plan->design.scripts[s].kind));
         put_places(p, m, s, false, places, j);
         put_places(p, m, s, true, places, j);
         vq_json_object_end(j);
@@ -121,8 +118,7 @@ static void put_measures(const struct vq_persona_page *p, struct vq_json *j)
         j->out->status = VQ_NOMEM;
         return;
     }
-    vq_json_key(j, "measures");
-    vq_json_array(j);
+    vq_json_put_array(j, "measures");
     for (uint32_t i = 0; i < n->measures_count; i++) {
         put_measure(p, &n->measures[i], places, j);
     }

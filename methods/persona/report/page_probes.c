@@ -36,8 +36,7 @@ static void put_ratings(const struct vq_persona_page *p, const struct place *at,
     const struct vq_persona_study *s = p->r->study;
     const struct vq_persona_set *set = &s->plan->design.sets[at->set];
     uint32_t all = 0;
-    vq_json_key(j, "ratings");
-    vq_json_array(j);
+    vq_json_put_array(j, "ratings");
     for (size_t i = at->probed->from[at->prefix]; i < at->probed->from[at->prefix + 1]; i++) {
         size_t thing = at->probed->things[i];
         const struct vq_persona_rated *t = &s->rated[thing];
@@ -90,8 +89,7 @@ static void put_set(const struct vq_persona_page *p, const struct place *at, str
     vq_json_object(j);
     vq_json_put_str(j, "set", p->r->sets[at->set]);
     vq_json_put_u64(j, "asked", asked);
-    vq_json_key(j, "questions");
-    vq_json_array(j);
+    vq_json_put_array(j, "questions");
     for (uint32_t c = 0;
          shown < asked && shown < VQ_PERSONA_PAGE_PROBES_MAX && j->out->bytes < at->bytes_max;
          c++) {

@@ -179,8 +179,7 @@ static void put_ratings(const struct vq_persona_page *p, const struct vq_persona
     uint32_t judges = p->r->study->judges;
     size_t all = (x->from[turn + 1] - x->from[turn]) * judges;
     vq_json_put_u64(j, "ratings_count", all);
-    vq_json_key(j, "ratings");
-    vq_json_array(j);
+    vq_json_put_array(j, "ratings");
     for (size_t i = 0; i < all && i < VQ_PERSONA_PAGE_RATINGS_MAX; i++) {
         vq_persona_page_rating(p, x->things[x->from[turn] + i / judges], (uint32_t)(i % judges),
                                i < VQ_PERSONA_PAGE_REASONS_MAX, j);
@@ -231,8 +230,7 @@ static void put_talk(const struct vq_persona_page *p, const struct index *x,
     p->of->dialogue(p->of->ctx, talk->chain, &d);
     vq_json_object(j);
     put_head(p, talk, &d, j);
-    vq_json_key(j, "turns");
-    vq_json_array(j);
+    vq_json_put_array(j, "turns");
     for (; turn < d.turns && turn < rounds_of(p) && j->out->bytes < until; turn++) {
         vq_json_object(j);
         put_probes(p, x, talk->chain, turn, until, j);
@@ -255,8 +253,7 @@ static void put_talks(const struct vq_persona_page *p, const struct index *x, st
     uint32_t shown = 0, all = p->r->study->plan->chains_count;
     size_t begin = j->out->bytes;
     vq_json_put_u64(j, "talks_count", all);
-    vq_json_key(j, "talks");
-    vq_json_array(j);
+    vq_json_put_array(j, "talks");
     while (shown < all && shown < VQ_PERSONA_PAGE_TALKS_MAX &&
            j->out->bytes - begin < VQ_PAGE_DATA_BYTES_MAX) {
         put_talk(p, x, &x->talks[shown++], j);

@@ -5,8 +5,7 @@
 
 static void put_criteria(const struct vq_rubric_page *p, struct vq_json *j)
 {
-    vq_json_key(j, "criteria");
-    vq_json_array(j);
+    vq_json_put_array(j, "criteria");
     for (uint32_t c = 0; c < p->in->criteria_count; c++) {
         vq_json_object(j);
         vq_json_put_str(j, "about", p->in->criteria[c].about);

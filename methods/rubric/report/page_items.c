@@ -105,8 +105,7 @@ static void put_rating(const struct vq_rubric_page *p, const struct vq_rubric_pl
 static void put_ratings(const struct vq_rubric_page *p, uint32_t row, struct vq_json *j)
 {
     struct vq_rubric_place at = {.row = row};
-    vq_json_key(j, "ratings");
-    vq_json_array(j);
+    vq_json_put_array(j, "ratings");
     for (at.criterion = 0; at.criterion < p->in->criteria_count; at.criterion++) {
         uint32_t outputs = vq_rubric_rated_outputs(p->in, at.criterion);
         for (at.output = 0; at.output < outputs; at.output++) {
@@ -126,8 +125,7 @@ static void put_ratings(const struct vq_rubric_page *p, uint32_t row, struct vq_
 static void put_differing(const struct vq_rubric_page *p, const struct item *item,
                           struct vq_json *j)
 {
-    vq_json_key(j, "differ");
-    vq_json_array(j);
+    vq_json_put_array(j, "differ");
     for (uint32_t c = 0; item->spread > 0 && c < p->in->criteria_count; c++) {
         if (criterion_spread(p, item->row, c) > 0) {
             vq_json_u64(j, c);
@@ -145,8 +143,7 @@ static void put_item(const struct vq_rubric_page *p, const struct item *item, st
     vq_page_put_image(j, row->image);
     vq_json_key(j, "prompt");
     vq_page_put_text(j, row->prompt, VQ_PAGE_TEXT_BYTES_MAX);
-    vq_json_key(j, "outputs");
-    vq_json_array(j);
+    vq_json_put_array(j, "outputs");
     for (uint32_t o = 0; o < p->in->outputs_count; o++) {
         vq_page_put_text(j, row->outputs[o], VQ_PAGE_TEXT_BYTES_MAX);
     }
@@ -163,8 +160,7 @@ void vq_rubric_page_items(const struct vq_rubric_page *p, struct vq_json *j)
         return;
     }
     size_t begin = j->out->bytes;
-    vq_json_key(j, "items");
-    vq_json_array(j);
+    vq_json_put_array(j, "items");
     for (uint32_t i = 0; i < p->in->rows_count && i < VQ_PAGE_ROWS_MAX &&
                          j->out->bytes - begin < VQ_PAGE_DATA_BYTES_MAX;
          i++) {

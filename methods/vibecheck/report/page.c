@@ -20,8 +20,7 @@ static void put_question_types(const struct vq_vibes_page *p, struct vq_json *j)
     if (m == NULL || m->question_types == NULL) {
         return;
     }
-    vq_json_key(j, "question_types");
-    vq_json_object(j);
+    vq_json_put_object(j, "question_types");
     for (uint32_t v = 0; v < p->r->result->vibes; v++) {
         char id[16];
         (void)snprintf(id, sizeof(id), "%u", v + 1);
@@ -57,8 +56,7 @@ static void put_headline(const struct vq_vibes_page *p, struct vq_json *j)
         return;
     }
     double n = (double)(a + b);
-    vq_json_key(j, "preferred");
-    vq_json_object(j);
+    vq_json_put_object(j, "preferred");
     vq_json_put_u64(j, "a", a);
     vq_json_put_u64(j, "b", b);
     vq_json_put_u64(j, "ties", ties);

@@ -147,8 +147,7 @@ static void add_answers(struct picker *p, uint32_t row, uint32_t rank)
     *done = 1;
     char key[32];
     (void)snprintf(key, sizeof(key), "%u:%u", row, rank);
-    vq_json_key(&p->answers, key);
-    vq_json_array(&p->answers);
+    vq_json_put_array(&p->answers, key);
     for (uint32_t j = 0; j < p->page->r->result->judges; j++) {
         for (uint32_t order = 0; order < 2; order++) {
             struct vq_span text = {0};
@@ -294,14 +293,12 @@ static void write_row(const struct picker *p, struct vq_json *j, uint32_t sample
 static void write_examples(const struct picker *p, struct vq_json *j)
 {
     static const char *const keys[] = {"a", "b", "d"};
-    vq_json_key(j, "examples");
-    vq_json_array(j);
+    vq_json_put_array(j, "examples");
     for (uint32_t rank = 0; rank < p->vibes; rank++) {
         vq_json_object(j);
         for (uint32_t kind = 0; kind < KIND__COUNT; kind++) {
             const struct best *b = &p->best[rank * KIND__COUNT + kind];
-            vq_json_key(j, keys[kind]);
-            vq_json_array(j);
+            vq_json_put_array(j, keys[kind]);
             for (uint32_t i = 0; i < b->shown; i++) {
                 if (p->row_of[b->sample[i]] != NO_ROW) {
                     vq_json_u64(j, p->row_of[b->sample[i]]);
@@ -320,8 +317,7 @@ static void write_block(struct picker *p, struct vq_json *j)
     vq_buf_init(&letters, 1u << 20);
     vq_json_put_u64(j, "samples", p->page->r->result->samples);
     vq_json_put_real(j, "tie", VQ_LOGIT_TIE, DIGITS);
-    vq_json_key(j, "rows");
-    vq_json_array(j);
+    vq_json_put_array(j, "rows");
     for (uint32_t i = 0; i < p->rows_count; i++) {
         write_row(p, j, p->rows[i], &letters);
     }

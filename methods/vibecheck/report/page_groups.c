@@ -16,14 +16,12 @@ static void put_part(const struct vq_vibes_page *p, struct vq_json *j, struct vq
     vq_json_put_span(j, "name", name);
     vq_json_put_u64(j, "rows", s->rows);
     vq_report_key_estimate(j, "mm_accuracy", s->mm_accuracy, "mm_ci95", s->mm_ci95);
-    vq_json_key(j, "separability");
-    vq_json_array(j);
+    vq_json_put_array(j, "separability");
     for (uint32_t i = 0; i < kept; i++) {
         vq_json_real(j, s->separability[p->order[i]], VQ_REPORT_DIGITS);
     }
     vq_json_array_end(j);
-    vq_json_key(j, "turned");
-    vq_json_array(j);
+    vq_json_put_array(j, "turned");
     for (uint32_t i = 0; i < kept; i++) {
         vq_json_bool(j, s->opposite[p->order[i]]);
     }
@@ -44,8 +42,7 @@ static void put_judges(const struct vq_vibes_page *p, struct vq_json *j)
         vq_vibes_page_failed(j, status);
         return;
     }
-    vq_json_key(j, "by_judge");
-    vq_json_array(j);
+    vq_json_put_array(j, "by_judge");
     for (uint32_t k = 0; k < s->count; k++) {
         put_part(p, j, vq_span_str(p->r->judges[k].name), &s->slice[k]);
     }
@@ -154,8 +151,7 @@ static void put_values(const struct vq_vibes_page *p, const struct values *v, st
         return;
     }
     vq_json_put_u64(j, "values", v->texts.count);
-    vq_json_key(j, "parts");
-    vq_json_array(j);
+    vq_json_put_array(j, "parts");
     for (uint32_t k = 0; k < s->count; k++) {
         put_part(p, j, v->texts.keys[v->order[k]], &s->slice[k]);
     }
@@ -170,8 +166,7 @@ static void put_groups(const struct vq_vibes_page *p, struct vq_json *j)
     if (column_name(p) == NULL) {
         return;
     }
-    vq_json_key(j, "groups");
-    vq_json_object(j);
+    vq_json_put_object(j, "groups");
     vq_json_put_str(j, "column", column_name(p));
     if (columns_of(p, column)) {
         struct values v = {0};

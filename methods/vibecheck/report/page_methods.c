@@ -350,8 +350,7 @@ void vq_vibes_page_methods(const struct vq_vibes_page *p, struct vq_json *j)
         void (*text)(const struct paragraph *m);
     } parts[] = {{"Data", data},   {"Vibes", discovery},  {"Judging", judging},
                  {"Gates", gates}, {"Models", on_models}, {"Regression", regression}};
-    vq_json_key(j, "methods");
-    vq_json_array(j);
+    vq_json_put_array(j, "methods");
     for (size_t i = 0; i < VQ_COUNT(parts); i++) {
         struct vq_buf text;
         const struct paragraph m = {p, &text};

@@ -51,8 +51,7 @@ void vq_vibes_page_overlap(const struct vq_vibes_page *p, struct vq_json *j)
         return;
     }
     bool pearson = p->r->config->gates.overlap == VQ_CONF_OVERLAP_PEARSON;
-    vq_json_key(j, "overlap");
-    vq_json_array(j);
+    vq_json_put_array(j, "overlap");
     for (size_t i = 0; i < x.cols; i++) {
         vq_json_array(j);
         for (size_t k = 0; k < x.cols; k++) {

@@ -13,8 +13,7 @@ static void put_fit(struct vq_json *j, const char *key, const struct vq_vibechec
                     const struct vq_fit_metrics *m)
 {
     static const struct vq_interval none = {NAN, NAN};
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_report_key_estimate(j, "accuracy", r->in_sample ? m->accuracy_train : m->accuracy_test,
                            "ci95", r->in_sample ? none : m->accuracy_test_ci95);
     vq_json_object_end(j);
@@ -22,8 +21,7 @@ static void put_fit(struct vq_json *j, const char *key, const struct vq_vibechec
 
 static void put_side(struct vq_json *j, const char *key, const struct vq_vibecheck *r)
 {
-    vq_json_key(j, key);
-    vq_json_object(j);
+    vq_json_put_object(j, key);
     vq_json_put_u64(j, "kept", r->kept_count);
     vq_json_put_u64(j, "of", r->vibes);
     put_fit(j, "mm", r, &r->mm);
@@ -37,12 +35,10 @@ void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j)
     if (r == NULL || p->story->method == NULL) {
         return;
     }
-    vq_json_key(j, "presets");
-    vq_json_object(j);
+    vq_json_put_object(j, "presets");
     put_side(j, "run", p->r->result);
     put_side(j, "preset", r);
-    vq_json_key(j, "vibes");
-    vq_json_array(j);
+    vq_json_put_array(j, "vibes");
     for (uint32_t v = 0; v < r->vibes && v < VQ_VIBES_PAGE_MAX; v++) {
         const struct vq_vibe_metrics *m = &r->vibe[v];
         vq_json_object(j);
@@ -63,8 +59,7 @@ void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j)
 static void put_notes(const struct vq_vibecheck_method_result *m, struct vq_json *j)
 {
     vq_json_put_u64(j, "notes_count", m->notes_count);
-    vq_json_key(j, "notes");
-    vq_json_array(j);
+    vq_json_put_array(j, "notes");
     for (uint32_t i = 0; i < m->notes_count && i < NOTES_MAX; i++) {
         vq_page_put_text(j, vq_span_str(m->notes[i]), VQ_PAGE_NAME_BYTES_MAX);
     }
@@ -74,8 +69,7 @@ static void put_notes(const struct vq_vibecheck_method_result *m, struct vq_json
 static void put_proposals(const struct vq_vibecheck_method_result *m, struct vq_json *j)
 {
     vq_json_put_u64(j, "proposals_count", m->proposals_count);
-    vq_json_key(j, "proposals");
-    vq_json_array(j);
+    vq_json_put_array(j, "proposals");
     for (uint32_t i = 0; i < m->proposals_count && i < PROPOSALS_MAX; i++) {
         const struct vq_proposal *proposal = &m->proposals[i];
         vq_json_object(j);
@@ -96,8 +90,7 @@ void vq_vibes_page_story(const struct vq_vibes_page *p, struct vq_json *j)
     if (m == NULL || (m->iterations_count == 0 && m->notes_count == 0)) {
         return;
     }
-    vq_json_key(j, "story");
-    vq_json_object(j);
+    vq_json_put_object(j, "story");
     put_notes(m, j);
     put_proposals(m, j);
     vq_json_object_end(j);

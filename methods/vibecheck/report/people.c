@@ -18,8 +18,7 @@ void vq_report_people_json(struct vq_json *j, const struct vq_people_metrics *m)
     if (s->labelled == 0) {
         return;
     }
-    vq_json_key(j, "people");
-    vq_json_object(j);
+    vq_json_put_object(j, "people");
     vq_json_put_u64(j, "rows", s->labelled);
     vq_report_key_estimate(j, "agreement", m->agreement, "agreement_ci95", m->agreement_ci95);
     vq_report_key_real(j, "kappa", m->kappa);

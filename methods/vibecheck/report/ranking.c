@@ -48,8 +48,7 @@ void vq_ranking_json_pairs(struct vq_json *j, const struct vq_report_input *r)
     if (pairs == NULL) {
         return;
     }
-    vq_json_key(j, "pairs");
-    vq_json_object(j);
+    vq_json_put_object(j, "pairs");
     vq_json_put_str(j, "design", designs[conf == NULL ? VQ_PAIRS_ALL : conf->design]);
     if (conf != NULL && conf->baseline != NULL) {
         vq_json_put_str(j, "baseline", conf->baseline);
@@ -58,8 +57,7 @@ void vq_ranking_json_pairs(struct vq_json *j, const struct vq_report_input *r)
         vq_json_put_u64(j, "per_prompt", conf->per_prompt);
         vq_json_put_u64(j, "calls", conf->calls);
     }
-    vq_json_key(j, "compared");
-    vq_json_array(j);
+    vq_json_put_array(j, "compared");
     for (uint32_t p = 0; p < pairs->count; p++) {
         uint64_t rows = 0;
         for (uint32_t i = 0; i < vq_dataset_count(r->dataset); i++) {
@@ -109,26 +107,22 @@ void vq_ranking_json(struct vq_json *j, const struct vq_report_input *r)
     if (ranking == NULL) {
         return;
     }
-    vq_json_key(j, "ranking");
-    vq_json_object(j);
+    vq_json_put_object(j, "ranking");
     vq_json_put_str(j, "split", r->result->in_sample ? "train" : "test");
     vq_json_put_str(j, "model_of_ties", "davidson");
-    vq_json_key(j, "vibes");
-    vq_json_array(j);
+    vq_json_put_array(j, "vibes");
     for (uint32_t v = 0; v < r->result->vibes; v++) {
         write_vibe(j, &ranking->vibe[v], v);
     }
     vq_json_array_end(j);
-    vq_json_key(j, "matrix");
-    vq_json_array(j);
+    vq_json_put_array(j, "matrix");
     for (uint32_t v = 0; v < r->result->vibes; v++) {
         for (uint32_t k = 0; k < ranking->models; k++) {
             write_cell(j, r, v, k);
         }
     }
     vq_json_array_end(j);
-    vq_json_key(j, "multinomial");
-    vq_json_object(j);
+    vq_json_put_object(j, "multinomial");
     vq_json_put_u64(j, "outputs_train", ranking->mm_outputs_train);
     vq_json_put_u64(j, "outputs_test", ranking->mm_outputs_test);
     vq_report_key_real(j, "chance", ranking->mm_chance);
