@@ -59,7 +59,7 @@ void vq_at_random_compute(struct vq_vibecheck_work *w)
                   !vq_config_ranks(w->in->config) && w->in->cascade == NULL;
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->sep_train_at_random = strict ? of_split(w, &w->train, v) : NAN;
-        m->sep_test_at_random = strict ? of_split(w, &w->test, v) : NAN;
+        m->train.sep_at_random = strict ? of_split(w, &w->train, v) : NAN;
+        m->test.sep_at_random = strict ? of_split(w, &w->test, v) : NAN;
     }
 }

@@ -128,35 +128,33 @@ static void replace(const struct vq_vibecheck_work *w, struct vq_vibe_metrics *m
                     const struct vq_powered *sep, const struct vq_powered *pref)
 {
     static const struct vq_interval none = {NAN, NAN};
-    double *value = test ? &m->sep_test : &m->sep_train;
-    struct vq_interval *ci = test ? &m->sep_ci95_test : &m->sep_ci95_train;
-    struct vq_cascade_split *to = test ? &m->cascade.test : &m->cascade.train;
+    struct vq_vibe_split *to = vq_vibe_on(m, test);
     bool wanted = !w->in->no_intervals;
-    *to = (struct vq_cascade_split){.uncorrected = *value,
-                                    .uncorrected_ci95 = *ci,
-                                    .rows_ci95 = m->na_everywhere ? none : sep->rows_ci95,
-                                    .p = p_of(sep),
-                                    .weight = sep->weight,
-                                    .escalated = sep->known,
-                                    .rest = sep->scored - sep->known,
-                                    .audited = sep->labelled};
+    to->cascade = (struct vq_cascade_split){.uncorrected = to->sep,
+                                            .uncorrected_ci95 = to->sep_ci95,
+                                            .rows_ci95 = m->na_everywhere ? none : sep->rows_ci95,
+                                            .p = p_of(sep),
+                                            .weight = sep->weight,
+                                            .escalated = sep->known,
+                                            .rest = sep->scored - sep->known,
+                                            .audited = sep->labelled};
     if (!m->na_everywhere) {
-        *value = sep->mean;
-        *ci = wanted ? sep->ci95 : none;
-        *(test ? &m->pref_test : &m->pref_train) = pref->mean;
-        *(test ? &m->pref_ci95_test : &m->pref_ci95_train) = wanted ? pref->ci95 : none;
+        to->sep = sep->mean;
+        to->sep_ci95 = wanted ? sep->ci95 : none;
+        to->pref = pref->mean;
+        to->pref_ci95 = wanted ? pref->ci95 : none;
     }
 }
 
 /* Rows without a score at -1, then at +1, beside the estimate over the others. */
 static void bounds(struct vq_vibe_metrics *m, double gate)
 {
-    double missing = (double)m->missing_train;
-    double scored = (double)(m->cascade.train.escalated + m->cascade.train.rest);
+    double missing = (double)m->train.missing;
+    double scored = (double)(m->train.cascade.escalated + m->train.cascade.rest);
     double share = missing > 0 ? missing / (missing + scored) : 0;
-    double mean = m->sep_train * (1 - share);
+    double mean = m->train.sep * (1 - share);
     m->bounds = (struct vq_interval){mean - share, mean + share};
-    bool passes = fabs(m->sep_train) > gate;
+    bool passes = fabs(m->train.sep) > gate;
     double most = fmax(fabs(m->bounds.lo), fabs(m->bounds.hi));
     double least =
         m->bounds.lo <= 0 && m->bounds.hi >= 0 ? 0 : fmin(fabs(m->bounds.lo), fabs(m->bounds.hi));

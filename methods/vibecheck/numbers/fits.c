@@ -129,11 +129,11 @@ static enum vq_status firth(struct vq_vibecheck_work *w, enum target target,
         if (!vibe->kept) {
             continue;
         }
-        bool mm = target == TARGET_MM;
-        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = (struct vq_interval){NAN, NAN};
-        *(mm ? &vibe->mm_p : &vibe->pp_p) = NAN;
+        struct vq_vibe_coef *to = target == TARGET_MM ? &vibe->mm : &vibe->pp;
+        to->ci95 = (struct vq_interval){NAN, NAN};
+        to->p = NAN;
         if (fit.status == VQ_LOGIT_OK) {
-            *(mm ? &vibe->mm_firth : &vibe->pp_firth) = (struct vq_firth_coef){
+            to->firth = (struct vq_firth_coef){
                 fit.coef[col], {fit.ci95_lo[col], fit.ci95_hi[col]}, fit.p[col]};
         }
         col++;
@@ -170,17 +170,17 @@ static enum vq_status coefficients(struct vq_vibecheck_work *w, enum target targ
 {
     struct vq_logit_fit mle;
     VQ_TRY(vq_logit_fit_mle(&train->data, &mle, w->err));
-    bool mm = target == TARGET_MM;
     for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *vibe = &w->out->vibe[v];
         if (!vibe->kept) {
             continue;
         }
-        *(mm ? &vibe->mm_coef : &vibe->pp_coef) = e->coef[col];
-        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = e->ci95[col];
-        *(mm ? &vibe->mm_p : &vibe->pp_p) = e->p[col];
-        *(mm ? &vibe->mm_mle : &vibe->pp_mle) = mle.coef[col];
-        *(mm ? &vibe->mm_mle_se : &vibe->pp_mle_se) = mle.se[col];
+        struct vq_vibe_coef *to = target == TARGET_MM ? &vibe->mm : &vibe->pp;
+        to->coef = e->coef[col];
+        to->ci95 = e->ci95[col];
+        to->p = e->p[col];
+        to->mle = mle.coef[col];
+        to->mle_se = mle.se[col];
         m->coef_abs_max = fmax(m->coef_abs_max, fabs(e->coef[col]));
         col++;
     }
@@ -361,13 +361,15 @@ enum vq_status vq_fits_compute(struct vq_vibecheck_work *w)
     for (uint32_t i = 0; i < w->in->grid.samples; i++) {
         w->out->mm_margin[i] = w->out->pp_margin[i] = NAN;
     }
+    static const struct vq_vibe_coef none = {.coef = NAN,
+                                             .ci95 = {NAN, NAN},
+                                             .p = NAN,
+                                             .firth = {NAN, {NAN, NAN}, NAN},
+                                             .length = {NAN, {NAN, NAN}, NAN, false},
+                                             .mle = NAN,
+                                             .mle_se = NAN};
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
-        struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->mm_coef = m->pp_coef = m->mm_mle = m->pp_mle = m->mm_mle_se = m->pp_mle_se = m->mm_p =
-            m->pp_p = NAN;
-        m->mm_ci95 = m->pp_ci95 = (struct vq_interval){NAN, NAN};
-        m->mm_firth = m->pp_firth = (struct vq_firth_coef){NAN, {NAN, NAN}, NAN};
-        m->mm_length = m->pp_length = (struct vq_length_coef){NAN, {NAN, NAN}, NAN, false};
+        w->out->vibe[v].mm = w->out->vibe[v].pp = none;
     }
     VQ_TRY(fit_target(w, TARGET_MM, &w->out->mm));
     return fit_target(w, TARGET_PP, &w->out->pp);

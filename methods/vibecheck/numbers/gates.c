@@ -10,13 +10,13 @@
 
 static bool separable(const struct vq_conf_gates *g, const struct vq_vibe_metrics *m)
 {
-    return fabs(m->sep_train) > g->separability_min; /* false for NaN */
+    return fabs(m->train.sep) > g->separability_min; /* false for NaN */
 }
 
 static enum vq_drop_reason separability_gate(const struct vq_conf_gates *g,
                                              const struct vq_vibe_metrics *m, bool sep)
 {
-    bool pref = fabs(m->pref_train) > g->separability_min;
+    bool pref = fabs(m->train.pref) > g->separability_min;
     switch (g->preference) {
     case VQ_GATE_SEP_ONLY: return sep ? VQ_DROP_NONE : VQ_DROP_SEPARABILITY;
     case VQ_GATE_SEP_OR_PREF: return sep || pref ? VQ_DROP_NONE : VQ_DROP_SEPARABILITY;
@@ -44,10 +44,10 @@ enum vq_drop_reason vq_gate_own(const struct vq_vibecheck_work *w, uint32_t vibe
     const struct vq_vibe_metrics *m = &w->out->vibe[vibe];
     bool interval = with_q && g->separability == VQ_GATE_INTERVAL;
     enum vq_drop_reason reason =
-        separability_gate(g, m, separable(g, m) && (!interval || m->q <= 0.05));
+        separability_gate(g, m, separable(g, m) && (!interval || m->train.q <= 0.05));
     /* the numbers of a cascade are those of its second judge alone */
     uint32_t judges = w->in->cascade != NULL ? 1 : w->in->grid.judges;
-    bool disagree = reason == VQ_DROP_NONE && !agreed(g, judges, &m->train);
+    bool disagree = reason == VQ_DROP_NONE && !agreed(g, judges, &m->train.agreement);
     return disagree ? VQ_DROP_KAPPA : reason;
 }
 
@@ -113,7 +113,7 @@ static enum vq_status lars_order(struct vq_vibecheck_work *w, const uint32_t *in
             }
         }
         for (uint32_t k = 0; k < n; k++) {
-            sep[k] = fabs(w->out->vibe[index[k]].sep_train);
+            sep[k] = fabs(w->out->vibe[index[k]].train.sep);
         }
         status =
             vq_lars_order((struct vq_matrix){x, rows, n}, target, sep, ret_order, NULL, w->err);
@@ -127,10 +127,10 @@ static enum vq_status lars_order(struct vq_vibecheck_work *w, const uint32_t *in
 static bool goes_before(const struct vq_vibe_metrics *a, const struct vq_vibe_metrics *b,
                         enum vq_final_order order)
 {
-    if (order == VQ_FINAL_P_VALUE && (a->p < b->p || b->p < a->p)) {
-        return a->p < b->p;
+    if (order == VQ_FINAL_P_VALUE && (a->train.p < b->train.p || b->train.p < a->train.p)) {
+        return a->train.p < b->train.p;
     }
-    return fabs(a->sep_train) > fabs(b->sep_train);
+    return fabs(a->train.sep) > fabs(b->train.sep);
 }
 
 /* Insertion, so that what ties keeps its place. */

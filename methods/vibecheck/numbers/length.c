@@ -79,12 +79,10 @@ static void take(struct vq_vibecheck_work *w, bool mm, const struct columns *fro
         }
         struct vq_length_coef held = {
             from->coef[col], {from->lo[col], from->hi[col]}, from->p[col], false};
-        const struct vq_firth_coef *firth = mm ? &vibe->mm_firth : &vibe->pp_firth;
-        struct vq_interval without = !isnan(firth->value) ? firth->ci95
-                                     : mm                 ? vibe->mm_ci95
-                                                          : vibe->pp_ci95;
+        struct vq_vibe_coef *to = mm ? &vibe->mm : &vibe->pp;
+        struct vq_interval without = isnan(to->firth.value) ? to->ci95 : to->firth.ci95;
         held.explained = excludes_zero(without) && holds_zero(held.ci95);
-        *(mm ? &vibe->mm_length : &vibe->pp_length) = held;
+        to->length = held;
         col++;
     }
     m->length.coef = from->coef[col];

@@ -60,9 +60,8 @@ static enum vq_status split_intervals(struct vq_vibecheck_work *w, const struct 
             if (wanted) {
                 status = interval_of(s, vibes, v, pref, means[v].percentile, column, &ci);
             }
-            *(pref   ? (test ? &m->pref_ci95_test : &m->pref_ci95_train)
-              : test ? &m->sep_ci95_test
-                     : &m->sep_ci95_train) = ci;
+            struct vq_vibe_split *to = vq_vibe_on(m, test);
+            *(pref ? &to->pref_ci95 : &to->sep_ci95) = ci;
         }
     }
     vq_free(means);
@@ -139,22 +138,27 @@ static bool is_na_everywhere(const struct vq_vibecheck_work *w, uint32_t vibe)
     return na;
 }
 
+static struct vq_separability split_separability(const struct vq_vibecheck_work *w, uint32_t vibe,
+                                                 bool na, const struct vq_split *s,
+                                                 struct vq_vibe_split *ret)
+{
+    struct vq_separability sep;
+    vq_separability_column(s->x + vibe, s->rows, w->in->grid.vibes, s->pref, &sep);
+    ret->sep = na ? NAN : sep.mean;
+    ret->pref = na ? NAN : sep.pref_mean;
+    ret->missing = sep.missing - rows_not_asked(w, s, vibe);
+    return sep;
+}
+
 static void separability(struct vq_vibecheck_work *w)
 {
-    uint32_t vibes = w->in->grid.vibes;
     double min = w->in->config->gates.separability_min;
-    for (uint32_t v = 0; v < vibes; v++) {
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
-        struct vq_separability train, test;
-        vq_separability_column(w->train.x + v, w->train.rows, vibes, w->train.pref, &train);
-        vq_separability_column(w->test.x + v, w->test.rows, vibes, w->test.pref, &test);
         m->na_everywhere = is_na_everywhere(w, v);
-        m->sep_train = m->na_everywhere ? NAN : train.mean;
-        m->sep_test = m->na_everywhere ? NAN : test.mean;
-        m->missing_train = train.missing - rows_not_asked(w, &w->train, v);
-        m->missing_test = test.missing - rows_not_asked(w, &w->test, v);
-        m->pref_train = m->na_everywhere ? NAN : train.pref_mean;
-        m->pref_test = m->na_everywhere ? NAN : test.pref_mean;
+        (void)split_separability(w, v, m->na_everywhere, &w->test, &m->test);
+        struct vq_separability train =
+            split_separability(w, v, m->na_everywhere, &w->train, &m->train);
         train.missing = judge_bounds(w, v, &train.bounds);
         m->bounds = train.bounds;
         m->gate_could_flip = vq_separability_gate_could_flip(&train, min);
@@ -196,14 +200,14 @@ static enum vq_status adjust(struct vq_vibecheck_work *w, bool failing, double *
     for (uint32_t v = 0; v < vibes; v++) {
         const struct vq_vibe_metrics *m = &w->out->vibe[v];
         bool fails = vq_gate_stopped(w, v) || vq_gate_own(w, v, false) != VQ_DROP_NONE;
-        family[v] = fails && !failing && !isnan(m->p) ? 1.0 : m->p;
+        family[v] = fails && !failing && !isnan(m->train.p) ? 1.0 : m->train.p;
     }
     VQ_TRY(vq_multiple_adjust(VQ_MULTIPLE_BH, family, vibes, family));
     for (uint32_t v = 0; v < vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
         bool fails = vq_gate_stopped(w, v) || vq_gate_own(w, v, false) != VQ_DROP_NONE;
-        m->q = fails == failing ? family[v] : m->q;
-        m->distinguishable = m->q <= 0.05;
+        m->train.q = fails == failing ? family[v] : m->train.q;
+        m->distinguishable = m->train.q <= 0.05;
     }
     return VQ_OK;
 }
@@ -218,7 +222,7 @@ static enum vq_status adjust_p(struct vq_vibecheck_work *w)
     }
     enum vq_status status = sign_flips(w, &w->train, p);
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
-        w->out->vibe[v].p = p[v];
+        w->out->vibe[v].train.p = p[v];
     }
     if (status == VQ_OK) {
         status = adjust(w, true, p);
@@ -333,15 +337,15 @@ enum vq_status vq_metrics_test(struct vq_vibecheck_work *w)
     enum vq_status status = p == NULL ? VQ_NOMEM : sign_flips(w, &w->test, p);
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
         p[v] = w->out->vibe[v].kept ? p[v] : NAN;
-        w->out->vibe[v].p_test = p[v];
+        w->out->vibe[v].test.p = p[v];
     }
     if (status == VQ_OK) {
         status = vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p);
     }
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->q_test = p[v];
-        m->distinguishable = (m->kept && !w->out->in_sample ? m->q_test : m->q) <= 0.05;
+        m->test.q = p[v];
+        m->distinguishable = (m->kept && !w->out->in_sample ? m->test.q : m->train.q) <= 0.05;
     }
     vq_free(p);
     return status;
@@ -356,8 +360,8 @@ enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)
     VQ_TRY(split_intervals(w, &w->test, true));
     VQ_TRY(vq_cascade_compute(w));
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
-        VQ_TRY(agreement(w, &w->train, v, &w->out->vibe[v].train));
-        VQ_TRY(agreement(w, &w->test, v, &w->out->vibe[v].test));
+        VQ_TRY(agreement(w, &w->train, v, &w->out->vibe[v].train.agreement));
+        VQ_TRY(agreement(w, &w->test, v, &w->out->vibe[v].test.agreement));
         for (uint32_t j = 0; j < w->in->grid.judges; j++) {
             judge_counts(w, v, j);
         }

@@ -59,8 +59,8 @@ void vq_ranking_separability(struct vq_vibecheck_work *w)
 {
     for (uint32_t v = 0; vq_config_ranks(w->in->config) && v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->sep_train = m->na_everywhere ? NAN : separability(w, &w->train, v);
-        m->sep_test = m->na_everywhere ? NAN : separability(w, &w->test, v);
+        m->train.sep = m->na_everywhere ? NAN : separability(w, &w->train, v);
+        m->test.sep = m->na_everywhere ? NAN : separability(w, &w->test, v);
         m->bounds = (struct vq_interval){NAN, NAN};
         m->gate_could_flip = false;
     }

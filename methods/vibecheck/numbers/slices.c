@@ -131,7 +131,7 @@ static void finish(const struct vq_vibecheck_input *in, const struct vq_vibechec
     slice->mm_accuracy = fitted ? slice->mm_accuracy / n : NAN;
     double gate = in->config->gates.separability_min;
     for (uint32_t v = 0; v < result->vibes; v++) {
-        double all = test ? result->vibe[v].sep_test : result->vibe[v].sep_train;
+        double all = vq_vibe_on(&result->vibe[v], test)->sep;
         double sep =
             slice->scored[v] == 0 ? NAN : slice->separability[v] / (double)slice->scored[v];
         slice->separability[v] = sep;
@@ -181,7 +181,7 @@ static enum vq_status compute(const struct vq_vibecheck_input *in,
         return status;
     }
     for (uint32_t v = 0; v < result->vibes; v++) {
-        double coef = result->vibe[v].mm_coef;
+        double coef = result->vibe[v].mm.coef;
         weight[v] = isnan(coef) ? 0 : coef / scale_of(in, result, v);
     }
     for (uint32_t i = 0; i < in->grid.samples; i++) {

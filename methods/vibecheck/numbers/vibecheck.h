@@ -126,10 +126,6 @@ struct vq_cascade_split {
     uint64_t audited;             /* of the rest */
 };
 
-struct vq_cascade_metrics {
-    struct vq_cascade_split train, test;
-};
-
 /* Of all cells that were ranked; a cell can have several reasons. All 0 without a cascade. */
 struct vq_cascade_counts {
     uint64_t cells, asked; /* of the first judge, of the second one */
@@ -144,6 +140,33 @@ struct vq_cascade_counts {
     struct vq_interval differ_ci95, differ_rest_ci95;
 };
 
+/* One vibe on one split. */
+struct vq_vibe_split {
+    /* Of more than two models half the distance between the highest and the lowest mean score of a
+     * model, without an interval; p and q are then those of "no model differs" */
+    double sep;
+    double sep_at_random; /* at_random.c; NaN where no call failed or the rule has none */
+    struct vq_interval sep_ci95;
+    uint64_t missing; /* rows that were asked and have no row score */
+    /* sign flips of prompt means, without the rows shown; Benjamini-Hochberg over the vibes, and on
+     * test over the kept ones, NaN for others and without test rows */
+    double p, q;
+    struct vq_agreement_pair agreement;
+    double pref;
+    struct vq_interval pref_ci95;
+    struct vq_cascade_split cascade;
+};
+
+/* What a regression says of one vibe; NaN when dropped or not fitted. */
+struct vq_vibe_coef {
+    double coef;
+    struct vq_interval ci95;
+    double p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
+    struct vq_firth_coef firth;
+    struct vq_length_coef length;
+    double mle, mle_se; /* unregularised, where they exist */
+};
+
 struct vq_vibe_metrics {
     bool kept;
     enum vq_drop_reason reason;
@@ -151,38 +174,21 @@ struct vq_vibe_metrics {
     double overlap;        /* negative: the opposite of the earlier one */
     /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
     bool overlap_unjudged;
-    /* Of more than two models half the distance between the highest and the lowest mean score of a
-     * model, without an interval; p and q are then those of "no model differs" */
-    double sep_train, sep_test;
-    double sep_train_at_random,
-        sep_test_at_random; /* at_random.c; NaN where no call failed or the rule has none */
-    struct vq_interval sep_ci95_train, sep_ci95_test;
-    uint64_t missing_train, missing_test; /* rows that were asked and have no row score */
-    double p,
-        /* sign flips of prompt means on train, without the rows shown; Benjamini-Hochberg over the
-         * vibes */
-        q;
-    double p_test,
-        q_test; /* the same on test; over the kept vibes, NaN for others and without test rows */
-    struct vq_interval bounds; /* of sep_train: its missing judge scores at -1, then at +1 */
+    struct vq_vibe_split train, test;
+    struct vq_interval bounds; /* of train.sep: its missing judge scores at -1, then at +1 */
     bool gate_could_flip;
     /* every vote is N/A: the vibe has no separability and is in no family of tests */
     bool na_everywhere;
-    bool distinguishable; /* q_test <= 0.05; q where there is no test */
-    struct vq_agreement_pair train, test;
-    double pref_train, pref_test;
-    struct vq_interval pref_ci95_train, pref_ci95_test;
+    bool distinguishable;            /* test.q <= 0.05; train.q where there is no test */
     struct vq_judge_metrics *judges; /* one a judge */
     struct vq_people_metrics people;
-    struct vq_cascade_metrics cascade;
-    double mm_coef, pp_coef; /* NaN when dropped or not fitted */
-    struct vq_interval mm_ci95, pp_ci95;
-    double mm_p,
-        pp_p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
-    struct vq_firth_coef mm_firth, pp_firth;
-    struct vq_length_coef mm_length, pp_length;
-    double mm_mle, mm_mle_se, pp_mle, pp_mle_se; /* unregularised, where they exist */
+    struct vq_vibe_coef mm, pp;
 };
+
+static inline struct vq_vibe_split *vq_vibe_on(struct vq_vibe_metrics *vibe, bool test)
+{
+    return test ? &vibe->test : &vibe->train;
+}
 
 enum vq_fit_status {
     VQ_FIT_OK,
@@ -285,6 +291,13 @@ static inline bool vq_vibecheck_uses(const struct vq_vibecheck_input *in,
 {
     return !in->rows[sample].excluded && in->rows[sample].test == test &&
            !(result->dropped != NULL && result->dropped[sample]);
+}
+
+/* On the split that leads: test, or train without one. */
+static inline const struct vq_vibe_split *vq_vibe_lead(const struct vq_vibecheck *result,
+                                                       const struct vq_vibe_metrics *vibe)
+{
+    return result->in_sample ? &vibe->train : &vibe->test;
 }
 
 /* VQ_OK, VQ_NOMEM, VQ_LIMIT, VQ_BUG (with the reason in err). The caller destroys *ret_result. */

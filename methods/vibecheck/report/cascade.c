@@ -28,14 +28,14 @@ static void split_json(struct vq_json *j, const char *key, const struct vq_casca
 }
 
 void vq_report_cascade_vibe_json(struct vq_json *j, const struct vq_report_input *r,
-                                 const struct vq_cascade_metrics *m)
+                                 const struct vq_vibe_metrics *m)
 {
     if (r->in->cascade == NULL) {
         return;
     }
     vq_json_put_object(j, "cascade");
-    split_json(j, "train", &m->train);
-    split_json(j, "test", &m->test);
+    split_json(j, "train", &m->train.cascade);
+    split_json(j, "test", &m->test.cascade);
     vq_json_object_end(j);
 }
 
@@ -130,10 +130,9 @@ static void put_rate(const char *what, uint64_t cells, uint64_t differ, struct v
 static void vibe(const struct vq_report_input *r, uint32_t v, struct vq_buf *out)
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[v];
-    bool in_sample = r->result->in_sample;
-    const struct vq_cascade_split *s = in_sample ? &m->cascade.train : &m->cascade.test;
-    double value = in_sample ? m->sep_train : m->sep_test;
-    struct vq_interval ci = in_sample ? m->sep_ci95_train : m->sep_ci95_test;
+    const struct vq_vibe_split *lead = vq_vibe_lead(r->result, m);
+    double value = lead->sep;
+    struct vq_interval ci = lead->sep_ci95;
     vq_buf_puts(out, "  ");
     vq_fmt_pad(out, vq_span_str(r->in->axes[v].name), 24);
     if (isnan(value)) {
@@ -143,7 +142,7 @@ static void vibe(const struct vq_report_input *r, uint32_t v, struct vq_buf *out
     } else {
         vq_buf_printf(out, " %+.2f [%+.2f, %+.2f]", value, ci.lo, ci.hi);
     }
-    vq_buf_printf(out, "   %+.2f\n", s->uncorrected);
+    vq_buf_printf(out, "   %+.2f\n", lead->cascade.uncorrected);
 }
 
 void vq_report_cascade_table(const struct vq_report_input *r, const uint32_t *order,

@@ -193,19 +193,11 @@ static void write_labels(struct vq_json *j, const struct vq_report_input *r,
     vq_json_object_end(j);
 }
 
-static void write_agreement(struct vq_json *j, const char *key,
-                            const struct vq_agreement_pair *train,
-                            const struct vq_agreement_pair *test, int which)
+static void write_agreement(struct vq_json *j, const char *key, double train, double test)
 {
     vq_json_put_object(j, key);
-    vq_report_key_real(j, "train",
-                       which == 0   ? train->kappa
-                       : which == 1 ? train->kappa_mirrored
-                                    : train->alpha);
-    vq_report_key_real(j, "test",
-                       which == 0   ? test->kappa
-                       : which == 1 ? test->kappa_mirrored
-                                    : test->alpha);
+    vq_report_key_real(j, "train", train);
+    vq_report_key_real(j, "test", test);
     vq_json_object_end(j);
 }
 
@@ -216,46 +208,43 @@ static void write_estimate(struct vq_json *j, const char *key, double value, str
     vq_report_key_real(j, "p", p);
 }
 
-static void write_coefficient(struct vq_json *j, const char *key, double coef,
-                              struct vq_interval ci, double p, const struct vq_firth_coef *firth,
-                              const struct vq_length_coef *held, double mle, double se)
+static void write_coefficient(struct vq_json *j, const char *key, const struct vq_vibe_coef *c)
 {
-    vq_json_key(j, key);
-    if (isnan(coef)) {
-        vq_json_null(j);
+    if (isnan(c->coef)) {
+        vq_json_put_null(j, key);
         return;
     }
-    vq_json_object(j);
-    write_estimate(j, "value", coef, ci, p);
-    if (!isnan(firth->value)) {
+    vq_json_put_object(j, key);
+    write_estimate(j, "value", c->coef, c->ci95, c->p);
+    if (!isnan(c->firth.value)) {
         vq_json_put_object(j, "firth");
-        write_estimate(j, "value", firth->value, firth->ci95, firth->p);
+        write_estimate(j, "value", c->firth.value, c->firth.ci95, c->firth.p);
         vq_json_object_end(j);
     }
-    if (!isnan(held->value)) {
+    if (!isnan(c->length.value)) {
         vq_json_put_object(j, "length_held");
-        write_estimate(j, "value", held->value, held->ci95, held->p);
-        vq_json_put_bool(j, "explained_by_length", held->explained);
+        write_estimate(j, "value", c->length.value, c->length.ci95, c->length.p);
+        vq_json_put_bool(j, "explained_by_length", c->length.explained);
         vq_json_object_end(j);
     }
-    vq_report_key_real(j, "unregularised", mle);
-    vq_report_key_real(j, "unregularised_se", se);
+    vq_report_key_real(j, "unregularised", c->mle);
+    vq_report_key_real(j, "unregularised_se", c->mle_se);
     vq_json_object_end(j);
 }
 
 static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *m)
 {
     vq_json_put_object(j, "separability");
-    vq_report_key_real(j, "train", m->sep_train);
-    vq_report_key_estimate(j, "test", m->sep_test, "ci95", m->sep_ci95_test);
-    vq_report_key_interval(j, "ci95_train", m->sep_ci95_train);
-    vq_report_key_real(j, "p", m->p);
-    vq_report_key_real(j, "q", m->q);
-    vq_report_key_real(j, "p_test", m->p_test);
-    vq_report_key_real(j, "q_test", m->q_test);
-    if (!isnan(m->sep_train_at_random) || !isnan(m->sep_test_at_random)) {
-        vq_report_key_real(j, "train_at_random", m->sep_train_at_random);
-        vq_report_key_real(j, "test_at_random", m->sep_test_at_random);
+    vq_report_key_real(j, "train", m->train.sep);
+    vq_report_key_estimate(j, "test", m->test.sep, "ci95", m->test.sep_ci95);
+    vq_report_key_interval(j, "ci95_train", m->train.sep_ci95);
+    vq_report_key_real(j, "p", m->train.p);
+    vq_report_key_real(j, "q", m->train.q);
+    vq_report_key_real(j, "p_test", m->test.p);
+    vq_report_key_real(j, "q_test", m->test.q);
+    if (!isnan(m->train.sep_at_random) || !isnan(m->test.sep_at_random)) {
+        vq_report_key_real(j, "train_at_random", m->train.sep_at_random);
+        vq_report_key_real(j, "test_at_random", m->test.sep_at_random);
     }
     vq_report_key_interval(j, "bounds", m->bounds);
     vq_json_object_end(j);
@@ -264,6 +253,7 @@ static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *
 static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint32_t v)
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[v];
+    const struct vq_agreement_pair *train = &m->train.agreement, *test = &m->test.agreement;
     vq_json_object(j);
     vq_json_put_u64(j, "id", v + 1);
     vq_json_put_str(j, "name", r->in->axes[v].name);
@@ -283,23 +273,21 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     }
     vq_json_put_bool(j, "distinguishable", m->distinguishable);
     write_separability(j, m);
-    write_agreement(j, "kappa", &m->train, &m->test, 0);
-    write_agreement(j, "kappa_mirrored", &m->train, &m->test, 1);
-    write_agreement(j, "alpha", &m->train, &m->test, 2);
+    write_agreement(j, "kappa", train->kappa, test->kappa);
+    write_agreement(j, "kappa_mirrored", train->kappa_mirrored, test->kappa_mirrored);
+    write_agreement(j, "alpha", train->alpha, test->alpha);
     write_labels(j, r, m);
     vq_report_people_json(j, &m->people);
-    vq_report_cascade_vibe_json(j, r, &m->cascade);
-    vq_json_put_u64(j, "rows_missing", m->missing_train + m->missing_test);
+    vq_report_cascade_vibe_json(j, r, m);
+    vq_json_put_u64(j, "rows_missing", m->train.missing + m->test.missing);
     vq_json_put_bool(j, "gate_could_flip", m->gate_could_flip);
     vq_json_put_object(j, "pref_separability");
-    vq_report_key_real(j, "train", m->pref_train);
-    vq_report_key_estimate(j, "test", m->pref_test, "ci95", m->pref_ci95_test);
-    vq_report_key_interval(j, "ci95_train", m->pref_ci95_train);
+    vq_report_key_real(j, "train", m->train.pref);
+    vq_report_key_estimate(j, "test", m->test.pref, "ci95", m->test.pref_ci95);
+    vq_report_key_interval(j, "ci95_train", m->train.pref_ci95);
     vq_json_object_end(j);
-    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, &m->mm_firth,
-                      &m->mm_length, m->mm_mle, m->mm_mle_se);
-    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_p, &m->pp_firth,
-                      &m->pp_length, m->pp_mle, m->pp_mle_se);
+    write_coefficient(j, "mm_coefficient", &m->mm);
+    write_coefficient(j, "pp_coefficient", &m->pp);
     vq_json_object_end(j);
 }
 

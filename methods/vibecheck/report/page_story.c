@@ -43,10 +43,10 @@ void vq_vibes_page_presets(const struct vq_vibes_page *p, struct vq_json *j)
         const struct vq_vibe_metrics *m = &r->vibe[v];
         vq_json_object(j);
         vq_json_put_str(j, "name", p->story->method->preset_axes[v].name);
-        vq_report_key_real(j, "separability", r->in_sample ? m->sep_train : m->sep_test);
-        vq_report_key_real(j, "kappa", r->in_sample ? m->train.kappa : m->test.kappa);
-        vq_report_key_real(j, "mm", m->mm_coef);
-        vq_report_key_real(j, "pp", m->pp_coef);
+        vq_report_key_real(j, "separability", vq_vibe_lead(r, m)->sep);
+        vq_report_key_real(j, "kappa", vq_vibe_lead(r, m)->agreement.kappa);
+        vq_report_key_real(j, "mm", m->mm.coef);
+        vq_report_key_real(j, "pp", m->pp.coef);
         vq_json_put_str(j, "state", m->kept ? "kept" : vq_drop_reason_name(m->reason));
         vq_json_object_end(j);
     }

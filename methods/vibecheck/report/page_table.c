@@ -30,11 +30,10 @@ static void put_interval(double value, struct vq_interval ci, struct vq_buf *out
     vq_buf_printf(out, "%*s", INTERVAL_COLUMNS, text);
 }
 
-static void put_coefficient(double value, struct vq_interval ci, const struct vq_firth_coef *firth,
-                            struct vq_buf *out)
+static void put_coefficient(const struct vq_vibe_coef *c, struct vq_buf *out)
 {
-    bool degenerate = !isnan(firth->value);
-    put_interval(degenerate ? firth->value : value, degenerate ? firth->ci95 : ci, out);
+    bool degenerate = !isnan(c->firth.value);
+    put_interval(degenerate ? c->firth.value : c->coef, degenerate ? c->firth.ci95 : c->ci95, out);
 }
 
 static void put_intervals(const struct vq_vibes_page *p, struct vq_buf *out)
@@ -54,10 +53,9 @@ static void put_intervals(const struct vq_vibes_page *p, struct vq_buf *out)
             any = true;
         }
         vq_fmt_pad(out, vq_span_str(p->r->in->axes[v].name), NAME_COLUMNS);
-        put_interval(result->in_sample ? m->sep_train : m->sep_test,
-                     result->in_sample ? m->sep_ci95_train : m->sep_ci95_test, out);
-        put_coefficient(m->mm_coef, m->mm_ci95, &m->mm_firth, out);
-        put_coefficient(m->pp_coef, m->pp_ci95, &m->pp_firth, out);
+        put_interval(vq_vibe_lead(result, m)->sep, vq_vibe_lead(result, m)->sep_ci95, out);
+        put_coefficient(&m->mm, out);
+        put_coefficient(&m->pp, out);
         vq_buf_putc(out, '\n');
     }
 }

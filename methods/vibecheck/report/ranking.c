@@ -201,14 +201,14 @@ void vq_ranking_table_row(const struct vq_report_input *r, uint32_t vibe,
                           const struct vq_terminal *t, struct vq_buf *out)
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[vibe];
-    bool test = !r->result->in_sample;
+    const struct vq_vibe_split *lead = vq_vibe_lead(r->result, m);
     vq_buf_printf(out, "%s%s ", vq_color(t, VQ_COLOR_BOLD), m->distinguishable ? " " : "~");
     vq_fmt_pad(out, vq_span_str(r->in->axes[vibe].name), 32);
     vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
-    number(out, test ? m->sep_test : m->sep_train, 2);
-    number(out, test ? m->q_test : m->q, 3);
+    number(out, lead->sep, 2);
+    number(out, lead->q, 3);
     number(out, r->result->ranking->vibe[vibe].tie_share, 2);
-    number(out, isnan(m->pp_firth.value) ? m->pp_coef : m->pp_firth.value, 2);
+    number(out, isnan(m->pp.firth.value) ? m->pp.coef : m->pp.firth.value, 2);
     vq_buf_putc(out, '\n');
     models_line(r, vibe, out);
 }

@@ -12,13 +12,6 @@
 
 #define BAR_COLUMNS 13
 
-/* The one that leads: test, or train when there is no test split. */
-static double separability(const struct vq_vibecheck *result, uint32_t vibe)
-{
-    const struct vq_vibe_metrics *m = &result->vibe[vibe];
-    return result->in_sample ? m->sep_train : m->sep_test;
-}
-
 void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order)
 {
     uint32_t n = 0;
@@ -27,8 +20,8 @@ void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order)
             continue;
         }
         uint32_t at = n++;
-        double size = fabs(result->vibe[v].sep_train);
-        while (at > 0 && fabs(result->vibe[ret_order[at - 1]].sep_train) < size) {
+        double size = fabs(result->vibe[v].train.sep);
+        while (at > 0 && fabs(result->vibe[ret_order[at - 1]].train.sep) < size) {
             ret_order[at] = ret_order[at - 1];
             at--;
         }
@@ -83,7 +76,7 @@ static void kept_row(const struct vq_report_input *r, uint32_t v, const struct v
                      struct vq_buf *out)
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[v];
-    double sep = separability(r->result, v);
+    double sep = vq_vibe_lead(r->result, m)->sep;
     vq_buf_printf(out, "%s%s ", vq_color(t, VQ_COLOR_BOLD), mark(m));
     vq_fmt_pad(out, vq_span_str(r->in->axes[v].name), 24);
     vq_buf_printf(out, "%s ", vq_color(t, VQ_COLOR_RESET));
@@ -91,9 +84,9 @@ static void kept_row(const struct vq_report_input *r, uint32_t v, const struct v
     vq_fmt_signed_bar(out, isnan(sep) ? 0 : sep, BAR_COLUMNS, !t->unicode);
     vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
     number(out, sep, 6, 2);
-    number(out, r->result->in_sample ? m->train.kappa : m->test.kappa, 8, 2);
-    number(out, isnan(m->mm_firth.value) ? m->mm_coef : m->mm_firth.value, 8, 2);
-    number(out, isnan(m->pp_firth.value) ? m->pp_coef : m->pp_firth.value, 8, 2);
+    number(out, vq_vibe_lead(r->result, m)->agreement.kappa, 8, 2);
+    number(out, isnan(m->mm.firth.value) ? m->mm.coef : m->mm.firth.value, 8, 2);
+    number(out, isnan(m->pp.firth.value) ? m->pp.coef : m->pp.firth.value, 8, 2);
     vq_buf_putc(out, '\n');
     pole_line(r, v, t, out);
 }
@@ -107,18 +100,18 @@ static void dropped_row(const struct vq_report_input *r, uint32_t v, struct vq_b
     case VQ_DROP_SEPARABILITY:
         if (m->na_everywhere) {
             vq_buf_puts(out, " applies to no row");
-        } else if (isnan(m->sep_train)) {
+        } else if (isnan(m->train.sep)) {
             vq_buf_puts(out, " no answers on train");
         } else {
-            vq_buf_printf(out, " separability %+.3f on train", m->sep_train);
+            vq_buf_printf(out, " separability %+.3f on train", m->train.sep);
         }
         break;
-    case VQ_DROP_KAPPA: vq_buf_printf(out, " kappa %.2f on train", m->train.kappa); break;
+    case VQ_DROP_KAPPA: vq_buf_printf(out, " kappa %.2f on train", m->train.agreement.kappa); break;
     case VQ_DROP_OVERLAP:
         vq_buf_printf(out, " says the %s %s (%.2f)", m->overlap < 0 ? "opposite of" : "same as",
                       r->in->axes[m->overlap_with].name, m->overlap);
         break;
-    case VQ_DROP_PREFERENCE: vq_buf_printf(out, " preference %+.3f on train", m->pref_train); break;
+    case VQ_DROP_PREFERENCE: vq_buf_printf(out, " preference %+.3f on train", m->train.pref); break;
     case VQ_DROP_NUM_FINAL: vq_buf_puts(out, " beyond num_final_vibes"); break;
     case VQ_DROP_EARLY_STOP: vq_buf_puts(out, " stopped early"); break;
     case VQ_DROP_NONE: break;

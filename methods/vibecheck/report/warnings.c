@@ -151,17 +151,17 @@ static bool could_flip(const struct vq_report_input *r, const struct vq_vibe_met
 /* A cascade that has no interval for a vibe, although the split has rows. */
 static bool has_few_audited(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
-    const struct vq_cascade_split *s = r->result->in_sample ? &v->cascade.train : &v->cascade.test;
+    const struct vq_cascade_split *s = &vq_vibe_lead(r->result, v)->cascade;
     if (r->in->cascade == NULL || v->na_everywhere) {
         return false;
     }
-    return isnan(v->cascade.train.rows_ci95.lo) ||
+    return isnan(v->train.cascade.rows_ci95.lo) ||
            (v->kept && s->escalated + s->rest > 0 && isnan(s->rows_ci95.lo));
 }
 
 static bool agrees_little(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
-    double kappa = r->result->in_sample ? v->train.kappa : v->test.kappa;
+    double kappa = vq_vibe_lead(r->result, v)->agreement.kappa;
     return v->kept && kappa < r->config->gates.kappa_min; /* NaN is not */
 }
 
@@ -173,27 +173,26 @@ static bool overlap_unjudged(const struct vq_report_input *r, const struct vq_vi
 
 static bool shrinks(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
-    double strict = r->result->in_sample ? v->sep_train : v->sep_test;
-    double other = r->result->in_sample ? v->sep_train_at_random : v->sep_test_at_random;
-    return v->kept && fabs(strict - other) > AT_RANDOM_APART;
+    const struct vq_vibe_split *lead = vq_vibe_lead(r->result, v);
+    return v->kept && fabs(lead->sep - lead->sep_at_random) > AT_RANDOM_APART;
 }
 
 static bool mm_is_length(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
     (void)r;
-    return v->kept && v->mm_length.explained;
+    return v->kept && v->mm.length.explained;
 }
 
 static bool pp_is_length(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
     (void)r;
-    return v->kept && v->pp_length.explained;
+    return v->kept && v->pp.length.explained;
 }
 
 static bool never_scored(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
     (void)r;
-    return isnan(v->sep_train) && v->reason != VQ_DROP_EARLY_STOP;
+    return isnan(v->train.sep) && v->reason != VQ_DROP_EARLY_STOP;
 }
 
 static bool always_na(const struct vq_report_input *r, const struct vq_vibe_metrics *v)

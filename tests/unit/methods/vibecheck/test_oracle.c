@@ -180,11 +180,11 @@ TEST(figures_are_those_of_the_closed_form)
             struct vq_vibecheck *r = planted_compute(w);
             const struct vq_vibe_metrics *v = &r->vibe[0];
             assert_true(v->kept);
-            const double value[FIGURES] = {v->sep_train,
-                                           v->sep_test,
-                                           v->pref_test,
-                                           v->train.kappa,
-                                           v->train.kappa_mirrored,
+            const double value[FIGURES] = {v->train.sep,
+                                           v->test.sep,
+                                           v->test.pref,
+                                           v->train.agreement.kappa,
+                                           v->train.agreement.kappa_mirrored,
                                            v->judges[0].position_bias_rate,
                                            v->judges[1].position_bias_rate,
                                            (double)v->judges[0].missing,
@@ -228,9 +228,9 @@ TEST(separability_intervals_cover)
         w->config.regression.bootstrap_draws = 300;
         struct vq_vibecheck *r = planted_compute(w);
         assert_int_equal(r->kept_count, 0);
-        train += holds(r->vibe[0].sep_ci95_train, sep);
-        test += holds(r->vibe[0].sep_ci95_test, sep);
-        preferred += holds(r->vibe[0].pref_ci95_test, pref);
+        train += holds(r->vibe[0].train.sep_ci95, sep);
+        test += holds(r->vibe[0].test.sep_ci95, sep);
+        preferred += holds(r->vibe[0].test.pref_ci95, pref);
         vq_vibecheck_destroy(&r);
         planted_destroy(w);
     }
@@ -288,7 +288,7 @@ TEST(nothing_is_found_where_nothing_is)
         bool found = false;
         for (uint32_t v = 0; v < NULL_VIBES; v++) {
             marked += r->vibe[v].kept && !r->vibe[v].distinguishable;
-            found |= r->vibe[v].q_test <= 0.05;
+            found |= r->vibe[v].test.q <= 0.05;
         }
         runs_by_test += found;
         vq_vibecheck_destroy(&r);

@@ -26,11 +26,11 @@ TEST(ten_prompts_of_twenty_copies)
     }
     struct vq_vibecheck *r = planted_compute(w);
     const struct vq_vibe_metrics *m = &r->vibe[0];
-    assert_true(fabs(m->sep_train - 0.6) < 1e-12);
-    assert_true(fabs(m->p - 0.375) < 1e-12 && fabs(m->q - 0.375) < 1e-12);
-    assert_true(fabs(m->p_test - 0.375) < 1e-12 && !m->distinguishable);
-    assert_true(m->sep_ci95_train.lo < 0 &&
-                m->sep_ci95_test.lo < 0); /* five prompts, not 100 rows */
+    assert_true(fabs(m->train.sep - 0.6) < 1e-12);
+    assert_true(fabs(m->train.p - 0.375) < 1e-12 && fabs(m->train.q - 0.375) < 1e-12);
+    assert_true(fabs(m->test.p - 0.375) < 1e-12 && !m->distinguishable);
+    assert_true(m->train.sep_ci95.lo < 0 &&
+                m->test.sep_ci95.lo < 0); /* five prompts, not 100 rows */
     assert_int_equal(r->mm.degenerate, VQ_FIT_FEW_PROMPTS);
     assert_true(r->mm.accuracy_test_ci95.lo < 0.5);
     assert_true(r->pp.rivals.chance_p > 0.05);
@@ -55,7 +55,7 @@ TEST(copies_open_no_gate)
         }
         struct vq_vibecheck *r = planted_compute(w);
         kept += r->kept_count;
-        told_apart += r->vibe[0].p <= 0.05;
+        told_apart += r->vibe[0].train.p <= 0.05;
         vq_vibecheck_destroy(&r);
         planted_destroy(w);
     }
@@ -84,7 +84,7 @@ TEST(intervals_by_prompt_cover)
             all_judges_say(w, i, 0, (up != 0) == follows ? 1 : -1);
         }
         struct vq_vibecheck *r = planted_compute(w);
-        struct vq_interval s = r->vibe[0].sep_ci95_test, a = r->mm.accuracy_test_ci95;
+        struct vq_interval s = r->vibe[0].test.sep_ci95, a = r->mm.accuracy_test_ci95;
         separability += s.lo <= truth && truth <= s.hi;
         accuracy += a.lo <= right && right <= a.hi;
         vq_vibecheck_destroy(&r);
@@ -133,15 +133,15 @@ TEST(degenerate_fits_say_so)
         struct vq_vibecheck *r = planted_compute(w);
         const struct vq_vibe_metrics *m = &r->vibe[0];
         print_message("  %s: MM %.3f, %s; Firth %.3f [%.3f, %.3f] p %.3g\n", cases[k].name,
-                      m->mm_coef, vq_fit_degenerate_name(r->mm.degenerate), m->mm_firth.value,
-                      m->mm_firth.ci95.lo, m->mm_firth.ci95.hi, m->mm_firth.p);
+                      m->mm.coef, vq_fit_degenerate_name(r->mm.degenerate), m->mm.firth.value,
+                      m->mm.firth.ci95.lo, m->mm.firth.ci95.hi, m->mm.firth.p);
         assert_true(m->kept);
         assert_int_equal(r->mm.degenerate, cases[k].want);
-        assert_true(isnan(m->mm_ci95.lo) && isnan(m->mm_ci95.hi) && isnan(m->mm_p));
-        assert_true(m->mm_firth.ci95.lo < m->mm_firth.value);
-        assert_true(m->mm_firth.ci95.hi > m->mm_firth.value);
-        assert_true(m->mm_firth.p > 0 && m->mm_firth.p < 1);
-        assert_true(m->sep_ci95_train.lo < m->sep_train - 0.05); /* never [1, 1] */
+        assert_true(isnan(m->mm.ci95.lo) && isnan(m->mm.ci95.hi) && isnan(m->mm.p));
+        assert_true(m->mm.firth.ci95.lo < m->mm.firth.value);
+        assert_true(m->mm.firth.ci95.hi > m->mm.firth.value);
+        assert_true(m->mm.firth.p > 0 && m->mm.firth.p < 1);
+        assert_true(m->train.sep_ci95.lo < m->train.sep - 0.05); /* never [1, 1] */
         vq_vibecheck_destroy(&r);
         planted_destroy(w);
     }
@@ -156,7 +156,7 @@ TEST(one_prompt_is_one_row)
         const struct degenerate d = {"", many ? 60 : 1, 1, 0, VQ_FIT_SEPARATED};
         struct planted *w = degenerate_world(&d);
         struct vq_vibecheck *r = planted_compute(w);
-        got[many] = r->vibe[0].mm_firth;
+        got[many] = r->vibe[0].mm.firth;
         vq_vibecheck_destroy(&r);
         planted_destroy(w);
     }
@@ -180,10 +180,10 @@ TEST(a_vibe_that_is_the_preference)
     const struct vq_vibe_metrics *m = &r->vibe[0];
     assert_int_equal(r->mm.degenerate, VQ_FIT_SOUND);
     assert_int_equal(r->pp.degenerate, VQ_FIT_SEPARATED);
-    assert_true(isnan(m->pp_ci95.lo) && isnan(m->pp_p));
-    assert_true(m->pp_firth.ci95.lo > 0 && m->pp_firth.ci95.hi > m->pp_firth.value);
-    assert_true(fabs(m->pref_test - 1) < 1e-12);
-    assert_true(m->pref_ci95_test.lo < 0.9 && m->pref_ci95_train.lo < 0.9); /* not [1, 1] */
+    assert_true(isnan(m->pp.ci95.lo) && isnan(m->pp.p));
+    assert_true(m->pp.firth.ci95.lo > 0 && m->pp.firth.ci95.hi > m->pp.firth.value);
+    assert_true(fabs(m->test.pref - 1) < 1e-12);
+    assert_true(m->test.pref_ci95.lo < 0.9 && m->train.pref_ci95.lo < 0.9); /* not [1, 1] */
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -219,9 +219,9 @@ TEST(without_a_test_split_nothing_is_of_test)
     struct vq_vibecheck *r = planted_compute(w);
     const struct vq_vibe_metrics *m = &r->vibe[0];
     assert_true(r->in_sample && m->kept && m->distinguishable);
-    assert_true(m->sep_ci95_train.lo < m->sep_train && isfinite(m->q));
-    assert_true(isnan(m->sep_test) && isnan(m->sep_ci95_test.lo) && isnan(m->sep_ci95_test.hi));
-    assert_true(isnan(m->p_test) && isnan(m->q_test) && isnan(m->pref_ci95_test.lo));
+    assert_true(m->train.sep_ci95.lo < m->train.sep && isfinite(m->train.q));
+    assert_true(isnan(m->test.sep) && isnan(m->test.sep_ci95.lo) && isnan(m->test.sep_ci95.hi));
+    assert_true(isnan(m->test.p) && isnan(m->test.q) && isnan(m->test.pref_ci95.lo));
     assert_true(isnan(r->mm.accuracy_test) && isnan(r->mm.accuracy_test_ci95.lo));
     assert_true(isnan(r->pp.rivals.chance_p) && isnan(r->pp.rivals.difference));
     vq_vibecheck_destroy(&r);
@@ -240,9 +240,9 @@ TEST(what_never_applies_has_no_numbers)
     }
     struct vq_vibecheck *r = planted_compute(w);
     const struct vq_vibe_metrics *m = &r->vibe[0];
-    assert_true(m->na_everywhere && !m->kept && isnan(m->sep_train) && isnan(m->sep_test));
-    assert_true(isnan(m->sep_ci95_train.lo) && isnan(m->p) && isnan(m->q));
-    assert_true(isnan(m->pref_train) && isnan(m->pref_test) && isnan(m->pref_ci95_test.lo));
+    assert_true(m->na_everywhere && !m->kept && isnan(m->train.sep) && isnan(m->test.sep));
+    assert_true(isnan(m->train.sep_ci95.lo) && isnan(m->train.p) && isnan(m->train.q));
+    assert_true(isnan(m->train.pref) && isnan(m->test.pref) && isnan(m->test.pref_ci95.lo));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }

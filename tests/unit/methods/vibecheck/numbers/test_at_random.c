@@ -41,10 +41,10 @@ TEST(failures_at_random_move_nothing)
             struct vq_vibecheck *r = planted_compute(w);
             const struct vq_vibe_metrics *m = &r->vibe[0];
             print_message("  %.0f %% of calls fail: strict %.3f, at random %.3f, truth %.3f\n",
-                          100 * failing[f], m->sep_train, m->sep_train_at_random, truth[0]);
-            assert_true(m->sep_train < truth[0] - 0.01 && m->sep_test < truth[1] - 0.01);
-            assert_true(fabs(m->sep_train_at_random - truth[0]) < 0.04);
-            assert_true(fabs(m->sep_test_at_random - truth[1]) < 0.04);
+                          100 * failing[f], m->train.sep, m->train.sep_at_random, truth[0]);
+            assert_true(m->train.sep < truth[0] - 0.01 && m->test.sep < truth[1] - 0.01);
+            assert_true(fabs(m->train.sep_at_random - truth[0]) < 0.04);
+            assert_true(fabs(m->test.sep_at_random - truth[1]) < 0.04);
             vq_vibecheck_destroy(&r);
             planted_destroy(w);
         }
@@ -56,14 +56,14 @@ TEST(nothing_failed)
     double truth[2];
     struct planted *w = world(3, 0, true, truth);
     struct vq_vibecheck *r = planted_compute(w);
-    assert_true(isnan(r->vibe[0].sep_train_at_random));
-    assert_true(isnan(r->vibe[0].sep_test_at_random));
+    assert_true(isnan(r->vibe[0].train.sep_at_random));
+    assert_true(isnan(r->vibe[0].test.sep_at_random));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
     w = world(3, 0.2, false, truth);
     w->config.judging.pair_rule = VQ_PAIR_LENIENT;
     r = planted_compute(w);
-    assert_true(isnan(r->vibe[0].sep_train_at_random));
+    assert_true(isnan(r->vibe[0].train.sep_at_random));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }

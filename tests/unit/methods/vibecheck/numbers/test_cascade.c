@@ -154,19 +154,19 @@ static void one(const struct world *s, uint64_t seed, struct seen *to)
     w->in.cascade = why;
     struct vq_vibecheck *r = planted_compute(w);
     const struct vq_vibe_metrics *m = &r->vibe[0];
-    const struct vq_cascade_split *c = &m->cascade.train;
+    const struct vq_cascade_split *c = &m->train.cascade;
     double mean = all / s->rows, theta = (1 - s->tie) * (2 * s->up - 1);
-    if (isnan(m->sep_ci95_train.lo) || isnan(c->rows_ci95.lo)) {
+    if (isnan(m->train.sep_ci95.lo) || isnan(c->rows_ci95.lo)) {
         to->without++;
     } else {
-        double error = m->sep_train - mean;
+        double error = m->train.sep - mean;
         to->error += error;
         to->error_sq += error * error;
         to->plain_error += c->uncorrected - mean;
-        to->held += m->sep_ci95_train.lo <= theta && theta <= m->sep_ci95_train.hi;
+        to->held += m->train.sep_ci95.lo <= theta && theta <= m->train.sep_ci95.hi;
         to->rows_held += c->rows_ci95.lo <= mean + TINY && mean - TINY <= c->rows_ci95.hi;
         to->plain_held += c->uncorrected_ci95.lo <= theta && theta <= c->uncorrected_ci95.hi;
-        to->width += m->sep_ci95_train.hi - m->sep_ci95_train.lo;
+        to->width += m->train.sep_ci95.hi - m->train.sep_ci95.lo;
         to->rows_width += c->rows_ci95.hi - c->rows_ci95.lo;
     }
     assert_int_equal(r->cascade.cells, s->rows);

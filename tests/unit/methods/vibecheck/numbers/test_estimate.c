@@ -81,7 +81,7 @@ static void check_margins(const struct vq_vibecheck *r, const struct by_hand *h)
         double want = 0.0;
         for (uint32_t v = 0; v < VIBES; v++) {
             double x = r->scores->x[(size_t)i * VIBES + v];
-            want += isnan(x) ? 0.0 : x / h->scale[v] * r->vibe[v].mm_coef;
+            want += isnan(x) ? 0.0 : x / h->scale[v] * r->vibe[v].mm.coef;
         }
         near(r->mm_margin[i], want);
     }
@@ -97,8 +97,8 @@ TEST(standardised_scores_are_fitted_and_predicted_on_one_scale)
         take(w, r, scaled == 1, &h);
         struct vq_logit_fit fit;
         assert_int_equal(vq_logit_fit_l2(&h.data, r->mm.c, &fit, NULL), VQ_OK);
-        near(r->vibe[0].mm_coef, fit.coef[0]);
-        near(r->vibe[1].mm_coef, fit.coef[1]);
+        near(r->vibe[0].mm.coef, fit.coef[0]);
+        near(r->vibe[1].mm.coef, fit.coef[1]);
         check_margins(r, &h);
         double right = 0.0;
         for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -120,7 +120,7 @@ TEST(p_values_are_drawn_or_wald)
     struct vq_vibecheck *r = planted_compute(w);
     struct by_hand h;
     take(w, r, false, &h);
-    double coef[VIBES] = {r->vibe[0].mm_coef, r->vibe[1].mm_coef};
+    double coef[VIBES] = {r->vibe[0].mm.coef, r->vibe[1].mm.coef};
     double p[VIBES];
     struct vq_interval ci[VIBES];
     uint32_t question[TRAIN];
@@ -132,22 +132,22 @@ TEST(p_values_are_drawn_or_wald)
     assert_int_equal(
         vq_bootstrap_coefficients(&h.data, r->mm.c, 0.0, question, &options, ci, NULL, p, NULL),
         VQ_OK);
-    near(r->vibe[0].mm_p, 2.0 / 61.0); /* no draw of the strong vibe is below 0 */
-    near(r->vibe[0].mm_p, p[0]);
-    near(r->vibe[1].mm_p, p[1]);
+    near(r->vibe[0].mm.p, 2.0 / 61.0); /* no draw of the strong vibe is below 0 */
+    near(r->vibe[0].mm.p, p[0]);
+    near(r->vibe[1].mm.p, p[1]);
     vq_vibecheck_destroy(&r);
     w->config.regression.p_values = VQ_P_VALUES_WALD;
     w->config.regression.bootstrap_draws = 0;
     r = planted_compute(w);
     assert_int_equal(vq_logit_wald(&h.data, 0.0, coef, NULL, p, NULL), VQ_OK);
-    near(r->vibe[0].mm_p, p[0]);
-    near(r->vibe[1].mm_p, p[1]);
-    assert_true(isnan(r->vibe[0].mm_ci95.lo)); /* nothing was drawn */
-    assert_true(isnan(r->vibe[0].pp_p));       /* no labels */
+    near(r->vibe[0].mm.p, p[0]);
+    near(r->vibe[1].mm.p, p[1]);
+    assert_true(isnan(r->vibe[0].mm.ci95.lo)); /* nothing was drawn */
+    assert_true(isnan(r->vibe[0].pp.p));       /* no labels */
     vq_vibecheck_destroy(&r);
     w->config.regression.p_values = VQ_P_VALUES_BOOTSTRAP;
     r = planted_compute(w);
-    assert_true(isnan(r->vibe[0].mm_p));
+    assert_true(isnan(r->vibe[0].mm.p));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -166,10 +166,10 @@ TEST(the_legacy_bootstrap_is_what_it_says)
     assert_int_equal(vq_legacy_bootstrap(&h.data, &options, &legacy, NULL), VQ_OK);
     near(r->mm.c, 1.0);
     for (uint32_t v = 0; v < VIBES; v++) {
-        near(r->vibe[v].mm_coef, coef[v].mean);
-        near(r->vibe[v].mm_ci95.lo, coef[v].percentile.lo);
-        near(r->vibe[v].mm_ci95.hi, coef[v].percentile.hi);
-        near(r->vibe[v].mm_p, coef[v].p);
+        near(r->vibe[v].mm.coef, coef[v].mean);
+        near(r->vibe[v].mm.ci95.lo, coef[v].percentile.lo);
+        near(r->vibe[v].mm.ci95.hi, coef[v].percentile.hi);
+        near(r->vibe[v].mm.p, coef[v].p);
     }
     near(r->mm.legacy_accuracy, legacy.accuracy_mean);
     near(r->mm.legacy_accuracy_sd, legacy.accuracy_sd);

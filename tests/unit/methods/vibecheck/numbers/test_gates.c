@@ -76,9 +76,10 @@ TEST(not_applicable_is_no_zero)
         }
     }
     struct vq_vibecheck *a = planted_compute(with), *b = planted_compute(without);
-    assert_true(a->vibe[1].na_everywhere && isnan(a->vibe[1].sep_train) && isnan(a->vibe[1].p));
+    assert_true(a->vibe[1].na_everywhere && isnan(a->vibe[1].train.sep) &&
+                isnan(a->vibe[1].train.p));
     assert_int_equal(a->vibe[1].reason, VQ_DROP_SEPARABILITY);
-    assert_true(fabs(a->vibe[0].q - b->vibe[0].q) < 1e-12);
+    assert_true(fabs(a->vibe[0].train.q - b->vibe[0].train.q) < 1e-12);
     vq_vibecheck_destroy(&a);
     vq_vibecheck_destroy(&b);
     planted_destroy(with);
@@ -96,14 +97,14 @@ TEST(shown_rows_are_not_tested)
         }
     }
     struct vq_vibecheck *r = planted_compute(w);
-    assert_true(r->vibe[0].sep_train > 0.15);
-    assert_true(r->vibe[0].p > 0.5); /* the rest is half and half */
+    assert_true(r->vibe[0].train.sep > 0.15);
+    assert_true(r->vibe[0].train.p > 0.5); /* the rest is half and half */
     vq_vibecheck_destroy(&r);
     for (uint32_t i = 0; i < ROWS; i++) {
         w->rows[i].shown = true;
     }
     r = planted_compute(w);
-    assert_true(isnan(r->vibe[0].p) && isnan(r->vibe[0].q));
+    assert_true(isnan(r->vibe[0].train.p) && isnan(r->vibe[0].train.q));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }

@@ -36,12 +36,12 @@ TEST(a_vibe_that_is_length_is_marked)
     struct planted *w = world(0.7, 0.7);
     struct vq_vibecheck *r = planted_compute(w);
     assert_int_equal(r->pp.length.status, VQ_LENGTH_OK);
-    assert_true(r->vibe[0].pp_ci95.lo > 0 && r->vibe[0].pp_length.explained);
-    assert_true(r->vibe[0].pp_length.ci95.lo <= 0);
+    assert_true(r->vibe[0].pp.ci95.lo > 0 && r->vibe[0].pp.length.explained);
+    assert_true(r->vibe[0].pp.length.ci95.lo <= 0);
     assert_true(r->pp.length.ci95.lo > 0 && r->pp.length.p < 0.05);
     assert_true(r->pp.length.accuracy_test > r->pp.accuracy_test);
-    assert_true(r->vibe[1].mm_ci95.lo > 0 && !r->vibe[1].mm_length.explained);
-    assert_true(r->vibe[1].mm_length.ci95.lo > 0);
+    assert_true(r->vibe[1].mm.ci95.lo > 0 && !r->vibe[1].mm.length.explained);
+    assert_true(r->vibe[1].mm.length.ci95.lo > 0);
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -76,7 +76,7 @@ TEST(the_coefficients_are_those_of_the_reference)
         if (sscanf(line, "%lf,%lf,%lf,%lf", &c, &vibe, &length, &rms) == 4 &&
             fabs(c / r->mm.length.c - 1) < 1e-9) {
             near(r->mm.length.rms, rms, 1e-12);
-            near(r->vibe[0].mm_length.value, vibe, 1e-6);
+            near(r->vibe[0].mm.length.value, vibe, 1e-6);
             near(r->mm.length.coef, length, 1e-6);
             found = true;
         }
@@ -93,8 +93,8 @@ TEST(a_separated_fit_is_firth_s)
     struct vq_vibecheck *r = planted_compute(w);
     assert_int_equal(r->mm.degenerate, VQ_FIT_SEPARATED);
     assert_int_equal(r->mm.length.status, VQ_LENGTH_FIRTH);
-    assert_true(isnan(r->mm.length.c) && isfinite(r->vibe[1].mm_length.value));
-    assert_false(r->vibe[1].mm_length.explained);
+    assert_true(isnan(r->mm.length.c) && isfinite(r->vibe[1].mm.length.value));
+    assert_false(r->vibe[1].mm.length.explained);
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -107,8 +107,8 @@ TEST(without_lengths_there_is_no_second_fit)
         memset(lengths, 0, sizeof(lengths)); /* all alike */
         struct vq_vibecheck *r = planted_compute(w);
         assert_int_equal(r->mm.length.status, VQ_LENGTH_NONE);
-        assert_true(isnan(r->vibe[0].mm_length.value) && isnan(r->pp.length.accuracy_test));
-        assert_false(r->vibe[0].mm_length.explained);
+        assert_true(isnan(r->vibe[0].mm.length.value) && isnan(r->pp.length.accuracy_test));
+        assert_false(r->vibe[0].mm.length.explained);
         vq_vibecheck_destroy(&r);
     }
     planted_destroy(w);

@@ -23,10 +23,10 @@ TEST(the_planted_order_comes_back)
     }
     assert_true(fabs(sum) < 1e-9);
     assert_true(vibe->tie_share > 0.1 && vibe->tie_share < 0.4);
-    assert_true(r->vibe[0].kept && r->vibe[0].q_test < 0.001);
+    assert_true(r->vibe[0].kept && r->vibe[0].test.q < 0.001);
     double spread = (vibe->model[0].score - vibe->model[1].score) / 2;
-    assert_true(fabs(r->vibe[0].sep_test - spread) < 1e-12);
-    assert_true(isnan(r->vibe[0].sep_ci95_test.lo) && isnan(r->vibe[0].bounds.lo));
+    assert_true(fabs(r->vibe[0].test.sep - spread) < 1e-12);
+    assert_true(isnan(r->vibe[0].test.sep_ci95.lo) && isnan(r->vibe[0].bounds.lo));
     assert_true(r->ranking->vibe[1].model[0].place.rank_to > 1);
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
@@ -40,7 +40,7 @@ TEST(null_vibes_differ_as_rarely_as_they_should)
         struct planted *w = ranked_create(3, 60, 1, 1, none, 500 + round);
         w->config.gates.separability_min = 0;
         struct vq_vibecheck *r = planted_compute(w);
-        rejected += r->vibe[0].p_test <= 0.05;
+        rejected += r->vibe[0].test.p <= 0.05;
         const struct vq_ranking_model *m = r->ranking->vibe[0].model;
         apart += m[0].place.rank_from + m[1].place.rank_from + m[2].place.rank_from > 3;
         vq_vibecheck_destroy(&r);
@@ -65,8 +65,8 @@ TEST(the_prompt_is_the_unit)
         memcpy(planted_cell(copies, i, 0, 0), planted_cell(once, i % 72, 0, 0), 2);
     }
     struct vq_vibecheck *a = planted_compute(once), *b = planted_compute(copies);
-    assert_true(fabs(a->vibe[0].p - b->vibe[0].p) < 1e-12);
-    assert_true(fabs(a->vibe[0].p_test - b->vibe[0].p_test) < 1e-12);
+    assert_true(fabs(a->vibe[0].train.p - b->vibe[0].train.p) < 1e-12);
+    assert_true(fabs(a->vibe[0].test.p - b->vibe[0].test.p) < 1e-12);
     for (uint32_t k = 0; k < 3; k++) {
         struct vq_interval one = a->ranking->vibe[0].model[k].place.ci95;
         struct vq_interval ten = b->ranking->vibe[0].model[k].place.ci95;

@@ -56,7 +56,7 @@ TEST(labels_of_one_class)
 {
     struct vq_vibecheck *r = computed(world(0.7, 1.0, 0));
     assert_true(r->pp.rivals.one_class && isnan(r->pp.rivals.difference));
-    assert_true(fabs(r->vibe[0].pp_coef - r->vibe[0].mm_coef) < 1e-9);
+    assert_true(fabs(r->vibe[0].pp.coef - r->vibe[0].mm.coef) < 1e-9);
     vq_vibecheck_destroy(&r);
 }
 
@@ -67,10 +67,10 @@ TEST(separated)
     struct vq_vibecheck *r = computed(world(1.0, 0.6, 0));
     const struct vq_vibe_metrics *m = &r->vibe[0];
     assert_int_equal(r->mm.degenerate, VQ_FIT_SEPARATED);
-    assert_true(isnan(m->mm_ci95.lo) && isnan(m->mm_p));
-    assert_true(fabs(m->mm_firth.value - log(2.0 * (double)r->mm.rows_train + 1.0)) < 1e-6);
-    assert_true(m->mm_firth.ci95.lo > 0 && m->mm_firth.ci95.hi > m->mm_firth.value);
-    assert_true(m->mm_firth.p < 0.001);
+    assert_true(isnan(m->mm.ci95.lo) && isnan(m->mm.p));
+    assert_true(fabs(m->mm.firth.value - log(2.0 * (double)r->mm.rows_train + 1.0)) < 1e-6);
+    assert_true(m->mm.firth.ci95.lo > 0 && m->mm.firth.ci95.hi > m->mm.firth.value);
+    assert_true(m->mm.firth.p < 0.001);
     vq_vibecheck_destroy(&r);
 }
 
@@ -84,9 +84,9 @@ TEST(few_prompts)
     const struct vq_vibe_metrics *m = &r->vibe[0];
     assert_int_equal(r->mm.prompts_train, 6);
     assert_int_equal(r->mm.degenerate, VQ_FIT_FEW_PROMPTS);
-    assert_true(isnan(m->mm_ci95.lo) && isfinite(m->mm_firth.ci95.lo));
-    assert_true(m->mm_firth.ci95.lo < 0); /* six prompts cannot tell 0.4 from 0 */
-    assert_true(m->p > 0.03);             /* of 2^6 patterns */
+    assert_true(isnan(m->mm.ci95.lo) && isfinite(m->mm.firth.ci95.lo));
+    assert_true(m->mm.firth.ci95.lo < 0); /* six prompts cannot tell 0.4 from 0 */
+    assert_true(m->train.p > 0.03);       /* of 2^6 patterns */
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }

@@ -82,7 +82,7 @@ TEST(exact_decisions_are_those_of_all_rows)
                 const struct vq_vibe_metrics *m = &all->vibe[v];
                 bool dropped = s[v].as == VQ_SETTLED_DROPPED;
                 assert_int_not_equal(s[v].how, VQ_DECIDED_ALPHA);
-                assert_false(dropped && (m->kept || isnan(m->p)));
+                assert_false(dropped && (m->kept || isnan(m->train.p)));
                 assert_false(s[v].as == VQ_SETTLED_PASSES && !m->kept);
                 cells++;
                 settled += s[v].as != VQ_SETTLED_NOT;

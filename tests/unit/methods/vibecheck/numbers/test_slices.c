@@ -44,7 +44,7 @@ static void expect_whole(const struct vq_result_slice *slice, const struct vq_vi
     assert_true(fabs(slice->mm_accuracy - (test ? r->mm.accuracy_test : r->mm.accuracy_train)) <
                 1e-12);
     for (uint32_t v = 0; v < VIBES; v++) {
-        double sep = test ? r->vibe[v].sep_test : r->vibe[v].sep_train;
+        double sep = test ? r->vibe[v].test.sep : r->vibe[v].train.sep;
         assert_true(fabs(slice->separability[v] - sep) < 1e-12);
         assert_false(slice->opposite[v]);
     }
@@ -101,9 +101,9 @@ TEST(parts_add_up_to_the_whole_and_a_turned_sign_is_flagged)
             sum += s->slice[k].separability[v] * (double)s->slice[k].scored[v];
             n += s->slice[k].scored[v];
         }
-        assert_true(fabs(sum / (double)n - r->vibe[v].sep_test) < 1e-12);
+        assert_true(fabs(sum / (double)n - r->vibe[v].test.sep) < 1e-12);
     }
-    assert_true(r->vibe[2].sep_test > 0.05); /* the first half pulls harder */
+    assert_true(r->vibe[2].test.sep > 0.05); /* the first half pulls harder */
     assert_true(s->slice[1].separability[2] < -0.05);
     assert_true(s->slice[1].opposite[2]);
     assert_false(s->slice[0].opposite[2]);

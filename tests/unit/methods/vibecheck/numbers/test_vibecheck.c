@@ -137,12 +137,12 @@ TEST(swapping_models_negates_and_keeps)
     struct vq_vibecheck *a = compute(w), *b = compute(m);
     for (uint32_t v = 0; v < VIBES; v++) {
         assert_int_equal(a->vibe[v].kept, b->vibe[v].kept);
-        same(a->vibe[v].sep_train, -b->vibe[v].sep_train);
-        same(a->vibe[v].sep_test, -b->vibe[v].sep_test);
-        same(a->vibe[v].pref_train, b->vibe[v].pref_train);
-        same(a->vibe[v].train.kappa, b->vibe[v].train.kappa);
-        same(a->vibe[v].mm_coef, -b->vibe[v].mm_coef);
-        same(a->vibe[v].pp_coef, b->vibe[v].pp_coef);
+        same(a->vibe[v].train.sep, -b->vibe[v].train.sep);
+        same(a->vibe[v].test.sep, -b->vibe[v].test.sep);
+        same(a->vibe[v].train.pref, b->vibe[v].train.pref);
+        same(a->vibe[v].train.agreement.kappa, b->vibe[v].train.agreement.kappa);
+        same(a->vibe[v].mm.coef, -b->vibe[v].mm.coef);
+        same(a->vibe[v].pp.coef, b->vibe[v].pp.coef);
     }
     same(a->mm.accuracy_test, b->mm.accuracy_test);
     same(a->pp.accuracy_test, b->pp.accuracy_test);
@@ -161,7 +161,7 @@ TEST(a_judge_that_always_says_a_gives_zeros)
     memset(w->outcomes, VQ_OUTCOME_FIRST, TASKS);
     struct vq_vibecheck *r = compute(w);
     for (uint32_t v = 0; v < VIBES; v++) {
-        same(r->vibe[v].sep_train, 0);
+        same(r->vibe[v].train.sep, 0);
         same(r->vibe[v].judges[0].position_bias_rate, 1);
         assert_false(r->vibe[v].kept);
     }
@@ -186,15 +186,15 @@ TEST(a_perfect_oracle_on_one_vibe)
         }
     }
     struct vq_vibecheck *r = compute(w);
-    same(r->vibe[0].sep_train, 1);
+    same(r->vibe[0].train.sep, 1);
     assert_true(r->vibe[0].kept); /* kappa is 0/0 with full agreement: passes */
-    assert_true(isnan(r->vibe[0].train.kappa));
+    assert_true(isnan(r->vibe[0].train.agreement.kappa));
     assert_int_equal(r->kept_count, 1);
     same(r->mm.accuracy_train, 1);
     same(r->mm.accuracy_test, 1);
     assert_int_equal(r->mm.mle_separation, VQ_LOGIT_COMPLETE);
-    assert_true(isnan(r->vibe[0].mm_mle)); /* never a number near nothing */
-    assert_true(isfinite(r->vibe[0].mm_coef));
+    assert_true(isnan(r->vibe[0].mm.mle)); /* never a number near nothing */
+    assert_true(isfinite(r->vibe[0].mm.coef));
     vq_vibecheck_destroy(&r);
     vq_free(w);
 }
@@ -213,8 +213,8 @@ TEST(independent_random_judges_are_rejected)
     }
     struct vq_vibecheck *r = compute(w);
     for (uint32_t v = 0; v < VIBES; v++) {
-        assert_true(fabs(r->vibe[v].sep_train) < 0.3);
-        assert_true(fabs(r->vibe[v].train.kappa) < 0.3);
+        assert_true(fabs(r->vibe[v].train.sep) < 0.3);
+        assert_true(fabs(r->vibe[v].train.agreement.kappa) < 0.3);
         assert_false(r->vibe[v].kept);
     }
     vq_vibecheck_destroy(&r);
@@ -228,11 +228,11 @@ TEST(planted_vibes_are_found)
     world_init(w, 11);
     plant(w, 5);
     struct vq_vibecheck *r = compute(w);
-    assert_true(r->vibe[0].kept && r->vibe[0].sep_train > 0.3 && r->vibe[0].distinguishable);
-    assert_true(r->vibe[1].kept && r->vibe[1].sep_train < -0.1);
-    assert_true(r->vibe[0].mm_coef > 0 && r->vibe[1].mm_coef < 0);
+    assert_true(r->vibe[0].kept && r->vibe[0].train.sep > 0.3 && r->vibe[0].distinguishable);
+    assert_true(r->vibe[1].kept && r->vibe[1].train.sep < -0.1);
+    assert_true(r->vibe[0].mm.coef > 0 && r->vibe[1].mm.coef < 0);
     assert_true(r->mm.accuracy_test > 0.7 && r->mm.accuracy_test < 1);
-    assert_true(r->pp.status == VQ_FIT_OK && r->vibe[0].pp_coef > 0);
+    assert_true(r->pp.status == VQ_FIT_OK && r->vibe[0].pp.coef > 0);
     assert_true(r->mm.accuracy_test_ci95.lo < r->mm.accuracy_test &&
                 r->mm.accuracy_test_ci95.hi > r->mm.accuracy_test);
     vq_vibecheck_destroy(&r);
@@ -253,14 +253,14 @@ TEST(missing_answers_are_missing)
         }
     }
     struct vq_vibecheck *r = compute(w);
-    assert_int_equal(r->vibe[2].missing_train, 20);
+    assert_int_equal(r->vibe[2].train.missing, 20);
     assert_int_equal(r->cells_missing, 40);
-    assert_true(r->vibe[2].bounds.lo < r->vibe[2].sep_train &&
-                r->vibe[2].sep_train < r->vibe[2].bounds.hi);
+    assert_true(r->vibe[2].bounds.lo < r->vibe[2].train.sep &&
+                r->vibe[2].train.sep < r->vibe[2].bounds.hi);
     same(r->vibe[2].bounds.hi - r->vibe[2].bounds.lo, 2.0 * 20 / 100);
     assert_true(r->vibe[2].gate_could_flip);
     assert_false(full->vibe[0].gate_could_flip);
-    same(full->vibe[0].sep_train, r->vibe[0].sep_train);
+    same(full->vibe[0].train.sep, r->vibe[0].train.sep);
     assert_int_equal(r->vibe[2].judges[0].missing, 20);
     uint64_t failed = 0;
     for (uint32_t i = 0; i < 40; i += 2) {
@@ -302,10 +302,10 @@ TEST(lazy_swap_changes_no_score)
     struct vq_vibecheck *lazy = compute(w);
     for (uint32_t v = 0; v < VIBES; v++) {
         const struct vq_vibe_metrics *a = &full->vibe[v], *b = &lazy->vibe[v];
-        same(a->sep_train, b->sep_train);
-        same(a->train.kappa, b->train.kappa);
-        same(a->mm_coef, b->mm_coef);
-        same(a->sep_ci95_train.lo, b->sep_ci95_train.lo);
+        same(a->train.sep, b->train.sep);
+        same(a->train.agreement.kappa, b->train.agreement.kappa);
+        same(a->mm.coef, b->mm.coef);
+        same(a->train.sep_ci95.lo, b->train.sep_ci95.lo);
         assert_memory_equal(&a->judges[0].labels, &b->judges[0].labels,
                             sizeof(a->judges[0].labels));
         same(a->judges[0].position_bias_rate, b->judges[0].position_bias_rate);
@@ -333,8 +333,8 @@ TEST(nearly_constant_judges_agree)
         }
     }
     struct vq_vibecheck *r = compute(w);
-    same(r->vibe[0].train.kappa, 0);
-    assert_true(r->vibe[0].train.kappa_mirrored > 0.9);
+    same(r->vibe[0].train.agreement.kappa, 0);
+    assert_true(r->vibe[0].train.agreement.kappa_mirrored > 0.9);
     assert_true(r->vibe[0].kept);
     vq_vibecheck_destroy(&r);
     vq_free(w);
@@ -427,7 +427,7 @@ TEST(no_labels_no_test_rows_no_fit)
     }
     struct vq_vibecheck *r = compute(w);
     assert_int_equal(r->pp.status, VQ_FIT_NO_LABELS);
-    assert_true(isnan(r->pp.accuracy_test) && isnan(r->vibe[0].pp_coef));
+    assert_true(isnan(r->pp.accuracy_test) && isnan(r->vibe[0].pp.coef));
     assert_true(r->in_sample);
     assert_true(isnan(r->mm.accuracy_test) && r->mm.accuracy_train > 0.7);
     vq_vibecheck_destroy(&r);
@@ -479,11 +479,12 @@ TEST(rows_with_a_missing_score_are_dropped)
     assert_int_equal(r->mm.rows_test, SAMPLES / 2 - 2);
     assert_int_equal(r->mm.cells_imputed_train, other->mm.cells_imputed_train);
     for (uint32_t v = 0; v < 3; v++) {
-        assert_int_equal(r->vibe[v].missing_train + r->vibe[v].missing_test, 0);
-        assert_memory_equal(&r->vibe[v].sep_train, &other->vibe[v].sep_train, sizeof(double));
-        assert_memory_equal(&r->vibe[v].sep_test, &other->vibe[v].sep_test, sizeof(double));
-        assert_memory_equal(&r->vibe[v].mm_coef, &other->vibe[v].mm_coef, sizeof(double));
-        assert_memory_equal(&r->vibe[v].train.kappa, &other->vibe[v].train.kappa, sizeof(double));
+        assert_int_equal(r->vibe[v].train.missing + r->vibe[v].test.missing, 0);
+        assert_memory_equal(&r->vibe[v].train.sep, &other->vibe[v].train.sep, sizeof(double));
+        assert_memory_equal(&r->vibe[v].test.sep, &other->vibe[v].test.sep, sizeof(double));
+        assert_memory_equal(&r->vibe[v].mm.coef, &other->vibe[v].mm.coef, sizeof(double));
+        assert_memory_equal(&r->vibe[v].train.agreement.kappa,
+                            &other->vibe[v].train.agreement.kappa, sizeof(double));
     }
     assert_memory_equal(&r->mm.accuracy_test, &other->mm.accuracy_test, sizeof(double));
     assert_memory_equal(&r->pp.accuracy_test, &other->pp.accuracy_test, sizeof(double));

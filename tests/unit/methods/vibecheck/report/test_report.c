@@ -225,10 +225,10 @@ TEST_WITH(the_table_fits_a_terminal, setup, teardown)
 
 TEST(kept_vibes_lead_by_size)
 {
-    struct vq_vibe_metrics m[4] = {{.kept = true, .sep_train = 0.2},
-                                   {.kept = false, .sep_train = 0.9},
-                                   {.kept = true, .sep_train = -0.7},
-                                   {.kept = true, .sep_train = 0.2}};
+    struct vq_vibe_metrics m[4] = {{.kept = true, .train.sep = 0.2},
+                                   {.kept = false, .train.sep = 0.9},
+                                   {.kept = true, .train.sep = -0.7},
+                                   {.kept = true, .train.sep = 0.2}};
     struct vq_vibecheck v = {.vibes = 4, .vibe = m, .kept_count = 3};
     uint32_t order[4];
     vq_report_order(&v, order);

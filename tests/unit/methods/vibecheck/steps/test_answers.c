@@ -116,8 +116,8 @@ TEST(failed_judging_is_no_verdict_on_vibes)
     assert_int_equal(r->iterations[0].added, 0);
     assert_null(walk_find(w, "test"));
     struct vq_vibecheck *numbers = walk_numbers(w);
-    assert_int_equal(numbers->vibe[0].missing_train, 60);
-    assert_int_equal(numbers->vibe[0].missing_test, 0); /* never asked */
+    assert_int_equal(numbers->vibe[0].train.missing, 60);
+    assert_int_equal(numbers->vibe[0].test.missing, 0); /* never asked */
     vq_vibecheck_destroy(&numbers);
     walk_destroy(w);
 }

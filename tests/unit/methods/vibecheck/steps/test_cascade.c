@@ -141,10 +141,10 @@ TEST(the_numbers_are_the_second_judges)
     struct vq_error err = {0};
     assert_int_equal(vq_vibecheck_compute(&in, &n, &err), VQ_OK);
     for (uint32_t v = 0; v < 2; v++) {
-        assert_true(fabs(n->vibe[v].sep_train + 1) < 1e-12);
-        assert_true(fabs(n->vibe[v].sep_test + 1) < 1e-12);
-        assert_true(n->vibe[v].cascade.test.uncorrected > -0.5);
-        assert_int_equal(n->vibe[v].missing_train + n->vibe[v].missing_test, 0);
+        assert_true(fabs(n->vibe[v].train.sep + 1) < 1e-12);
+        assert_true(fabs(n->vibe[v].test.sep + 1) < 1e-12);
+        assert_true(n->vibe[v].test.cascade.uncorrected > -0.5);
+        assert_int_equal(n->vibe[v].train.missing + n->vibe[v].test.missing, 0);
     }
     for (uint32_t i = 0; i < ROWS; i++) {
         for (uint32_t v = 0; v < 2; v++) {

@@ -69,12 +69,12 @@ TEST(early_stopping_keeps_the_same_numbers)
     for (uint32_t v = 0; v < 4; v++) {
         const struct vq_vibe_metrics *m = &early->vibe[v], *f = &full->vibe[v];
         assert_int_equal(m->kept, f->kept);
-        assert_int_equal(m->missing_train + m->missing_test + m->judges[0].missing, 0);
+        assert_int_equal(m->train.missing + m->test.missing + m->judges[0].missing, 0);
         if (m->kept) {
             walk_same_numbers(m, f);
         } else {
             assert_int_equal(m->reason, r->stopped_early[v] ? VQ_DROP_EARLY_STOP : f->reason);
-            assert_true(isnan(m->sep_test));
+            assert_true(isnan(m->test.sep));
             questions += 300 * 2;
         }
     }
@@ -110,7 +110,7 @@ TEST(final_leaves_out_training_rows_of_vibes_that_pass)
                               "its gates, decided with error at most 0.01"));
     assert_false(r->stopped_early[0]);
     assert_true(numbers->vibe[0].kept);
-    assert_int_equal(numbers->vibe[0].missing_train + numbers->vibe[0].missing_test, 0);
+    assert_int_equal(numbers->vibe[0].train.missing + numbers->vibe[0].test.missing, 0);
     assert_int_equal(walk_find(w, "rank")->rows, 200);
     assert_int_equal(walk_find(w, "rank")->axes, numbers->kept_count);
     assert_true(r->early.alpha >= 2);
@@ -162,7 +162,7 @@ TEST(failures_stop_no_vibe)
     /* all training rows, and none of the test rows: without scores none is kept */
     assert_int_equal(walk_calls(w, "rank"), 150 * 2 * 4 * 2);
     struct vq_vibecheck *numbers = walk_numbers(w);
-    assert_int_equal(numbers->vibe[0].missing_train, 150);
+    assert_int_equal(numbers->vibe[0].train.missing, 150);
     assert_int_equal(numbers->kept_count, 0);
     vq_vibecheck_destroy(&numbers);
     walk_destroy(w);

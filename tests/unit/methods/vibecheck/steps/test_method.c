@@ -55,14 +55,14 @@ TEST(missing_cells_are_imputed_counted_and_warned_of)
     double known = 0;
     for (uint32_t i = 0; i < 200; i++) { /* neutral: the margin is that of the other vibe alone */
         bool gone = isnan(r->scores->x[i * 2]);
-        double alone = r->vibe[1].mm_coef * r->scores->x[i * 2 + 1];
+        double alone = r->vibe[1].mm.coef * r->scores->x[i * 2 + 1];
         known += gone;
         if (gone) {
             assert_same(r->mm_margin[i], alone);
         }
     }
     assert_true(known > 0);
-    assert_same(r->vibe[0].sep_train, 1); /* of the cells there are */
+    assert_same(r->vibe[0].train.sep, 1); /* of the cells there are */
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -82,21 +82,21 @@ TEST(a_row_keeps_the_judges_it_has)
     for (uint32_t i = 0; i < 60; i++) {
         assert_same(r->scores->x[i], vq_scores_at(full->scores, i, 0, 0));
     }
-    assert_int_equal(r->vibe[0].missing_train + r->vibe[0].missing_test, 0);
+    assert_int_equal(r->vibe[0].train.missing + r->vibe[0].test.missing, 0);
     assert_int_equal(r->vibe[0].judges[1].missing, 60);
     /* 30 of the 200 train scores: what they are not known to be is in the bounds */
     assert_same(r->vibe[0].bounds.hi - r->vibe[0].bounds.lo, 2.0 * 30 / 200);
-    assert_true(r->vibe[0].bounds.lo < r->vibe[0].sep_train &&
-                r->vibe[0].sep_train < r->vibe[0].bounds.hi);
+    assert_true(r->vibe[0].bounds.lo < r->vibe[0].train.sep &&
+                r->vibe[0].train.sep < r->vibe[0].bounds.hi);
     assert_false(r->vibe[0].gate_could_flip);
     assert_same(full->vibe[0].bounds.lo, full->vibe[0].bounds.hi);
-    assert_same(full->vibe[0].bounds.lo, full->vibe[0].sep_train);
+    assert_same(full->vibe[0].bounds.lo, full->vibe[0].train.sep);
     for (uint32_t i = 0; i < 60; i++) { /* what the other judge says there changes no agreement */
         planted_say(w, i, 0, 0, i % 3 == 0 ? 0 : 1);
     }
     struct vq_vibecheck *other = planted_compute(w);
-    assert_same(other->vibe[0].train.kappa, r->vibe[0].train.kappa);
-    assert_true(fabs(other->vibe[0].sep_train - r->vibe[0].sep_train) > 0.01);
+    assert_same(other->vibe[0].train.agreement.kappa, r->vibe[0].train.agreement.kappa);
+    assert_true(fabs(other->vibe[0].train.sep - r->vibe[0].train.sep) > 0.01);
     vq_vibecheck_destroy(&full);
     vq_vibecheck_destroy(&r);
     vq_vibecheck_destroy(&other);
@@ -175,11 +175,11 @@ TEST(unlabelled_rows_count_for_all_but_preference)
     assert_int_equal(r->pp.rows_test, labelled_test);
     assert_same(r->mm.accuracy_test, full->mm.accuracy_test);
     for (uint32_t v = 0; v < 2; v++) {
-        assert_same(r->vibe[v].sep_train, full->vibe[v].sep_train);
-        assert_same(r->vibe[v].train.kappa, full->vibe[v].train.kappa);
-        assert_same(r->vibe[v].mm_coef, full->vibe[v].mm_coef);
+        assert_same(r->vibe[v].train.sep, full->vibe[v].train.sep);
+        assert_same(r->vibe[v].train.agreement.kappa, full->vibe[v].train.agreement.kappa);
+        assert_same(r->vibe[v].mm.coef, full->vibe[v].mm.coef);
     }
-    assert_true(fabs(r->vibe[0].pref_train - full->vibe[0].pref_train) > 0);
+    assert_true(fabs(r->vibe[0].train.pref - full->vibe[0].train.pref) > 0);
     assert_true(isfinite(r->pp_margin[0])); /* and is still predicted */
     vq_vibecheck_destroy(&full);
     vq_vibecheck_destroy(&r);
@@ -221,14 +221,14 @@ TEST(repeated_questions_narrow_no_interval)
     const struct vq_vibe_metrics *one = &a->vibe[0], *four = &b->vibe[0], *bad = &careless->vibe[0];
     assert_false(a->questions_repeat);
     assert_true(b->questions_repeat);
-    assert_same(one->sep_test, four->sep_test);
-    assert_true(fabs(width(four->sep_ci95_test) / width(one->sep_ci95_test) - 1) < 0.1);
-    assert_true(width(bad->sep_ci95_test) < 0.6 * width(one->sep_ci95_test));
+    assert_same(one->test.sep, four->test.sep);
+    assert_true(fabs(width(four->test.sep_ci95) / width(one->test.sep_ci95) - 1) < 0.1);
+    assert_true(width(bad->test.sep_ci95) < 0.6 * width(one->test.sep_ci95));
     assert_true(b->mm.c < careless->mm.c); /* no repeat of a held-out row in the fit */
     assert_true(width(b->mm.accuracy_test_ci95) > 1.5 * width(careless->mm.accuracy_test_ci95));
-    assert_true(bad->p < four->p);
-    assert_same(one->p, four->p);
-    assert_same(one->p_test, four->p_test);
+    assert_true(bad->train.p < four->train.p);
+    assert_same(one->train.p, four->train.p);
+    assert_same(one->test.p, four->test.p);
     vq_vibecheck_destroy(&a);
     vq_vibecheck_destroy(&b);
     vq_vibecheck_destroy(&careless);
@@ -258,20 +258,20 @@ TEST(agreement_of_three_judges_and_of_one)
             memcpy(planted_cell(two, i, 0, 1), planted_cell(three, i, 0, pairs[k][1]), 2);
         }
         struct vq_vibecheck *pair = planted_compute(two);
-        kappa += pair->vibe[0].train.kappa / 3;
-        mirrored += pair->vibe[0].train.kappa_mirrored / 3;
+        kappa += pair->vibe[0].train.agreement.kappa / 3;
+        mirrored += pair->vibe[0].train.agreement.kappa_mirrored / 3;
         vq_vibecheck_destroy(&pair);
         planted_destroy(two);
     }
-    assert_same(r->vibe[0].train.kappa, kappa);
-    assert_same(r->vibe[0].train.kappa_mirrored, mirrored);
-    assert_true(isfinite(r->vibe[0].train.alpha) && r->vibe[0].train.alpha < 1);
+    assert_same(r->vibe[0].train.agreement.kappa, kappa);
+    assert_same(r->vibe[0].train.agreement.kappa_mirrored, mirrored);
+    assert_true(isfinite(r->vibe[0].train.agreement.alpha) && r->vibe[0].train.agreement.alpha < 1);
     vq_vibecheck_destroy(&r);
     planted_destroy(three);
     struct planted *one = planted_create(100, 1, 1, 13);
     tell(one, (const double[]){0.8}, &good);
     r = planted_compute(one);
-    assert_true(isnan(r->vibe[0].train.kappa) && isnan(r->vibe[0].train.alpha));
+    assert_true(isnan(r->vibe[0].train.agreement.kappa) && isnan(r->vibe[0].train.agreement.alpha));
     assert_true(r->vibe[0].kept);
     vq_vibecheck_destroy(&r);
     planted_destroy(one);
@@ -312,16 +312,16 @@ TEST(separable_data_get_a_coefficient_that_says_so)
     }
     struct vq_vibecheck *r = planted_compute(w);
     double c = r->mm.c;
-    double coef = r->vibe[0].mm_coef;
-    assert_true(isnan(r->vibe[0].mm_mle) && isnan(r->vibe[0].mm_mle_se));
+    double coef = r->vibe[0].mm.coef;
+    assert_true(isnan(r->vibe[0].mm.mle) && isnan(r->vibe[0].mm.mle_se));
     assert_int_equal(r->mm.mle_separation, VQ_LOGIT_COMPLETE);
     vq_vibecheck_destroy(&r);
     w->config.regression.cv = VQ_CV_PAPER;
     r = planted_compute(w);
     assert_true(r->mm.c < c);
-    assert_true(r->vibe[0].mm_coef < 0.05);
+    assert_true(r->vibe[0].mm.coef < 0.05);
     assert_true(coef > 1);
-    assert_true(coef > 20 * r->vibe[0].mm_coef);
+    assert_true(coef > 20 * r->vibe[0].mm.coef);
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -341,11 +341,11 @@ TEST(train_chooses_and_test_tells)
         w->rows[i].preference = (int8_t)(test ? -1 : rare ? -1 : 1);
     }
     struct vq_vibecheck *r = planted_compute(w);
-    assert_same(r->vibe[0].sep_train, 0.8);
-    assert_same(r->vibe[0].sep_test, 0);
+    assert_same(r->vibe[0].train.sep, 0.8);
+    assert_same(r->vibe[0].test.sep, 0);
     assert_true(r->vibe[0].kept);
-    assert_same(r->vibe[1].sep_train, 0);
-    assert_same(r->vibe[1].sep_test, 1);
+    assert_same(r->vibe[1].train.sep, 0);
+    assert_same(r->vibe[1].test.sep, 1);
     assert_int_equal(r->vibe[1].reason, VQ_DROP_SEPARABILITY);
     assert_same(r->mm.accuracy_test, 0.5);
     assert_same(r->pp.majority_baseline, 0); /* train prefers A, test never does */
@@ -357,7 +357,7 @@ TEST(train_chooses_and_test_tells)
     assert_int_equal(r->pp.status, VQ_FIT_NO_VIBES);
     assert_same(r->mm.accuracy_train, 0.5);
     assert_same(r->mm.accuracy_test, 0.5);
-    assert_true(isnan(r->mm.c) && isnan(r->vibe[0].mm_coef) && isnan(r->vibe[0].mm_ci95.lo));
+    assert_true(isnan(r->mm.c) && isnan(r->vibe[0].mm.coef) && isnan(r->vibe[0].mm.ci95.lo));
     vq_vibecheck_destroy(&r);
     planted_destroy(w);
 }
@@ -376,10 +376,10 @@ TEST(no_draws_no_intervals)
     w->config.regression.bootstrap_draws = 100;
     struct vq_vibecheck *some = planted_compute(w);
     for (uint32_t v = 0; v < 2; v++) {
-        assert_true(isnan(none->vibe[v].sep_ci95_test.lo) && isnan(none->vibe[v].mm_ci95.lo));
-        assert_true(isnan(none->vibe[v].pref_ci95_train.hi) && isnan(none->vibe[v].pp_ci95.hi));
-        assert_true(isfinite(some->vibe[v].sep_ci95_test.lo) && isfinite(some->vibe[v].mm_ci95.lo));
-        assert_same(none->vibe[v].mm_coef, some->vibe[v].mm_coef);
+        assert_true(isnan(none->vibe[v].test.sep_ci95.lo) && isnan(none->vibe[v].mm.ci95.lo));
+        assert_true(isnan(none->vibe[v].train.pref_ci95.hi) && isnan(none->vibe[v].pp.ci95.hi));
+        assert_true(isfinite(some->vibe[v].test.sep_ci95.lo) && isfinite(some->vibe[v].mm.ci95.lo));
+        assert_same(none->vibe[v].mm.coef, some->vibe[v].mm.coef);
     }
     assert_true(isfinite(none->mm.accuracy_test_ci95.lo));
     vq_vibecheck_destroy(&none);

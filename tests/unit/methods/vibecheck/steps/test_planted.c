@@ -49,14 +49,14 @@ TEST(three_of_ten_are_found_kept_and_first)
             (void)snprintf(name, sizeof(name), "Feature %u", f);
             const struct vq_vibe_metrics *m = &n->vibe[walk_vibe(r, name)];
             assert_true(m->kept && m->distinguishable);
-            assert_true(m->sep_test * shares[f] > 0 && m->mm_coef * shares[f] > 0);
-            assert_int_equal(m->missing_test, 0);
-            least = fmin(least, fabs(m->sep_train));
+            assert_true(m->test.sep * shares[f] > 0 && m->mm.coef * shares[f] > 0);
+            assert_int_equal(m->test.missing, 0);
+            least = fmin(least, fabs(m->train.sep));
         }
         for (uint32_t v = 0; v < r->axes_count; v++) {
             const struct vq_vibe_metrics *m = &n->vibe[v];
-            assert_true(m->kept || fabs(m->sep_train) < least);
-            assert_true(m->kept || isnan(m->sep_test)); /* nobody paid for its test rows */
+            assert_true(m->kept || fabs(m->train.sep) < least);
+            assert_true(m->kept || isnan(m->test.sep)); /* nobody paid for its test rows */
         }
         assert_true(n->mm.accuracy_test_ci95.lo > 0.5);
         vq_vibecheck_destroy(&n);
@@ -265,8 +265,8 @@ TEST(null_data_are_null_on_test)
         struct vq_vibecheck *n = walk_numbers(w);
         bool test = false, train = false;
         for (uint32_t v = 0; v < n->vibes; v++) {
-            test |= n->vibe[v].q_test <= 0.05;
-            train |= n->vibe[v].q <= 0.05;
+            test |= n->vibe[v].test.q <= 0.05;
+            train |= n->vibe[v].train.q <= 0.05;
         }
         found += test;
         on_train += train;
