@@ -2,7 +2,7 @@
  * is what is shown and compared. */
 #include "cli/results_reader.h"
 
-#include "common/base/alloc.h"
+#include "common/conf/config.h"
 #include "common/text/json_load.h"
 #include "coordinator/store/rundir/run_dir.h"
 
@@ -10,13 +10,14 @@
 
 #define RESULT_BYTES_MAX ((size_t)1 << 32)
 
-static enum vq_status take_text(const json_t *vibe, const char *key, char **ret_text)
+static enum vq_status take_text(struct vq_arena *memory, const json_t *vibe, const char *key,
+                                const char **ret_text)
 {
     const char *text = json_string_value(json_object_get(vibe, key));
     if (text == NULL) {
         return VQ_CORRUPT;
     }
-    *ret_text = vq_strdup(text);
+    *ret_text = vq_arena_text(memory, vq_span_str(text));
     return *ret_text == NULL ? VQ_NOMEM : VQ_OK;
 }
 
@@ -29,16 +30,17 @@ static enum vq_status take(const json_t *vibes, struct vq_results_reader *found)
     if (n == 0) {
         return VQ_NOT_FOUND;
     }
-    found->list.axes = vq_alloc(n, sizeof(*found->list.axes));
+    struct vq_arena *memory = &found->list.memory;
+    found->list.axes = vq_arena_alloc(memory, n, sizeof(*found->list.axes));
     if (found->list.axes == NULL) {
         return VQ_NOMEM;
     }
     found->list.count = (uint32_t)n;
     for (uint32_t i = 0; i < n; i++) {
         const json_t *vibe = json_array_get(vibes, i);
-        VQ_TRY(take_text(vibe, "name", &found->list.axes[i].name));
-        VQ_TRY(take_text(vibe, "low", &found->list.axes[i].low));
-        VQ_TRY(take_text(vibe, "high", &found->list.axes[i].high));
+        VQ_TRY(take_text(memory, vibe, "name", &found->list.axes[i].name));
+        VQ_TRY(take_text(memory, vibe, "low", &found->list.axes[i].low));
+        VQ_TRY(take_text(memory, vibe, "high", &found->list.axes[i].high));
         if (json_is_true(json_object_get(vibe, "kept"))) {
             found->kept_count++;
         }

@@ -4,7 +4,6 @@
 #include "cli/open_run.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"
-#include "common/base/alloc.h"
 #include "common/judge/template.h"
 #include "common/text/file.h"
 #include "common/text/fmt.h"
@@ -53,37 +52,19 @@ struct comparison {
     double threshold;
     struct vq_open_run kept;
     struct vq_results_reader found;
-    struct vq_axes_file gold_file;     /* empty: a built-in list */
-    struct vq_axis *found_axes, *gold; /* borrow from the lists */
+    struct vq_axes_file gold_file; /* empty: a built-in list */
+    const struct vq_axis *gold;
     uint32_t gold_count;
     struct vq_recall *recall;
 };
 
 /* ---- the two lists ---- */
 
-static enum vq_status axes_of(const struct vq_axes_file *file, struct vq_axis **ret_axes)
-{
-    struct vq_axis *axes = vq_alloc(file->count, sizeof(*axes));
-    if (axes == NULL) {
-        return VQ_NOMEM;
-    }
-    for (uint32_t i = 0; i < file->count; i++) {
-        axes[i] = (struct vq_axis){file->axes[i].name, file->axes[i].low, file->axes[i].high};
-    }
-    *ret_axes = axes;
-    return VQ_OK;
-}
-
 static enum vq_status read_gold(struct comparison *c, struct vq_error *err)
 {
     if (strcmp(c->words->gold, GOLD_HC3) == 0) {
         size_t n;
-        const struct vq_axis *axes = vq_gold_hc3_axes(&n);
-        c->gold = vq_alloc(n, sizeof(*c->gold));
-        if (c->gold == NULL) {
-            return VQ_NOMEM;
-        }
-        memcpy(c->gold, axes, n * sizeof(*axes));
+        c->gold = vq_gold_hc3_axes(&n);
         c->gold_count = (uint32_t)n;
         return VQ_OK;
     }
@@ -93,8 +74,9 @@ static enum vq_status read_gold(struct comparison *c, struct vq_error *err)
         vq_axes_file_parse(vq_buf_span(&text), c->words->gold, &c->gold_file, err);
     vq_buf_free(&text);
     VQ_TRY(status);
+    c->gold = c->gold_file.axes;
     c->gold_count = c->gold_file.count;
-    return axes_of(&c->gold_file, &c->gold);
+    return VQ_OK;
 }
 
 static enum vq_status check_embedder(const struct vq_job *job, struct vq_error *err)
@@ -119,7 +101,7 @@ static void put_match(struct vq_json *j, const struct comparison *c, const char 
         return;
     }
     vq_json_object(j);
-    vq_json_put_str(j, "vibe", c->found_axes[m->found].name);
+    vq_json_put_str(j, "vibe", c->found.list.axes[m->found].name);
     vq_json_put_bool(j, "matches", m->matches);
     vq_json_put_real(j, "similarity", m->similarity, DIGITS);
     vq_json_key(j, "mirrored");
@@ -185,7 +167,7 @@ static void put_row(const struct comparison *c, const struct vq_recall_result *r
         return;
     }
     vq_buf_puts(out, m->matches ? "  " : "  -  nearest: ");
-    vq_buf_puts(out, c->found_axes[m->found].name);
+    vq_buf_puts(out, c->found.list.axes[m->found].name);
     if (m->matches && m->found >= c->found.kept_count) {
         vq_buf_puts(out, " [dropped]");
     }
@@ -244,11 +226,10 @@ static enum vq_status prepare(struct comparison *c, const char *name, struct vq_
     VQ_TRY(vq_job_needs_vibes(c->kept.job, "vibeq compare", err));
     VQ_TRY(read_gold(c, err));
     VQ_TRY(vq_results_reader_read(c->kept.runs_dir, name, &c->found, err));
-    VQ_TRY(axes_of(&c->found.list, &c->found_axes));
     if (c->by == VQ_RECALL_BY_EMBEDDING) {
         VQ_TRY(check_embedder(c->kept.job, err));
     }
-    struct vq_recall_input input = {.found = c->found_axes,
+    struct vq_recall_input input = {.found = c->found.list.axes,
                                     .found_count = c->found.list.count,
                                     .kept_count = c->found.kept_count,
                                     .reference = c->gold,
@@ -329,8 +310,6 @@ int vq_verb_compare(int argc, char **argv)
         code = vq_cli_fail(status, &err);
     }
     vq_recall_destroy(&c.recall);
-    vq_free(c.found_axes);
-    vq_free(c.gold);
     vq_axes_file_free(&c.gold_file);
     vq_results_reader_free(&c.found);
     vq_open_run_close(&c.kept);

@@ -5,7 +5,6 @@
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/pack/data_file.h"
-#include "common/text/file.h"
 #include "common/text/fmt.h"
 #include "methods/vibecheck/files/job.h"
 #include "methods/vibecheck/files/people.h"
@@ -42,7 +41,6 @@ struct labelling {
     struct label_words words;
     struct vq_open_run kept;
     struct vq_results_reader found;
-    struct vq_axis *axes;
     struct vq_label_frame frame;
     struct vq_error err;
 };
@@ -53,36 +51,11 @@ static enum vq_status open_run(struct labelling *l, const char *name)
     VQ_TRY(vq_job_needs_vibes(l->kept.job, "vibeq label", &l->err));
     VQ_TRY(vq_job_needs_two(l->kept.job->config, "vibeq label", &l->err));
     VQ_TRY(vq_results_reader_read(l->kept.runs_dir, name, &l->found, &l->err));
-    uint32_t n = l->found.list.count;
-    l->axes = vq_alloc(n, sizeof(*l->axes));
-    if (l->axes == NULL) {
-        return vq_fail(&l->err, VQ_NOMEM, "out of memory");
-    }
-    for (uint32_t v = 0; v < n; v++) {
-        const struct vq_conf_axis *axis = &l->found.list.axes[v];
-        l->axes[v] = (struct vq_axis){axis->name, axis->low, axis->high};
-    }
-    l->frame = vq_vibecheck_label_frame(l->kept.job, l->axes, n);
+    l->frame = vq_vibecheck_label_frame(l->kept.job, l->found.list.axes, l->found.list.count);
     return VQ_OK;
 }
 
 /* ---- the sheet ---- */
-
-static enum vq_status put_sheet(const struct labelling *l, struct vq_span bytes,
-                                struct vq_error *err)
-{
-    const char *path = l->words.output;
-    if (path == NULL || strcmp(path, "-") == 0) {
-        return vq_cli_write(bytes, err);
-    }
-    enum vq_status status = l->words.force ? vq_file_replace(path, bytes, 0644, err)
-                                           : vq_file_create(path, bytes, 0666, err);
-    return status != VQ_EXISTS ? status
-                               : vq_fail(err, status,
-                                         "%s is there already and is left as it is; --force "
-                                         "replaces it, --output FILE writes another",
-                                         path);
-}
 
 /* Of the split that the results lead with. */
 static enum vq_status write_sheet(struct labelling *l)
@@ -106,8 +79,9 @@ static enum vq_status write_sheet(struct labelling *l)
         uint32_t rows = most > n ? n : (uint32_t)most;
         status = vq_label_sheet(&l->frame, wanted, rows, axes, count, &out);
     }
-    status = status == VQ_OK ? put_sheet(l, vq_buf_span(&out), &l->err)
-                             : vq_fail(&l->err, status, "no memory for the sheet");
+    status = status == VQ_OK
+                 ? vq_cli_write_file(l->words.output, l->words.force, vq_buf_span(&out), &l->err)
+                 : vq_fail(&l->err, status, "no memory for the sheet");
     vq_buf_free(&out);
     vq_free(wanted);
     vq_free(axes);
@@ -164,7 +138,6 @@ static enum vq_status keep_labels(struct labelling *l, struct vq_label_counts_re
 
 static void close_run(struct labelling *l)
 {
-    vq_free(l->axes);
     vq_results_reader_free(&l->found);
     vq_open_run_close(&l->kept);
 }
@@ -189,7 +162,7 @@ static int read_back(struct labelling *l, char *name)
 
 int vq_verb_label(int argc, char **argv)
 {
-    struct labelling l = {.axes = NULL};
+    struct labelling l = {.words = {.read = NULL}};
     vq_opts_output(argc, argv);
     if (!vq_opts_parse_run("label", vq_label_opts, argc, argv, &l.words)) {
         return VQ_EXIT_USAGE;

@@ -3,7 +3,7 @@
  * (rules.c). */
 #include "common/conf/axes_file.h"
 
-#include "common/base/alloc.h"
+#include "common/conf/config.h"
 #include "common/conf/resolve.h"
 #include "common/conf/shorthand.h"
 
@@ -42,20 +42,23 @@ static enum vq_status wrap(struct vq_node **root, const char *name, struct vq_er
     return VQ_OK;
 }
 
-static enum vq_status take_text(const struct vq_node *map, const char *key, size_t bytes_max,
-                                char **ret_text)
+static enum vq_status take_text(struct vq_arena *memory, const struct vq_node *map, const char *key,
+                                size_t bytes_max, const char **ret_text)
 {
     const struct vq_node *item = vq_node_get(map, key);
     if (item == NULL || item->kind != VQ_NODE_SCALAR || item->text[0] == '\0' ||
         strlen(item->text) > bytes_max) {
         return VQ_INVALID;
     }
-    return vq_copy(item->text, &*ret_text);
+    *ret_text = vq_arena_text(memory, vq_span_str(item->text));
+    return *ret_text == NULL ? VQ_NOMEM : VQ_OK;
 }
 
 static enum vq_status take_axis(const struct vq_node *node, const char *name, uint32_t i,
-                                struct vq_conf_axis *axis, struct vq_error *err)
+                                struct vq_axes_file *file, struct vq_error *err)
 {
+    struct vq_arena *memory = &file->memory;
+    struct vq_axis *axis = &file->axes[i];
     if (node->kind != VQ_NODE_MAP) {
         return wrong(node, name, i, "an axis is a map of name, low and high", err);
     }
@@ -65,14 +68,14 @@ static enum vq_status take_axis(const struct vq_node *node, const char *name, ui
             return wrong(node->items[k], name, i, "an axis has a name, a low and a high only", err);
         }
     }
-    enum vq_status status = take_text(node, "name", VQ_NAME_BYTES_MAX, &axis->name);
+    enum vq_status status = take_text(memory, node, "name", VQ_NAME_BYTES_MAX, &axis->name);
     if (status == VQ_INVALID || (status == VQ_OK && strchr(axis->name, '\n') != NULL)) {
         return wrong(node, name, i, "an axis needs a name of one line, at most 256 bytes", err);
     }
     VQ_TRY(status);
-    status = take_text(node, "low", VQ_AXIS_BYTES_MAX, &axis->low);
+    status = take_text(memory, node, "low", VQ_AXIS_BYTES_MAX, &axis->low);
     if (status == VQ_OK) {
-        status = take_text(node, "high", VQ_AXIS_BYTES_MAX, &axis->high);
+        status = take_text(memory, node, "high", VQ_AXIS_BYTES_MAX, &axis->high);
     }
     return status != VQ_INVALID
                ? status
@@ -92,10 +95,13 @@ static enum vq_status take(struct vq_node **root, const char *name, struct vq_ax
     if (list->items_count > VQ_VIBES_MAX) {
         return vq_fail(err, VQ_LIMIT, "%s: more than %d axes", name, VQ_VIBES_MAX);
     }
-    VQ_TRY(VQ_ALLOC(file->axes, list->items_count));
+    file->axes = vq_arena_alloc(&file->memory, list->items_count, sizeof(*file->axes));
+    if (file->axes == NULL) {
+        return VQ_NOMEM;
+    }
     file->count = list->items_count;
     for (uint32_t i = 0; i < file->count; i++) {
-        VQ_TRY(take_axis(list->items[i], name, i, &file->axes[i], err));
+        VQ_TRY(take_axis(list->items[i], name, i, file, err));
     }
     return VQ_OK;
 }
@@ -118,16 +124,11 @@ enum vq_status vq_axes_file_parse(struct vq_span text, const char *name,
 
 void vq_axes_file_free(struct vq_axes_file *file)
 {
-    for (uint32_t i = 0; i < file->count; i++) {
-        vq_free(file->axes[i].name);
-        vq_free(file->axes[i].low);
-        vq_free(file->axes[i].high);
-    }
-    vq_free(file->axes);
+    vq_arena_clear(&file->memory);
     *file = (struct vq_axes_file){.count = 0};
 }
 
-static enum vq_status add_axis(struct vq_node *list, const struct vq_conf_axis *axis)
+static enum vq_status add_axis(struct vq_node *list, const struct vq_axis *axis)
 {
     struct vq_node *map;
     VQ_TRY(vq_node_add_new(list, NULL, VQ_NODE_MAP, &map));
@@ -136,8 +137,7 @@ static enum vq_status add_axis(struct vq_node *list, const struct vq_conf_axis *
     return vq_node_add_text(map, "high", axis->high, false);
 }
 
-enum vq_status vq_axes_file_write(const struct vq_conf_axis *axes, uint32_t count,
-                                  struct vq_buf *out)
+enum vq_status vq_axes_file_write(const struct vq_axis *axes, uint32_t count, struct vq_buf *out)
 {
     struct vq_node *root, *list;
     VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &root));

@@ -1,13 +1,13 @@
 /* A list of axes as a file: what stands under `vibes:` in a configuration, alone. */
 #pragma once
 
-#include "common/base/buf.h"
-#include "common/conf/config.h"
+#include "common/base/arena.h"
+#include "common/judge/request.h"
 
-/* Owned, NUL-terminated. */
 struct vq_axes_file {
-    struct vq_conf_axis *axes;
+    struct vq_axis *axes; /* they and their texts are in `memory` */
     uint32_t count;
+    struct vq_arena memory;
 };
 
 /* YAML, or JSON: a list, or a map with such a list as its only item, `vibes`. Each axis is a map of
@@ -21,5 +21,5 @@ void vq_axes_file_free(struct vq_axes_file *file);
 
 /* Appends the list under `vibes:`, so that it can be pasted into a configuration and is read by the
  * function above. */
-enum vq_status vq_axes_file_write(const struct vq_conf_axis *axes, uint32_t count,
+enum vq_status vq_axes_file_write(const struct vq_axis *axes, uint32_t count,
                                   struct vq_buf *out) VQ_WARN_UNUSED;

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/conf/axes_file.h"
+#include "common/conf/config.h"
 
 #include <stdio.h>
 
@@ -19,8 +20,7 @@ static struct vq_axes_file read_list(const char *text)
     return file;
 }
 
-static void check(const struct vq_conf_axis *axis, const char *name, const char *low,
-                  const char *high)
+static void check(const struct vq_axis *axis, const char *name, const char *low, const char *high)
 {
     assert_string_equal(axis->name, name);
     assert_string_equal(axis->low, low);
@@ -87,7 +87,7 @@ TEST(what_is_wrong_is_said_with_its_place)
 
 TEST(what_is_written_is_read_back)
 {
-    struct vq_conf_axis axes[] = {
+    struct vq_axis axes[] = {
         {(char *)"yes", (char *)"~", (char *)"3"},
         {(char *)"Quotes: \"and\" 'more' #hash", (char *)"- dash\nand a line",
          (char *)"back\\slash"},
