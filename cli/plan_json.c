@@ -154,31 +154,24 @@ static void bounded(struct vq_json *j, const struct vq_forecast_bounded *b)
 
 static void holds(struct vq_json *j, const struct vq_plan_shown *plan)
 {
-    vq_json_key(j, "budget");
     if (plan->has_budget) {
-        vq_json_object(j);
+        vq_json_put_object(j, "budget");
         real(j, "usd", plan->budget_usd);
         bounded(j, &plan->budget);
         vq_json_object_end(j);
     } else {
-        vq_json_null(j);
+        vq_json_put_null(j, "budget");
     }
-    vq_json_key(j, "deadline");
     if (plan->has_deadline) {
-        vq_json_object(j);
+        vq_json_put_object(j, "deadline");
         vq_json_put_i64(j, "unix_s", (int64_t)plan->deadline);
         real(j, "seconds_left", difftime(plan->deadline, plan->now));
         bounded(j, &plan->by_deadline);
         time_t until = vq_plan_batches_until(plan);
-        vq_json_key(j, "batches_until_unix_s");
-        if (until == 0) {
-            vq_json_null(j);
-        } else {
-            vq_json_i64(j, (int64_t)until);
-        }
+        vq_json_put_known(j, "batches_until_unix_s", until != 0, (int64_t)until);
         vq_json_object_end(j);
     } else {
-        vq_json_null(j);
+        vq_json_put_null(j, "deadline");
     }
 }
 
@@ -190,12 +183,9 @@ static void power(struct vq_json *j, const struct vq_power *p)
     vq_json_put_object(j, "power");
     vq_json_put_u64(j, "prompts", p->units);
     vq_json_put_u64(j, "vibes", p->tests);
-    vq_json_key(j, "smallest_separability");
-    vq_json_real(j, p->smallest, 9);
-    vq_json_key(j, "with_half_the_rows");
-    vq_json_real(j, p->smallest_half, 9);
-    vq_json_key(j, "with_twice_the_rows");
-    vq_json_real(j, p->smallest_twice, 9);
+    real(j, "smallest_separability", p->smallest);
+    real(j, "with_half_the_rows", p->smallest_half);
+    real(j, "with_twice_the_rows", p->smallest_twice);
     vq_json_object_end(j);
 }
 

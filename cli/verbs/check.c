@@ -174,16 +174,6 @@ static void put_judge(const struct vq_job *job, const struct vq_picked_prompt *p
     }
 }
 
-static void put_number(struct vq_json *j, const char *key, int64_t value)
-{
-    vq_json_key(j, key);
-    if (value < 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, value);
-    }
-}
-
 static void put_json_judge(struct vq_json *j, const struct vq_job *job, uint32_t i,
                            const struct vq_once *o)
 {
@@ -195,10 +185,10 @@ static void put_json_judge(struct vq_json *j, const struct vq_job *job, uint32_t
     vq_json_put_str(j, "answer", o->answer);
     vq_json_put_str(j, "finish_reason", o->finish_reason);
     vq_json_put_str(j, "model", o->model);
-    put_number(j, "http_status", o->http_status);
-    put_number(j, "tokens_in", o->tokens_in);
-    put_number(j, "tokens_out", o->tokens_out);
-    put_number(j, "latency_ms", o->latency_ms);
+    vq_json_put_known(j, "http_status", o->http_status >= 0, o->http_status);
+    vq_json_put_known(j, "tokens_in", o->tokens_in >= 0, o->tokens_in);
+    vq_json_put_known(j, "tokens_out", o->tokens_out >= 0, o->tokens_out);
+    vq_json_put_known(j, "latency_ms", o->latency_ms >= 0, o->latency_ms);
     vq_json_put_str(j, "error", o->error);
     vq_json_object_end(j);
 }
@@ -216,7 +206,8 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked_
                           &job->given->axes[picked->vibe], picked->order, 0, &system, &user);
     vq_json_init(j, &out, 2);
     vq_json_object(j);
-    put_number(j, "record", vq_job_record(job, job->given, picked->sample));
+    int64_t record = vq_job_record(job, job->given, picked->sample);
+    vq_json_put_known(j, "record", record >= 0, record);
     vq_json_put_str(j, vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
                     job->given->axes[picked->vibe].name);
     const char *output = vq_job_output(job, job->given, picked->sample);

@@ -212,12 +212,7 @@ static void json_letter(const struct dead *d, const struct vq_dead_letter *lette
     vq_json_put_u64(j, "task", letter->task);
     vq_json_put_str(j, "judge", judge_name(d, letter->stage, cell.judge));
     vq_json_put_u64(j, "sample", cell.sample);
-    vq_json_key(j, "record");
-    if (record < 0) {
-        vq_json_null(j);
-    } else {
-        vq_json_i64(j, record);
-    }
+    vq_json_put_known(j, "record", record >= 0, record);
     vq_json_put_str(j, "vibe", record < 0 ? NULL : vibe_of(d, letter));
     vq_json_put_str(j, "output", output_of(d, letter));
     vq_json_put_u64(j, "order", cell.order);

@@ -59,28 +59,6 @@ static enum vq_status path_from(const char *output, const char *data, char **ret
     return *ret_path == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-static enum vq_status write_new(const char *path, struct vq_span text, struct vq_error *err)
-{
-    enum vq_status status = vq_file_create(path, text, 0666, err);
-    if (status == VQ_EXISTS) {
-        return vq_fail(err, status,
-                       "%s is there already and is left as it is; --force replaces it, --output "
-                       "FILE writes another",
-                       path);
-    }
-    return status;
-}
-
-static enum vq_status write_out(const struct init_words *w, const char *path, struct vq_span text,
-                                struct vq_error *err)
-{
-    if (strcmp(path, "-") == 0) {
-        (void)fwrite(text.at, 1, text.bytes, stdout); /* vq_cli_end looks */
-        return VQ_OK;
-    }
-    return w->force ? vq_file_replace(path, text, 0644, err) : write_new(path, text, err);
-}
-
 static void say_column(const struct vq_table *table, const char *what, uint32_t column,
                        const char *none)
 {
@@ -95,27 +73,17 @@ static void say_column(const struct vq_table *table, const char *what, uint32_t 
     vq_buf_free(&name);
 }
 
-static void say_rated(const struct vq_table *table, const struct vq_init_guess *g)
+static void say_guess(const struct vq_table *table, const struct vq_init_guess *g, bool rated)
 {
+    static const char unnamed[] = "not found: name it under models:";
     fprintf(stderr, "%u records. Guessed columns:\n", table->rows_count);
     say_column(table, "prompt", g->prompt, "not found: name it under data:");
-    say_column(table, "output", g->model[0], "not found: name it under models:");
-    if (g->model[1] != VQ_INIT_NONE) {
-        say_column(table, "output", g->model[1], "");
-        say_column(table, "human", g->preference, "none: the data has no column of preferences");
+    say_column(table, rated ? "output" : "model A", g->model[0], unnamed);
+    if (!rated || g->model[1] != VQ_INIT_NONE) {
+        say_column(table, rated ? "output" : "model B", g->model[1], unnamed);
+        say_column(table, rated ? "human" : "preference", g->preference,
+                   rated ? "none: the data has no column of preferences" : "none");
     }
-    if (g->group != VQ_INIT_NONE) {
-        say_column(table, "group", g->group, "");
-    }
-}
-
-static void say_vibes(const struct vq_table *table, const struct vq_init_guess *g)
-{
-    fprintf(stderr, "%u records. Guessed columns:\n", table->rows_count);
-    say_column(table, "prompt", g->prompt, "not found: name it under data:");
-    say_column(table, "model A", g->model[0], "not found: name it under models:");
-    say_column(table, "model B", g->model[1], "not found: name it under models:");
-    say_column(table, "preference", g->preference, "none");
     if (g->group != VQ_INIT_NONE) {
         say_column(table, "group", g->group, "");
     }
@@ -154,10 +122,10 @@ static enum vq_status init_from(const struct init_words *w, const char *data,
     (rated ? vq_init_judge_config : vq_init_config)(table, path, &guess, &text);
     enum vq_status status = text.status;
     if (status == VQ_OK) {
-        status = write_out(w, output, vq_buf_span(&text), err);
+        status = vq_cli_write_file(output, w->force, vq_buf_span(&text), err);
     }
     if (status == VQ_OK) {
-        (rated ? say_rated : say_vibes)(table, &guess);
+        say_guess(table, &guess, rated);
         say_written(output, guess.prompt != VQ_INIT_NONE && guess.model[0] != VQ_INIT_NONE);
     }
     vq_buf_free(&text);
@@ -234,7 +202,7 @@ static enum vq_status init_persona(const struct init_words *w, char **files, siz
         status = text.status;
     }
     if (status == VQ_OK) {
-        status = write_out(w, output_of(w), vq_buf_span(&text), err);
+        status = vq_cli_write_file(output_of(w), w->force, vq_buf_span(&text), err);
     }
     if (status == VQ_OK) {
         say_persona(&persona);

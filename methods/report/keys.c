@@ -57,6 +57,15 @@ void vq_report_put_judges(struct vq_json *j, const struct vq_report_judge *judge
     }
 }
 
+void vq_report_put_models(struct vq_json *j, const struct vq_config *config)
+{
+    vq_json_put_array(j, "models");
+    for (uint32_t i = 0; i < config->models_count; i++) {
+        vq_json_str(j, config->models[i]);
+    }
+    vq_json_array_end(j);
+}
+
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash)
 {
     char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];

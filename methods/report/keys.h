@@ -25,5 +25,7 @@ void vq_report_key_estimate(struct vq_json *j, const char *key, double value, co
 void vq_report_put_judges(struct vq_json *j, const struct vq_report_judge *judges, uint32_t count,
                           const struct vq_conf_judge *settings, const char *kind, const char *what);
 
+/* "models": the columns of outputs. */
+void vq_report_put_models(struct vq_json *j, const struct vq_config *config);
 /* In hex; NULL: null. */
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash);

@@ -280,11 +280,7 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
     vq_json_object(j);
     vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
     vq_json_put_str(j, "kind", "judge");
-    vq_json_put_array(j, "models");
-    for (uint32_t o = 0; o < r->config->models_count; o++) {
-        vq_json_str(j, r->config->models[o]);
-    }
-    vq_json_array_end(j);
+    vq_report_put_models(j, r->config);
     judges(j, r);
     data(j, r);
     settings(j, r);
