@@ -4,6 +4,7 @@
 
 #include "common/text/fmt.h"
 #include "common/text/json_load.h"
+#include "common/text/utf8.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -80,11 +81,7 @@ static void put_problem(struct vq_json *j, uint32_t *count, const char *what)
     if (what[0] == '\0' || *count == VQ_UI_PROBLEMS_MAX) {
         return;
     }
-    size_t bytes = strnlen(what, VQ_UI_PROBLEM_BYTES);
-    while (what[bytes] != '\0' && bytes > 0 && ((unsigned char)what[bytes] & 0xC0) == 0x80) {
-        bytes--;
-    }
-    vq_json_span(j, vq_span(what, bytes));
+    vq_json_span(j, vq_utf8_cut(vq_span_str(what), VQ_UI_PROBLEM_BYTES));
     *count += 1;
 }
 
@@ -170,12 +167,8 @@ static void put_problems(struct vq_json *j, const struct vq_ui_facts *f)
 
 static void put_time(struct vq_json *j, const char *key, const json_t *status, const char *of)
 {
-    uint64_t unix_ms = whole(status, of);
-    if (unix_ms > 0) {
-        vq_json_put_u64(j, key, unix_ms);
-    } else {
-        vq_json_put_null(j, key);
-    }
+    int64_t unix_ms = (int64_t)whole(status, of);
+    vq_json_put_known(j, key, unix_ms > 0 ? unix_ms : -1);
 }
 
 static void put_progress(struct vq_json *j, const struct vq_ui_facts *f)

@@ -6,21 +6,16 @@
 #include "common/text/fmt.h"
 #include "common/text/json.h"
 #include "common/text/json_load.h"
+#include "common/text/utf8.h"
 
 #include <jansson.h>
 
 /* A name of others, on one line, cut at the end of a character. */
 static void put_name(struct vq_buf *out, const json_t *name)
 {
-    const char *text = json_string_value(name);
-    size_t bytes = text == NULL ? 0 : strlen(text);
-    bool cut = bytes > VQ_UI_HEADLINE_NAME_BYTES;
-    bytes = cut ? VQ_UI_HEADLINE_NAME_BYTES : bytes;
-    while (cut && bytes > 0 && ((unsigned char)text[bytes] & 0xC0) == 0x80) {
-        bytes--;
-    }
-    vq_fmt_plain(out, vq_span(text == NULL ? "?" : text, text == NULL ? 1 : bytes));
-    vq_buf_puts(out, cut ? "..." : "");
+    const char *text = json_is_string(name) ? json_string_value(name) : "?";
+    vq_fmt_plain(out, vq_utf8_cut(vq_span_str(text), VQ_UI_HEADLINE_NAME_BYTES));
+    vq_buf_puts(out, strlen(text) > VQ_UI_HEADLINE_NAME_BYTES ? "..." : "");
 }
 
 /* ", and 4 more" */

@@ -11,8 +11,6 @@
 #include "common/base/clock.h"
 #include "common/base/secret.h"
 #include "coordinator/run/history_file.h"
-#include "coordinator/web/metrics.h"
-#include "coordinator/web/troubles.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -435,36 +433,16 @@ enum vq_status vq_ui_run_history(const char *runs_dir, const char *name, uint64_
     return missing(status, name, "history", err);
 }
 
-enum vq_status vq_ui_run_result(const char *runs_dir, const char *name, const char *file,
-                                struct vq_buf *out, struct vq_error *err)
+enum vq_status vq_ui_run_file(const char *runs_dir, const char *name, const struct vq_ui_file *file,
+                              struct vq_buf *out, struct vq_error *err)
 {
     int fd;
     VQ_TRY(open_run(runs_dir, name, &fd, err));
-    enum vq_status status = vq_ui_file_read_in(fd, "results", file, out, NULL);
+    enum vq_status status = file->folder == NULL
+                                ? vq_ui_file_read(fd, file->name, out, NULL)
+                                : vq_ui_file_read_in(fd, file->folder, file->name, out, NULL);
     (void)close(fd);
-    return missing(status, name, "results", err);
-}
-
-static enum vq_status run_file(const char *runs_dir, const char *name, const char *file,
-                               const char *what, struct vq_buf *out, struct vq_error *err)
-{
-    int fd;
-    VQ_TRY(open_run(runs_dir, name, &fd, err));
-    enum vq_status status = vq_ui_file_read(fd, file, out, NULL);
-    (void)close(fd);
-    return missing(status, name, what, err);
-}
-
-enum vq_status vq_ui_run_metrics(const char *runs_dir, const char *name, struct vq_buf *out,
-                                 struct vq_error *err)
-{
-    return run_file(runs_dir, name, VQ_METRICS_FILE, "metrics", out, err);
-}
-
-enum vq_status vq_ui_run_incidents(const char *runs_dir, const char *name, struct vq_buf *out,
-                                   struct vq_error *err)
-{
-    return run_file(runs_dir, name, VQ_INCIDENTS_FILE, "incidents", out, err);
+    return missing(status, name, file->what, err);
 }
 
 enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,

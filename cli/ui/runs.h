@@ -36,15 +36,14 @@ enum vq_status vq_ui_run_status(const char *runs_dir, const char *name, struct v
 /* The samples of its history.bin as JSON. VQ_NOT_FOUND, VQ_DENIED, VQ_CORRUPT with a sentence. */
 enum vq_status vq_ui_run_history(const char *runs_dir, const char *name, uint64_t after_unix_ms,
                                  struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
-/* A file of its folder results. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
-enum vq_status vq_ui_run_result(const char *runs_dir, const char *name, const char *file,
-                                struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
-/* The last values of its metrics. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
-enum vq_status vq_ui_run_metrics(const char *runs_dir, const char *name, struct vq_buf *out,
-                                 struct vq_error *err) VQ_WARN_UNUSED;
-/* Its last incidents as JSON. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
-enum vq_status vq_ui_run_incidents(const char *runs_dir, const char *name, struct vq_buf *out,
-                                   struct vq_error *err) VQ_WARN_UNUSED;
+struct vq_ui_file {
+    const char *folder; /* in the run's; NULL: that itself */
+    const char *name;
+    const char *what; /* that it holds, for a sentence */
+};
+/* VQ_NOT_FOUND, VQ_DENIED with a sentence. */
+enum vq_status vq_ui_run_file(const char *runs_dir, const char *name, const struct vq_ui_file *file,
+                              struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
 /* Whether it is active. VQ_NOT_FOUND, VQ_DENIED with a sentence. */
 enum vq_status vq_ui_run_is_active(const char *runs_dir, const char *name, bool *ret_active,
                                    struct vq_error *err) VQ_WARN_UNUSED;

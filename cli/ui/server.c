@@ -20,6 +20,7 @@
 #include "coordinator/web/history.h"
 #include "coordinator/web/metrics.h"
 #include "coordinator/web/pages.h"
+#include "coordinator/web/troubles.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,6 @@ struct ui {
     struct vq_error scan_err;
     int64_t scanned_ns; /* 0: never */
     struct waiting *waiting;
-    bool browser_ended;
 };
 
 /* The report is a page of its own, from a folder that may be foreign: it gets an origin of its own
@@ -169,23 +169,71 @@ static bool take_path(const char *prefix, const struct vq_httpd_request *request
     return false;
 }
 
-static void give_result(const struct ui *ui, const char *name, const char *file,
-                        struct vq_httpd_response *response)
+/* What is given as it is in the folder of the run. */
+struct file {
+    const char *path; /* after the run's name */
+    struct vq_ui_file of;
+    const char *type;
+    const char *policy;
+    bool of_active; /* as good of an active run; else its own server is asked */
+};
+
+static const struct file report_file = {"report",
+                                        {"results", VQ_UI_REPORT_FILE, "results"},
+                                        "text/html; charset=utf-8",
+                                        report_policy,
+                                        true};
+static const struct file results_file = {
+    "results", {"results", "results.json", "results"}, "application/json", NULL, true};
+static const struct file metrics_file = {
+    /* at most 5 s old */
+    "metrics",
+    {NULL, VQ_METRICS_FILE, "metrics"},
+    VQ_METRICS_CONTENT_TYPE,
+    NULL,
+    true};
+static const struct file incidents_file = {
+    "incidents", {NULL, VQ_INCIDENTS_FILE, "incidents"}, "application/json", NULL, false};
+
+static const struct file *file_of(const char *path)
+{
+    static const struct file *const files[] = {&report_file, &results_file, &metrics_file,
+                                               &incidents_file};
+    for (size_t i = 0; i < VQ_COUNT(files); i++) {
+        if (strcmp(files[i]->path, path) == 0) {
+            return files[i];
+        }
+    }
+    return NULL;
+}
+
+static void give_file(const struct ui *ui, const char *name, const struct file *file,
+                      struct vq_httpd_response *response)
 {
     struct vq_error err = {0};
     struct vq_buf bytes;
     vq_buf_init(&bytes, VQ_UI_RESULTS_BYTES_MAX);
-    enum vq_status status = vq_ui_run_result(ui->runs_dir, name, file, &bytes, &err);
+    enum vq_status status = vq_ui_run_file(ui->runs_dir, name, &file->of, &bytes, &err);
     if (status == VQ_OK) {
-        bool html = strcmp(file, VQ_UI_REPORT_FILE) == 0;
-        response->content_type = html ? "text/html; charset=utf-8" : "application/json";
-        response->policy = html ? report_policy : NULL;
-        response->compress = true;
+        response->content_type = file->type;
+        response->policy = file->policy;
+        response->compress = file->of.folder != NULL;
         vq_buf_append(response->body, bytes.at, bytes.bytes);
     } else {
         refuse(response, status, &err);
     }
     vq_buf_free(&bytes);
+}
+
+/* Of making it: the body. */
+static void give_json(struct vq_httpd_response *response, enum vq_status status,
+                      const struct vq_error *err)
+{
+    if (status == VQ_OK) {
+        response->content_type = "application/json";
+    } else {
+        refuse(response, status, err);
+    }
 }
 
 static void give_history(const struct ui *ui, const char *name,
@@ -198,41 +246,13 @@ static void give_history(const struct ui *ui, const char *name,
         vq_buf_puts(response->body, VQ_HISTORY_AFTER_WRONG);
         return;
     }
-    response->content_type = "application/json";
-    enum vq_status status = vq_ui_run_history(ui->runs_dir, name, after, response->body, &err);
-    if (status != VQ_OK) {
-        response->content_type = NULL;
-        refuse(response, status, &err);
-    }
+    give_json(response, vq_ui_run_history(ui->runs_dir, name, after, response->body, &err), &err);
 }
 
 static void give_status(const struct ui *ui, const char *name, struct vq_httpd_response *response)
 {
     struct vq_error err = {0};
-    response->content_type = "application/json";
-    enum vq_status status = vq_ui_run_status(ui->runs_dir, name, response->body, &err);
-    if (status != VQ_OK) {
-        response->content_type = NULL;
-        refuse(response, status, &err);
-    }
-}
-
-static void give_file(const struct ui *ui, const char *name, const char *type,
-                      enum vq_status (*read)(const char *, const char *, struct vq_buf *,
-                                             struct vq_error *),
-                      struct vq_httpd_response *response)
-{
-    struct vq_error err = {0};
-    struct vq_buf text;
-    vq_buf_init(&text, VQ_UI_RESULTS_BYTES_MAX);
-    enum vq_status status = read(ui->runs_dir, name, &text, &err);
-    if (status == VQ_OK) {
-        response->content_type = type;
-        vq_buf_append(response->body, text.at, text.bytes);
-    } else {
-        refuse(response, status, &err);
-    }
-    vq_buf_free(&text);
+    give_json(response, vq_ui_run_status(ui->runs_dir, name, response->body, &err), &err);
 }
 
 static void on_run(void *ctx, const struct vq_httpd_request *request,
@@ -245,15 +265,11 @@ static void on_run(void *ctx, const struct vq_httpd_request *request,
     if (!take_path(API, request, &path, response)) {
         return;
     }
+    const struct file *file = file_of(path.rest);
     if (path.rest[0] == '\0') {
         give_scanned(ui, path.name, request, response);
-    } else if (strcmp(path.rest, "results") == 0) {
-        give_result(ui, path.name, "results.json", response);
-    } else if (strcmp(path.rest, "report") == 0) {
-        give_result(ui, path.name, VQ_UI_REPORT_FILE, response);
-    } else if (strcmp(path.rest, "metrics") == 0) {
-        /* of an active run too: they are at most 5 s old */
-        give_file(ui, path.name, VQ_METRICS_CONTENT_TYPE, vq_ui_run_metrics, response);
+    } else if (file != NULL && file->of_active) {
+        give_file(ui, path.name, file, response);
     } else {
         enum vq_status status = vq_ui_run_is_active(ui->runs_dir, path.name, &active, &err);
         if (status != VQ_OK) {
@@ -264,8 +280,8 @@ static void on_run(void *ctx, const struct vq_httpd_request *request,
             give_status(ui, path.name, response);
         } else if (strcmp(path.rest, "history") == 0) {
             give_history(ui, path.name, request, response);
-        } else if (strcmp(path.rest, "incidents") == 0) {
-            give_file(ui, path.name, "application/json", vq_ui_run_incidents, response);
+        } else if (file != NULL) {
+            give_file(ui, path.name, file, response);
         } else {
             response->status = 404;
             vq_buf_printf(response->body, "%s is not active, so it has no such path\n", path.name);
@@ -342,7 +358,7 @@ static void on_report(void *ctx, const struct vq_httpd_request *request,
                     "of runs\n");
         return;
     }
-    give_result(ui, path.name, VQ_UI_REPORT_FILE, response);
+    give_file(ui, path.name, &report_file, response);
 }
 
 static void on_healthz(void *ctx, const struct vq_httpd_request *request,
@@ -426,8 +442,7 @@ static void on_stop(void *ctx, int signum)
 
 static void on_browser_end(void *ctx, struct vq_child_exit how)
 {
-    struct ui *ui = ctx;
-    ui->browser_ended = true;
+    (void)ctx;
     if (how.code != 0) {
         fprintf(stderr, "vibeq: xdg-open could not open a browser; open the address above\n");
     }

@@ -3,10 +3,9 @@
 
 #include "coordinator/run/run.h"
 
-#define VQ_UI_PORT       7420
-#define VQ_UI_PORTS      20   /* that are tried without --http */
-#define VQ_UI_FRESH_MS   1000 /* a scan that is younger is given as it is */
-#define VQ_UI_BROWSER_MS 5000 /* the program that opens a browser ends within this time */
+#define VQ_UI_PORT     7420
+#define VQ_UI_PORTS    20   /* that are tried without --http */
+#define VQ_UI_FRESH_MS 1000 /* a scan that is younger is given as it is */
 
 struct vq_ui_options {
     const char *runs_dir; /* absolute; borrowed */
