@@ -415,17 +415,6 @@ void vq_persona_numbers_destroy(struct vq_persona_numbers **numbers)
     }
 }
 
-const struct vq_persona_measure *vq_persona_measure_of(const struct vq_persona_numbers *numbers,
-                                                       const char *name)
-{
-    for (uint32_t i = 0; i < numbers->measures_count; i++) {
-        if (strcmp(numbers->measures[i].name, name) == 0) {
-            return &numbers->measures[i];
-        }
-    }
-    return NULL;
-}
-
 const struct vq_cells_mean *vq_persona_curve_at(const struct vq_persona_numbers *numbers,
                                                 const struct vq_persona_measure *measure,
                                                 enum vq_persona_curve curve, uint32_t script,

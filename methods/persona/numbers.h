@@ -236,9 +236,6 @@ enum vq_status vq_persona_numbers_compute(const struct vq_persona_study *study,
                                           struct vq_error *err) VQ_WARN_UNUSED;
 void vq_persona_numbers_destroy(struct vq_persona_numbers **numbers);
 
-/* By its name, or NULL. */
-const struct vq_persona_measure *vq_persona_measure_of(const struct vq_persona_numbers *numbers,
-                                                       const char *name);
 const struct vq_cells_mean *vq_persona_curve_at(const struct vq_persona_numbers *numbers,
                                                 const struct vq_persona_measure *measure,
                                                 enum vq_persona_curve curve, uint32_t script,

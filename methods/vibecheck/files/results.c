@@ -243,18 +243,12 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
                                  struct vq_error *err)
 {
     struct vq_report_calls calls;
-    struct vq_report_retest retest[VQ_JUDGES_MAX] = {{0}};
-    for (uint32_t i = 0; w->method->retest != NULL && i < w->asking->cast->count; i++) {
-        retest[i] =
-            (struct vq_report_retest){w->method->retest[i].cells, w->method->retest[i].flips};
-    }
     struct vq_vibecheck *presets = NULL;
     VQ_TRY(compute_presets(w->method, r, &presets, err));
     bool counted = vq_result_calls(w->of, &calls);
     struct vq_report_story story = {.method = w->method,
                                     .presets = presets,
                                     .calls = counted ? &calls : NULL,
-                                    .retest = w->method->retest != NULL ? retest : NULL,
                                     .saved = saved_of(w->of, r),
                                     .answer = standing_answer,
                                     .answer_ctx = w};

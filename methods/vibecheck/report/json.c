@@ -88,19 +88,9 @@ static void write_judge_settings(struct vq_json *j, const struct vq_report_input
         const struct vq_conf_judge *c = &r->config->judges[i];
         vq_json_object(j);
         vq_json_put_str(j, "name", c->name);
-        vq_json_key(j, "temperature");
-        if (c->send_temperature) {
-            vq_json_real(j, c->temperature, VQ_REPORT_DIGITS);
-        } else {
-            vq_json_null(j);
-        }
+        vq_report_key_real(j, "temperature", c->send_temperature ? c->temperature : NAN);
         vq_json_put_u64(j, "max_tokens", c->max_tokens);
-        vq_json_key(j, "seed");
-        if (c->seed < 0) {
-            vq_json_null(j);
-        } else {
-            vq_json_i64(j, c->seed);
-        }
+        vq_json_put_known(j, "seed", c->seed);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -481,11 +471,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     vq_json_init(j, out, 2);
     vq_json_object(j);
     vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
-    vq_json_put_array(j, "models");
-    for (uint32_t k = 0; k < VQ_MODELS_MAX && r->config->models[k] != NULL; k++) {
-        vq_json_str(j, r->config->models[k]);
-    }
-    vq_json_array_end(j);
+    vq_report_put_models(j, r->config);
     vq_ranking_json_pairs(j, r);
     write_judges(j, r);
     write_data(j, r);

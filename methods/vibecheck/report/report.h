@@ -57,18 +57,12 @@ void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order);
 #define VQ_VIBES_PAGE_MAX    200u /* vibes with examples and details */
 #define VQ_VIBES_OVERLAP_MAX 40u  /* vibes in the overlap map */
 
-/* Of one judge: cells that were asked a second time, and those answered otherwise. */
-struct vq_report_retest {
-    uint64_t cells, flips;
-};
-
 /* All borrowed; zero-initialised is a story with nothing in it. */
 struct vq_report_story {
     const struct vq_vibecheck_method_result *method; /* NULL: nothing is known of it */
     const struct vq_vibecheck *presets; /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
-    const struct vq_report_retest *retest; /* one a judge */
-    struct vq_report_saved saved;          /* by a cascade */
+    struct vq_report_saved saved; /* by a cascade */
     /* The raw answer to (sample, vibe, judge, order); false: there is none. The text
      * is valid until the next call. NULL: answers are not shown. */
     bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,

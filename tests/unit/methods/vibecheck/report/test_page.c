@@ -292,9 +292,7 @@ static void the_story_is_told(void **state)
                                                       .preset_axes_count = 2};
     const struct vq_report_calls calls = {
         .planned = 4000, .sent = 2500, .from_store = 7, .priced = true, .cost_usd = 1.5};
-    const struct vq_report_retest retest[2] = {{.cells = 40, .flips = 4}};
-    struct vq_report_story story = {
-        .method = &method, .calls = &calls, .retest = retest, .presets = w->result};
+    struct vq_report_story story = {.method = &method, .calls = &calls, .presets = w->result};
     char *page = world_page(w, &story);
     json_t *data = page_data(page);
     json_t *of = json_object_get(data, "story");
