@@ -167,8 +167,8 @@ static void put_problems(struct vq_json *j, const struct vq_ui_facts *f)
 
 static void put_time(struct vq_json *j, const char *key, const json_t *status, const char *of)
 {
-    int64_t unix_ms = (int64_t)whole(status, of);
-    vq_json_put_known(j, key, unix_ms > 0 ? unix_ms : -1);
+    uint64_t unix_ms = whole(status, of);
+    vq_json_put_known(j, key, unix_ms > 0, (int64_t)unix_ms);
 }
 
 static void put_progress(struct vq_json *j, const struct vq_ui_facts *f)

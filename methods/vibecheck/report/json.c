@@ -90,7 +90,7 @@ static void write_judge_settings(struct vq_json *j, const struct vq_report_input
         vq_json_put_str(j, "name", c->name);
         vq_report_key_real(j, "temperature", c->send_temperature ? c->temperature : NAN);
         vq_json_put_u64(j, "max_tokens", c->max_tokens);
-        vq_json_put_known(j, "seed", c->seed);
+        vq_json_put_known(j, "seed", c->seed >= 0, c->seed);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
