@@ -1,6 +1,7 @@
-/* From a parsed request to the body of the answer. First an opinion (lexical judge, oracle, or the
- * decision read from an answer that is to be repaired), then its text, then the fault. Invariant:
- * every reply is either a whole answer that a provider would bill (paid) or says why not. */
+/* Makes the body of an answer from a parsed request. First an opinion (of the lexical judge, of the
+ * oracle, or the decision read from an answer to repair), then its text, then the fault. Invariant:
+ * every reply is either a whole answer that a provider would bill (paid), or an error with its
+ * reason. */
 #include "offline/answer.h"
 
 #include "offline/dialect.h"
@@ -18,7 +19,7 @@
 
 static const char refusal_text[] = "I cannot help with comparing these texts.";
 
-/* The answer in the making. */
+/* The answer under construction. */
 struct draft {
     enum vq_opinion opinion;
     const char *verdict; /* as written; NULL: none */
@@ -28,8 +29,8 @@ struct draft {
     struct vq_chat_answer answer;
 };
 
-/* A repair asks which decision an answer states: the only output it names in capitals, if it names
- * just one. */
+/* A repair asks for the decision that an answer states: the only output that it names in capitals,
+ * if it names just one. */
 static const char *stated_in(struct vq_span text)
 {
     bool a = memmem(text.at, text.bytes, "Output A", 8) != NULL;
@@ -81,8 +82,9 @@ static void write_json_content(const struct vq_chat_request *request, struct dra
     vq_buf_putc(content, '}');
 }
 
-/* A part of the method that asks for no verdict: the lexical engine answers, beside an oracle too.
- * A sloppy format is the one fault that has to be known while the text is written. */
+/* Answers a prompt of the method that does not ask for a verdict: the lexical judge answers, even
+ * if there is an oracle. The malformed format is the one fault that must be known while the text is
+ * written. */
 static enum vq_status write_part(const struct vq_answerer *answerer,
                                  const struct vq_chat_request *request,
                                  const struct vq_answer_context *context, struct draft *draft)
@@ -97,8 +99,8 @@ static enum vq_status write_part(const struct vq_answerer *answerer,
     return vq_part_answer(answerer->lexical, &part, &draft->content);
 }
 
-/* A rubric judge's answer; malformed where a fault wants it, which has to be known while the text
- * is written. Without the sections of the templates there is no verdict. */
+/* Writes a rubric judge's answer. It is malformed if a fault requires it, which must be known while
+ * the text is written. Without the sections of the templates there is no verdict. */
 static void write_rating(const struct vq_answerer *answerer, const struct vq_chat_request *request,
                          const struct vq_answer_context *context, struct draft *draft)
 {
@@ -252,7 +254,7 @@ static void cut_body(struct vq_buf *body)
 
 static const struct {
     const char *variant;
-    const char *text; /* put in as the whole body */
+    const char *text; /* it replaces the whole body */
 } cruel_bodies[] = {
     {"duplicate", "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":"
                   "\"stop\",\"message\":"
@@ -304,15 +306,15 @@ static void spoil_body(struct vq_offline_reply *reply, enum vq_fault fault, cons
     cut_body(&reply->body);
 }
 
-/* Whether the text comes from elsewhere, with what a fault of verdicts does to it. */
+/* Whether another function writes the text, including the effects of faults of verdicts. */
 static bool writes_itself(enum vq_wanted wanted)
 {
     return vq_wanted_is_part(wanted) || vq_wanted_is_rating(wanted) ||
            wanted == VQ_WANTED_VERDICTS || wanted == VQ_WANTED_CHAT;
 }
 
-/* What a fault of a verdict does to an answer that has none, or several: a sloppy format is in the
- * text already, and a judge that is biased or undecided is no fault of lists. */
+/* The remaining fault of an answer without a verdict, or with several: a malformed format is
+ * already in the text, and a biased or undecided judge is not a fault of lists. */
 static enum vq_fault fault_of_part(enum vq_fault fault)
 {
     bool is_of_verdict = fault == VQ_FAULT_WRONG_FORMAT || fault == VQ_FAULT_ALWAYS_A ||

@@ -1,7 +1,7 @@
-/* Batches as a part of the service: who may call, faults of calls, and the answers of lines, which
- * come from the code that answers interactive calls. Invariants: a call has exactly one line in the
- * log, before its first byte leaves; lines of batches meet no rate limit. Not its job: shapes
- * (offline/batch), what a batch is (offline/batch/store.c). */
+/* Batches as a part of the service: access, faults of calls, and the answers of lines. The code for
+ * interactive calls makes these answers. Invariants: a call has exactly one line in the log,
+ * written before its first byte is sent; lines of batches have no rate limit. Not its job: the
+ * forms of dialects (offline/batch), the states of a batch (offline/batch/store.c). */
 #include "common/base/clock.h"
 #include "offline/batch/http.h"
 #include "offline/chat.h"
@@ -14,7 +14,7 @@
 
 /* ---- lines ---- */
 
-/* Where the requests of a batch would go if they were not in one. */
+/* The route of the batch's requests if they were single calls. */
 static struct vq_route route_of_lines(const struct vq_offline_batch *batch)
 {
     struct vq_route route = {.kind = VQ_ROUTE_CHAT, .dialect = batch->dialect};
@@ -34,8 +34,7 @@ static void refuse_line(struct vq_offline_reply *reply, const struct vq_fault_in
     vq_offline_reply_error(reply, info->status, message, info->type, info->code);
 }
 
-/* The fault that a rule has for this line, of the kinds that a line can meet: errors and bad
- * texts. */
+/* The fault of a rule for this line; only errors and bad texts can affect a line. */
 static const struct vq_fault_rule *fault_of_line(struct vq_service *service,
                                                  const struct vq_offline_batch *batch,
                                                  const char *model, struct vq_span body,
@@ -154,7 +153,7 @@ int64_t vq_service_next_ns(const struct vq_service *service, int64_t now_ns)
 
 /* ---- calls ---- */
 
-/* Whose batches and files: those of a pool that names the key, or the key's own. */
+/* The account of batches and files: the pool that names the key, or the key itself. */
 static const char *account_of(const struct vq_service *service, const char *key)
 {
     const struct vq_pools *pools = &service->config.pools;
@@ -168,7 +167,7 @@ static const char *account_of(const struct vq_service *service, const char *key)
     return key;
 }
 
-/* True when the fault is an error, which the reply then is. Faults of an answer's bytes come after
+/* True: the fault is an error, and the reply is this error. Faults of an answer's bytes come after
  * the call was carried out. */
 static bool meet_fault(struct vq_service *service, const struct vq_offline_batch_http *http,
                        struct vq_offline_reply *reply, const struct vq_fault_rule **ret_rule)

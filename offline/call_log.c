@@ -1,5 +1,5 @@
 /* JSON lines to one file descriptor. Invariant: only whole lines are written, in order, each in one
- * write() as far as the kernel takes it. Not its job: what stands in a line (service.c). */
+ * write() as far as the kernel takes it. Not its job: the contents of a line (service.c). */
 #include "offline/call_log.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ enum vq_status vq_call_log_open(const char *path, struct vq_call_log *ret_log, s
 void vq_call_log_close(struct vq_call_log *log)
 {
     if (log->fd >= 0) {
-        (void)close(log->fd); /* every line was written already */
+        (void)close(log->fd); /* every line is already written */
         log->fd = -1;
     }
     vq_buf_free(&log->lines);

@@ -1,7 +1,6 @@
-/* Chats, in OpenAI's shape; requests of other shapes are turned into it first (dialect.c). The body
- * is parsed once; spans of the question point into the tree. Only the fields that matter here are
- * looked at, others are let through as a lenient provider would. Not its job: what to answer
- * (answer.c). */
+/* Chats in OpenAI's form; requests of other dialects are converted to it first (dialect.c). The
+ * body is parsed once; spans of the question point into the tree. Only the relevant fields are
+ * read; others are ignored, as a lenient provider does. Not its job: the answer (answer.c). */
 #include "offline/chat.h"
 
 #include "common/text/json.h"
@@ -20,7 +19,7 @@ uint64_t vq_chat_tokens(uint64_t bytes)
     return (bytes + 3) / 4;
 }
 
-/* The text of a message: a string, or the text parts of a list joined. The parts are joined into
+/* The text of a message: a string, or the text parts of a list. The parts are joined in
  * `joined`. */
 static struct vq_span text_of(const json_t *message, struct vq_buf *joined)
 {
@@ -68,7 +67,7 @@ static enum vq_wanted wanted_of(struct vq_span text, struct vq_sections *ret_que
     return VQ_WANTED_OTHER;
 }
 
-/* The last user message that asks for something known; if none does, the last user message. */
+/* The last user message with a known kind of question; if there is none, the last user message. */
 static enum vq_status find_question(const json_t *messages, struct vq_chat_request *request)
 {
     request->wanted = VQ_WANTED_OTHER;
@@ -126,8 +125,8 @@ static enum vq_status read_messages(const json_t *messages, struct vq_chat_reque
     return status == VQ_LIMIT ? vq_fail(err, VQ_INVALID, "too long") : status;
 }
 
-/* response_format: the names of the properties to fill. The one with a list of allowed values takes
- * the verdict. */
+/* response_format: the names of the properties to fill. The property with a list of allowed values
+ * gets the verdict. */
 static void read_format(const json_t *root, struct vq_chat_request *request)
 {
     const json_t *format = json_object_get(root, "response_format");

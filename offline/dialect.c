@@ -1,6 +1,6 @@
-/* Shapes of chats. Requests are rebuilt as trees with shared members, so that one reader (chat.c)
- * does for all; answers and errors are written from the same facts. Lenient as a provider is: what
- * is not understood is let through. Not its job: what to answer, limits, OpenAI's own shape
+/* Forms of chats. Requests are rebuilt as trees with shared members, so that one reader (chat.c) is
+ * enough for all dialects; answers and errors are written from the same facts. Lenient like a
+ * provider: unknown fields are ignored. Not its job: the answer, limits, OpenAI's own form
  * (chat.c). */
 #include "offline/dialect.h"
 
@@ -25,8 +25,8 @@ const char *vq_dialect_name(enum vq_dialect dialect)
 
 /* ---- paths ---- */
 
-/* What stands between `front` and `end` in a path, as the route's model; false when it is not such
- * a path. */
+/* Takes the text between `front` and `end` in a path as the route's model; false: the path has
+ * another form. */
 static bool named_between(const char *path, const char *front, const char *end,
                           struct vq_route *route)
 {
@@ -51,14 +51,14 @@ static enum vq_route_kind plain_kind(const char *path)
     return strcmp(path, "/v1/embeddings") == 0 ? VQ_ROUTE_EMBED : VQ_ROUTE_NONE;
 }
 
-/* "/v1/files", "/v1/files/..." and the like. */
+/* "/v1/files", "/v1/files/..." and similar paths. */
 static bool is_under(const char *path, const char *front)
 {
     size_t n = strlen(front);
     return strncmp(path, front, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* False when the path is not one of batches and their files. */
+/* False: it is not a path of batches and their files. */
 static bool batch_route(const char *path, struct vq_route *route)
 {
     static const struct {
@@ -131,8 +131,7 @@ const char *vq_route_key_header(const struct vq_route *route, const char **ret_p
 
 /* ---- requests ---- */
 
-/* {"role", "content"}; a content that is missing makes the reader refuse the message, as it
- * should. */
+/* {"role", "content"}; if the content is missing, the reader refuses the message, as it should. */
 static bool add_message(json_t *messages, const char *role, json_t *content)
 {
     json_t *message = json_object();
@@ -155,7 +154,7 @@ static bool anthropic_messages(const json_t *tree, json_t *messages)
            json_object_get(tree, "messages") == NULL;
 }
 
-/* A member under its name in JSON or in the protocol buffer: Gemini reads both. */
+/* A member under its name in JSON or in the protocol buffer: Gemini accepts both. */
 static const json_t *either(const json_t *object, const char *camel, const char *snake)
 {
     const json_t *value = json_object_get(object, camel);
@@ -231,7 +230,7 @@ void *vq_dialect_request(const struct vq_route *route, void *take_tree)
         return tree;
     }
     bool ok = true;
-    if (route->dialect == VQ_DIALECT_AZURE) { /* the deployment goes before what the body names */
+    if (route->dialect == VQ_DIALECT_AZURE) { /* the deployment overrides the model in the body */
         ok = route->model[0] == '\0' ||
              json_object_set_new(tree, "model", json_string(route->model)) == 0;
     } else {
@@ -247,12 +246,12 @@ void *vq_dialect_request(const struct vq_route *route, void *take_tree)
     return tree;
 }
 
-/* The texts of messages, one behind the other, in steps: each step's hash is of all that came so
- * far. */
+/* The texts of messages, one after the other, in steps: the hash of a step covers all texts up to
+ * it. */
 struct front_walk {
     struct vq_chat_request *request;
     struct vq_hash so_far;
-    uint64_t bytes, next; /* seen; where the next front ends */
+    uint64_t bytes, next; /* bytes so far; where the next front ends */
     struct vq_hasher step;
 };
 
@@ -344,7 +343,7 @@ void vq_dialect_read_fronts(const void *tree, struct vq_chat_request *request)
 
 /* ---- answers ---- */
 
-/* How an answer ended, in the dialect's words. */
+/* How an answer ended, in the terms of the dialect. */
 static const char *finish_of(const char *openai, const char *stop, const char *length,
                              const char *refusal)
 {
@@ -446,15 +445,16 @@ void vq_dialect_write(struct vq_buf *body, enum vq_dialect dialect,
 
 struct error {
     enum vq_dialect dialect;
-    unsigned status;    /* OpenAI's; 0: any */
-    const char *code;   /* OpenAI's; NULL: any */
-    unsigned becomes;   /* 0: the same status */
-    const char *type;   /* or status, as Gemini calls it */
-    const char *adds;   /* put before the message; what readers look for where there is no code */
+    unsigned status;  /* OpenAI's; 0: any */
+    const char *code; /* OpenAI's; NULL: any */
+    unsigned becomes; /* 0: the same status */
+    const char *type; /* the type; Gemini calls it status */
+    /* put before the message, for readers that look for it because there is no code */
+    const char *adds;
     const char *reason; /* in the details */
 };
 
-/* The first row that fits. */
+/* The first matching row decides. */
 static const struct error errors[] = {
 #define A VQ_DIALECT_ANTHROPIC
 #define G VQ_DIALECT_GEMINI

@@ -1,7 +1,7 @@
 /* Turns of a chat. Texts that came in parts are joined in one buffer, whose bytes move while it
- * grows: until all are read such a turn holds its place in it. A persona that begins the first
- * message becomes the system turn that it would have been. Not its job: to check messages, which
- * chat.c has done. */
+ * grows: until all texts are read, such a turn stores an offset into it. A persona at the beginning
+ * of the first message becomes a system turn. Not its job: checking messages, which chat.c has
+ * done. */
 #include "offline/dialogue.h"
 
 #include "common/base/alloc.h"
@@ -31,7 +31,7 @@ static void join(const json_t *parts, struct vq_buf *to)
     }
 }
 
-/* Where the last empty line before the end of a text ends; 0: there is none. */
+/* The end of the last empty line in a text; 0: there is none. */
 static size_t behind_gap(struct vq_span text)
 {
     for (size_t i = text.bytes; i >= 2; i--) {
@@ -42,8 +42,8 @@ static size_t behind_gap(struct vq_span text)
     return 0;
 }
 
-/* For models without system messages their part is sent in front of the first query. `d->turns` has
- * room for one more. */
+/* Models without system messages get the system part before the first query: this function
+ * separates it. `d->turns` has room for one more. */
 static void split_first(struct vq_dialogue *d)
 {
     size_t gap = d->n > 0 && d->turns[0].role == VQ_TURN_USER ? behind_gap(d->turns[0].text) : 0;

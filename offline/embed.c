@@ -1,8 +1,7 @@
 /* Hashed n-grams: every word and every run of three to five characters inside words (with their
- * borders) adds +1 or -1 to one of the dimensions, by hash. N-grams alone cannot see that "terse"
- * and "brief" are about the same, so the words that the lexical judge knows of axes add the
- * measures that they are about, with more weight than the letters have. Not its job: meaning beyond
- * that. */
+ * borders) adds +1 or -1 to one of the dimensions, by hash. N-grams alone do not show that "terse"
+ * and "brief" mean about the same. So each word of an axis that the lexical judge knows adds its
+ * measures, with a larger weight than its letters. Not its job: any further meaning. */
 #include "offline/embed.h"
 
 #include "common/base/alloc.h"
@@ -50,7 +49,7 @@ static void add_word(float *vector, size_t dimensions, const char *word, size_t 
     }
 }
 
-/* Scales to the length `share`; a zero vector stays one. */
+/* Scales to the length `share`; a zero vector stays zero. */
 static bool scale_to(float *vector, size_t dimensions, double share)
 {
     double sum = 0;
@@ -83,8 +82,8 @@ static void add_grams(float *vector, size_t dimensions, struct vq_span text)
     }
 }
 
-/* What a text speaks of, in the words of the lexical judge, as weights of measures without signs:
- * both ends of an axis, and an axis and its mirror image, say the same here. */
+/* The topics of a text, by the lexical judge's words, as weights of measures without signs: here
+ * both ends of an axis are equal, and so are an axis and its mirror image. */
 static bool find_measures(struct vq_span text, struct vq_axis_weights *ret_weights)
 {
     double mentions[VQ_TOPIC__COUNT];
@@ -169,8 +168,8 @@ static struct vq_span input_of(const struct embed_request *request, size_t i)
     return vq_span(json_string_value(text), json_string_length(text));
 }
 
-/* Gemini's list of requests as a list of texts, which `root` owns from then on; NULL when it is
- * none. */
+/* Converts Gemini's list of requests into a list of texts, which `root` then owns; NULL: it is not
+ * valid. */
 static const json_t *texts_of_requests(json_t *root, const char *model)
 {
     const json_t *requests = json_object_get(root, "requests");
@@ -190,7 +189,7 @@ static const json_t *texts_of_requests(json_t *root, const char *model)
     return json_object_set_new(root, "input", texts) == 0 ? texts : NULL;
 }
 
-/* NULL when it is good, else what is wrong with it. */
+/* NULL: the request is valid; else the problem. */
 static const char *read_gemini(json_t *root, const char *model, struct embed_request *request)
 {
     request->is_gemini = true;
@@ -210,7 +209,7 @@ static const char *read_gemini(json_t *root, const char *model, struct embed_req
     return NULL;
 }
 
-/* NULL when it is good, else what is wrong with it. */
+/* NULL: the request is valid; else the problem. */
 static const char *read_request(const json_t *root, struct embed_request *request)
 {
     request->input = json_object_get(root, "input");

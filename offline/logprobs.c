@@ -1,5 +1,6 @@
-/* A token is a word with what stands before it. This judge is sure of every word but of a label
- * that stands alone, where it gives the others a chance. Not its job: being right about that. */
+/* A token is a word with the characters before it. This judge is certain of every word, except of a
+ * label that is a separate word: there it gives the other labels a probability, too. Not its job:
+ * correct probabilities. */
 #include "offline/logprobs.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@ static struct vq_span next_token(struct vq_span text)
     return vq_span(text.at, at);
 }
 
-/* 'A' or 'B' when that is the token's word, else NO_WORD. */
+/* 'A' or 'B' if that is the token's word, else NO_WORD. */
 static char label_of(struct vq_span token)
 {
     char last = token.bytes == 0 ? NO_WORD : token.at[token.bytes - 1];
@@ -56,8 +57,8 @@ static void put_top(struct vq_json *json, enum vq_dialect dialect, struct vq_spa
     vq_json_array_end(json);
 }
 
-/* The list of tokens, with their alternatives inside where `top` is named; or of the alternatives
- * alone. */
+/* The list of tokens, with their alternatives inside if `top` is named; or only the
+ * alternatives. */
 static void put_all(struct vq_json *json, enum vq_dialect dialect, struct vq_span content,
                     bool chosen, const char *top)
 {

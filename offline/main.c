@@ -27,7 +27,8 @@ static int exit_code_of(enum vq_status status)
     return vq_status_class(status) == VQ_CLASS_REFUSE ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
-/* Whole or not at all: a reader that waits for the file never sees half a number. */
+/* Writes the whole file or nothing: a reader that waits for the file never reads a part of the
+ * number. */
 static enum vq_status write_port_file(const char *path, uint16_t port, struct vq_error *err)
 {
     char part[4096];
@@ -44,7 +45,7 @@ static enum vq_status write_port_file(const char *path, uint16_t port, struct vq
     return VQ_OK;
 }
 
-/* The parent may have ended before this request: then another process is the parent already. */
+/* The parent may have ended before this call: then another process is already the parent. */
 static enum vq_status follow_parent(pid_t parent, struct vq_error *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) {
@@ -71,7 +72,7 @@ static enum vq_status serve(struct vq_options *options, struct vq_error *err)
         bool is_v6 = strchr(options->address, ':') != NULL;
         (void)printf("listening on http://%s%s%s:%u/v1\n", is_v6 ? "[" : "", options->address,
                      is_v6 ? "]" : "", vq_server_port(server));
-        (void)fflush(stdout); /* it may have no reader; the port file has the port too */
+        (void)fflush(stdout); /* there may be no reader; the port file has the port, too */
         status = vq_server_run(server, err);
     }
     vq_server_destroy(&server);
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL); /* they are read as events */
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL); /* the loop reads them as events */
     (void)signal(SIGPIPE, SIG_IGN);
 
     struct vq_options options;

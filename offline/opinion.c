@@ -1,5 +1,5 @@
-/* One opinion, and the answer made of several. The axes of a joint question are judged one after
- * the other with the same texts, so that a joint answer says what single ones would. */
+/* One opinion, and an answer with several. The axes of a joint question are judged one after the
+ * other with the same texts, so a joint answer is equal to the single ones. */
 #include "offline/opinion.h"
 
 #include <stdio.h>
@@ -25,8 +25,8 @@ enum vq_status vq_opinion_find(const struct vq_answerer *answerer,
     return VQ_OK;
 }
 
-/* Whether the axis with this number begins at *at, at the start of a line: "3. Name:". Moves *at
- * behind the dot. */
+/* Whether the axis with this number begins at *at, at the start of a line: "3. Name:". Moves *at to
+ * the position after the dot. */
 static bool takes_number(struct vq_span axes, unsigned number, size_t *at)
 {
     char mark[16];
@@ -39,8 +39,8 @@ static bool takes_number(struct vq_span axes, unsigned number, size_t *at)
     return true;
 }
 
-/* The axis with this number, up to the next one; false where there is none. *at: behind the axis
- * before. */
+/* The axis with this number, up to the next one; false: there is none. *at: after the previous
+ * axis. */
 static bool next_axis(struct vq_span axes, unsigned number, size_t *at, struct vq_span *ret_axis)
 {
     while (*at < axes.bytes && !takes_number(axes, number, at)) {

@@ -1,4 +1,4 @@
-/* One table of options gives the parser and the help. */
+/* One table of options defines the parser and the help. */
 #include "offline/options.h"
 
 #include <getopt.h>
@@ -131,7 +131,7 @@ static enum vq_status add_keys(struct vq_service_config *config, char *list, str
         uint8_t bytes[VQ_FINGERPRINT_BYTES];
         if (config->keys_n == VQ_SERVICE_KEYS_MAX ||
             vq_unhex(vq_span_str(print), bytes, sizeof(bytes)) != VQ_OK) {
-            /* What was given may be a key by mistake: it is not repeated. */
+            /* The value may be a key, given by mistake, so the message does not repeat it. */
             return vq_fail(err, VQ_INVALID,
                            "--require-key: want fingerprints of %d hex digits, at most %d of them",
                            2 * VQ_FINGERPRINT_BYTES, VQ_SERVICE_KEYS_MAX);

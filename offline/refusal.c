@@ -1,4 +1,4 @@
-/* Refusals, with the headers of each dialect. Not its job: to decide who is refused (rules.c,
+/* Refusals, with the headers of each dialect. Not its job: the decision to refuse (rules.c,
  * limiter.c). */
 #include "offline/refusal.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A Date header's form of a wall time. */
+/* A wall time in the form of a Date header. */
 static void http_date(int64_t unix_s, char *to, size_t bytes)
 {
     struct tm utc;
@@ -28,9 +28,13 @@ static bool has_habit(enum vq_fault fault)
            fault == VQ_FAULT_OVERLOADED;
 }
 
-/* Retry-After as the rule wants it: nothing said = one second where a provider would say so;
- * "absent"; "right" (until the rule ends); "date:S"; "ms:N" (retry-after-ms); any other text as it
- * is. */
+/* Retry-After as the rule requires it:
+ * - not given: one second, if a provider would send it
+ * - "absent": none
+ * - "right": until the rule ends
+ * - "date:S": a date
+ * - "ms:N": retry-after-ms
+ * - any other text as it is. */
 static void add_retry_after(struct vq_offline_reply *reply, const struct vq_fault_rule *rule,
                             int64_t since_start_ms, int64_t unix_ms)
 {
@@ -55,14 +59,14 @@ static void add_retry_after(struct vq_offline_reply *reply, const struct vq_faul
     }
 }
 
-/* A day's quota is refused with a wait that is far too short, as users of Gemini have seen. */
+/* A refusal by a daily quota has a wait that is far too short, as observed with Gemini. */
 #define DAY_RETRY_MS 22000
 
 static const struct {
     enum vq_limit_kind kind;
     enum vq_fault fault;
     const char *quota; /* Gemini's name */
-    const char *what;  /* is limited */
+    const char *what;  /* the limited quantity */
 } limit_rows[] = {
     {VQ_LIMIT_REQUESTS, VQ_FAULT_RATE_LIMIT, VQ_DIALECT_QUOTA_REQUESTS, "requests per minute"},
     {VQ_LIMIT_INPUT, VQ_FAULT_TOKEN_LIMIT, VQ_DIALECT_QUOTA_INPUT, "input tokens per minute"},
@@ -95,7 +99,7 @@ static enum vq_limit_kind kind_of_fault(enum vq_fault fault)
     return VQ_LIMIT_REQUESTS;
 }
 
-/* What Gemini says of it in the details. */
+/* Sets the quota for the details of Gemini's error. */
 static void set_quota(struct vq_offline_reply *reply, enum vq_limit_kind kind, uint64_t value)
 {
     reply->error_quota = limit_rows[row_of_limit(kind)].quota;
@@ -192,7 +196,7 @@ void vq_refusal_add_limits(struct vq_offline_reply *reply, const struct vq_limit
                 {VQ_LIMIT_TOKENS, "tokens", false}};
     bool is_anthropic = reply->dialect == VQ_DIALECT_ANTHROPIC;
     if (!limits->headers || reply->dialect == VQ_DIALECT_GEMINI) {
-        return; /* the latter has no such headers */
+        return; /* Gemini has no such headers */
     }
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {
         uint64_t limit = limits->per_minute[rows[i].kind];
@@ -216,7 +220,7 @@ static uint64_t limit_of(const struct vq_limits *limits, enum vq_limit_kind kind
     return kind < VQ_LIMIT_WINDOWED ? limits->per_minute[kind] : 0;
 }
 
-/* Only concurrency has the text "Limit of N": clients read it. */
+/* Only the text for concurrency has "Limit of N": clients read it. */
 static void write_text(char *to, size_t bytes, const struct vq_limits *limits,
                        const struct vq_admission *admission, const char *model,
                        const char *organisation)
@@ -246,7 +250,7 @@ static void write_text(char *to, size_t bytes, const struct vq_limits *limits,
                    model, what, limit, admission->used, admission->asked);
 }
 
-/* retry-after as each dialect says it; Gemini says it in the body. */
+/* retry-after in the form of each dialect; Gemini has it in the body. */
 static void add_hint(struct vq_offline_reply *reply, int64_t hint_ns)
 {
     if (reply->dialect == VQ_DIALECT_GEMINI) {

@@ -1,11 +1,13 @@
-/* libmicrohttpd without a thread of its own, inside an epoll loop that also has the signals, the
- * deadlines of delayed answers, and the sockets on which a spoiled answer is played. A request is
- * RECEIVING until its body is whole; then it is answered at once, or WAITING (suspended) for its
- * delay, then DUE. A spoiled answer is PLAYING: the connection stays suspended, so the library does
- * not touch the socket, and the bytes are written to its descriptor from here; when it is OVER, the
- * server lets the library close it. Invariants: a suspended request is in the heap of deadlines, or
- * watched in epoll, or both; every request is freed in the library's completion callback and
- * nowhere else. Not its job: what is answered (service.c). */
+/* libmicrohttpd without its own thread, inside an epoll loop that also has the signals, the
+ * deadlines of delayed answers, and the sockets of spoiled answers. A request is RECEIVING until
+ * its body is complete. Then it is answered at once, or it is WAITING (suspended) for its delay,
+ * then DUE. A spoiled answer is PLAYING: the connection stays suspended, so the library does not
+ * touch the socket, and this file writes the bytes to its descriptor. When it is OVER, the server
+ * lets the library close it.
+ *
+ * Invariants: a suspended request is in the heap of deadlines, or watched in epoll, or both; every
+ * request is freed in the library's completion callback and nowhere else. Not its job: the answer
+ * (service.c). */
 #include "offline/server.h"
 
 #include "common/base/alloc.h"
@@ -28,7 +30,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Binding. The address is checked as a number: a name could resolve to anything. */
+/* Binding. The address must be a number: a name could resolve to any address. */
 
 #define LISTEN_BACKLOG 4096
 
@@ -59,8 +61,8 @@ static uint16_t port_of(const struct sockaddr_storage *at)
                                           : ((const struct sockaddr_in6 *)at)->sin6_port);
 }
 
-/* "127.0.0.1", any other 127.x.y.z, or "::1"; port 0 takes a free one. The caller closes the
- * socket. VQ_DENIED for another address, VQ_EXISTS for a port that is taken, VQ_IO. */
+/* "127.0.0.1", any other 127.x.y.z, or "::1"; port 0: any free port. The caller closes the socket.
+ * VQ_DENIED: another address; VQ_EXISTS: the port is in use; VQ_IO. */
 static enum vq_status listen_loopback(const char *address, uint16_t port, int *ret_fd,
                                       uint16_t *ret_port, struct vq_error *err)
 {
@@ -113,13 +115,13 @@ struct exchange {
     int64_t taken_ns;
     struct vq_offline_reply reply;
     bool has_reply;
-    bool is_answered; /* the log has the answer's line */
-    bool is_sent;     /* a spoiled answer was played to its end, and was whole */
-    const char *lost; /* why its bytes did not go out, where this is known already */
+    bool is_answered; /* the answer's line is in the log */
+    bool is_sent;     /* a spoiled answer was sent to its end, and was whole */
+    const char *lost; /* why its bytes were not sent, if the reason is already known */
     struct vq_wire wire;
     bool is_watched; /* in epoll */
     struct vq_deadline deadline;
-    struct exchange *next; /* all that live */
+    struct exchange *next; /* in the list of all exchanges */
     struct exchange *previous;
 };
 
@@ -150,7 +152,7 @@ static int descriptor_of(const struct exchange *x)
     return MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-/* Lets the library go on with a suspended connection: it calls take_request again. */
+/* Lets the library continue a suspended connection: it calls take_request again. */
 static void wake(struct exchange *x, enum state state)
 {
     vq_deadlines_remove(&x->server->deadlines, &x->deadline);
@@ -174,7 +176,7 @@ static enum MHD_Result queue_reply(struct exchange *x)
         fail(x->server, VQ_NOMEM);
         return MHD_NO;
     }
-    *body = (struct vq_buf){.bytes_max = body->bytes_max}; /* the response owns the bytes now */
+    *body = (struct vq_buf){.bytes_max = body->bytes_max}; /* now the response owns the bytes */
     enum MHD_Result done = MHD_add_response_header(response, "Content-Type", x->reply.content_type);
     for (size_t i = 0; i < x->reply.headers_n && done == MHD_YES; i++) {
         done =
@@ -183,7 +185,7 @@ static enum MHD_Result queue_reply(struct exchange *x)
     if (done == MHD_YES) {
         done = MHD_queue_response(x->connection, x->reply.status, response);
     }
-    MHD_destroy_response(response); /* drops our reference only */
+    MHD_destroy_response(response); /* only releases this function's reference */
     return done;
 }
 
@@ -197,8 +199,8 @@ static void end_playing(struct exchange *x, const char *lost)
     wake(x, OVER);
 }
 
-/* Sends as much of a spoiled answer as goes; then waits, hangs or ends. The connection is
- * suspended. */
+/* Sends the next part of a spoiled answer, up to the limit of the socket; then waits, hangs or
+ * ends. The connection is suspended. */
 static void play(struct exchange *x)
 {
     int64_t wait_ns = 0;
@@ -216,7 +218,7 @@ static void play(struct exchange *x)
     }
 }
 
-/* Takes the socket over. The library leaves the connection alone until `wake`. */
+/* Takes over the socket. The library does not use the connection until `wake`. */
 static enum MHD_Result start_playing(struct exchange *x)
 {
     enum vq_status status = vq_wire_plan(&x->reply, &x->wire);
@@ -329,7 +331,7 @@ static struct exchange *open_exchange(struct vq_server *server, struct MHD_Conne
 }
 
 /* The library's callback for a request: once with its headers, then for pieces of its body, then to
- * answer it, and again each time a suspended connection goes on. */
+ * answer it, and again each time a suspended connection continues. */
 static enum MHD_Result take_request(void *cls, struct MHD_Connection *connection, const char *path,
                                     const char *method, const char *version, const char *upload,
                                     size_t *upload_bytes, void **request)
@@ -362,7 +364,7 @@ static enum MHD_Result take_request(void *cls, struct MHD_Connection *connection
     case PLAYING:
     case OVER: break;
     }
-    return MHD_NO; /* closes */
+    return MHD_NO; /* closes the connection */
 }
 
 static void complete_request(void *cls, struct MHD_Connection *connection, void **request,
@@ -515,7 +517,7 @@ uint16_t vq_server_port(const struct vq_server *server)
     return server->port;
 }
 
-/* How long the loop may sleep, in milliseconds, rounded up; -1 without end. */
+/* The sleep of the loop, in milliseconds, rounded up; -1: no limit. */
 static int sleep_ms(const struct vq_server *server)
 {
     if (server->has_woken) {
@@ -553,8 +555,8 @@ static void run_due(struct vq_server *server)
     }
 }
 
-/* False when a signal says to stop. A peer that goes away ends the answer that is being played to
- * it. */
+/* False: a signal stops the server. If a peer disconnects, the answer that is being sent to it
+ * ends. */
 static bool handle_events(struct vq_server *server, const struct epoll_event *events, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
-/* The order in which a call is looked at is a provider's: path, key, size, JSON, then the faults
- * that were asked for, the model, the rate limit, and the answer. Invariants: a call has exactly
- * one "request" and at most one "answer" line, the latter in the file before its first byte leaves;
- * a key is seen only as its fingerprint. */
+/* A call is checked in the order of a provider: path, key, size, JSON, then requested faults, the
+ * model, the rate limit, and the answer. Invariants: a call has exactly one "request" and at most
+ * one "answer" line, and the latter is in the file before its first byte is sent; a key is known
+ * only by its fingerprint. */
 #include "offline/service_inside.h"
 
 #include "common/base/alloc.h"
@@ -16,10 +16,10 @@
 #include <strings.h>
 
 #define MODEL_OWNER        "vibeq-offline"
-#define OUTPUT_ASSUMED     4096u /* tokens that a call without max_tokens may be answered with */
+#define OUTPUT_ASSUMED     4096u /* assumed output tokens of a call without max_tokens */
 #define ORGANISATION_BYTES (VQ_POOL_LABEL_BYTES + 4)
 
-/* One call on its way through the steps below. */
+/* One call during the steps below. */
 struct passage {
     const struct vq_call *call;
     struct vq_route route;
@@ -35,7 +35,7 @@ struct passage {
     struct vq_pool *pool;
     char label[VQ_POOL_LABEL_BYTES];
     char organisation[ORGANISATION_BYTES];
-    struct vq_admission admission; /* all zeros where it was not asked for */
+    struct vq_admission admission; /* all zeros: the limiter was not asked */
     bool counts_failed;            /* a fault made it fail, and it counts as a request */
 };
 
@@ -111,8 +111,8 @@ void vq_service_destroy(struct vq_service **service)
     *service = NULL;
 }
 
-/* Fingerprints are slow to make (they go through guarded memory), so they are remembered by a hash
- * of the header. */
+/* Making fingerprints is slow (they use guarded memory), so they are cached by a hash of the
+ * header. */
 enum vq_status vq_service_print_key(struct vq_service *service, const struct vq_route *route,
                                     const char *header, char *print)
 {
@@ -130,7 +130,7 @@ enum vq_status vq_service_print_key(struct vq_service *service, const struct vq_
         struct vq_secret *secret = NULL;
         enum vq_status status = vq_secret_from_bytes(vq_span_str(header + skip), &secret);
         if (status != VQ_OK) {
-            return status == VQ_INVALID ? VQ_OK : status; /* too long: no key */
+            return status == VQ_INVALID ? VQ_OK : status; /* too long: not a key */
         }
         uint8_t bytes[VQ_FINGERPRINT_BYTES];
         vq_secret_fingerprint(secret, bytes);
@@ -175,8 +175,7 @@ enum vq_status vq_service_find_model(const struct vq_service *service, const cha
     return named ? VQ_OK : VQ_NOT_FOUND;
 }
 
-/* The kind of the request: "judge", "repair", "discover", "embed" ...; NULL if it cannot be
- * read. */
+/* The kind of the request: "judge", "repair", "discover", "embed" ...; NULL: it cannot be read. */
 static const char *kind_of(const struct passage *p)
 {
     if (p->route.kind == VQ_ROUTE_EMBED) {
@@ -185,7 +184,7 @@ static const char *kind_of(const struct passage *p)
     return p->is_parsed ? vq_wanted_log_name(p->chat.wanted) : NULL;
 }
 
-/* Whether limits let the call in; null when they were not asked. */
+/* Logs whether the limits admitted the call; null: they were not asked. */
 static void log_admission(struct vq_json *line, const struct passage *p)
 {
     enum vq_limit_kind kind = p->admission.refused_by;
@@ -227,8 +226,7 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_call_log_end(&service->log);
 }
 
-/* Gives the reply's share of a pool back; what it was charged with in the end stays in the
- * reply. */
+/* Releases the reply's share of a pool; the final charge stays in the reply. */
 static void end_hold(struct vq_offline_reply *reply)
 {
     if (reply->hold.is_held) {
@@ -244,7 +242,7 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline
     if (reply->n == 0) {
         return VQ_OK;
     }
-    if (reply->is_of_batches) { /* its line is there already */
+    if (reply->is_of_batches) { /* its line is already there */
         return vq_call_log_flush(&service->log, err);
     }
     struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n, vq_clock_unix_ms());
@@ -280,7 +278,7 @@ enum vq_status vq_service_over(struct vq_service *service, struct vq_offline_rep
     return vq_call_log_flush(&service->log, err);
 }
 
-/* Whose limits the call meets, and what the account is called. */
+/* Finds the pool whose limits apply to the call, and the name of the account. */
 static void find_pool(struct vq_service *service, struct passage *p, struct vq_offline_reply *reply)
 {
     p->pool = vq_pools_find(&service->config.pools, p->key, p->model);
@@ -304,7 +302,7 @@ static uint64_t account_of(const struct passage *p)
     return vq_hash_u64(&account);
 }
 
-/* What the limits are asked for: the reply is made already, so that its tokens are known. */
+/* The call for the limiter. The reply is already made, so its tokens are known. */
 static struct vq_limit_call limit_call_of(const struct passage *p,
                                           const struct vq_offline_reply *reply)
 {
@@ -323,7 +321,7 @@ static struct vq_limit_call limit_call_of(const struct passage *p,
                                   .output_max = is_chat ? most : 0};
 }
 
-/* False when a limit refused the call, which is what the reply then says. */
+/* False: a limit refused the call, and the reply is this refusal. */
 static enum vq_status ask_limiter(struct passage *p, struct vq_offline_reply *reply,
                                   bool *ret_admitted)
 {
@@ -362,7 +360,7 @@ static int64_t delay_of(const struct vq_service *service, const struct passage *
                               vq_fault_draw(seed, "offline-delay", 1, &p->hash, p->nth_try));
 }
 
-/* Counts a call that a fault made fail, where the limits want that. */
+/* Counts a call that a fault made fail, if the limits count such calls. */
 static enum vq_status count_failed(struct passage *p, struct vq_offline_reply *reply)
 {
     if (p->pool->limiter == NULL || !p->pool->limits.count_failed) {
@@ -377,7 +375,7 @@ static enum vq_status count_failed(struct passage *p, struct vq_offline_reply *r
     return VQ_OK;
 }
 
-/* Looks for a fault. True when it is an error, which the reply then is. */
+/* Looks for a fault. True: it is an error, and the reply is this error. */
 static enum vq_status meet_fault(struct vq_service *service, struct passage *p,
                                  struct vq_offline_reply *reply, bool *ret_is_error)
 {
@@ -400,7 +398,7 @@ static enum vq_status meet_fault(struct vq_service *service, struct passage *p,
     return VQ_OK;
 }
 
-/* Marks a reply that was made as spoiled, and adds the time that making it takes. */
+/* Marks a finished reply as spoiled, and adds the time for making it. */
 static void spoil(const struct vq_service *service, const struct passage *p,
                   struct vq_offline_reply *reply)
 {
@@ -413,7 +411,7 @@ static void spoil(const struct vq_service *service, const struct passage *p,
     }
 }
 
-/* Reads the account's cache. Only Anthropic takes a price for writing it, of what was marked. */
+/* Reads the account's cache. Only Anthropic charges for writing it, for marked prefixes. */
 static void look_into_cache(const struct vq_service *service, struct passage *p)
 {
     struct vq_chat_request *chat = &p->chat;
@@ -516,7 +514,7 @@ bool vq_service_knows_model(const void *service, const char *model)
     return vq_service_find_model(service, model, &kind) == VQ_OK;
 }
 
-/* Faults of the wire and errors meet embeddings too; faults of an answer's text do not. */
+/* Errors and faults of the wire affect embeddings, too; faults of an answer's text do not. */
 static enum vq_status take_embeddings(struct vq_service *service, struct passage *p,
                                       struct vq_offline_reply *reply)
 {

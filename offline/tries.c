@@ -1,4 +1,4 @@
-/* Open addressing, doubled at two thirds full. The key is the hash's first eight bytes. */
+/* Open addressing; doubled when it is two thirds full. The key is the hash's first eight bytes. */
 #include "offline/tries.h"
 
 #include "common/base/alloc.h"
@@ -6,7 +6,7 @@
 #define CAP_START 4096u
 
 struct vq_tries_slot {
-    uint64_t key; /* 0 = free; a hash that begins with zeros is counted as key 1 */
+    uint64_t key; /* 0: free; a hash that begins with zeros has the key 1 */
     uint64_t count;
 };
 

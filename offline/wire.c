@@ -1,6 +1,6 @@
-/* Spoiled answers. The whole answer is written out as bytes, then cut, padded or slowed down; a
- * table says how for each fault. A reset is made by connect(AF_UNSPEC), which drops the connection
- * at once and leaves the descriptor to the HTTP library that owns it. Not its job: to decide which
+/* Spoiled answers. The whole answer is written as bytes, then cut, padded or slowed down; a table
+ * has the way for each fault. A reset is made by connect(AF_UNSPEC), which drops the connection at
+ * once; the descriptor remains for the HTTP library that owns it. Not its job: deciding which
  * answer is spoiled (service.c). */
 #include "offline/wire.h"
 
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define BODY_BYTES_HUGE  (UINT64_C(1) << 30)
-#define FULL_WAIT_NS     (2 * VQ_NS_PER_MS) /* until a full socket is tried again */
-#define BYTES_A_STEP_MAX (1u << 20)         /* so that one connection does not hold up the others */
+#define FULL_WAIT_NS     (2 * VQ_NS_PER_MS) /* until the next try at a full socket */
+#define BYTES_A_STEP_MAX (1u << 20)         /* so that one connection does not delay the others */
 #define DRIP_NS          VQ_NS_PER_S
 #define GARBAGE_BYTES    512
 #define HEAD_SLACK       4096
@@ -21,7 +21,7 @@
 static const char filler_text[] = "The quick brown fox jumps over the lazy dog and goes on. ";
 static const char filler_header[] = "X-Filler: the quick brown fox jumps over the lazy dog\r\n";
 
-/* What the Content-Length header says, if there is one. */
+/* The value of the Content-Length header, if there is one. */
 enum length {
     LENGTH_RIGHT,
     LENGTH_NONE,
@@ -59,7 +59,7 @@ static void keep(struct vq_buf *bytes, size_t n)
     }
 }
 
-/* Whole copies of the text, so that going round it never shows. */
+/* Whole copies of the text, so that the repetition has no visible seam. */
 static void fill(struct vq_wire *wire, const char *text)
 {
     while (wire->filler.status == VQ_OK &&
@@ -109,8 +109,8 @@ static void plan_bad_chunk(const struct vq_offline_reply *reply, struct vq_wire 
     vq_buf_puts(&wire->bytes, "\r\nthis is no size\r\n");
 }
 
-/* Head and body with the given length header, then `kept` in percent: of the head (below 100), or
- * of head and body. */
+/* Head and body with the given length header, cut to a percentage: of the head (below 100), or of
+ * head and body. */
 static void plan_plain(const struct vq_offline_reply *reply, struct vq_wire *wire,
                        enum length length, unsigned head_percent, unsigned body_percent)
 {
@@ -185,7 +185,7 @@ void vq_wire_free(struct vq_wire *wire)
     vq_buf_free(&wire->filler);
 }
 
-/* The next bytes to send; 0 when all are sent. */
+/* The next bytes to send; 0: all are sent. */
 static size_t next_bytes(const struct vq_wire *wire, const char **ret_at)
 {
     size_t n = 0;
@@ -247,5 +247,5 @@ enum vq_wire_state vq_wire_step(struct vq_wire *wire, int fd, int64_t *ret_wait_
 void vq_wire_reset(int fd)
 {
     struct sockaddr none = {.sa_family = AF_UNSPEC};
-    (void)connect(fd, &none, sizeof(none)); /* a peer that has gone already needs no reset */
+    (void)connect(fd, &none, sizeof(none)); /* if the peer has disconnected, no reset is needed */
 }

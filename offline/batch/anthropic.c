@@ -30,7 +30,7 @@ static void put_date(struct vq_json *json, const char *name, bool happened, int6
     vq_json_put_str(json, name, happened ? date : NULL);
 }
 
-/* Counts are shown when the batch has ended, not before: so does the provider. */
+/* Counts are shown only after the batch has ended, as the provider does. */
 static void write_counts(struct vq_json *json, const struct vq_offline_batch *batch, bool is_over)
 {
     vq_json_put_object(json, "request_counts");
@@ -77,7 +77,7 @@ static bool is_custom_id(const json_t *id)
            strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == n;
 }
 
-/* Reads the requests into the batch. False: the reply says what is wrong with them. */
+/* Reads the requests into the batch. False: the reply has the problem. */
 static enum vq_status read_requests(const json_t *root, struct vq_offline_batch *batch,
                                     struct vq_offline_reply *reply, bool *ret_good)
 {
@@ -183,20 +183,20 @@ static bool is_listed(const struct vq_offline_batch_http *http,
            vq_offline_batch_is_shown(batch, http->now_ns);
 }
 
-/* The newest batch first. `after_id` begins behind a batch; `before_id` ends before one. */
+/* The newest batch first. `after_id` starts after a batch; `before_id` ends before one. */
 static void list_batches(struct vq_offline_batch_http *http, struct vq_offline_reply *reply)
 {
     const struct vq_offline_batches *batches = http->batches;
     size_t limit = vq_offline_batch_http_limit(http, "limit", LIST_DEFAULT, LIST_MAX);
     const char *after = vq_call_query(http->call, "after_id");
     const char *before = vq_call_query(http->call, "before_id");
-    size_t begin = batches->n; /* from begin down to end, neither included ... */
+    size_t begin = batches->n; /* from begin down to end, both excluded ... */
     size_t end = 0;
     for (size_t i = 0; i < batches->n; i++) {
         begin = after != NULL && strcmp(batches->list[i]->id, after) == 0 ? i : begin;
         end = before != NULL && strcmp(batches->list[i]->id, before) == 0 ? i + 1 : end;
     }
-    if (before != NULL) { /* ... the `limit` that are nearest to it */
+    if (before != NULL) { /* ... the `limit` nearest to it */
         size_t room = limit;
         for (begin = end; begin < batches->n && room > 0; begin++) {
             room -= is_listed(http, batches->list[begin]) ? 1 : 0;

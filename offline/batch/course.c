@@ -1,7 +1,7 @@
-/* A batch is validated, then its lines are done one after the other at an even pace. The work is
+/* A batch is validated; then its lines are done one after the other at an even pace. The work is
  * cut off by the earliest of its end, its expiry and its cancellation; then results are written.
  * Invariant: the phase is a function of the course and now, and only a cancellation changes a
- * course. Not its job: what a line is answered with (store.c). */
+ * course. Not its job: the answer of a line (store.c). */
 #include "offline/batch/course.h"
 
 #include "common/base/clock.h"
@@ -12,7 +12,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* When the n-th line, from 1, is done, if nothing cuts the work off. */
+/* When the n-th line, from 1, is done, unless the work is cut off. */
 static int64_t line_ns(const struct vq_offline_batch_course *course, uint64_t n)
 {
     double part = course->lines == 0 ? 1 : (double)n / (double)course->lines;

@@ -1,5 +1,5 @@
 /* A list of files. Invariant: `bytes` is the sum of their sizes and never over the limit. Not its
- * job: how a file arrives (openai.c, gemini.c). */
+ * job: the upload of a file (openai.c, gemini.c). */
 #include "offline/batch/files.h"
 
 #include "common/base/alloc.h"

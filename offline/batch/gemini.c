@@ -44,7 +44,7 @@ static void put_date(struct vq_json *json, const char *name, int64_t unix_ms)
     vq_json_put_str(json, name, date);
 }
 
-/* The results of a batch, as member `name`. */
+/* Writes the results of a batch as member `name`. */
 static void write_output(struct vq_json *json, const struct vq_offline_batch_http *http,
                          const struct vq_offline_batch *batch, const char *name)
 {
@@ -138,7 +138,7 @@ static const json_t *either(const json_t *object, const char *camel, const char 
     return value == NULL ? json_object_get(object, snake) : value;
 }
 
-/* One request under its key; the key may be missing. */
+/* Adds one request with its key, which may be missing. */
 static enum vq_status add_request(struct vq_offline_batch *batch, const json_t *key,
                                   const json_t *request, uint64_t line)
 {
@@ -195,7 +195,7 @@ static enum vq_status read_file(struct vq_span file, struct vq_offline_batch *ba
     return VQ_OK;
 }
 
-/* Reads the request into the batch. False: the reply says what is wrong with it. */
+/* Reads the request into the batch. False: the reply has the problem. */
 static enum vq_status read_create(struct vq_offline_batch_http *http, const json_t *root,
                                   struct vq_offline_batch *batch, struct vq_offline_reply *reply,
                                   bool *ret_good)
@@ -295,7 +295,7 @@ static enum vq_status create(struct vq_offline_batch_http *http, const char *mod
     return VQ_OK;
 }
 
-/* ---- the others ---- */
+/* ---- the other calls ---- */
 
 /* The newest batch first; the token of a page is the number of its first batch. Results are left
  * out. */
@@ -339,7 +339,7 @@ static void use_batch(struct vq_offline_batch_http *http, const char *name, bool
         vq_offline_batch_http_refuse(reply, 404, NULL, "There is no batch %s.", id);
         return;
     }
-    if (cancels) { /* of a batch that is over: nothing, as with every operation */
+    if (cancels) { /* if the batch is over, it does nothing, like every operation */
         vq_offline_batch_course_cancel(&batch->course, http->now_ns);
         vq_buf_puts(&reply->body, "{}");
         return;

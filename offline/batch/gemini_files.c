@@ -1,6 +1,6 @@
 /* Gemini's files (ai.google.dev/api/files): the resumable upload, and the download. An upload is
- * open until its last piece arrives. Invariant: at most VQ_BATCH_UPLOADS_MAX are open; the oldest
- * gives way. Not its job: what a file has in it (gemini.c). */
+ * open until its last piece arrives. Invariant: at most VQ_BATCH_UPLOADS_MAX are open; a further
+ * one replaces the oldest. Not its job: the contents of a file (gemini.c). */
 #include "offline/batch/gemini.h"
 
 #include "common/text/json.h"

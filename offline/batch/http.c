@@ -1,4 +1,4 @@
-/* Small parts of HTTP that every dialect of batches needs. */
+/* Small HTTP functions for all batch dialects. */
 #include "offline/batch/http.h"
 
 #include "common/text/json.h"

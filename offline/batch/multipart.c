@@ -1,5 +1,5 @@
 /* RFC 7578, as far as clients use it: each part has a head with its name, and its bytes. Other
- * parts are let through. Not its job: what a purpose means (openai.c). */
+ * parts are ignored. Not its job: the meaning of a purpose (openai.c). */
 #include "offline/batch/multipart.h"
 
 #include <stdio.h>

@@ -275,7 +275,7 @@ static bool metadata_fits(const json_t *metadata)
     return json_is_object(metadata) && json_object_size(metadata) <= METADATA_MAX;
 }
 
-/* The input file of a request to create a batch; NULL: the reply says what is wrong. */
+/* The input file of a request to create a batch; NULL: the reply has the problem. */
 static const struct vq_offline_batch_file *read_create(struct vq_offline_batch_http *http,
                                                        const json_t *root,
                                                        struct vq_offline_batch *batch,
@@ -319,7 +319,7 @@ static const struct vq_offline_batch_file *read_create(struct vq_offline_batch_h
     return file;
 }
 
-/* What the limits and the models of this server say of the batch. */
+/* Checks the batch by the limits and the models of this server. */
 static void validate(const struct vq_offline_batch_http *http, struct vq_offline_batch *batch)
 {
     const struct vq_offline_batch_rules *rules =

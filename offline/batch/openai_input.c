@@ -1,5 +1,5 @@
-/* {"custom_id", "method", "url", "body"} a line. The first problem of the file is kept: the batch
- * fails with it when its validation ends. Not its job: limits of a batch (openai.c). */
+/* One {"custom_id", "method", "url", "body"} per line. The first problem of the file is stored: the
+ * batch fails with it when its validation ends. Not its job: limits of a batch (openai.c). */
 #include "common/text/json.h"
 #include "common/text/json_load.h"
 #include "offline/batch/openai.h"

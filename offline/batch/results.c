@@ -1,5 +1,5 @@
-/* One walk over the lines of a batch writes its results, whole or spoiled. Invariant: the same
- * batch gives the same bytes each time. Not its job: how a line is answered (store.c). */
+/* One pass over the lines of a batch writes its results, whole or spoiled. Invariant: the same
+ * batch gives the same bytes each time. Not its job: the answer of a line (store.c). */
 #include "offline/batch/results.h"
 
 #include <inttypes.h>
@@ -117,7 +117,7 @@ static void write_one(struct vq_json *json, const struct vq_offline_batch *batch
     }
 }
 
-/* ---- the walk ---- */
+/* ---- the pass ---- */
 
 static bool is_of(const struct vq_offline_batch_line *line, enum vq_offline_batch_part part)
 {
@@ -126,7 +126,7 @@ static bool is_of(const struct vq_offline_batch_line *line, enum vq_offline_batc
            (part == VQ_BATCH_PART_ALL || good == (part == VQ_BATCH_PART_SUCCEEDED));
 }
 
-/* The custom_id under which a line goes out, and the one of a result beside it. */
+/* The custom_id of a line in the results, and of an additional result. */
 struct given {
     char id[VQ_BATCH_CUSTOM_ID_BYTES + 32];
     size_t bytes;

@@ -1,4 +1,4 @@
-/* Rules of batches: one table of fields is the parser. Not its job: what a rule does (course.c,
+/* Rules of batches: one table of fields is the parser. Not its job: the effect of a rule (course.c,
  * result.c). */
 #include "offline/batch/rules.h"
 
@@ -39,7 +39,7 @@ static const struct vq_setting settings[] = {
 
 static const struct vq_offline_batch_rules plain = {.expires_ms = EXPIRES_MS};
 
-/* The row of a model, new if there is none; NULL without room. */
+/* The row of a model, a new one if there is none; NULL: no room. */
 static struct vq_offline_batch_rules *row_of(struct vq_offline_batch_rules_set *set,
                                              const char *model)
 {

@@ -1,7 +1,7 @@
-/* Lines are answered when they are due, whether or not a client looks: the log has every line that
- * was paid at the time at which it was. Invariants: a line gets one result, and one line in the
- * log; the lines of a batch are done in the batch's order. Not its job: what is answered
- * (service.c), how it is shown (openai.c, anthropic.c, gemini.c). */
+/* Lines are answered when they are due, even if no client asks: the log has every paid line with
+ * the time of its payment. Invariants: a line gets one result, and one line in the log; the lines
+ * of a batch are done in the batch's order. Not its job: answers (service.c), the forms of the
+ * dialects (openai.c, anthropic.c, gemini.c). */
 #include "offline/batch/store.h"
 
 #include "common/base/alloc.h"
@@ -160,7 +160,7 @@ bool vq_offline_batches_over_tokens(const struct vq_offline_batches *batches,
     return rules->tokens > 0 && sum > rules->tokens;
 }
 
-/* ---- chances of a line ---- */
+/* ---- draws for a line ---- */
 
 static bool draws(const struct vq_offline_batches *batches, const struct vq_offline_batch *batch,
                   const struct vq_offline_batch_line *line, const char *purpose, double chance)
@@ -378,8 +378,8 @@ static enum vq_status answer_line(struct vq_offline_batches *batches,
     return status;
 }
 
-/* How many lines have to be answered by now. A batch of Gemini gives all of its results or none, so
- * none is answered, and none paid, before it is sure to complete. */
+/* The number of lines that must be answered by now. A batch of Gemini gives all of its results or
+ * none, so no line is answered and paid before the batch is certain to complete. */
 static uint64_t lines_due(const struct vq_offline_batch *batch, int64_t now_ns)
 {
     const struct vq_offline_batch_course *course = &batch->course;
@@ -392,7 +392,7 @@ static uint64_t lines_due(const struct vq_offline_batch *batch, int64_t now_ns)
     return completes && now_ns >= vq_offline_batch_course_stop_ns(course) ? course->lines : 0;
 }
 
-/* Lines that nothing was done for. */
+/* Ends the lines that were not done. */
 static void drop_rest(struct vq_offline_batches *batches, struct vq_offline_batch *batch,
                       int64_t now_ns, int64_t now_ms)
 {

@@ -1,5 +1,6 @@
-/* Ends of days. US Pacific is eight hours behind UTC, seven from the second Sunday of March to the
- * first of November, each at two in the morning. Nothing is owned; no zone files are read. */
+/* Ends of days. US Pacific time is UTC minus eight hours; minus seven from the second Sunday of
+ * March to the first Sunday of November, each at two in the morning. Owns nothing, reads no zone
+ * files. */
 #include "offline/faults/day.h"
 
 #include <time.h>
@@ -11,7 +12,7 @@
 static int64_t sunday_s(int year, int month, int nth, int hour)
 {
     struct tm first = {.tm_year = year, .tm_mon = month, .tm_mday = 1, .tm_hour = hour};
-    int64_t at_s = (int64_t)timegm(&first); /* sets tm_wday too */
+    int64_t at_s = (int64_t)timegm(&first); /* also sets tm_wday */
     int64_t to_sunday = (7 - first.tm_wday) % 7;
     return at_s + (to_sunday + 7 * (int64_t)(nth - 1)) * DAY_S;
 }
@@ -38,5 +39,5 @@ int64_t vq_day_end_ms(int64_t unix_ms, int64_t day_ms, bool pacific)
     int64_t offset_s = pacific_offset_s(unix_s);
     int64_t midnight_s = ((unix_s + offset_s) / DAY_S + 1) * DAY_S;
     int64_t end_s = midnight_s - offset_s;
-    return (midnight_s - pacific_offset_s(end_s)) * 1000; /* the clocks may change before it */
+    return (midnight_s - pacific_offset_s(end_s)) * 1000; /* the clock may change before it */
 }

@@ -7,7 +7,7 @@
 
 #define TWO_PI 6.283185307179586
 
-/* A duration up to a colon or the end; false when it is none. */
+/* A duration up to a colon or the end; false: it is not a duration. */
 static bool duration(const char **at, int64_t *ret_ns)
 {
     char *end = NULL;

@@ -1,9 +1,9 @@
-/* Each account has a ring of the calls that count, in the order of their arrival, with places in it
- * where windows begin; places only move forward, so that a call costs the same however many are in
- * a window. (Only how long a refused call should wait is looked for call by call.) Invariants: over
- * any window no account is charged with more than its limit; sums are those of the ring's entries
- * from `window` on; first <= ramp_old <= ramp_new <= next and first <= window <= next.
- * Not its job: HTTP, whose account a call is (pools.c). */
+/* Each account has a ring of the calls that count, in the order of their arrival, and positions in
+ * it where windows begin. Positions only move forward, so the cost of a call does not depend on the
+ * number of calls in a window. (Only the wait of a refused call is computed call by call.)
+ * Invariants: in any window no account is charged more than its limit; sums are those of the ring's
+ * entries from `window` on; first <= ramp_old <= ramp_new <= next and first <= window <= next. Not
+ * its job: HTTP, the account of a call (pools.c). */
 #include "offline/faults/limiter.h"
 
 #include "common/base/alloc.h"
@@ -13,7 +13,7 @@
 #define ACCOUNTS_MAX 4096
 #define ENTRIES_MIN  64u
 #define ENTRIES_MAX  (4u << 20)
-#define TOKENS_MAX   UINT32_MAX /* of one call; more fit in no limit anyway */
+#define TOKENS_MAX   UINT32_MAX /* of one call; more is above every limit anyway */
 
 struct entry {
     int64_t at_ns;
@@ -23,11 +23,11 @@ struct entry {
 
 struct account {
     uint64_t name;
-    struct entry *ring; /* owned; the one with number i is at i & (cap - 1) */
+    struct entry *ring; /* owned; entry number i is at i & (cap - 1) */
     size_t cap;         /* 0 or a power of two */
     uint64_t first;     /* numbers of entries */
     uint64_t window;
-    uint64_t ramp_old; /* begins the last ramp window but one */
+    uint64_t ramp_old; /* where the last ramp window but one begins */
     uint64_t ramp_new;
     uint64_t next;
     uint64_t input; /* sums over the window */
@@ -44,7 +44,7 @@ struct vq_limiter {
     struct account *accounts;
     size_t n;
     size_t cap;
-    size_t last; /* the account that was asked for last: most often it is the next one too */
+    size_t last; /* the account of the last call: most often the next call has the same */
 };
 
 enum vq_status vq_limiter_create(const struct vq_limits *limits, struct vq_limiter **ret_limiter)
@@ -158,7 +158,7 @@ static enum vq_status push(struct account *account, int64_t now_ns, uint64_t inp
     return VQ_OK;
 }
 
-/* ---- what is left ---- */
+/* ---- the rest ---- */
 
 struct use {
     uint64_t of[VQ_LIMIT_WINDOWED]; /* by kind */
@@ -177,7 +177,7 @@ static struct use use_now(const struct account *account)
     return use_of(account->next - account->window, account->input, account->output);
 }
 
-/* The first kind that has no room for `asked`, or VQ_LIMIT_NONE. */
+/* The first kind without room for `asked`, or VQ_LIMIT_NONE. */
 static enum vq_limit_kind full_kind(const struct vq_limits *limits, const struct use *used,
                                     const struct use *asked)
 {
@@ -190,7 +190,7 @@ static enum vq_limit_kind full_kind(const struct vq_limits *limits, const struct
     return VQ_LIMIT_NONE;
 }
 
-/* Until enough of the oldest entries have left for `asked`. */
+/* The time until enough of the oldest entries have left the window to make room for `asked`. */
 static int64_t wait_for(const struct vq_limits *limits, const struct account *account,
                         const struct use *asked, int64_t now_ns)
 {
@@ -237,7 +237,7 @@ static void refuse_for_day(struct vq_admission *admission, enum vq_limit_kind ki
     admission->wait_ns = left_ms * VQ_NS_PER_MS;
 }
 
-/* Decides, from what lasts longest to what passes soonest. */
+/* Checks the limits, from the longest wait to the shortest. */
 static void decide(const struct vq_limits *limits, const struct account *account,
                    const struct vq_limit_call *call, struct vq_admission *admission)
 {

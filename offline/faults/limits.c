@@ -1,6 +1,6 @@
-/* One table says what can be limited, what it is called and how it is read. Invariant: after
- * vq_limits_finish a limit a minute that is set is at least one in a window.
- * Not its job: to count (limiter.c), whose limits they are (pools.c). */
+/* One table defines the limits, their names and their reading. Invariant: after vq_limits_finish a
+ * limit per minute that is set is at least one per window. Not its job: counting (limiter.c), the
+ * pools of limits (pools.c). */
 #include "offline/faults/limits.h"
 
 #include "common/base/clock.h"

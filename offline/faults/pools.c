@@ -1,6 +1,6 @@
 /* Pools of keys and models, each with limits and the counters of its accounts. Invariants: names
- * are different; a key's bytes are seen only while its fingerprint is made.
- * Not its job: what limits mean (limits.c), counting (limiter.c). */
+ * are different; the bytes of a key are read only to make its fingerprint. Not its job: the meaning
+ * of limits (limits.c), counting (limiter.c). */
 #include "offline/faults/pools.h"
 
 #include "common/base/alloc.h"
@@ -19,7 +19,7 @@ enum vq_status vq_pool_key_of(const char *reference, char ret_hex[VQ_FINGERPRINT
         vq_secret_fingerprint(secret, print);
         vq_secret_destroy(&secret);
     } else if (vq_unhex(vq_span_str(reference), print, sizeof(print)) != VQ_OK) {
-        /* What was given may be a key by mistake: it is not repeated. */
+        /* The value may be a key, given by mistake, so the message does not repeat it. */
         return vq_fail(err, VQ_INVALID,
                        "a key must be env:NAME, file:PATH or a fingerprint of %d hex digits",
                        2 * VQ_FINGERPRINT_BYTES);
@@ -125,7 +125,7 @@ static enum vq_status add_named(struct vq_pools *pools, const char *name, char *
     VQ_TRY(VQ_ALLOC(pool, 1));
     (void)snprintf(pool->name, sizeof(pool->name), "%s", name);
     vq_limits_init(&pool->limits);
-    pool->limits.per_key = false; /* the keys of one account share what it may */
+    pool->limits.per_key = false; /* the keys of one account share its limits */
     enum vq_status status = fill_pool(pool, pairs, err);
     if (status != VQ_OK) {
         vq_limiter_destroy(&pool->limiter);

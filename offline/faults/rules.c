@@ -1,6 +1,6 @@
-/* Rules of misbehaviour: parsing and matching. A rule is a flat JSON object, or a list on the
- * command line; its fields are one table. Invariant: chances depend on seed, rule, body and try
- * only, never on the order of arrival. Not its job: to carry a fault out (answer.c, wire.c). */
+/* Rules of faults: parsing and matching. A rule is a flat JSON object, or a list on the command
+ * line; its fields are one table. Invariant: draws depend only on seed, rule, body and try, never
+ * on the order of arrival. Not its job: carrying out a fault (answer.c, wire.c). */
 #include "offline/faults/rules.h"
 
 #include "common/base/alloc.h"
@@ -160,7 +160,7 @@ enum vq_status vq_fault_rules_load(struct vq_fault_rules *rules, const char *pat
     return vq_file_lines(path, FILE_BYTES_MAX, take_line, rules, err);
 }
 
-/* "NAME=CHANCE[,FIELD=VALUE..]", which is cut into pieces. */
+/* Reads "NAME=CHANCE[,FIELD=VALUE..]"; the text is changed (cut into pieces). */
 static enum vq_status read_option(char *text, struct vq_fault_rule *ret_rule, struct vq_error *err)
 {
     char *chance = strchr(text, '=');

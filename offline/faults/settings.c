@@ -41,7 +41,7 @@ static enum vq_status read_number(const struct vq_setting *s, void *to, const ch
         memcpy(to, &number, sizeof(number));
     } else {
         int64_t scaled = llround(number * scales[s->kind]);
-        memcpy(to, &scaled, sizeof(scaled)); /* counts and times are 64 bits alike */
+        memcpy(to, &scaled, sizeof(scaled)); /* counts and times both have 64 bits */
     }
     return VQ_OK;
 }

@@ -1,10 +1,10 @@
-/* Reads an axis. Its texts are brought into one plain form (lower case, one space between words, a
- * bar where a clause ends), then searched for the cues of topics.def. A negation shortly before a
- * cue in the same clause turns it. A topic weighs (cues in high) - (cues in low), so that changing
- * the two changes the sign; where they say nothing of a topic that the name speaks of, words like
- * "more" and "less" give it a direction. Invariant: weights are odd in (low, high). Not its job: to
- * look at outputs. The comparison of axes uses the same reading, so that an axis which the judge
- * would measure alike counts as the same. */
+/* Reads an axis. Its texts are converted to one plain form (lower case, one space between words, a
+ * bar at the end of a clause), then searched for the cues of topics.def. A negation shortly before
+ * a cue in the same clause inverts it. The weight of a topic is (cues in high) - (cues in low), so
+ * exchanging the two changes the sign. If they have no cue for a topic in the name, words such as
+ * "more" and "less" give it a direction. Invariant: weights are odd in (low, high). Not its job:
+ * outputs. The comparison of axes uses the same reading, so two axes that the judge would measure
+ * alike count as the same. */
 #include "offline/judge/axis.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 #define PLAIN_BYTES_MAX    2048
 #define NAMED_TOPIC_FACTOR 2.0
-#define NEGATION_WORDS     3 /* how far before a cue a negation is looked for */
+#define NEGATION_WORDS     3 /* number of words before a cue that are searched for a negation */
 
 static const struct {
     enum vq_topic topic;
@@ -101,7 +101,7 @@ static bool is_one_of(const char *const *list, size_t n, const char *word, size_
     return false;
 }
 
-/* Whether the clause just before `at` (a space) denies what follows. */
+/* Whether the clause just before `at` (a space) denies the words after it. */
 static bool is_negated(const struct plain *plain, const char *at)
 {
     for (int words = 0; words < NEGATION_WORDS && at > plain->text; words++) {
@@ -124,7 +124,7 @@ static bool is_negated(const struct plain *plain, const char *at)
 
 struct cue_count {
     int places;
-    int sum; /* of +1, or -1 where a negation turns the cue */
+    int sum; /* of +1, or -1 if a negation inverts the cue */
 };
 
 static struct cue_count find_cue(const struct plain *plain, const char *cue)
@@ -162,7 +162,7 @@ static int count_words(const struct plain *plain, const char *const *list, size_
     return sum;
 }
 
-/* +1 where a text says that there is more of what the name speaks of, -1 where less. */
+/* +1: a text means more of the name's topic; -1: less. */
 static int direction_of(const struct plain *plain)
 {
     int up = count_words(plain, upward, VQ_COUNT(upward));

@@ -1,5 +1,5 @@
-/* Reads a list line by line. The line's parts are found by the same reader as the axis of a judge
- * prompt (sections.h). Not its job: to decide which axes stay (reduce.c). */
+/* Reads a list line by line. The reader of a judge prompt's axis (sections.h) finds the parts of a
+ * line. Not its job: deciding which axes remain (reduce.c). */
 #include "offline/judge/axis_list.h"
 
 #include "common/base/alloc.h"
@@ -24,7 +24,8 @@ static struct vq_span without_spaces(struct vq_span text)
     return text;
 }
 
-/* Takes a bullet or a number off the front of a line; *ret_number is untouched without one. */
+/* Removes a bullet or a number from the front of a line; without one, *ret_number does not
+ * change. */
 static struct vq_span without_bullet(struct vq_span line, uint64_t *ret_number)
 {
     size_t digits = 0;
@@ -101,7 +102,7 @@ void vq_axis_list_free(struct vq_axis_list *list)
     *list = (struct vq_axis_list){0};
 }
 
-/* The next letter or digit at or after *at, in lower case; -1 at the end. */
+/* The next letter or digit from *at on, in lower case; -1: the end. */
 static int next_letter(struct vq_span text, size_t *at)
 {
     while (*at < text.bytes) {
@@ -113,7 +114,7 @@ static int next_letter(struct vq_span text, size_t *at)
     return -1;
 }
 
-/* The same but for case, spaces and punctuation. */
+/* Whether two names are equal, ignoring case, spaces and punctuation. */
 static bool names_equal(struct vq_span a, struct vq_span b)
 {
     size_t i = 0;

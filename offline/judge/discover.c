@@ -1,5 +1,5 @@
-/* Axes and differences of a batch of rows, and axes of given notes. Not its job: which
- * features differ (features.c). */
+/* Axes and differences of a batch of rows, and axes of given notes. Not its job: finding the
+ * features that differ (features.c). */
 #include "common/base/alloc.h"
 #include "offline/judge/part_kinds.h"
 
@@ -102,7 +102,7 @@ enum vq_status vq_part_differences(const struct vq_part *part)
     return part->to->status;
 }
 
-/* The topic that a note speaks of most; VQ_TOPIC__COUNT for none. */
+/* The main topic of a note; VQ_TOPIC__COUNT: none. */
 static enum vq_topic topic_of_note(struct vq_span note)
 {
     struct vq_axis_reading reading;

@@ -1,23 +1,23 @@
-/* For each feature the rows' differences are summed up by a t value whose variance is drawn towards
- * a prior, since batches are small. The strongest feature is taken, its measures are claimed, and
- * the rest are looked at again without these measures, until nothing is left. Invariant: exchanging
- * the outputs of all rows changes the sign of every mean and nothing else. Not its job: words for
- * what was found (discover.c). */
+/* For each feature, the rows' differences give a t value. Its variance is moved towards a prior,
+ * since batches are small. The strongest feature is taken and claims its measures; the others are
+ * computed again without these measures, until none remains. Invariant: exchanging the outputs of
+ * all rows changes the sign of every mean and nothing else. Not its job: words for the features
+ * (discover.c). */
 #include "offline/judge/features.h"
 
 #include <math.h>
 
-/* Standard errors that a difference must have: 2.2 from five rows on; less in smaller batches,
- * which could not show anything otherwise. */
+/* Minimum difference in standard errors: 2.2 from five rows on; less in smaller batches, which
+ * could not show any difference otherwise. */
 #define STRENGTH_MIN   2.2
 #define STRENGTH_FIRST 1.2
 #define STRENGTH_A_ROW 0.2
 #define MEAN_MIN       0.08
-#define SAME_SHARE_MIN 0.6 /* of the rows point the way of the mean ... */
-/* ... and at most this share the other way; or, in large batches, ... */
+#define SAME_SHARE_MIN 0.6 /* of the rows have the sign of the mean ... */
+/* ... and at most this share the opposite one; or, in large batches, ... */
 #define OPPOSED_MAX  0.25
-#define SIGN_Z_MIN   3.0  /* ... the signs are out of balance by this number of standard errors */
-#define CLEAR        0.03 /* a smaller difference of a row points nowhere */
+#define SIGN_Z_MIN   3.0  /* ... the signs differ from balance by this number of standard errors */
+#define CLEAR        0.03 /* a row's difference below this has no sign */
 #define PRIOR_SPREAD 0.25
 #define PRIOR_ROWS   2.0
 #define CLAIM_SHARE  0.5 /* a feature claims measures of at least this part of its top weight */
@@ -61,7 +61,7 @@ static void leave_out(struct search *search, const struct vq_axis_reading *known
     }
 }
 
-/* The weights of a feature without claimed measures; false when too little of it is left. */
+/* The weights of a feature without claimed measures; false: too little of it remains. */
 static bool unclaimed(const struct search *search, enum vq_topic topic,
                       struct vq_axis_weights *ret_weights)
 {

@@ -1,10 +1,10 @@
-/* A list of interview questions: an opening remark, as many questions as are wanted (at most
- * QUESTIONS_MAX), a closing remark; one a line, {role} where the one who is asked is spoken to.
+/* A list of interview questions: an opening remark, the requested number of questions (at most
+ * QUESTIONS_MAX), a closing remark; one per line, with {role} for the person who answers.
  * Invariant: no question comes twice. */
 #include "offline/judge/part_kinds.h"
 
 #define STEP                                                                                       \
-    77u /* has no divisor in common with the number of questions: goes through all of them */
+    77u /* has no divisor in common with the number of questions, so its steps reach all of them */
 
 static const char *const frames[] = {
     "What comes to your mind first when you think of %s?",

@@ -1,7 +1,7 @@
 /* Compares two outputs on an axis. The difference is a weighted mean of the differences of single
- * measures; a small noise, drawn by hash from everything but the position, is added; below the
+ * measures, plus a small noise that is drawn by hash from everything except the position. Below the
  * judge's threshold the outputs are equal. Invariants: swapping the outputs negates the difference
- * bit by bit, and so does swapping low and high. Every quantity below is odd in both, or does not
+ * exactly, and so does swapping low and high: every quantity below is odd in both, or does not
  * depend on them. Not its job: formats of answers (chat.h). */
 #include "offline/judge/lexical.h"
 
@@ -13,14 +13,14 @@
 #define TEXTS_CACHED 2048u
 #define AXES_CACHED  512u
 #define INACTIVE_SHARE                                                                             \
-    0.35 /* weight of a measure that neither text shows, when the mean is taken */
+    0.35 /* weight, in the weighted mean, of a measure that is 0 in both of the texts */
 #define REASONS_MAX 2
 #define TWO_PI      6.283185307179586
 
 struct judge {
     const char *model;
-    double equal_below; /* smaller differences are called equal */
-    double noise;       /* standard deviation of what is added */
+    double equal_below; /* outputs with a smaller difference are equal */
+    double noise;       /* its standard deviation */
 };
 
 static const struct judge judges[VQ_JUDGE_KIND__COUNT] = {
@@ -97,7 +97,7 @@ enum vq_status vq_lexical_find(const char *model, enum vq_judge_kind *ret_kind)
     return VQ_NOT_FOUND;
 }
 
-/* The same axis stands in thousands of questions: what was read of it is kept, by hash. */
+/* The same axis is in thousands of questions, so its reading is cached by hash. */
 static const struct vq_axis_weights *read_axis(struct vq_lexical *lexical, enum vq_judge_kind kind,
                                                const struct vq_sections *question)
 {
@@ -119,8 +119,8 @@ static const struct vq_axis_weights *read_axis(struct vq_lexical *lexical, enum 
     return &slot->weights;
 }
 
-/* So does the same output, once for each axis, order and judge; hashing it is five times quicker
- * than counting. */
+/* The same output also comes many times, once for each axis, order and judge. Hashing is five times
+ * faster than counting. */
 void vq_lexical_measure(struct vq_lexical *lexical, struct vq_span text,
                         struct vq_measures *ret_measures)
 {
@@ -135,10 +135,10 @@ void vq_lexical_measure(struct vq_lexical *lexical, struct vq_span text,
     *ret_measures = slot->measures;
 }
 
-/* Without an axis: what the reader would rather have is taken to be laid out, with examples and
- * reasons, kind, not hedged, and of a moderate length. */
+/* Without an axis, a reader is assumed to prefer text with layout, examples and reasons, that is
+ * kind, has few hedges and a moderate length. */
 struct taste {
-    struct vq_axis_weights weights; /* of measures; words are not among them */
+    struct vq_axis_weights weights; /* of measures; the number of words is not among them */
     double length_weight;
     double best_words;
 };
@@ -169,7 +169,7 @@ static double fits_length(double words, double best)
     return words > 0 ? 2 * sqrt(words * best) / (words + best) : 0;
 }
 
-/* How much more a reader would like the first; odd in (a, b). */
+/* How much a reader would prefer the first text; odd in (a, b). */
 static double liking(const struct taste *taste, const struct vq_measures *a,
                      const struct vq_measures *b, double difference_of_measures)
 {
@@ -198,8 +198,8 @@ static void hash_unordered(struct vq_hasher *h, struct vq_span a, struct vq_span
     vq_hasher_field(h, keep ? b : a);
 }
 
-/* One normal draw for the question, whatever the order of the outputs and of low and high; then
- * signed by both orders, so that it is mirrored with them. 0 for equal outputs. */
+/* One normal draw for the question, independent of the order of the outputs and of low and high;
+ * then signed by both orders, so that it is mirrored with them. 0 for equal outputs. */
 static double noise_of(const struct vq_lexical *lexical, enum vq_judge_kind kind,
                        const struct vq_sections *q, int64_t draw)
 {
@@ -229,8 +229,8 @@ struct reason {
     double share; /* part of the difference */
 };
 
-/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. `ret_seen`:
- * either text shows anything of the axis. */
+/* Weighted mean of the measures' differences; the largest parts go to `reasons`. `ret_seen`: one of
+ * the texts has a measure of the axis above 0. */
 static double difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
                          const struct vq_measures *b, struct reason reasons[REASONS_MAX],
                          bool *ret_seen)
@@ -312,7 +312,7 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
     if (analysis != NULL) {
         explain(reasons, &a, &b, analysis);
     }
-    if (seen) { /* no noise if neither text shows anything of the axis */
+    if (seen) { /* no noise if neither text shows a measure of the axis */
         found += noise_of(lexical, kind, question, draw);
     }
     if (fabs(found) < judges[kind].equal_below) {

@@ -1,7 +1,7 @@
 /* Counts words, marks and layout of a text in one pass. A token is a run of letters, digits and
  * apostrophes; each is looked up alone and together with the word before it. Commands count only as
- * the first word of a sentence. Invariant: the result depends on the text alone. Not its job: to
- * know what an axis asks for (axis.h). */
+ * the first word of a sentence. Invariant: the result depends only on the text. Not its job: the
+ * meaning of an axis (axis.h). */
 #include "offline/judge/measure.h"
 
 #include "common/base/alloc.h"
@@ -12,7 +12,7 @@
 #define SLOTS           4096u /* a power of two, several times the number of words */
 #define TOKEN_BYTES_MAX 40
 #define LONG_WORD_BYTES 8
-#define SEEN_SLOTS      1024u /* different words are counted up to this many buckets */
+#define SEEN_SLOTS      1024u /* different words are counted by this number of buckets */
 
 struct entry {
     const char *text; /* NULL: free */
@@ -93,7 +93,7 @@ struct reader {
     struct entry *slots;
     double *count;
     char pair[2 * TOKEN_BYTES_MAX + 2]; /* the word before, a space, the word */
-    size_t before_bytes;                /* 0: no word before in this sentence */
+    size_t before_bytes;                /* 0: it is the first word of the sentence */
     uint32_t sentences;
     bool sentence_open; /* a word has been read since the last end of a sentence */
     uint64_t seen[SEEN_SLOTS / 64];
@@ -151,7 +151,7 @@ static void take_word(struct reader *r, size_t bytes, bool digits)
     r->before_bytes = bytes;
 }
 
-/* The typographic apostrophe reads as the plain one. */
+/* The typographic apostrophe is equal to the plain one. */
 static size_t apostrophe(struct vq_span text, size_t i)
 {
     if (text.at[i] == '\'') {
@@ -187,7 +187,8 @@ static size_t read_word(struct reader *r, struct vq_span text, size_t i)
     return i;
 }
 
-/* List items, headings at the start of a line. Returns where the text of the line begins. */
+/* Counts list items, and headings at the start of a line. Returns the beginning of the line's
+ * text. */
 static size_t read_line_start(struct reader *r, struct vq_span text, size_t i)
 {
     while (i < text.bytes && (text.at[i] == ' ' || text.at[i] == '\t')) {
@@ -226,7 +227,7 @@ static size_t read_mark(struct reader *r, struct vq_span text, size_t i)
     case '\n': r->before_bytes = 0; return read_line_start(r, text, i + 1);
     case '*':
         if (i + 1 < text.bytes && text.at[i + 1] == '*') {
-            r->count[VQ_MEASURE_LAYOUT] += 0.5; /* opened and closed: one */
+            r->count[VQ_MEASURE_LAYOUT] += 0.5; /* opened and closed count as one */
             return i + 2;
         }
         return i + 1;
@@ -237,7 +238,7 @@ static size_t read_mark(struct reader *r, struct vq_span text, size_t i)
         return i + 4 < text.bytes ? i + 4 : text.bytes;
     }
     if (c != ' ' && c != '-') {
-        r->before_bytes = 0; /* two words with a comma between are no pair */
+        r->before_bytes = 0; /* words with a comma between them are not a pair */
     }
     return i + 1;
 }

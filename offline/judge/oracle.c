@@ -1,10 +1,10 @@
 /* The oracle. Truth is a sorted array of (hash of axis and sample, score). All draws are functions
- * of seed, model, axis and sample, and of the order only for the rates that are drawn for each
- * order. Rates:
+ * of seed, model, axis and sample; rates that are drawn for each order also depend on the order.
+ * Rates:
  *   position_bias  the judge names the output shown first, in both orders
  *   na, tie        N/A or equal, in both orders
  *   error          the opposite of the truth (a true 0 becomes A or B), in both orders
- *   order_error    the opposite, drawn for each order by itself
+ *   order_error    the opposite, drawn for each order separately
  *   refused, unparseable, truncated   no verdict, drawn for each order; with "fail_tries": N only
  *                                     the first N tries */
 #include "offline/judge/oracle.h"
@@ -237,7 +237,7 @@ static bool holds(struct vq_span text, const char *needle)
     return text.bytes > 0 && memmem(text.at, text.bytes, needle, strlen(needle)) != NULL;
 }
 
-/* The score of the axis for a "[ID]" of the prompt; the first that the file knows. */
+/* The score of the axis for a "[ID]" in the prompt; the first ID that the file has. */
 static enum vq_status find_truth(const struct vq_oracle *oracle, struct vq_span axis,
                                  struct vq_span prompt, struct vq_span *ret_sample,
                                  int8_t *ret_score)
@@ -280,7 +280,7 @@ static const struct rates *find_rates(const struct vq_oracle *oracle, const char
     return found;
 }
 
-/* Everything that a draw depends on. */
+/* The inputs of a draw. */
 struct question {
     const struct vq_oracle *oracle;
     const struct rates *rates;

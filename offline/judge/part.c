@@ -1,5 +1,5 @@
-/* Sends a request to the kind that it is of, and draws the form of its answer. Invariant: what is
- * drawn depends on the server's seed, the request's and the prompt alone. */
+/* Passes a request to the function of its kind, and draws the form of its answer. Invariant: draws
+ * depend only on the server's seed, the request's seed and the prompt. */
 #include "offline/judge/part.h"
 
 #include "common/base/hash.h"

@@ -1,4 +1,4 @@
-/* The table of phrases and the writer of lists. Not its job: which axes are written (discover.c,
+/* The table of phrases and the writer of lists. Not its job: the choice of axes (discover.c,
  * reduce.c). */
 #include "offline/judge/phrases.h"
 

@@ -1,6 +1,6 @@
-/* On which kinds of prompts an axis shows. Words at the start of a prompt or anywhere in it, or its
- * length, show its kind. Where the rows hold outputs, rows on which the axis differs are set
- * against the rest; else a kind must hold for most rows. */
+/* The kinds of prompts on which an axis shows. Words at the start of a prompt or anywhere in it, or
+ * its length, give its kind. If the rows have outputs, rows on which the axis differs are compared
+ * with the others; otherwise a kind must be true for most rows. */
 #include "offline/judge/part_kinds.h"
 
 #include <ctype.h>
@@ -8,12 +8,13 @@
 #include <strings.h>
 
 #define TYPES_WRITTEN_MAX 5
-#define SHOWS_FROM        0.2 /* a smaller difference is none */
-#define GAP_MIN           0.3 /* between the shares of a kind where it shows and where not */
-#define SHARE_MIN         0.5 /* of the rows where it shows */
-#define ROWS_MIN          2u
-#define SHORT_WORDS       8u
-#define LONG_WORDS        50u
+#define SHOWS_FROM        0.2 /* a smaller difference does not count */
+/* between a kind's share among rows where the axis shows and among the others */
+#define GAP_MIN     0.3
+#define SHARE_MIN   0.5 /* of the rows where it shows */
+#define ROWS_MIN    2u
+#define SHORT_WORDS 8u
+#define LONG_WORDS  50u
 
 static const struct {
     const char *label;
@@ -102,7 +103,7 @@ static bool is_of_type(struct vq_span prompt, size_t type)
 }
 
 struct tally {
-    size_t rows[2]; /* where the axis does not show, where it does */
+    size_t rows[2]; /* rows where the axis does not show; where it does */
     size_t of_type[2][TYPE__COUNT];
 };
 
@@ -133,7 +134,7 @@ static void count(const struct vq_part *part, const struct vq_axis_reading *axis
     }
 }
 
-/* How much more often a type is met where the axis shows; 0 when it is no pattern. */
+/* How much more frequent a type is where the axis shows; 0: no pattern. */
 static double gap_of(const struct tally *tally, size_t type)
 {
     double there = 0;

@@ -1,13 +1,13 @@
-/* Lists of axes made shorter: merged, cut to a count, without what is known already; and the number
- * of a match. Two axes that speak of the same feature are one; an axis that is not understood is
- * kept as it stands. What is kept keeps its wording and its order. */
+/* Shortens lists of axes: merges them, cuts them to a number, removes known ones; and finds the
+ * number of a match. Two axes about the same feature count as one; an axis that is not understood
+ * remains unchanged. The remaining axes keep their wording and their order. */
 #include "common/base/alloc.h"
 #include "offline/judge/part_kinds.h"
 
 /* The distinct axes of a list: the first of each feature. */
 struct merged {
     struct vq_axis_text *axes; /* owned, as is the next */
-    size_t *support;           /* how many axes of the list each represents */
+    size_t *support;           /* the number of axes of the list that each represents */
     size_t n;
 };
 
@@ -21,7 +21,8 @@ static enum vq_status merge(const struct vq_axis_list *list, struct merged *ret_
 {
     struct merged merged = {.axes = vq_alloc(list->n, sizeof(*merged.axes)),
                             .support = vq_alloc(list->n, sizeof(*merged.support))};
-    size_t *place = vq_alloc(list->n, sizeof(*place)); /* of each axis of the list in the result */
+    /* of each axis of the list: its index in the result */
+    size_t *place = vq_alloc(list->n, sizeof(*place));
     if (merged.axes == NULL || merged.support == NULL || place == NULL) {
         merged_free(&merged);
         vq_free(place);
@@ -40,7 +41,7 @@ static enum vq_status merge(const struct vq_axis_list *list, struct merged *ret_
     return VQ_OK;
 }
 
-/* Drops the axes with the least support, of equal ones the last, until `count` are left. */
+/* Drops the axes with the least support (if equal, the last one) until `count` remain. */
 static void cut(struct merged *merged, size_t count)
 {
     while (merged->n > count) {

@@ -1,7 +1,6 @@
-/* Finds the sections of a judge prompt. The texts between the tags are other people's and may hold
- * look-alikes of the tags: a section begins at its first opening tag at the start of a line (or its
- * first anywhere) and ends at its last closing tag before the next section begins. Not its job: to
- * decide anything. */
+/* Finds the sections of a judge prompt. The texts between the tags are foreign and may contain
+ * similar tags. A section begins at its first opening tag at the start of a line (or its first
+ * anywhere) and ends at its last closing tag before the next section. Not its job: judging. */
 #include "offline/judge/sections.h"
 
 #include <ctype.h>
@@ -54,7 +53,7 @@ static struct vq_span slice(struct vq_span text, size_t from, size_t to)
     return vq_span_trim(vq_span(text.at + from, to > from ? to - from : 0));
 }
 
-/* Where the section that begins at `start` ends: the nearest start of another one after it. */
+/* The end of the section that begins at `start`: the nearest beginning of another one after it. */
 static size_t border_after(const size_t starts[], size_t n, size_t start, size_t end)
 {
     size_t border = end;
@@ -66,7 +65,8 @@ static size_t border_after(const size_t starts[], size_t n, size_t start, size_t
     return border;
 }
 
-/* The axis comes after the outputs, so that a look-alike in one of them is not the last. */
+/* The last such tag counts: the axis comes after the outputs, so a similar tag in an output is not
+ * the last. */
 static size_t find_axis(struct vq_span text, const char *tag)
 {
     size_t last = NOWHERE;
@@ -114,7 +114,7 @@ static const struct {
               {PART_AXIS, "Axis:"},     {PART_AXIS, "Vibe:"},       {PART_AXIS, "Name:"},
               {PART_AXIS, "Property:"}, {PART_LOW, "Low:"},         {PART_HIGH, "High:"}};
 
-/* The label at the start of a line, after marks of decoration; PART__COUNT if none. */
+/* The label at the start of a line, after decoration; PART__COUNT: none. */
 static enum part label_at(struct vq_span text, size_t line, size_t *ret_after)
 {
     size_t at = line;
@@ -166,7 +166,7 @@ static bool find_labelled(struct vq_span text, struct vq_sections *sections)
     return true;
 }
 
-/* The first place of a word and a colon that is not the tail of a longer word. */
+/* The first occurrence of a word and a colon that is not the end of a longer word. */
 static size_t find_word(struct vq_span text, const char *word)
 {
     size_t bytes = strlen(word);

@@ -1,6 +1,6 @@
-/* Reads prompts line by line: a tag counts only where it is a whole line. Texts between the tags
- * are foreign and may contain such lines too; each function of the header names the consequence.
- * Not its job: the sections of a judge prompt (sections.c), and to answer. */
+/* Reads prompts line by line: a tag counts only if it is a whole line. Texts between the tags are
+ * foreign and may contain such lines, too; each function of the header names the consequence. Not
+ * its job: the sections of a judge prompt (sections.c), answers. */
 #include "offline/judge/wanted.h"
 
 #define NOWHERE SIZE_MAX
@@ -30,7 +30,7 @@ bool vq_wanted_is_rating(enum vq_wanted wanted)
     return wanted == VQ_WANTED_RATING || wanted == VQ_WANTED_YES_NO || wanted == VQ_WANTED_BETTER;
 }
 
-/* The line that begins at *at, trimmed; moves *at behind it. */
+/* The line that begins at *at, trimmed; moves *at to the next line. */
 static struct vq_span next_line(struct vq_span text, size_t *at)
 {
     const char *end = memchr(text.at + *at, '\n', text.bytes - *at);
@@ -107,8 +107,8 @@ enum part {
     PART__COUNT
 };
 
-/* The texts of one row: each begins after its first opening tag behind the start of the one before,
- * and ends at its last closing tag before the next begins. */
+/* The texts of one row. Each text begins at its first opening tag after the start of the text
+ * before it, and ends at its last closing tag before the next text. */
 static void read_row(struct vq_span row, struct vq_wanted_row *ret_row)
 {
     static const char *const tags[PART__COUNT] = {"prompt", "output_1", "output_2"};
@@ -116,7 +116,7 @@ static void read_row(struct vq_span row, struct vq_wanted_row *ret_row)
     bool found[PART__COUNT] = {0};
     size_t from = 0;
     size_t to = NOWHERE;
-    size_t open = PART__COUNT; /* the part that is being read */
+    size_t open = PART__COUNT; /* the part that is open */
     size_t next = 0;
     for (size_t at = 0; at < row.bytes;) {
         size_t start = at;

@@ -13,8 +13,7 @@ enum vq_wanted {
 };
 
 /* The kind that the prompt's own line names; VQ_WANTED_OTHER: none, or an unknown one. A line
- * inside a section is foreign text and does not count: no closing tag may come after the prompt's
- * own line. */
+ * inside a section is foreign text and does not count: a closing tag comes after it. */
 enum vq_wanted vq_wanted_find(struct vq_span text);
 const char *vq_wanted_log_name(enum vq_wanted wanted);
 /* Whether vq_part_answer makes the answer, which is then not a verdict or several. */

@@ -1,7 +1,6 @@
-/* Reads a character's description and looks for it in texts, by words. Invariants: what a text
- * shows is a function of character, query and text.
- * Not its job: how much of a character is to be shown (subject.c), and what that is worth
- * (rating.c). */
+/* Reads a character's description and finds its signs in texts, by words. Invariant: the signs in a
+ * text are a function of character, query and text. Not its job: the amount of signs that the
+ * subject shows (subject.c), and their rating (rating.c). */
 #include "offline/persona/character.h"
 
 #include "common/base/hash.h"
@@ -19,8 +18,8 @@ static int clamped(int value, int most)
     return value > most ? most : value;
 }
 
-/* A description without a word of any trait gets one all the same, so that there is a manner to be
- * shown. */
+/* A description without a word of any trait gets a trait anyway, so that there is a manner to
+ * show. */
 static void give_some_trait(struct vq_character *c)
 {
     struct vq_hasher h;
@@ -74,7 +73,7 @@ static bool is_title(struct vq_span word)
     return false;
 }
 
-/* Where the name ends: a full stop before a blank, but not that of a title ("Dr. No"). */
+/* The end of the name: a full stop before a blank, but not after a title ("Dr. No"). */
 static size_t name_end(struct vq_span text)
 {
     size_t word = 0;
@@ -118,7 +117,7 @@ static bool has_name(const struct vq_character *c, const struct vq_sentence *s)
     if (!vq_sentence_next(c->name, &at, &name)) {
         return false;
     }
-    name.words[name.bytes - 1] = '\0'; /* without the space behind it */
+    name.words[name.bytes - 1] = '\0'; /* without the space after it */
     return vq_sentence_has(s, name.words + 1);
 }
 
@@ -136,7 +135,7 @@ bool vq_character_states_fact(const struct vq_character *character, const struct
     return seen.n >= FACT_WORDS || has_name(character, sentence);
 }
 
-/* Whether a sentence's trait words point, all in all, where the character's do. */
+/* Whether a sentence's trait words, taken together, have the direction of the character's. */
 static bool is_in_manner(const struct vq_character *c, const int net[VQ_TRAIT__COUNT])
 {
     int agreement = 0;

@@ -1,5 +1,5 @@
-/* The table of lines.def. Invariant: each line is read back as what it is, and no line shows a
- * trait (its test). Not its job: who says what, and when. */
+/* The table of lines.def. Invariant: each line is read as its own kind, and no line shows a trait
+ * (its test). Not its job: when the subject uses a line. */
 #include "offline/persona/lines.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ bool vq_sentence_is_outside(const struct vq_sentence *sentence)
     return has_any(sentence, VQ_SAID_OUTSIDE);
 }
 
-/* "I cannot", but not "I cannot wait". */
+/* Excludes excuses: "I cannot" counts, "I cannot wait" does not. */
 static bool is_meant(const struct vq_sentence *s, const char *words)
 {
     if (!vq_sentence_has(s, words)) {

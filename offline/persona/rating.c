@@ -1,7 +1,7 @@
-/* Rates responses. What is found is a count of sentences, put on the scale of the question; then,
- * rarely, a step aside that is drawn by hash, so that two judges do not always agree. Invariants:
- * of two responses the same one is called better in both orders, but for ties, which go to the
- * first; nothing depends on what was asked before. Not its job: what a text shows (character.c). */
+/* Rates responses. A count of sentences is put on the scale of the question. Then, rarely, the
+ * rating is moved by one step, drawn by hash, so that two judges do not always agree. Invariants:
+ * of two responses the same one is called better in both orders, except ties, which go to the
+ * first; nothing depends on earlier requests. Not its job: the signs in a text (character.c). */
 #include "offline/persona/rating.h"
 
 #include "common/base/hash.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 #define SCALE         4u  /* steps above the lowest value */
-#define STRONGLY      3   /* sentences more of one pole */
+#define STRONGLY      3   /* more sentences of one pole */
 #define AXIS_SCALE    3.0 /* of a difference in [-1, 1] to steps from the middle */
 #define RUNAWAY_BYTES 6000u
 #define ENDLESS_BYTES (64u << 10)
 #define NOBODY        "The prompt describes no character"
 
-/* How often a judge goes a step aside, or takes the other side. */
+/* How often a judge moves its rating by one step, or takes the other side. */
 static const struct {
     double likert;
     double other;
@@ -27,7 +27,7 @@ static const struct {
     [VQ_JUDGE_KIND_B] = {0.12, 0.04},
 };
 
-/* An ordinary answer, which a rubric that speaks of something countable is measured against. */
+/* An ordinary answer; a rubric about something countable is compared with it. */
 static const char ordinary_text[] =
     "There are a few ways to do this, and which is better depends on the time you have. Start with "
     "the simplest one and see how far it takes you. If that is not enough, you could look at what "
@@ -41,7 +41,7 @@ struct judging {
     struct vq_rated_rubric rubric;
     struct vq_character character;
     struct vq_buf *reason;
-    uint64_t draws[2]; /* of everything, whatever the order of the responses */
+    uint64_t draws[2]; /* of all inputs, independent of the order of the responses */
 };
 
 static void draw(struct judging *j)
@@ -77,7 +77,7 @@ static bool is_called(const struct judging *j, const char *name)
     return vq_span_eq(j->rubric.criterion, vq_span_str(name));
 }
 
-/* A count of sentences as steps: four are the most that is needed, fewer in a shorter text. */
+/* A count of sentences as steps: four sentences give the maximum, fewer in a shorter text. */
 static unsigned steps(unsigned count, unsigned sentences)
 {
     unsigned of = sentences == 0 ? 1 : sentences;
@@ -98,8 +98,8 @@ static int clamped(int value, int least, int most)
     return value > most ? most : value;
 }
 
-/* What the rubric of another criterion says of text measures; false when it names nothing that can
- * be counted. */
+/* Reads the rubric of another criterion as weights of text measures; false: it names nothing that
+ * can be counted. */
 static bool read_axis(const struct judging *j, const char *low, const char *high,
                       struct vq_axis_weights *ret_weights)
 {
@@ -233,14 +233,14 @@ static const char *give_yes_no(const struct judging *j)
 
 /* ---- A or B ---- */
 
-/* How good a response is, as two numbers of which the first decides. */
+/* The worth of a response, as two numbers; the first decides. */
 struct worth {
     double first;
     double second;
 };
 
-/* True to the character: facts and manner, less what steps out; accurate: words of the query that
- * come up, unless it refuses. */
+/* Truth to the character: facts and manner, minus sentences that step out of the role. Accuracy:
+ * words of the query in the response; 0 if it refuses. */
 static struct worth worth_of(const struct judging *j, size_t response, bool accuracy_first)
 {
     struct vq_showing showing;
@@ -284,7 +284,7 @@ static double margin_of_other(const struct judging *j)
     return margin;
 }
 
-/* If nothing else decides: the response that a reader would prefer. */
+/* The response that a reader would prefer, if nothing else decides. */
 static double liking_of(const struct judging *j)
 {
     const struct vq_sections question = {.prompt = j->rubric.query,

@@ -1,6 +1,6 @@
 /* Finds the sections of a rubric judge's prompt, line by line. Invariant: sections come in the
  * order of the template, each from its opening tag to the last closing one before the next opening.
- * Not its job: to rate (rating.c). */
+ * Not its job: rating (rating.c). */
 #include "offline/persona/rubric.h"
 
 #define NOWHERE SIZE_MAX
@@ -21,8 +21,8 @@ static bool is_tag(struct vq_span line, const char *open, const char *name)
            memcmp(line.at + head, name, body) == 0 && line.at[head + body] == '>';
 }
 
-/* Where the tag's line begins in [from, to): the first such line, or the last; NOWHERE. *ret_after:
- * behind it. */
+/* The beginning of the tag's line in [from, to): the first such line, or the last; NOWHERE: none.
+ * *ret_after: the position after it. */
 static size_t find_tag(struct vq_span text, size_t from, size_t to, const char *open,
                        const char *name, bool last, size_t *ret_after)
 {
@@ -42,7 +42,7 @@ static size_t find_tag(struct vq_span text, size_t from, size_t to, const char *
     return found;
 }
 
-/* From the first opening tag in [from, to) to the last closing one; empty when there is none. */
+/* From the first opening tag in [from, to) to the last closing one; empty: there is none. */
 static struct vq_span section(struct vq_span text, size_t from, size_t to, const char *name)
 {
     size_t begin = 0;

@@ -1,6 +1,6 @@
-/* Reads texts word by word. Invariant: everything is bounded, and a function of the bytes alone;
- * bytes that are not ASCII are letters, so that UTF-8 of any language gives words. Not its job:
- * what words mean. */
+/* Reads texts word by word. Invariant: everything is bounded, and a function of the bytes alone.
+ * Bytes that are not ASCII count as letters, so UTF-8 of any language gives words. Not its job: the
+ * meaning of words. */
 #include "offline/persona/sentence.h"
 
 #include <ctype.h>
@@ -45,7 +45,7 @@ static void put(struct vq_sentence *s, char c)
     s->words[s->bytes++] = c;
 }
 
-/* Ends the word in the making, if there is one. */
+/* Ends the current word, if there is one. */
 static void end_word(struct vq_sentence *s)
 {
     while (s->bytes > 1 && s->words[s->bytes - 1] == '\'') {
@@ -105,7 +105,7 @@ bool vq_sentence_next(struct vq_span text, size_t *at, struct vq_sentence *ret_s
 
 bool vq_word_next(const struct vq_sentence *sentence, size_t *at, struct vq_span *ret_word)
 {
-    size_t from = *at + 1; /* behind the space */
+    size_t from = *at + 1; /* after the space */
     if (from >= sentence->bytes) {
         return false;
     }
@@ -150,7 +150,7 @@ bool vq_sentence_has(const struct vq_sentence *sentence, const char *words)
     const char *end = sentence->words + sentence->bytes;
     const char *at = sentence->words;
     while ((at = memmem(at, (size_t)(end - at), words, bytes)) != NULL) {
-        if (at[-1] == ' ' && at[bytes] == ' ') { /* a space stands before and behind every word */
+        if (at[-1] == ' ' && at[bytes] == ' ') { /* every word has a space before and after it */
             return true;
         }
         at++;
@@ -158,7 +158,7 @@ bool vq_sentence_has(const struct vq_sentence *sentence, const char *words)
     return false;
 }
 
-/* A final s is left off, so that singular and plural are equal. 0 means an empty slot. */
+/* A final s is removed, so that singular and plural are equal. 0 means an empty slot. */
 static uint64_t hash_of(struct vq_span word)
 {
     size_t bytes = word.bytes;
@@ -174,7 +174,7 @@ static uint64_t hash_of(struct vq_span word)
     return h == 0 ? 1 : h;
 }
 
-/* Where the word is, or would be. */
+/* The slot of the word, or the free slot for it. */
 static size_t slot_of(const struct vq_word_set *set, uint64_t hash)
 {
     size_t i = (size_t)(hash % VQ_COUNT(set->slots));

@@ -1,9 +1,10 @@
-/* Plays a persona. An answer is an opening that takes up words of the question, four slots for
- * facts of the persona and four for its manner, filled as far as the strength goes and with neutral
- * sentences beyond, and the sentences that step out of the role. A question that looks unsafe may
- * be refused instead. Invariants: each sentence shows what its slot is for and nothing else, as
- * character.h reads it; equal messages get equal answers. Not its job: to know when to answer
- * (service.c), and to be right. */
+/* Plays a persona. An answer has these parts:
+ * - an opening that repeats words of the question;
+ * - four slots for facts of the persona and four for its manner: the strength decides how many of
+ *   them are filled, and the rest get neutral sentences;
+ * - sentences that step out of the role. A question that looks unsafe may be refused instead.
+ *   Invariants: character.h reads each sentence as the kind of its slot and nothing else; equal
+ *   messages get equal answers. Not its job: when to answer (service.c), correct answers. */
 #include "offline/persona/subject.h"
 
 #include "common/base/hash.h"
@@ -20,7 +21,7 @@
 #define ECHO_WORDS_MAX 4u
 #define FACTS_MAX      64u
 #define BYTES_MOST     1048576.0
-#define LINES_A_SIGN   2 /* a trait that is named once in a description is shown twice at most */
+#define LINES_A_SIGN   2 /* a trait with one word in the description is shown at most twice */
 
 static const struct {
     const char *name;
@@ -95,7 +96,7 @@ enum vq_status vq_subject_parse(const char *text, struct vq_subject *ret_subject
     return VQ_OK;
 }
 
-/* Whether a question speaks to the one who is played. */
+/* Whether a question addresses the persona. */
 static bool is_directed(struct vq_span text)
 {
     static const char *const words[] = {"you", "your", "yours", "yourself", "you're"};
@@ -110,7 +111,7 @@ static bool is_directed(struct vq_span text)
     return false;
 }
 
-/* The answer in the making. */
+/* The answer under construction. */
 struct answer {
     const struct vq_subject *subject;
     struct vq_character character;
@@ -171,7 +172,7 @@ static void seed_draws(struct answer *a, uint64_t seed, const struct vq_turn *tu
     a->neutral = vq_rng_u64(&a->rng) >> 1;
 }
 
-/* floor(mean + u), which has this mean. */
+/* floor(mean + u), whose mean is `mean`. */
 static unsigned count_of(struct answer *a, double mean)
 {
     double count = floor(mean + vq_rng_unit(&a->rng));
@@ -214,7 +215,7 @@ static void say_opening(struct answer *a)
     a->written++;
 }
 
-/* A word of the description as the one described says it. */
+/* A word of the description in the first person. */
 static const char *first_person(struct vq_span word)
 {
     static const char *const pairs[][2] = {
@@ -235,7 +236,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A sentence of the description in the first person ("are" and "were" behind "you" too). */
+/* Writes a sentence of the description in the first person (also "are" and "were" after "you"). */
 static void say_fact(struct answer *a, struct vq_span fact)
 {
     bool behind_you = false;
@@ -282,7 +283,7 @@ static bool shows_trait(const struct vq_sentence *s)
     return false;
 }
 
-/* Sentences of the description that would be read as facts; those that show no trait, if there are
+/* Sentences of the description that count as facts; only those that show no trait, if there are
  * any. */
 static size_t find_facts(const struct answer *a, struct vq_span facts[FACTS_MAX])
 {
@@ -308,7 +309,7 @@ static size_t find_facts(const struct answer *a, struct vq_span facts[FACTS_MAX]
     return 0;
 }
 
-/* The trait that a question speaks of, if the persona has it; else VQ_TRAIT__COUNT. */
+/* The trait that a question is about, if the persona has it; else VQ_TRAIT__COUNT. */
 static enum vq_trait trait_asked(const struct answer *a)
 {
     int net[VQ_TRAIT__COUNT] = {0};
@@ -327,8 +328,8 @@ static enum vq_trait trait_asked(const struct answer *a)
     return best;
 }
 
-/* Whose turn it is: the trait that was asked about as often as it is marked, then the others in
- * turn. */
+/* The trait for the next slot: the trait that the question is about, up to its strength in the
+ * description; then the others in turn. */
 static enum vq_trait next_trait(const struct answer *a, enum vq_trait asked, size_t at,
                                 const unsigned used[VQ_TRAIT__COUNT])
 {

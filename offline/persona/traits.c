@@ -1,5 +1,5 @@
-/* Tables of trait words and lines. Invariant: a line of a pole is read back as this pole and no
- * other (its test). Not its job: whose traits they are. */
+/* Tables of trait words and lines. Invariant: a line of a pole is read as this pole and no other
+ * (its test). Not its job: the traits of a character. */
 #include "offline/persona/traits.h"
 
 #include <strings.h>
@@ -58,11 +58,12 @@ enum vq_status vq_trait_find(struct vq_span name, enum vq_trait *ret_trait)
     return VQ_NOT_FOUND;
 }
 
-/* NULL when it shows no trait. */
+/* NULL: the word shows no trait. */
 static const struct entry *entry_of(struct vq_span word)
 {
     for (size_t i = 0; i < VQ_COUNT(words); i++) {
-        if (words[i].text[0] != word.at[0]) { /* most of them, and this is asked of every word */
+        /* excludes most of them quickly; this runs for every word */
+        if (words[i].text[0] != word.at[0]) {
             continue;
         }
         size_t bytes = strlen(words[i].text);
