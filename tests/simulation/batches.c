@@ -514,6 +514,7 @@ static void fetch(struct sim *s, const struct sim_op *op)
 static enum vq_batch_event_type failure_of(enum vq_batch_action_type step)
 {
     switch (step) {
+    case VQ_BATCH_DO_OPEN:
     case VQ_BATCH_DO_UPLOAD: return VQ_BATCH_UPLOAD_FAILED;
     case VQ_BATCH_DO_CREATE: return VQ_BATCH_CREATE_UNKNOWN;
     case VQ_BATCH_DO_LIST: return VQ_BATCH_LIST_FAILED;

@@ -116,6 +116,7 @@ static bool take(struct vq_batches *b, struct vq_batches_entry *entry,
             return false;
         }
         break;
+    case VQ_BATCH_DO_OPEN:
     case VQ_BATCH_DO_UPLOAD:
     case VQ_BATCH_DO_LIST:
     case VQ_BATCH_DO_PEEK:
@@ -148,7 +149,7 @@ static bool next_of_life(struct vq_batches *b, struct vq_batches_entry *entry,
 
 static enum vq_status submit(struct vq_batches *b, struct vq_batches_entry *entry)
 {
-    struct vq_batch_rules rules = vq_batch_rules_of(entry->dialect);
+    struct vq_batch_rules rules = vq_batch_rules_of(entry->dialect, entry->document.bytes);
     rules.poll_ms = rules.poll_max_ms = entry->poll_ms;
     rules.settle_ms = b->options.settle_ms;
     struct vq_batch_record record = {.phase = VQ_BATCH_PLANNED,

@@ -44,9 +44,9 @@ struct vq_batches_pool {
 };
 
 enum vq_batches_action_type {
-    /* `step` of the life `life`: UPLOAD, CREATE, LIST, PEEK, GET, FETCH, CANCEL, DROP; answer it
-     * with vq_batches_event. Before a CREATE is sent, `life->rules.collects` must still be false;
-     * else: CREATE_UNSENT */
+    /* `step` of the life `life`: OPEN, UPLOAD, CREATE, LIST, PEEK, GET, FETCH, CANCEL, DROP; answer
+     * it with vq_batches_event. Before a CREATE is sent, `life->rules.collects` must still be
+     * false; else: CREATE_UNSENT */
     VQ_BATCHES_DO,
     VQ_BATCHES_DELIVER, /* the call `draft` ended as `line` */
     VQ_BATCHES_GIVE_UP, /* the call `draft` has no answer, because of `text` */

@@ -49,7 +49,7 @@ static enum vq_status begin(struct vq_batches *b, struct vq_batches_entry *entry
                             const struct vq_msg_collect *message)
 {
     uint32_t foreign_ms = b->options.foreign_settle_ms;
-    struct vq_batch_rules rules = vq_batch_rules_of(entry->dialect);
+    struct vq_batch_rules rules = vq_batch_rules_of(entry->dialect, 0);
     rules.poll_ms = rules.poll_max_ms = entry->poll_ms;
     rules.settle_ms = foreign_ms != 0 ? foreign_ms : VQ_BATCH_FOREIGN_SETTLE_MS;
     rules.collects = true;

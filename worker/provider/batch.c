@@ -133,6 +133,7 @@ void vq_batch_request_init(struct vq_batch_request *request)
     vq_buf_init(&request->url, VQ_BATCH_URL_BYTES_MAX);
     vq_buf_init(&request->head, VQ_BATCH_FRAME_BYTES_MAX);
     vq_buf_init(&request->tail, VQ_BATCH_FRAME_BYTES_MAX);
+    vq_buf_init(&request->own, VQ_BATCH_INLINE_BYTES_MAX);
 }
 
 void vq_batch_request_free(struct vq_batch_request *request)
@@ -140,6 +141,7 @@ void vq_batch_request_free(struct vq_batch_request *request)
     vq_buf_free(&request->url);
     vq_buf_free(&request->head);
     vq_buf_free(&request->tail);
+    vq_buf_free(&request->own);
     vq_batch_request_init(request);
 }
 
@@ -149,8 +151,10 @@ enum vq_status vq_batch_request_to(const char *base_url, const char *path,
     request->method = VQ_BATCH_GET;
     request->document = vq_span(NULL, 0);
     request->content_type[0] = '\0';
+    request->headers_count = 0;
     vq_buf_clear(&request->head);
     vq_buf_clear(&request->tail);
+    vq_buf_free(&request->own);
     size_t bytes = strcspn(path, "?");
     const char *query = path + bytes;
     char *own = vq_strndup(path, bytes);
@@ -188,7 +192,17 @@ enum vq_status vq_batch_request_status(const struct vq_batch_request *request)
 {
     VQ_TRY(request->url.status);
     VQ_TRY(request->head.status);
+    VQ_TRY(request->own.status);
     return request->tail.status;
+}
+
+void vq_batch_request_header(struct vq_batch_request *request, const char *name, const char *value)
+{
+    VQ_ASSERT(request->headers_count < VQ_BATCH_REQUEST_HEADERS_MAX);
+    struct vq_batch_header *header = &request->headers[request->headers_count++];
+    VQ_ASSERT(strlen(value) < sizeof(header->value));
+    header->name = name;
+    (void)snprintf(header->value, sizeof(header->value), "%s", value);
 }
 
 enum vq_status vq_batch_add(const struct vq_batch_at *at, const char *name, uint32_t call,

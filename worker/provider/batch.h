@@ -4,7 +4,7 @@
  * chat dialect reads.
  *
  *     document      vq_batch_add for each call
- *     submission    upload (where the dialect has files), create
+ *     submission    open and upload (of a document that goes into a file), create
  *     life          get, list, cancel, results, drop (batch_life.h decides which one, and when)
  *     results       vq_batch_lines_feed / _next (batch_lines.h), batch_collect.h
  *
@@ -15,14 +15,16 @@
 #include "proto/result.h"
 #include "worker/provider/provider.h"
 
-#define VQ_BATCH_NAME_BYTES_MAX  VQ_WIRE_BATCH_NAME_BYTES_MAX
-#define VQ_BATCH_ID_BYTES_MAX    256 /* of a batch or a file, as the provider names it */
-#define VQ_BATCH_CALL_ID_BYTES   41  /* custom_id with its NUL; Anthropic allows 64 characters */
-#define VQ_BATCH_CALLS_MAX       VQ_WIRE_BATCH_CALLS_MAX
-#define VQ_BATCH_URL_BYTES_MAX   4096
-#define VQ_BATCH_FRAME_BYTES_MAX 4096         /* of the text around a document */
-#define VQ_BATCH_STATE_BYTES_MAX (128u << 20) /* a response with one batch, or a page of the list */
-#define VQ_BATCH_PAGE            100u         /* batches per list request */
+#define VQ_BATCH_NAME_BYTES_MAX    VQ_WIRE_BATCH_NAME_BYTES_MAX
+#define VQ_BATCH_ID_BYTES_MAX      256 /* of a batch or a file, as the provider names it */
+#define VQ_BATCH_SESSION_BYTES_MAX 512 /* what names an upload that was opened */
+#define VQ_BATCH_CALL_ID_BYTES     41  /* custom_id with its NUL; Anthropic allows 64 characters */
+#define VQ_BATCH_CALLS_MAX         VQ_WIRE_BATCH_CALLS_MAX
+#define VQ_BATCH_URL_BYTES_MAX     4096
+#define VQ_BATCH_FRAME_BYTES_MAX   4096         /* of the text around a document */
+#define VQ_BATCH_INLINE_BYTES_MAX  20000000u    /* of a document in the form for a create */
+#define VQ_BATCH_STATE_BYTES_MAX   (128u << 20) /* a response with one batch, or a page of them */
+#define VQ_BATCH_PAGE              100u         /* batches per list request */
 
 /* ---- names ---- */
 
@@ -52,14 +54,24 @@ enum vq_batch_method {
     VQ_BATCH_DELETE
 };
 
+#define VQ_BATCH_REQUEST_HEADERS_MAX 4
+
+struct vq_batch_header {
+    const char *name;
+    char value[32];
+};
+
 /* One HTTP request. The body is `head`, `document` and `tail`, one after the other; all empty: no
- * body. Owns its buffers; `document` is borrowed from the caller of the step. */
+ * body. Owns its buffers; `document` is borrowed from the caller of the step, or is `own`. */
 struct vq_batch_request {
     enum vq_batch_method method;
     struct vq_buf url;
     struct vq_buf head, tail;
+    struct vq_buf own; /* the document in another form */
     struct vq_span document;
-    char content_type[96]; /* empty: no body */
+    char content_type[96];                                        /* empty: no body */
+    struct vq_batch_header headers[VQ_BATCH_REQUEST_HEADERS_MAX]; /* more than the dialect's */
+    size_t headers_count;
 };
 void vq_batch_request_init(struct vq_batch_request *request);
 void vq_batch_request_free(struct vq_batch_request *request);
@@ -161,19 +173,27 @@ struct vq_batch_dialect {
     size_t headers_count;
     uint32_t calls_max;
     uint64_t document_bytes_max; /* of the document alone */
+    uint64_t inline_bytes_max;   /* up to here it is part of the create; a larger one is uploaded */
     bool carries_name;           /* a list shows the names */
+    bool drops_results;          /* `drop` deletes the files of the results too */
     const char *separator;       /* between two calls of a document */
 
     /* Appends one call. `body` is built by the chat dialect: JSON on one line. */
     void (*add)(const struct vq_batch_at *at, const char *call_id, struct vq_span body,
                 struct vq_buf *document);
 
+    /* An upload of this many bytes; NULL: `upload` needs no session. */
+    enum vq_status (*open)(const struct vq_batch_at *at, const char *name, uint64_t document_bytes,
+                           struct vq_batch_request *request);
+    const char *session_header; /* of the response to `open`, in lower case */
+    /* The session in the value of this header; VQ_INVALID: it has none. */
+    enum vq_status (*read_open)(struct vq_span value, char ret_session[VQ_BATCH_SESSION_BYTES_MAX]);
     /* NULL: the dialect has no files, `create` carries the document. */
-    enum vq_status (*upload)(const struct vq_batch_at *at, const char *name,
+    enum vq_status (*upload)(const struct vq_batch_at *at, const char *name, const char *session,
                              struct vq_span document, struct vq_batch_request *request);
     /* The file's id; VQ_INVALID: the response has none. */
     enum vq_status (*read_upload)(struct vq_span body, char ret_file[VQ_BATCH_ID_BYTES_MAX]);
-    /* `file`: after an upload; `document`: without files. */
+    /* `file`: after an upload; if it is empty, the create carries `document`. */
     enum vq_status (*create)(const struct vq_batch_at *at, const char *name, const char *file,
                              struct vq_span document, struct vq_batch_request *request);
     enum vq_status (*get)(const struct vq_batch_at *at, const char *id,

@@ -177,6 +177,7 @@ const struct vq_batch_dialect vq_batch_anthropic = {
     .headers_count = VQ_COUNT(headers),
     .calls_max = CALLS_MAX,
     .document_bytes_max = DOCUMENT_BYTES,
+    .inline_bytes_max = DOCUMENT_BYTES,
     .carries_name = false,
     .separator = ",",
     .add = add,

@@ -223,6 +223,7 @@ const struct vq_batch_dialect vq_batch_gemini = {
     .headers_count = VQ_BATCH_HEADERS,
     .calls_max = CALLS_MAX,
     .document_bytes_max = DOCUMENT_BYTES,
+    .inline_bytes_max = DOCUMENT_BYTES,
     .carries_name = true,
     .separator = ",",
     .add = add,

@@ -10,6 +10,7 @@
 
 enum step {
     STEP_PLAN = 1, /* the plan is being written */
+    STEP_OPEN,
     STEP_UPLOAD,
     STEP_UPLOAD_WAIT,
     STEP_INTENT, /* the phase CREATING is being written */
@@ -37,12 +38,16 @@ const char *vq_batch_why_name(enum vq_batch_why why)
     return names[why];
 }
 
-struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect)
+struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect,
+                                        size_t document_bytes)
 {
     return (struct vq_batch_rules){.poll_ms = VQ_BATCH_POLL_MS,
                                    .poll_max_ms = VQ_BATCH_POLL_MAX_MS,
                                    .settle_ms = VQ_BATCH_SETTLE_MS,
-                                   .uploads = dialect->upload != NULL,
+                                   .uploads = document_bytes > dialect->inline_bytes_max,
+                                   .opens = dialect->open != NULL,
+                                   .drops = dialect->drop != NULL,
+                                   .drops_results = dialect->drops_results,
                                    .carries_name = dialect->carries_name};
 }
 
@@ -99,8 +104,12 @@ static void write_done(struct vq_batch_life *life)
 
 static void finish(struct vq_batch_life *life)
 {
-    const char *const files[] = {life->record.file, life->view.output_file, life->view.error_file};
-    for (size_t i = 0; life->rules.uploads && i < VQ_COUNT(files); i++) {
+    const struct vq_batch_view *view = &life->view;
+    const char *own = life->record.file;
+    const char *const files[] = {own[0] != '\0' ? own : view->input_file, view->output_file,
+                                 view->error_file};
+    size_t count = life->rules.drops_results ? VQ_COUNT(files) : 1;
+    for (size_t i = 0; life->rules.drops && i < count; i++) {
         if (files[i][0] != '\0') {
             push(life, VQ_BATCH_DO_DROP)->text = files[i];
         }
@@ -130,10 +139,19 @@ static void send_unless_over(struct vq_batch_life *life, enum step step,
     }
 }
 
+static void upload(struct vq_batch_life *life)
+{
+    if (life->rules.opens) {
+        send_unless_over(life, STEP_OPEN, VQ_BATCH_DO_OPEN);
+    } else {
+        send_unless_over(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD);
+    }
+}
+
 static void after_plan(struct vq_batch_life *life)
 {
     if (life->rules.uploads) {
-        send_unless_over(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD);
+        upload(life);
     } else {
         write_intent(life);
     }
@@ -141,7 +159,10 @@ static void after_plan(struct vq_batch_life *life)
 
 static void step_upload(struct vq_batch_life *life, const struct vq_batch_event *event)
 {
-    if (event->type == VQ_BATCH_UPLOAD_DONE) {
+    if (life->step == (int)STEP_OPEN && event->type == VQ_BATCH_OPEN_DONE) {
+        (void)snprintf(life->session, sizeof(life->session), "%s", event->text);
+        send_unless_over(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD);
+    } else if (life->step == (int)STEP_UPLOAD && event->type == VQ_BATCH_UPLOAD_DONE) {
         (void)snprintf(life->record.file, sizeof(life->record.file), "%s", event->text);
         reset_backoff(life);
         write_intent(life);
@@ -324,7 +345,7 @@ static bool has_part(const struct vq_batch_life *life, enum vq_batch_part part)
     if (part == VQ_BATCH_ERRORS) {
         return view->error_file[0] != '\0';
     }
-    return life->rules.uploads ? view->output_file[0] != '\0' : view->has_results;
+    return view->output_file[0] != '\0' || (view->has_results && view->error_file[0] == '\0');
 }
 
 static enum vq_batch_why why_of(const struct vq_batch_view *view)
@@ -426,7 +447,7 @@ static void tick(struct vq_batch_life *life)
     }
     life->wake_ms = INT64_MAX;
     switch (life->step) {
-    case STEP_UPLOAD_WAIT: send_unless_over(life, STEP_UPLOAD, VQ_BATCH_DO_UPLOAD); break;
+    case STEP_UPLOAD_WAIT: upload(life); break;
     case STEP_CREATE_WAIT: send_unless_over(life, STEP_CREATE, VQ_BATCH_DO_CREATE); break;
     case STEP_LIST_WAIT: list(life); break;
     case STEP_GET_WAIT: go(life, STEP_GET, VQ_BATCH_DO_GET); break;
@@ -498,6 +519,7 @@ void vq_batch_life_step(struct vq_batch_life *life, const struct vq_batch_event 
     default: break;
     }
     switch (life->step) {
+    case STEP_OPEN:
     case STEP_UPLOAD: step_upload(life, event); break;
     case STEP_CREATE: step_create(life, event); break;
     case STEP_LIST: step_list(life, event); break;

@@ -8,6 +8,8 @@
  * Rules:
  * - The record is durable (phase PLANNED) before anything is sent, and durable as CREATING before a
  *   create is sent. The caller sends WRITTEN only after the write is safe.
+ * - After an upload that failed another one is opened. A file without a batch costs nothing: it is
+ *   deleted at the end, or, after a crash, left to the provider.
  * - If the outcome of a create is unknown (a crash, a timeout, a 5xx, an unreadable 2xx), the list
  *   is read until the batch is found, by its name or its input file, before the batch is created
  *   again. Only a complete list that was started settle_ms after the create ended, or after the
@@ -37,13 +39,17 @@
 
 struct vq_batch_rules {
     uint32_t poll_ms, poll_max_ms, settle_ms; /* 0: the defaults above */
-    bool uploads;                             /* the dialect has `upload` */
+    bool uploads;                             /* its document goes into a file before the create */
+    bool opens;                               /* an upload is opened first; of the dialect */
+    bool drops, drops_results;                /* files are deleted; of the dialect */
     bool carries_name;                        /* of the dialect */
     bool collects;                            /* creates nothing: another worker made the batch */
     /* `calls` is only a lower bound of the number of its calls */
     bool size_unknown;
 };
-struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect);
+/* `document_bytes`: of a batch that may be created; otherwise 0. */
+struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect,
+                                        size_t document_bytes);
 
 enum vq_batch_phase {
     VQ_BATCH_PLANNED = 1, /* nothing was sent, except perhaps the file */
@@ -65,8 +71,9 @@ struct vq_batch_record {
 enum vq_batch_event_type {
     VQ_BATCH_TICK,
     VQ_BATCH_WRITTEN,        /* the record of the last WRITE is durable */
+    VQ_BATCH_OPEN_DONE,      /* text: the session of the upload */
     VQ_BATCH_UPLOAD_DONE,    /* text: the file's id */
-    VQ_BATCH_UPLOAD_FAILED,  /* retry_after_ms; for_good: refused */
+    VQ_BATCH_UPLOAD_FAILED,  /* also: it was not opened. retry_after_ms; for_good: refused */
     VQ_BATCH_CREATE_DONE,    /* view */
     VQ_BATCH_CREATE_REFUSED, /* a 4xx: there is no batch. retry_after_ms; for_good: refused */
     VQ_BATCH_CREATE_UNKNOWN, /* any other end */
@@ -103,7 +110,8 @@ struct vq_batch_event {
 
 enum vq_batch_action_type {
     VQ_BATCH_DO_WRITE,   /* life->record, durably; then WRITTEN */
-    VQ_BATCH_DO_UPLOAD,  /* then UPLOAD_DONE or UPLOAD_FAILED */
+    VQ_BATCH_DO_OPEN,    /* then OPEN_DONE or UPLOAD_FAILED */
+    VQ_BATCH_DO_UPLOAD,  /* into life->session; then UPLOAD_DONE or UPLOAD_FAILED */
     VQ_BATCH_DO_CREATE,  /* of life->record.file; then CREATE_... */
     VQ_BATCH_DO_LIST,    /* from the cursor `text`; then LIST_... */
     VQ_BATCH_DO_PEEK,    /* the results of the batch life->view, until one is readable */
@@ -144,10 +152,11 @@ struct vq_batch_action {
  * large. */
 #define VQ_BATCH_REFUSALS_MAX 8u
 
-/* Members are for reading: record, view, collect; the rest is private. */
+/* Members are for reading: record, session, view, collect; the rest is private. */
 struct vq_batch_life {
     struct vq_batch_record record;
-    struct vq_batch_view view; /* the last one from the provider */
+    char session[VQ_BATCH_SESSION_BYTES_MAX]; /* of the upload that was opened last */
+    struct vq_batch_view view;                /* the last one from the provider */
     struct vq_batch_collect collect;
     struct vq_batch_rules rules;
     int step;

@@ -84,9 +84,10 @@ static void add(const struct vq_batch_at *at, const char *call_id, struct vq_spa
 
 /* multipart/form-data. The boundary never occurs in the document: a call's text is JSON, in which
  * line breaks are escaped, and each of our lines begins with "{". */
-static enum vq_status upload(const struct vq_batch_at *at, const char *name,
+static enum vq_status upload(const struct vq_batch_at *at, const char *name, const char *session,
                              struct vq_span document, struct vq_batch_request *request)
 {
+    (void)session;
     VQ_ASSERT(vq_batch_name_ok(name));
     VQ_TRY(to(at, "/files", "", "", request));
     request->method = VQ_BATCH_POST;
@@ -269,10 +270,10 @@ static enum vq_batch_layout layout(const struct vq_batch_view *view)
     {                                                                                              \
         .dialect = name, .headers = vq_batch_headers, .headers_count = VQ_BATCH_HEADERS,           \
         .calls_max = CALLS_MAX, .document_bytes_max = DOCUMENT_BYTES, .carries_name = true,        \
-        .separator = "\n", .add = add, .upload = upload, .read_upload = read_upload,               \
-        .create = create, .get = get, .list = list, .cancel = cancel, .results = results,          \
-        .layout = layout, .drop = drop, .take_view = take_view, .page_items = "data",              \
-        .take_next = take_next, .take_line = take_line                                             \
+        .drops_results = true, .separator = "\n", .add = add, .upload = upload,                    \
+        .read_upload = read_upload, .create = create, .get = get, .list = list, .cancel = cancel,  \
+        .results = results, .layout = layout, .drop = drop, .take_view = take_view,                \
+        .page_items = "data", .take_next = take_next, .take_line = take_line                       \
     }
 
 const struct vq_batch_dialect vq_batch_openai = OPENAI_LIKE("openai");

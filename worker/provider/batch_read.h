@@ -42,6 +42,9 @@ enum vq_status vq_batch_request_id(const char *base_url, const char *front, cons
 /* The status of all buffers of a request. */
 enum vq_status vq_batch_request_status(const struct vq_batch_request *request) VQ_WARN_UNUSED;
 
+/* Adds a header; its name is static text. */
+void vq_batch_request_header(struct vq_batch_request *request, const char *name, const char *value);
+
 /* Marks a result as not usable. */
 void vq_batch_damaged(struct vq_batch_line *line, const char *why);
 /* The line's reply is `value`, an object, with this status; damaged if `value` is not an object. */

@@ -19,6 +19,7 @@
 #define TEXT_BYTES_MAX   (VQ_BATCH_ID_BYTES_MAX * 2) /* of a cursor or a file's id */
 #define STATUS_NOT_FOUND 404
 #define STATUS_TIMEOUT   408
+#define STATUS_GONE      410
 #define SLOW_BYTES_PER_S 1
 #define SLOW_S           60
 
@@ -133,6 +134,7 @@ static void pass(struct job *job, const struct vq_batch_event *event)
 static bool failed_type(enum vq_batch_action_type type, enum vq_batch_event_type *ret_type)
 {
     switch (type) {
+    case VQ_BATCH_DO_OPEN:
     case VQ_BATCH_DO_UPLOAD: *ret_type = VQ_BATCH_UPLOAD_FAILED; return true;
     case VQ_BATCH_DO_CREATE: *ret_type = VQ_BATCH_CREATE_REFUSED; return true;
     case VQ_BATCH_DO_LIST: *ret_type = VQ_BATCH_LIST_FAILED; return true;
@@ -153,10 +155,11 @@ static bool failed_type(enum vq_batch_action_type type, enum vq_batch_event_type
 static const char *what_of(enum vq_batch_action_type type)
 {
     static const char *const names[] = {
-        [VQ_BATCH_DO_UPLOAD] = "upload", [VQ_BATCH_DO_CREATE] = "create",
-        [VQ_BATCH_DO_LIST] = "list",     [VQ_BATCH_DO_PEEK] = "peek",
-        [VQ_BATCH_DO_GET] = "get",       [VQ_BATCH_DO_FETCH] = "results",
-        [VQ_BATCH_DO_CANCEL] = "cancel", [VQ_BATCH_DO_DROP] = "delete file"};
+        [VQ_BATCH_DO_OPEN] = "open",       [VQ_BATCH_DO_UPLOAD] = "upload",
+        [VQ_BATCH_DO_CREATE] = "create",   [VQ_BATCH_DO_LIST] = "list",
+        [VQ_BATCH_DO_PEEK] = "peek",       [VQ_BATCH_DO_GET] = "get",
+        [VQ_BATCH_DO_FETCH] = "results",   [VQ_BATCH_DO_CANCEL] = "cancel",
+        [VQ_BATCH_DO_DROP] = "delete file"};
     return (size_t)type < VQ_COUNT(names) && names[type] != NULL ? names[type] : "?";
 }
 
@@ -244,6 +247,25 @@ static void read_list(struct job *job, struct vq_span body)
     vq_batch_page_free(&page);
 }
 
+static void read_open(struct job *job, const struct vq_http_response *response)
+{
+    char session[VQ_BATCH_SESSION_BYTES_MAX];
+    enum vq_status status = VQ_INVALID;
+    for (uint32_t i = 0; i < response->headers_count && status != VQ_OK; i++) {
+        const struct vq_http_header *header = &response->headers[i];
+        if (vq_span_eq(header->name, vq_span_str(job->dialect->session_header))) {
+            status = job->dialect->read_open(header->value, session);
+        }
+    }
+    struct vq_batch_event event = {
+        .type = status == VQ_OK ? VQ_BATCH_OPEN_DONE : VQ_BATCH_UPLOAD_FAILED, .text = session};
+    VQ_CRASH_POINT(worker_batch_opened);
+    if (status != VQ_OK) {
+        log_failure(job, "the response names no upload");
+    }
+    pass(job, &event);
+}
+
 static void read_upload(struct job *job, struct vq_span body)
 {
     char file[VQ_BATCH_ID_BYTES_MAX];
@@ -258,10 +280,12 @@ static void read_upload(struct job *job, struct vq_span body)
 }
 
 /* A whole response with status 2xx; of results: every line was taken. */
-static void succeeded(struct job *job, struct vq_span body)
+static void succeeded(struct job *job, const struct vq_http_response *response)
 {
     struct vq_batch_event event = {.text = job->peeked};
+    struct vq_span body = response->body;
     switch (job->type) {
+    case VQ_BATCH_DO_OPEN: read_open(job, response); return;
     case VQ_BATCH_DO_UPLOAD: read_upload(job, body); return;
     case VQ_BATCH_DO_CREATE:
         VQ_CRASH_POINT(worker_batch_created);
@@ -342,6 +366,19 @@ static bool may_be_created(const struct vq_http_response *response)
     return response->status < 400 || response->status >= 500 || response->status == STATUS_TIMEOUT;
 }
 
+/* The upload that was opened is not known any more: another one is opened. */
+static bool is_session_lost(const struct job *job, const struct vq_http_response *response)
+{
+    return job->type == VQ_BATCH_DO_UPLOAD && job->dialect->open != NULL &&
+           response->transport == VQ_TRANSPORT_OK &&
+           (response->status == STATUS_NOT_FOUND || response->status == STATUS_GONE);
+}
+
+static bool sends(enum vq_batch_action_type type)
+{
+    return type == VQ_BATCH_DO_OPEN || type == VQ_BATCH_DO_UPLOAD || type == VQ_BATCH_DO_CREATE;
+}
+
 static void failed(struct job *job, const struct vq_http_response *response)
 {
     struct vq_batch_event event = {.type = VQ_BATCH_TICK};
@@ -353,9 +390,8 @@ static void failed(struct job *job, const struct vq_http_response *response)
     if (read_error(job, response, &reply) == VQ_OK) {
         vq_reply_error(&reply, job->pool->url.at, job->pool->model, why);
         event.retry_after_ms = reply.retry_after_ms;
-        event.for_good = is_for_good(job, &reply, why);
-        if (event.for_good &&
-            (job->type == VQ_BATCH_DO_UPLOAD || job->type == VQ_BATCH_DO_CREATE)) {
+        event.for_good = !is_session_lost(job, response) && is_for_good(job, &reply, why);
+        if (event.for_good && sends(job->type)) {
             say_refused(job, &reply, why);
         }
     }
@@ -387,7 +423,7 @@ static void on_done(void *ctx, const struct vq_http_response *response)
         struct vq_batch_event event = {.type = VQ_BATCH_PEEK_DONE, .text = job->peeked};
         pass(job, &event);
     } else if (good) {
-        succeeded(job, response->body);
+        succeeded(job, response);
     } else {
         failed(job, response);
     }
@@ -403,7 +439,9 @@ static enum vq_status make_request(const struct job *job, const struct vq_batch_
     struct vq_batch_at at = {d, job->pool->at->base_url, job->pool->at->model};
     struct vq_span document = vq_batches_document(job->http->options.batches, job->batch);
     switch (job->type) {
-    case VQ_BATCH_DO_UPLOAD: return d->upload(&at, life->record.name, document, request);
+    case VQ_BATCH_DO_OPEN: return d->open(&at, life->record.name, document.bytes, request);
+    case VQ_BATCH_DO_UPLOAD:
+        return d->upload(&at, life->record.name, life->session, document, request);
     case VQ_BATCH_DO_CREATE:
         return d->create(&at, life->record.name, life->record.file, document, request);
     case VQ_BATCH_DO_LIST: return d->list(&at, job->text, request);
@@ -425,10 +463,14 @@ static uint32_t headers_fill(const struct job *job, const struct vq_batch_reques
                              struct vq_http_header headers[HEADERS_MAX])
 {
     uint32_t count = 0;
-    VQ_ASSERT(job->dialect->headers_count < HEADERS_MAX);
+    VQ_ASSERT(job->dialect->headers_count + made->headers_count < HEADERS_MAX);
     for (size_t i = 0; i < job->dialect->headers_count; i++) {
         headers[count++] = (struct vq_http_header){vq_span_str(job->dialect->headers[i].name),
                                                    vq_span_str(job->dialect->headers[i].value)};
+    }
+    for (size_t i = 0; i < made->headers_count; i++) {
+        headers[count++] = (struct vq_http_header){vq_span_str(made->headers[i].name),
+                                                   vq_span_str(made->headers[i].value)};
     }
     if (made->content_type[0] != '\0') {
         headers[count++] =
@@ -451,7 +493,6 @@ static enum vq_status send_it(struct job *job, const struct vq_batch_request *ma
     struct vq_http_header headers[HEADERS_MAX];
     const struct vq_work_endpoint *at = job->pool->at;
     bool lines = job->type == VQ_BATCH_DO_FETCH || job->type == VQ_BATCH_DO_PEEK;
-    bool sends = job->type == VQ_BATCH_DO_UPLOAD || job->type == VQ_BATCH_DO_CREATE;
     VQ_TRY(body_fill(job, made));
     struct vq_http_request request = {.method = made->method == VQ_BATCH_GET    ? VQ_HTTP_GET
                                                 : made->method == VQ_BATCH_POST ? VQ_HTTP_POST
@@ -465,11 +506,11 @@ static enum vq_status send_it(struct job *job, const struct vq_batch_request *ma
                                       .secret_prefix = job->pool->provider->auth_prefix,
                                       .body = vq_buf_span(&job->body),
                                       .connect_ms = at->connect_timeout_ms,
-                                      .first_byte_ms = sends ? VQ_BATCH_CREATE_TIMEOUT_MS
-                                                             : at->first_byte_timeout_ms,
-                                      .total_ms = sends   ? VQ_BATCH_CREATE_TIMEOUT_MS
-                                                  : lines ? VQ_BATCH_HTTP_FETCH_MS
-                                                          : at->total_timeout_ms,
+                                      .first_byte_ms = sends(job->type) ? VQ_BATCH_CREATE_TIMEOUT_MS
+                                                                        : at->first_byte_timeout_ms,
+                                      .total_ms = sends(job->type) ? VQ_BATCH_CREATE_TIMEOUT_MS
+                                                  : lines          ? VQ_BATCH_HTTP_FETCH_MS
+                                                                   : at->total_timeout_ms,
                                       .slow_bytes_per_s = SLOW_BYTES_PER_S,
                                       .slow_s = SLOW_S,
                                       .body_bytes_max = VQ_BATCH_STATE_BYTES_MAX,

@@ -173,7 +173,8 @@ static void check_openai_like(const struct vq_batch_at *at, const char *base, co
 #define URL(...) ((void)snprintf(url, sizeof(url), __VA_ARGS__), url)
     struct vq_batch_view view = {.output_file = "f-out", .error_file = ""};
     vq_batch_request_init(&request);
-    check_request(d->upload(at, NAME, vq_span_str("DOC"), &request), VQ_BATCH_POST,
+    assert_null(d->open);
+    check_request(d->upload(at, NAME, "", vq_span_str("DOC"), &request), VQ_BATCH_POST,
                   URL("%s/files%s", base, query),
                   "--vibeq-batch-document\r\n"
                   "Content-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n"
@@ -232,6 +233,7 @@ TEST(test_anthropic_requests)
     struct vq_batch_view view = {.id = "b", .has_results = true};
     vq_batch_request_init(&request);
     assert_null(d->upload);
+    assert_int_equal(d->inline_bytes_max, d->document_bytes_max);
     check_request(d->create(&at, NAME, "", vq_span_str("DOC"), &request), VQ_BATCH_POST,
                   "https://h/v1/messages/batches", "{\"requests\":[DOC]}");
     check_request(d->get(&at, "b?", &request), VQ_BATCH_GET, "https://h/v1/messages/batches/b%3F",
@@ -476,7 +478,7 @@ static enum vq_status build_once(void *ctx)
     struct vq_batch_at *at = ctx;
     struct vq_batch_request upload;
     vq_batch_request_init(&upload);
-    enum vq_status status = at->dialect->upload(at, NAME, vq_span_str("DOC"), &upload);
+    enum vq_status status = at->dialect->upload(at, NAME, "", vq_span_str("DOC"), &upload);
     vq_batch_request_free(&upload);
     return status;
 }

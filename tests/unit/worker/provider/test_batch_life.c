@@ -60,7 +60,7 @@ static struct {
     struct vq_batch_record durable;
     bool has_durable, alive, finished, settled, other;
     int64_t now_ms, lag_ms;
-    uint32_t creates, gets, result_lines;
+    uint32_t creates, gets, opened;
     int64_t created_ms; /* the batch is at the provider from then on; -1: it is not */
     bool cancelled, delivered[CALLS], given_up[CALLS];
     enum vq_batch_outcome outcome; /* of the last call; the others succeed */
@@ -139,9 +139,27 @@ static void do_write(void)
 
 static void do_upload(void)
 {
+    char session[16] = "";
+    if (w.rules.opens) {
+        (void)snprintf(session, sizeof(session), "s-%u", w.opened);
+    }
     assert_true(w.has_durable && w.rules.uploads);
+    assert_string_equal(w.life.session, session);
     switch (choose(3)) {
     case 0: step((struct vq_batch_event){.type = VQ_BATCH_UPLOAD_DONE, .text = "f-in"}); return;
+    case 1: step((struct vq_batch_event){.type = VQ_BATCH_UPLOAD_FAILED}); return;
+    default: crash(); return;
+    }
+}
+
+/* Each upload that was opened has a session of its own. */
+static void do_open(void)
+{
+    char session[16];
+    assert_true(w.has_durable && w.rules.uploads && w.rules.opens);
+    (void)snprintf(session, sizeof(session), "s-%u", ++w.opened);
+    switch (choose(3)) {
+    case 0: step((struct vq_batch_event){.type = VQ_BATCH_OPEN_DONE, .text = session}); return;
     case 1: step((struct vq_batch_event){.type = VQ_BATCH_UPLOAD_FAILED}); return;
     default: crash(); return;
     }
@@ -260,6 +278,7 @@ static void carry_out(const struct vq_batch_action *action)
 {
     switch ((int)action->type) {
     case VQ_BATCH_DO_WRITE: do_write(); return;
+    case VQ_BATCH_DO_OPEN: do_open(); return;
     case VQ_BATCH_DO_UPLOAD: do_upload(); return;
     case VQ_BATCH_DO_CREATE: do_create(); return;
     case VQ_BATCH_DO_LIST: do_list(action->text); return;
@@ -321,7 +340,9 @@ static void reset(uint32_t shape, int64_t settle_s)
                                       .poll_max_ms = 300000,
                                       .settle_ms = (uint32_t)(settle_s * SECOND),
                                       .uploads = (shape & 1) != 0,
-                                      .carries_name = (shape & 2) != 0};
+                                      .drops = (shape & 1) != 0,
+                                      .carries_name = (shape & 2) != 0,
+                                      .opens = (shape & 32) != 0};
     w.other = (shape & 4) != 0;
     w.lag_ms = (shape & 8) != 0 ? LAG_MS : 0;
     w.outcome = (shape & 16) != 0 ? VQ_BATCH_CALL_EXPIRED : VQ_BATCH_SUCCEEDED;
@@ -356,6 +377,9 @@ TEST(test_never_created_twice)
     for (uint32_t shape = 0; shape < 32; shape++) {
         assert_int_equal(all_schedules(shape, 3, 120, UINT32_MAX, &count), 1);
     }
+    for (uint32_t shape = 33; shape < 48; shape += 2) { /* an upload that is opened first */
+        assert_int_equal(all_schedules(shape, 3, 120, UINT32_MAX, &count), 1);
+    }
     print_message("%llu schedules\n", (unsigned long long)count);
     assert_true(count > 10000);
 }
@@ -372,7 +396,7 @@ TEST(test_cancel_at_every_wait)
 {
     uint64_t count = 0;
     for (uint32_t at = 0; at < 40; at += 3) {
-        for (uint32_t shape = 0; shape < 16; shape++) {
+        for (uint32_t shape = 0; shape < 64; shape += (shape & 15) == 15 ? 17 : 1) {
             assert_true(all_schedules(shape, 1, 120, at, &count) <= 1);
         }
     }
@@ -444,6 +468,79 @@ TEST(test_refused_for_good_gives_every_call_up)
     }
     (void)expect(VQ_BATCH_DO_SETTLE);
     expect_none();
+    vq_batch_life_free(&one);
+}
+
+/* The files that a life deletes at its end. */
+static void check_drops(struct vq_batch_rules rules, const char *file, const char *const drops[],
+                        size_t count)
+{
+    struct vq_batch_view view = {.id = "b",
+                                 .state = VQ_BATCH_FAILED,
+                                 .input_file = "f-in",
+                                 .output_file = "",
+                                 .error_file = "f-errors"};
+    struct vq_batch_record record = {
+        .phase = VQ_BATCH_CREATED, .name = NAME, .calls = 1, .id = "b"};
+    (void)snprintf(record.file, sizeof(record.file), "%s", file);
+    assert_int_equal(vq_batch_life_init(&one, &rules, &record, true, 0), VQ_OK);
+    (void)expect(VQ_BATCH_DO_GET);
+    give((struct vq_batch_event){.type = VQ_BATCH_GET_DONE, .view = &view}, 1);
+    (void)expect(VQ_BATCH_DO_FETCH);
+    give((struct vq_batch_event){.type = VQ_BATCH_FETCH_DONE}, 2);
+    (void)expect(VQ_BATCH_DO_GIVE_UP);
+    (void)expect(VQ_BATCH_DO_SETTLE);
+    give((struct vq_batch_event){.type = VQ_BATCH_SETTLED}, 3);
+    (void)expect(VQ_BATCH_DO_WRITE);
+    give((struct vq_batch_event){.type = VQ_BATCH_WRITTEN}, 4);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(expect(VQ_BATCH_DO_DROP).text, drops[i]);
+    }
+    (void)expect(VQ_BATCH_DO_FINISH);
+    vq_batch_life_free(&one);
+}
+
+/* A batch of another worker: the provider says which file it was made from. */
+TEST(test_files_are_deleted_at_the_end)
+{
+    static const char *const all[] = {"f-own", "f-errors"}, *const others[] = {"f-in", "f-errors"};
+    struct vq_batch_rules rules = {.drops = true, .drops_results = true, .carries_name = true};
+    check_drops(rules, "f-own", all, 2);
+    check_drops(rules, "", others, 2);
+    rules.drops_results = false;
+    check_drops(rules, "", others, 1);
+    rules.drops = false;
+    check_drops(rules, "f-own", all, 0);
+}
+
+/* The session of an upload is used once: after a failure another one is opened. */
+TEST(test_an_upload_is_opened_before_each_try)
+{
+    struct vq_batch_rules rules = {.uploads = true, .opens = true, .carries_name = true};
+    struct vq_batch_record record = {.phase = VQ_BATCH_PLANNED, .name = NAME, .calls = 2};
+    assert_int_equal(vq_batch_life_init(&one, &rules, &record, false, 0), VQ_OK);
+    (void)expect(VQ_BATCH_DO_WRITE);
+    give((struct vq_batch_event){.type = VQ_BATCH_WRITTEN}, 1);
+    (void)expect(VQ_BATCH_DO_OPEN);
+    give((struct vq_batch_event){.type = VQ_BATCH_UPLOAD_DONE, .text = "early"}, 2);
+    expect_none();
+    give((struct vq_batch_event){.type = VQ_BATCH_OPEN_DONE, .text = "first"}, 2);
+    (void)expect(VQ_BATCH_DO_UPLOAD);
+    assert_string_equal(one.session, "first");
+    give((struct vq_batch_event){.type = VQ_BATCH_OPEN_DONE, .text = "late"}, 2);
+    expect_none();
+    give((struct vq_batch_event){.type = VQ_BATCH_UPLOAD_FAILED}, 2);
+    expect_none();
+    give((struct vq_batch_event){.type = VQ_BATCH_TICK}, vq_batch_life_wake_ms(&one));
+    (void)expect(VQ_BATCH_DO_OPEN);
+    give((struct vq_batch_event){.type = VQ_BATCH_OPEN_DONE, .text = "second"}, 40000);
+    (void)expect(VQ_BATCH_DO_UPLOAD);
+    assert_string_equal(one.session, "second");
+    give((struct vq_batch_event){.type = VQ_BATCH_CANCEL_ASKED}, 40001);
+    give((struct vq_batch_event){.type = VQ_BATCH_UPLOAD_DONE, .text = "f"}, 40002);
+    (void)expect(VQ_BATCH_DO_WRITE);
+    give((struct vq_batch_event){.type = VQ_BATCH_WRITTEN}, 40003);
+    assert_int_equal(expect(VQ_BATCH_DO_GIVE_UP).why, VQ_BATCH_WHY_CANCELLED);
     vq_batch_life_free(&one);
 }
 
