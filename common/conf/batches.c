@@ -8,8 +8,8 @@
 #define OPENAI_BYTES       UINT64_C(200000000)
 #define ANTHROPIC_REQUESTS 100000u
 #define ANTHROPIC_BYTES    UINT64_C(256000000)
-#define GEMINI_REQUESTS    100000u /* the size limits it earlier */
-#define GEMINI_BYTES       UINT64_C(20000000)
+#define GEMINI_REQUESTS    100000u
+#define GEMINI_BYTES       UINT64_C(200000000)
 
 static const struct {
     const char *dialect;

@@ -51,7 +51,7 @@ struct vq_http_response {
     struct vq_span body; /* what came of it, also when it is not complete */
     /* the kept ones, names in lower case: retry-after, retry-after-ms, content-type, date,
      * x-request-id, request-id, x-should-retry, openai-organization, anthropic-organization-id,
-     * x-litellm-response-cost, x-ratelimit-*, anthropic-ratelimit-* */
+     * x-litellm-response-cost, x-goog-upload-url, x-ratelimit-*, anthropic-ratelimit-* */
     const struct vq_http_header *headers;
     uint32_t headers_count;
     const char *error;  /* for people, when transport is not OK; no request bytes */

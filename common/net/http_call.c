@@ -33,7 +33,8 @@ static bool is_kept(struct vq_span name)
                                         "x-should-retry",
                                         "openai-organization",
                                         "anthropic-organization-id",
-                                        "x-litellm-response-cost"};
+                                        "x-litellm-response-cost",
+                                        "x-goog-upload-url"};
     static const char *const prefixes[] = {"x-ratelimit-", "anthropic-ratelimit-"};
     for (size_t i = 0; i < VQ_COUNT(exact); i++) {
         if (name.bytes == strlen(exact[i]) && strncasecmp(name.at, exact[i], name.bytes) == 0) {

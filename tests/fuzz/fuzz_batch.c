@@ -1,5 +1,6 @@
-/* Bytes of a batch API: the first byte chooses the dialect and the kind (a batch, a page of the
- * list, results as lines or inline). Results are also read in pieces, and both readings agree. */
+/* Bytes of a batch API: the first byte chooses the dialect and how results are laid out. The rest
+ * is read as a batch, a page of the list, the responses of an upload, and results. Results are also
+ * read in pieces, and both readings agree. */
 #include "tests/fuzz/reply_check.h"
 
 #include "worker/provider/batch_collect.h"
@@ -67,6 +68,26 @@ static uint64_t read_results(const struct vq_batch_dialect *dialect, enum vq_bat
     return sum;
 }
 
+/* What a response says is part of an address of ours. */
+static void check_uploads(const struct vq_batch_dialect *dialect, struct vq_span text)
+{
+    struct vq_batch_at at = {dialect, "https://h/v1", "m"};
+    struct vq_batch_request request;
+    char session[VQ_BATCH_SESSION_BYTES_MAX], file[VQ_BATCH_ID_BYTES_MAX];
+    vq_batch_request_init(&request);
+    if (dialect->open != NULL && dialect->read_open(text, session) == VQ_OK) {
+        check_line(session, sizeof(session));
+        VQ_ASSERT(session[0] != '\0' && strpbrk(session, "&#/? %") == NULL);
+        VQ_ASSERT(dialect->upload(&at, "fuzz", session, text, &request) == VQ_OK);
+    }
+    if (dialect->upload != NULL && dialect->read_upload(text, file) == VQ_OK) {
+        check_line(file, sizeof(file));
+        VQ_ASSERT(dialect->create(&at, "fuzz", file, vq_span(NULL, 0), &request) == VQ_OK);
+        VQ_ASSERT(dialect->drop(&at, file, &request) == VQ_OK);
+    }
+    vq_batch_request_free(&request);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
@@ -87,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     vq_batch_page_free(&page);
+    check_uploads(dialect, text);
     uint64_t whole = read_results(dialect, layout, text, text.bytes);
     VQ_ASSERT(whole == read_results(dialect, layout, text, 1 + (data[0] >> 3)));
     return 0;

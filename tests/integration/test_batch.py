@@ -1,9 +1,9 @@
 """Whole runs through the batch APIs that vibeq-offline plays: the scores of single calls, nothing bought twice, half the price, kills."""
+import csv
 import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -19,11 +19,25 @@ QUICK = "batch: {wait_s: 1, poll_s: 1}"
 
 
 class Batches(Case):
-    known = None
+    known = {}
 
     def setUp(self):
         super().setUp()
-        shutil.copy(ROOT / "examples" / "friendly-vs-terse.csv", self.dir / "data.csv")
+        self.is_large = False
+        self.data(False)
+
+    def data(self, is_large):
+        """Large: a batch of all calls has more than the 15 MB that go inline to gemini."""
+        with open(ROOT / "examples" / "friendly-vs-terse.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))[:8 if is_large else None]
+        for row in rows if is_large else []:
+            for model in ("friendly", "terse"):
+                row[model] += "\n" + "lorem ipsum dolor sit amet " * 2200
+        with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:
+            table = csv.DictWriter(file, rows[0].keys())
+            table.writeheader()
+            table.writerows(rows)
+        self.is_large = is_large
         self.plain()
 
     def environment(self, **more):
@@ -47,12 +61,13 @@ class Batches(Case):
 
     def plain(self):
         """The scores of the same run by single calls, made once, on a store of its own."""
-        if Batches.known is None:
-            self.write("plain", self.serve("plain"), "openai", None)
-            self.vibeq("run", "plain.yaml", "--name", "plain", "--quiet", "--yes")
-            Batches.known = self.scores("plain")
+        if self.is_large not in Batches.known:
+            name = f"plain-{self.is_large}"
+            self.write(name, self.serve(name), "openai", None)
+            self.vibeq("run", f"{name}.yaml", "--name", name, "--quiet", "--yes")
+            Batches.known[self.is_large] = self.scores(name)
             (self.dir / "runs" / "calls.lmdb").unlink()
-        return Batches.known
+        return Batches.known[self.is_large]
 
     def usd(self, run):
         return json.loads((self.dir / "runs" / run / "accounting.json").read_text())["cost_usd"]
@@ -75,6 +90,42 @@ class Batches(Case):
                 self.vibeq("run", f"{dialect}.yaml", "--name", dialect, "--quiet", "--yes")
                 self.check(dialect, server)
                 (self.dir / "runs" / "calls.lmdb").unlink()
+
+    def uploads(self, server):
+        """The sizes of the files that were uploaded to gemini."""
+        sizes = [line["bytes"] for line in server.log() if line["event"] == "batch_call" and line["path"] == "/upload/v1beta/files"]
+        return [n for n in sizes if n > 1e6]  # the others open an upload
+
+    def test_gemini_by_file(self):
+        """A large batch is uploaded. Lines that are lost or damaged in the file of results are asked again, and no other ones."""
+        server = self.serve("file", "--batch", "duration=300ms,reorder=on,damaged=0.03,missing=0.03,torn=0.03,duplicate=0.03,foreign=0.03")
+        self.data(True)
+        self.write("file", server, "gemini", QUICK, "workers: 1")
+        self.vibeq("run", "file.yaml", "--name", "file", "--quiet", "--yes")
+        self.assertEqual([n > 15e6 for n in self.uploads(server)], [True])
+        lost = {line["hash"] for line in paid_lines(server.log()) if line["fault"] in ("damaged", "missing", "torn")}
+        self.assertGreater(len(lost), 0)
+        self.assertEqual(bought_twice(server.log()), sorted(lost))
+        self.assertEqual(self.scores("file"), self.plain())
+        calls = [(line["method"], line["path"]) for line in server.log() if line["event"] == "batch_call"]
+        self.assertEqual(sum(method == "DELETE" and path.startswith("/v1beta/files/") for method, path in calls), 1)
+        self.assertTrue(any(path.startswith("/download/v1beta/files/") for _, path in calls))
+
+    def test_gemini_by_file_killed(self):
+        """Killed with a file and no batch: it is uploaded again. Killed with a batch: its results are collected."""
+        server = self.serve("killed", "--batch", "duration=5s", "--fault", "overloaded=1,batch_call=batchGenerateContent,count=1")
+        self.data(True)
+        self.write("killed", server, "gemini", QUICK, "workers: 1")
+        run = self.start("run", "killed.yaml", "--name", "killed", "--quiet", "--yes")
+        self.wait_for("a file", lambda: len(self.uploads(server)) == 1)
+        self.kill_all(run)
+        self.assertEqual([line for line in server.log() if line["event"] == "batch"], [])
+        run = self.start("resume", "killed", "--quiet")
+        self.wait_for("a batch", lambda: any(line["event"] == "batch" for line in server.log()))
+        self.kill_all(run)
+        self.vibeq("resume", "killed", "--quiet")
+        self.check("killed", server)
+        self.assertEqual(len(self.uploads(server)), 2)
 
     def discovered(self, run, server, batch):
         """The accounting of a run with several stages under lazy swap."""
@@ -191,7 +242,9 @@ class Batches(Case):
     def killed_at_a_point(self):
         """A worker kills itself at VQ_BATCH_POINT: tests/chaos/points, whose programs have such points."""
         server = self.serve("point", "--batch", "duration=1s")
-        self.write("point", server, "openai", QUICK, "workers: 2")
+        by_file = "open" in os.environ["VQ_BATCH_POINT"]  # only an upload to gemini is opened
+        self.data(by_file)
+        self.write("point", server, "gemini" if by_file else "openai", QUICK, "workers: 2")
         log = self.dir / "crash.log"
         run = self.start("run", "point.yaml", "--name", "point", "--quiet", "--yes",
                          env={"VIBEQ_CRASH_AT": os.environ["VQ_BATCH_POINT"] + ":1", "VIBEQ_CRASH_LOG": str(log)})
@@ -205,12 +258,15 @@ class Batches(Case):
         for n in range(int(first), int(last) + 1):
             chance = random.Random(n)
             with self.subTest(n):
-                self.round(chance, f"round-{n}", chance.choice(list(ENDS)))
+                dialect = chance.choice([*ENDS, "gemini by file"])
+                self.data(dialect not in ENDS)
+                self.round(chance, f"round-{n}", dialect)
 
     def round(self, chance, name, dialect):
         (self.dir / "runs" / "calls.lmdb").unlink(missing_ok=True)
         server = self.serve(name, "--batch", "duration=400ms,reorder=on,errored=0.02,duplicate=0.02")
-        self.write(name, server, dialect, "batch: {wait_s: 1, poll_s: 1, max_requests: 40}", "workers: 2")
+        most = 40 if dialect in ENDS else 1000
+        self.write(name, server, dialect.split()[0], f"batch: {{wait_s: 1, poll_s: 1, max_requests: {most}}}", "workers: 2")
         run = self.start("run", f"{name}.yaml", "--name", name, "--quiet", "--yes")
         for _ in range(chance.randint(1, 3)):
             time.sleep(chance.uniform(0.2, 3))

@@ -88,16 +88,24 @@ static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
     return array;
 }
 
+/* Every second pool opens its uploads first. */
+static const struct vq_batch_dialect *dialect_of(uint32_t p)
+{
+    static struct vq_batch_dialect opens;
+    opens = *vq_batch_find("gemini");
+    opens.inline_bytes_max = 0;
+    return p % 2 == 0 ? vq_batch_find("openai") : &opens;
+}
+
 static void pool_of(const struct sim *s, uint32_t p, struct vq_batches_pool *ret_pool)
 {
-    *ret_pool = (struct vq_batches_pool){.name = vq_span_str(s->pools[p].name),
-                                         .at = {.dialect = vq_batch_find("openai"),
-                                                .base_url = "http://127.0.0.1/v1",
-                                                .model = "model"},
-                                         .calls_max = 1 + (uint32_t)(s->options.seed / 7 % 9),
-                                         .bytes_max = DOCUMENT_BYTES,
-                                         .wait_ms = 4000,
-                                         .poll_ms = 500};
+    *ret_pool = (struct vq_batches_pool){
+        .name = vq_span_str(s->pools[p].name),
+        .at = {.dialect = dialect_of(p), .base_url = "http://127.0.0.1/v1", .model = "model"},
+        .calls_max = 1 + (uint32_t)(s->options.seed / 7 % 9),
+        .bytes_max = DOCUMENT_BYTES,
+        .wait_ms = 4000,
+        .poll_ms = 500};
 }
 
 /* ---- a deadline ---- */
@@ -578,6 +586,7 @@ static void got(struct sim *s, const struct sim_op *op, bool cancels)
 static const char *step_text(enum vq_batch_action_type step)
 {
     switch ((int)step) {
+    case VQ_BATCH_DO_OPEN: return "open";
     case VQ_BATCH_DO_UPLOAD: return "upload";
     case VQ_BATCH_DO_CREATE: return "create";
     case VQ_BATCH_DO_LIST: return "list";
@@ -611,6 +620,9 @@ void sim_bulk_event(struct sim *s, uint32_t i, uint64_t n)
         return;
     }
     switch ((int)op.step) {
+    case VQ_BATCH_DO_OPEN:
+        say(s, &op, &(struct vq_batch_event){.type = VQ_BATCH_OPEN_DONE, .text = "session-1"});
+        break;
     case VQ_BATCH_DO_UPLOAD:
         say(s, &op, &(struct vq_batch_event){.type = VQ_BATCH_UPLOAD_DONE, .text = "file-1"});
         break;

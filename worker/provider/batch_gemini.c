@@ -1,21 +1,33 @@
-/* Batches of the Gemini dialect: POST BASE/models/MODEL:batchGenerateContent carries all calls
- * inline (at most 20 MB) under the display name, and returns an operation "batches/ID". Its results
- * are inline in the operation, or in a file if the server chose one. A page of the list may contain
- * the results of its batches, so pages are short. Not its job: replies (gemini.c reads them),
- * uploaded input files. */
+/* Batches of the Gemini dialect: POST BASE/models/MODEL:batchGenerateContent has the display name
+ * and all calls inline, or the name of a file that was uploaded. It returns an operation
+ * "batches/ID", whose results are inline too, or in a file. A page of the list may contain the
+ * results of its batches, so pages are short.
+ *
+ *   open       POST ORIGIN/upload/VERSION/files       x-goog-upload-url names the session
+ *   upload     POST ORIGIN/upload/VERSION/files?upload_id=SESSION
+ *   results    GET ORIGIN/download/VERSION/files/ID:download?alt=media
+ *
+ * A document consists of the lines of such a file, {"key","request"}; inline calls have another
+ * form. Not its job: replies (gemini.c reads them). */
 #include "worker/provider/batch_read.h"
 #include "worker/provider/gemini.h"
+#include "worker/provider/scan.h"
 #include "worker/provider/url.h"
 
 #include "common/text/json.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
-#define CALLS_MAX      VQ_BATCH_CALLS_MAX /* the size limit is reached earlier */
-#define DOCUMENT_BYTES (UINT64_C(20000000) - VQ_BATCH_FRAME_BYTES_MAX) /* 20 MB with its frame */
-#define STATUS_OK      200
-#define STATUS_ERROR   500
-#define PAGE           5u
+#define CALLS_MAX      VQ_BATCH_CALLS_MAX
+#define DOCUMENT_BYTES UINT64_C(200000000) /* ours; a file may have 2 GB */
+/* 20 MB are allowed; the form of inline calls is longer by 13 of at least 44 bytes per call */
+#define INLINE_BYTES  UINT64_C(15000000)
+#define FILE_TYPE     "application/jsonl"
+#define SESSION_FIELD "upload_id"
+#define STATUS_OK     200
+#define STATUS_ERROR  500
+#define PAGE          5u
 
 static void add(const struct vq_batch_at *at, const char *call_id, struct vq_span body,
                 struct vq_buf *document)
@@ -24,29 +36,57 @@ static void add(const struct vq_batch_at *at, const char *call_id, struct vq_spa
     (void)at;
     vq_json_init(&json, document, 0);
     vq_json_object(&json);
+    vq_json_put_str(&json, "key", call_id);
     vq_json_key(&json, "request");
     vq_json_raw(&json, body);
-    vq_json_put_object(&json, "metadata");
-    vq_json_put_str(&json, "key", call_id);
-    vq_json_object_end(&json);
     vq_json_object_end(&json);
 }
 
-/* {"batch":{"displayName":NAME,"inputConfig":{"requests":{"requests":[...]}}}} */
+/* The lines of a document as elements: {"key":K,"request":R} becomes
+ * {"metadata":{"key":K},"request":R}. A key has no comma. */
+static void put_inline(struct vq_span document, struct vq_buf *out)
+{
+    const char *end = document.at + document.bytes;
+    for (const char *at = document.at; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop == NULL ? end : stop;
+        const char *comma = memchr(at, ',', (size_t)(stop - at));
+        VQ_ASSERT(comma != NULL);
+        vq_buf_puts(out, out->bytes == 0 ? "{\"metadata\":" : ",{\"metadata\":");
+        vq_buf_append(out, at, (size_t)(comma - at));
+        vq_buf_putc(out, '}');
+        vq_buf_append(out, comma, (size_t)(stop - comma));
+        at = stop + 1;
+    }
+}
+
+/* {"batch":{"displayName":NAME,"inputConfig":{"fileName":FILE}}}, or the calls instead of it:
+ * "requests":{"requests":[...]} */
 static enum vq_status create(const struct vq_batch_at *at, const char *name, const char *file,
                              struct vq_span document, struct vq_batch_request *request)
 {
-    (void)file;
     VQ_ASSERT(vq_batch_name_ok(name));
     VQ_TRY(vq_batch_request_to(at->base_url, "", request));
     VQ_TRY(vq_gemini_url(at->model, at->base_url, ":batchGenerateContent", &request->url));
     request->method = VQ_BATCH_POST;
-    request->document = document;
     (void)snprintf(request->content_type, sizeof(request->content_type), "application/json");
-    vq_buf_printf(
-        &request->head,
-        "{\"batch\":{\"displayName\":\"%s\",\"inputConfig\":{\"requests\":{\"requests\":[", name);
-    vq_buf_puts(&request->tail, "]}}}}");
+    struct vq_json json;
+    vq_json_init(&json, &request->head, 0);
+    vq_json_object(&json);
+    vq_json_put_object(&json, "batch");
+    vq_json_put_str(&json, "displayName", name);
+    vq_json_put_object(&json, "inputConfig");
+    if (file[0] != '\0') {
+        vq_json_put_str(&json, "fileName", file);
+        vq_json_object_end(&json);
+        vq_json_object_end(&json);
+        vq_json_object_end(&json);
+    } else {
+        vq_buf_puts(&request->head, "\"requests\":{\"requests\":[");
+        put_inline(document, &request->own);
+        request->document = vq_buf_span(&request->own);
+        vq_buf_puts(&request->tail, "]}}}}");
+    }
     return vq_batch_request_status(request);
 }
 
@@ -85,9 +125,9 @@ static enum vq_status cancel(const struct vq_batch_at *at, const char *id,
     return VQ_OK;
 }
 
-/* The address of a file is ORIGIN/download/VERSION/files/ID:download. */
-static enum vq_status download(const struct vq_batch_at *at, const char *file,
-                               struct vq_batch_request *request)
+/* ORIGIN/KIND/VERSION/files FRONT ID BACK: where the bytes of files go and come from. */
+static enum vq_status to_bytes(const struct vq_batch_at *at, const char *kind, const char *front,
+                               const char *id, const char *back, struct vq_batch_request *request)
 {
     struct vq_span base = vq_url_base(at->base_url);
     size_t cut = base.bytes;
@@ -97,16 +137,55 @@ static enum vq_status download(const struct vq_batch_at *at, const char *file,
     struct vq_buf url;
     vq_buf_init(&url, VQ_BATCH_URL_BYTES_MAX);
     vq_buf_append(&url, base.at, cut);
-    vq_buf_puts(&url, "download/");
+    vq_buf_puts(&url, kind);
     vq_buf_append(&url, base.at + cut, base.bytes - cut);
     vq_buf_puts(&url, at->base_url + strcspn(at->base_url, "?#"));
     enum vq_status status = url.status;
     if (status == VQ_OK) {
-        struct vq_batch_at from = {at->dialect, url.at, at->model};
-        status = to(&from, "files/", file, ":download?alt=media", request);
+        status = vq_batch_request_id(url.at, front, id, back, request);
     }
     vq_buf_free(&url);
     return status;
+}
+
+static enum vq_status open_upload(const struct vq_batch_at *at, const char *name,
+                                  uint64_t document_bytes, struct vq_batch_request *request)
+{
+    char bytes[24];
+    VQ_ASSERT(vq_batch_name_ok(name));
+    VQ_TRY(to_bytes(at, "upload/", "/files", "", "", request));
+    request->method = VQ_BATCH_POST;
+    (void)snprintf(request->content_type, sizeof(request->content_type), "application/json");
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, document_bytes);
+    vq_batch_request_header(request, "X-Goog-Upload-Protocol", "resumable");
+    vq_batch_request_header(request, "X-Goog-Upload-Command", "start");
+    vq_batch_request_header(request, "X-Goog-Upload-Header-Content-Length", bytes);
+    vq_batch_request_header(request, "X-Goog-Upload-Header-Content-Type", FILE_TYPE);
+    vq_buf_printf(&request->head, "{\"file\":{\"displayName\":\"%s\"}}", name);
+    return vq_batch_request_status(request);
+}
+
+static enum vq_status upload(const struct vq_batch_at *at, const char *name, const char *session,
+                             struct vq_span document, struct vq_batch_request *request)
+{
+    (void)name;
+    VQ_TRY(to_bytes(at, "upload/", "/files?" SESSION_FIELD "=", session,
+                    "&upload_protocol=resumable", request));
+    request->method = VQ_BATCH_POST;
+    request->document = document;
+    (void)snprintf(request->content_type, sizeof(request->content_type), FILE_TYPE);
+    vq_batch_request_header(request, "X-Goog-Upload-Command", "upload, finalize");
+    vq_batch_request_header(request, "X-Goog-Upload-Offset", "0");
+    return vq_batch_request_status(request);
+}
+
+/* The kind is part of a file's id ("files/123"), as it is of a batch's. */
+static enum vq_status download(const struct vq_batch_at *at, const char *file,
+                               struct vq_batch_request *request)
+{
+    static const char kind[] = "files/";
+    const char *own = strncmp(file, kind, strlen(kind)) == 0 ? file + strlen(kind) : file;
+    return to_bytes(at, "download/", "/files/", own, ":download?alt=media", request);
 }
 
 static enum vq_status results(const struct vq_batch_at *at, const struct vq_batch_view *view,
@@ -119,12 +198,60 @@ static enum vq_status results(const struct vq_batch_at *at, const struct vq_batc
                                         : to(at, "batches/", view->id, "", request);
 }
 
+static enum vq_status drop(const struct vq_batch_at *at, const char *file,
+                           struct vq_batch_request *request)
+{
+    VQ_TRY(to(at, "files/", file, "", request));
+    request->method = VQ_BATCH_DELETE;
+    return VQ_OK;
+}
+
 static enum vq_batch_layout layout(const struct vq_batch_view *view)
 {
     return view->output_file[0] != '\0' ? VQ_BATCH_JSONL : VQ_BATCH_INLINE;
 }
 
 /* ---- responses ---- */
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || vq_scan_is_digit(c) ||
+           (c != '\0' && strchr("-._~", c) != NULL);
+}
+
+/* The session in the URL of the response; the rest of the URL is ours. */
+static enum vq_status read_open(struct vq_span value, char ret_session[VQ_BATCH_SESSION_BYTES_MAX])
+{
+    static const char field[] = SESSION_FIELD "=";
+    const char *end = value.at + value.bytes;
+    const char *at = value.bytes == 0 ? NULL : memchr(value.at, '?', value.bytes);
+    while (at != NULL &&
+           ((size_t)(end - at) <= strlen(field) || memcmp(at + 1, field, strlen(field)) != 0)) {
+        at = memchr(at + 1, '&', (size_t)(end - at - 1));
+    }
+    size_t bytes = 0;
+    at = at == NULL ? end : at + 1 + strlen(field);
+    while (at + bytes < end && is_plain(at[bytes])) {
+        bytes++;
+    }
+    bool whole = at + bytes == end || at[bytes] == '&' || at[bytes] == '#';
+    if (bytes == 0 || !whole || bytes >= VQ_BATCH_SESSION_BYTES_MAX) {
+        return VQ_INVALID;
+    }
+    memcpy(ret_session, at, bytes);
+    ret_session[bytes] = '\0';
+    return VQ_OK;
+}
+
+/* {"file":{"name":"files/ID"}} */
+static enum vq_status read_upload(struct vq_span body, char ret_file[VQ_BATCH_ID_BYTES_MAX])
+{
+    json_t *root = NULL;
+    VQ_TRY(vq_body_load(body, VQ_BODY_VALUES_MAX, NULL, &root));
+    vq_batch_take_id(vq_body_get(root, "file"), "name", ret_file, VQ_BATCH_ID_BYTES_MAX);
+    json_decref(root);
+    return ret_file[0] == '\0' ? VQ_INVALID : VQ_OK;
+}
 
 static void take_output(const json_t *output, struct vq_batch_view *view)
 {
@@ -164,6 +291,8 @@ static void take_view(const json_t *object, struct vq_batch_view *view)
     view->errored = vq_batch_take_count(stats, "failedRequestCount");
     view->pending = vq_batch_take_count(stats, "pendingRequestCount");
     view->created_unix_s = vq_batch_take_date(metadata, "createTime");
+    vq_batch_take_id(vq_body_get(metadata, "inputConfig"), "fileName", view->input_file,
+                     sizeof(view->input_file));
     take_output(vq_body_get(metadata, "output"), view);
     take_output(vq_body_get(object, "response"), view);
     vq_read_text(vq_body_get(error, "message"), view->error, sizeof(view->error));
@@ -223,16 +352,23 @@ const struct vq_batch_dialect vq_batch_gemini = {
     .headers_count = VQ_BATCH_HEADERS,
     .calls_max = CALLS_MAX,
     .document_bytes_max = DOCUMENT_BYTES,
-    .inline_bytes_max = DOCUMENT_BYTES,
+    .inline_bytes_max = INLINE_BYTES,
     .carries_name = true,
-    .separator = ",",
+    .drops_results = false, /* the API refuses their names as too long; they expire */
+    .separator = "\n",
     .add = add,
+    .open = open_upload,
+    .session_header = "x-goog-upload-url",
+    .read_open = read_open,
+    .upload = upload,
+    .read_upload = read_upload,
     .create = create,
     .get = get,
     .list = list,
     .cancel = cancel,
     .results = results,
     .layout = layout,
+    .drop = drop,
     .take_view = take_view,
     .page_items = "operations",
     .take_next = take_next,

@@ -87,10 +87,9 @@ TEST(test_call_ids)
     check_id("request-1", VQ_BATCH_ID_FOREIGN, 0);
 }
 
-/* A call in a document: the texts around its id, and whether its body comes before them. */
+/* A call in a document: the texts around its id. */
 struct form {
     const char *before_id, *after_id;
-    bool body_first;
 };
 
 static void put_expected(const struct form *form, uint32_t call, const char *body,
@@ -98,11 +97,7 @@ static void put_expected(const struct form *form, uint32_t call, const char *bod
 {
     char id[VQ_BATCH_CALL_ID_BYTES];
     vq_batch_call_id(NAME, call, id);
-    if (form->body_first) {
-        vq_buf_printf(out, "{\"request\":%s%s%s%s", body, form->before_id, id, form->after_id);
-    } else {
-        vq_buf_printf(out, "{\"custom_id\":\"%s%s%s}", id, form->after_id, body);
-    }
+    vq_buf_printf(out, "%s%s%s%s}", form->before_id, id, form->after_id, body);
 }
 
 static void check_document(const char *dialect, const char *base_url, struct form form)
@@ -132,19 +127,19 @@ static void check_document(const char *dialect, const char *base_url, struct for
 
 TEST(test_documents)
 {
-    struct form openai = {.after_id =
-                              "\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":"};
-    struct form azure = {.after_id =
-                             "\",\"method\":\"POST\",\"url\":\"/chat/completions\",\"body\":"};
-    struct form anthropic = {.after_id = "\",\"params\":"};
-    struct form gemini = {",\"metadata\":{\"key\":\"", "\"}}", true};
+    static const char id[] = "{\"custom_id\":\"";
+    struct form openai = {id, "\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":"};
+    struct form azure = {id, "\",\"method\":\"POST\",\"url\":\"/chat/completions\",\"body\":"};
+    struct form anthropic = {id, "\",\"params\":"};
+    struct form gemini = {"{\"key\":\"", "\",\"request\":"};
     check_document("openai", "https://h/v1", openai);
     check_document("azure", "https://h?api-version=1", azure);
     check_document("azure", "https://h/openai/v1", openai);
     check_document("anthropic", "https://h/v1", anthropic);
     check_document("gemini", "https://h/v1beta", gemini);
     assert_string_equal(vq_batch_find("openai")->separator, "\n");
-    assert_string_equal(vq_batch_find("gemini")->separator, ",");
+    assert_string_equal(vq_batch_find("gemini")->separator, "\n");
+    assert_string_equal(vq_batch_find("anthropic")->separator, ",");
 }
 
 static struct vq_batch_request request;
@@ -258,10 +253,17 @@ TEST(test_gemini_requests)
     const struct vq_batch_dialect *d = at.dialect;
     struct vq_batch_view view = {.id = "batches/b", .has_results = true};
     vq_batch_request_init(&request);
-    check_request(d->create(&at, NAME, "", vq_span_str("DOC"), &request), VQ_BATCH_POST,
+    static const char document[] = "{\"key\":\"k-0\",\"request\":{\"a\":[1,2]}}\n"
+                                   "{\"key\":\"k-1\",\"request\":{}}";
+    check_request(d->create(&at, NAME, "", vq_span_str(document), &request), VQ_BATCH_POST,
                   "https://h/v1beta/models/m%201:batchGenerateContent",
                   "{\"batch\":{\"displayName\":\"run-1.abc\",\"inputConfig\":{\"requests\":{"
-                  "\"requests\":[DOC]}}}}");
+                  "\"requests\":[{\"metadata\":{\"key\":\"k-0\"},\"request\":{\"a\":[1,2]}},"
+                  "{\"metadata\":{\"key\":\"k-1\"},\"request\":{}}]}}}}");
+    check_request(d->create(&at, NAME, "files/f", vq_span_str(document), &request), VQ_BATCH_POST,
+                  "https://h/v1beta/models/m%201:batchGenerateContent",
+                  "{\"batch\":{\"displayName\":\"run-1.abc\",\"inputConfig\":{\"fileName\":"
+                  "\"files/f\"}}}");
     check_request(d->get(&at, "batches/b/c", &request), VQ_BATCH_GET,
                   "https://h/v1beta/batches/b%2Fc", "");
     check_request(d->list(&at, "", &request), VQ_BATCH_GET, "https://h/v1beta/batches?pageSize=5",
@@ -278,6 +280,95 @@ TEST(test_gemini_requests)
                   "https://h/download/v1beta/files/f:download?alt=media", "");
     assert_int_equal(d->layout(&view), VQ_BATCH_JSONL);
     vq_batch_request_free(&request);
+}
+
+static void check_header(size_t at, const char *name, const char *value)
+{
+    assert_true(at < request.headers_count);
+    assert_string_equal(request.headers[at].name, name);
+    assert_string_equal(request.headers[at].value, value);
+}
+
+TEST(test_gemini_files)
+{
+    struct vq_batch_at at = at_of("gemini", "https://h/v1beta?k=1");
+    const struct vq_batch_dialect *d = at.dialect;
+    vq_batch_request_init(&request);
+    check_request(d->open(&at, NAME, 200000000, &request), VQ_BATCH_POST,
+                  "https://h/upload/v1beta/files?k=1",
+                  "{\"file\":{\"displayName\":\"run-1.abc\"}}");
+    check_header(0, "X-Goog-Upload-Protocol", "resumable");
+    check_header(1, "X-Goog-Upload-Command", "start");
+    check_header(2, "X-Goog-Upload-Header-Content-Length", "200000000");
+    check_header(3, "X-Goog-Upload-Header-Content-Type", "application/jsonl");
+    check_request(d->upload(&at, NAME, "s_1", vq_span_str("DOC"), &request), VQ_BATCH_POST,
+                  "https://h/upload/v1beta/files?k=1&upload_id=s_1&upload_protocol=resumable",
+                  "DOC");
+    assert_string_equal(request.content_type, "application/jsonl");
+    assert_int_equal(request.headers_count, 2);
+    check_header(0, "X-Goog-Upload-Command", "upload, finalize");
+    check_header(1, "X-Goog-Upload-Offset", "0");
+    check_request(d->drop(&at, "files/f", &request), VQ_BATCH_DELETE,
+                  "https://h/v1beta/files/f?k=1", "");
+    assert_int_equal(request.headers_count, 0);
+    vq_batch_request_free(&request);
+    char file[VQ_BATCH_ID_BYTES_MAX];
+    assert_int_equal(d->read_upload(vq_span_str("{\"file\":{\"name\":\"files/f\"}}"), file), VQ_OK);
+    assert_string_equal(file, "files/f");
+    assert_int_equal(d->read_upload(vq_span_str("{\"name\":\"files/f\"}"), file), VQ_INVALID);
+}
+
+/* A batch of this size goes inline whatever its calls are. */
+TEST(test_gemini_inline_fits)
+{
+    struct vq_batch_at at = at_of("gemini", "https://h/v1beta");
+    struct vq_buf document;
+    vq_buf_init(&document, (size_t)at.dialect->inline_bytes_max);
+    uint32_t call = 0;
+    while (vq_batch_add(&at, NAME, call % VQ_BATCH_CALLS_MAX, vq_span_str("{}"), &document) ==
+           VQ_OK) {
+        call++;
+    }
+    assert_true(document.bytes > at.dialect->inline_bytes_max - 64);
+    vq_batch_request_init(&request);
+    assert_int_equal(at.dialect->create(&at, NAME, "", vq_buf_span(&document), &request), VQ_OK);
+    assert_true(request.head.bytes + request.document.bytes + request.tail.bytes < 20000000);
+    vq_batch_request_free(&request);
+    vq_buf_free(&document);
+}
+
+/* The session is all that is taken from the URL. */
+TEST(test_gemini_sessions)
+{
+    static const struct {
+        const char *url, *session;
+    } rows[] = {
+        {"https://h/upload/v1beta/files?upload_id=AB-c_1&upload_protocol=resumable", "AB-c_1"},
+        {"https://evil/?key=x&upload_id=s.1~", "s.1~"},
+        {"/f?a=upload_id=no&upload_id=yes#here", "yes"},
+        {"/f?upload_id=a%2Fb", NULL},
+        {"/f?upload_id=a b", NULL},
+        {"/f?upload_id=&upload_id=b", NULL},
+        {"/f?my_upload_id=a", NULL},
+        {"/f?upload_id", NULL},
+        {"/upload_id=a", NULL},
+        {"?", NULL},
+        {"", NULL},
+    };
+    const struct vq_batch_dialect *d = vq_batch_find("gemini");
+    assert_string_equal(d->session_header, "x-goog-upload-url");
+    char session[VQ_BATCH_SESSION_BYTES_MAX], url[VQ_BATCH_SESSION_BYTES_MAX + 16];
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        enum vq_status status = d->read_open(vq_span_str(rows[i].url), session);
+        assert_int_equal(status, rows[i].session == NULL ? VQ_INVALID : VQ_OK);
+        if (status == VQ_OK) {
+            assert_string_equal(session, rows[i].session);
+        }
+    }
+    (void)snprintf(url, sizeof(url), "?upload_id=%0*d", VQ_BATCH_SESSION_BYTES_MAX, 0);
+    assert_int_equal(d->read_open(vq_span_str(url), session), VQ_INVALID);
+    url[strlen(url) - 1] = '\0';
+    assert_int_equal(d->read_open(vq_span_str(url), session), VQ_OK);
 }
 
 /* ---- responses ---- */
