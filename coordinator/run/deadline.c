@@ -114,6 +114,7 @@ static void cancel(struct vq_run *run, const struct vq_deadline_view *v)
         }
         if (count > 0) { /* otherwise it has no owner now: the next round cancels it again */
             b->cancelled_unix_ms = vq_clock_unix_ms();
+            run->seen.batches_cancelled++;
             vq_log(VQ_LOG_INFO, "deadline.cancel", "batch=%s calls=%u", b->name, b->waiting);
         }
     }

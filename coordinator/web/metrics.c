@@ -330,21 +330,23 @@ void vq_counters_of(const struct vq_status_facts *f, struct vq_counters *ret_cou
         vq_coord_status_fill(f->coord, f->now_ns, &s);
         vq_status_add(&t, &s);
     }
-    *ret_counters = (struct vq_counters){{[VQ_COUNTER_COMMITS] = t.commits,
-                                          [VQ_COUNTER_LEASES_LOST] = t.leases_lost,
-                                          [VQ_COUNTER_UNREADABLE] = f->seen.unreadable,
-                                          [VQ_COUNTER_BROKEN] = t.messages_broken,
-                                          [VQ_COUNTER_OTHER_SESSION] = t.other_session,
-                                          [VQ_COUNTER_NO_SESSION] = t.no_session,
-                                          [VQ_COUNTER_PEERS_REFUSED] = f->seen.peers_refused,
-                                          [VQ_COUNTER_FRAMES_DROPPED] = f->seen.frames_dropped,
-                                          [VQ_COUNTER_REPEATED] = t.repeated,
-                                          [VQ_COUNTER_LATE] = t.late,
-                                          [VQ_COUNTER_FOREIGN] = f->seen.foreign,
-                                          [VQ_COUNTER_NO_ROOM] = t.no_room,
-                                          [VQ_COUNTER_REDIS_REBUILDS] = f->seen.redis_rebuilds,
-                                          [VQ_COUNTER_SPOOLS] = f->seen.spools,
-                                          [VQ_COUNTER_SPOOLS_TORN] = f->seen.spools_torn}};
+    *ret_counters =
+        (struct vq_counters){{[VQ_COUNTER_COMMITS] = t.commits,
+                              [VQ_COUNTER_LEASES_LOST] = t.leases_lost,
+                              [VQ_COUNTER_UNREADABLE] = f->seen.unreadable,
+                              [VQ_COUNTER_BROKEN] = t.messages_broken,
+                              [VQ_COUNTER_OTHER_SESSION] = t.other_session,
+                              [VQ_COUNTER_NO_SESSION] = t.no_session,
+                              [VQ_COUNTER_PEERS_REFUSED] = f->seen.peers_refused,
+                              [VQ_COUNTER_FRAMES_DROPPED] = f->seen.frames_dropped,
+                              [VQ_COUNTER_REPEATED] = t.repeated,
+                              [VQ_COUNTER_LATE] = t.late,
+                              [VQ_COUNTER_FOREIGN] = f->seen.foreign,
+                              [VQ_COUNTER_NO_ROOM] = t.no_room,
+                              [VQ_COUNTER_REDIS_REBUILDS] = f->seen.redis_rebuilds,
+                              [VQ_COUNTER_SPOOLS] = f->seen.spools,
+                              [VQ_COUNTER_SPOOLS_TORN] = f->seen.spools_torn,
+                              [VQ_COUNTER_BATCHES_CANCELLED] = f->seen.batches_cancelled}};
 }
 
 static void put_counters(struct writer *w)
@@ -356,6 +358,31 @@ static void put_counters(struct writer *w)
         const struct label label = {counters[c].label, counters[c].value};
         put(w, counters[c].metric, &label, label.name[0] == '\0' ? 0 : 1,
             (double)w->facts->counters->n[c]);
+    }
+}
+
+/* ---- the deadline ---- */
+
+static void put_deadline(struct writer *w)
+{
+    const struct vq_status_deadline *d = w->f->deadline;
+    bool any = d != NULL && d->unix_s != 0;
+    double now_s = (double)w->f->now_unix_ms / 1000;
+    head(w, "deadline_seconds", "gauge",
+         "Time until the deadline, negative after it; no sample without a deadline.");
+    if (any) {
+        put(w, "deadline_seconds", NULL, 0, (double)d->unix_s - now_s);
+    }
+    head(w, "deadline_end_seconds", "gauge",
+         "Time until the run is expected to be over; no sample if it is unknown.");
+    if (any && d->ends_unix_s != 0) {
+        put(w, "deadline_end_seconds", NULL, 0, (double)d->ends_unix_s - now_s);
+    }
+    head(w, "deadline_met", "gauge",
+         "1 if the deadline is expected to be met, 0 if not; no sample if it is unknown.");
+    if (any && d->state != VQ_DEADLINE_STATE_UNKNOWN) {
+        put(w, "deadline_met", NULL, 0,
+            d->state == VQ_DEADLINE_STATE_BATCHES || d->state == VQ_DEADLINE_STATE_INTERACTIVE);
     }
 }
 
@@ -451,6 +478,7 @@ void vq_metrics_put(const struct vq_metrics_facts *facts, struct vq_buf *out)
               (double)facts->disk_free_bytes);
     }
     put_counters(w);
+    put_deadline(w);
     if (w->f->coord != NULL) {
         put_core(w);
     }

@@ -27,7 +27,9 @@
     X(REDIS_REBUILDS, "redis_rebuilds_total", "", "",                                              \
       "Times that Redis was filled again from the store.")                                         \
     X(SPOOLS, "spools_read_total", "", "", "Spools of dead workers that were read.")               \
-    X(SPOOLS_TORN, "spools_torn_total", "", "", "Spools with an incomplete last record.")
+    X(SPOOLS_TORN, "spools_torn_total", "", "", "Spools with an incomplete last record.")          \
+    X(BATCHES_CANCELLED, "deadline_batches_cancelled_total", "", "",                               \
+      "Batches that were cancelled for the deadline.")
 
 enum vq_counter {
 #define VQ_COUNTER_NAME(name, metric, label, value, help) VQ_COUNTER_##name,

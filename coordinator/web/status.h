@@ -20,7 +20,8 @@ struct vq_status_seen {
     uint64_t spools, spool_results, spool_unknown; /* of dead workers, read */
     uint64_t spools_torn;                          /* of them, with a record cut short at the end */
     uint64_t peers_refused;                        /* handshakes with a key that is not approved */
-    uint64_t frames_dropped; /* of peers that named themselves, or to peers that are gone */
+    uint64_t frames_dropped;    /* of peers that named themselves, or to peers that are gone */
+    uint64_t batches_cancelled; /* for the deadline */
 };
 
 /* The deadline of a run, and when it will be over. */

@@ -171,7 +171,7 @@ class Documents(CliCase):
         told = dict(re.findall(r"(?m)^\| `(vibeq_[a-z_]+)` \| (gauge|counter|histogram) \|", page))
         planted(self.dir, 30, AXES)
         server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "100ms")
-        self.config(AXES, url=server.url, budget="{usd: 100}",
+        self.config(AXES, url=server.url, budget="{usd: 100}", deadline='"2100-01-01T00:00Z"',
                     judge={"concurrency": 4, "requests_per_minute": 6000, "tokens_per_minute": 6000000, "price_input_usd": 1,
                            "price_output_usd": 1})
         child = self.start("run", "config.yaml", "--name", "r", "--quiet")

@@ -1,5 +1,6 @@
 """Runs with a deadline, whose judge has an interactive and a batch pool. The clock of the decisions is faster (VIBEQ_DEADLINE_SPEED)."""
 import json
+import re
 import shutil
 import signal
 import time
@@ -46,6 +47,11 @@ class Deadlines(Case):
         self.vibeq("verify", "r")
         return len(batched), len(single)
 
+    def metrics(self):
+        """The last values without a label but the run's."""
+        text = (self.dir / "runs" / "r" / "metrics.prom").read_text()
+        return {name: float(value) for name, value in re.findall(r'(?m)^vibeq_(\w+){run="r"} (\S+)$', text)}
+
     def late(self):
         return self.log_of("deadline.late") + self.log_of("deadline.passed")
 
@@ -82,6 +88,10 @@ class Deadlines(Case):
         self.assertGreater(single, 100)
         self.assertFalse(self.late())
         self.assertGreaterEqual(len(self.log_of("deadline.cancel")), 4)
+        last = self.metrics()
+        self.assertEqual(last["deadline_batches_cancelled_total"], len(self.log_of("deadline.cancel")))
+        self.assertEqual(last["deadline_met"], 1)
+        self.assertGreater(last["deadline_seconds"], last["deadline_end_seconds"])
 
     def test_a_deadline_that_has_passed(self):
         server = self.offline("--model", "judge-1", "--batch", "duration=600s")
@@ -99,6 +109,7 @@ class Deadlines(Case):
         self.wait_for("the warning", self.late)
         self.assertEqual(self.status("r")["deadline"]["state"], "late")
         self.assertIn("CANNOT BE MET", self.vibeq("status", "r").stdout)
+        self.wait_for("the metrics", lambda: self.metrics().get("deadline_met") == 0)
         run.send_signal(signal.SIGINT)
         self.wait_exit(run, 4)
         self.assertIn("cannot be met: with calls at 1.0/s the run is over at about", (self.dir / "start.out").read_text())

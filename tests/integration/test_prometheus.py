@@ -146,7 +146,7 @@ class Prometheus(Metrics):
 
     def test_a_real_prometheus_scrapes_a_run_and_fires_an_alert(self):
         vqtest.planted(self.dir, 1000, ("V1", "V2", "V3"))
-        self.slow(budget="{usd: 100}", judge={
+        self.slow(budget="{usd: 100}", deadline='"2100-01-01T00:00Z"', judge={
             "concurrency": 4, "requests_per_minute": 60000, "price_input_usd": 1, "price_output_usd": 1})
         child = self.begin(10)
         self.assertEqual(self.promtool("check", "metrics", stdin=self.scrape()), "", "no word of promtool about the metrics")

@@ -90,15 +90,30 @@ static void text_of(const struct vq_status_facts *status, struct vq_buf *out)
     assert_int_equal(out->status, VQ_OK);
 }
 
-static void expect(const char *line)
+static void expect_of(const struct vq_status_facts *f, const char *line)
 {
     struct vq_buf out;
-    struct vq_status_facts f = status_facts();
-    text_of(&f, &out);
+    text_of(f, &out);
     if (strstr(out.at, line) == NULL) {
         fail_msg("no line %s in\n%s", line, out.at);
     }
     vq_buf_free(&out);
+}
+
+static void refuse_of(const struct vq_status_facts *f, const char *text)
+{
+    struct vq_buf out;
+    text_of(f, &out);
+    if (strstr(out.at, text) != NULL) {
+        fail_msg("%s in\n%s", text, out.at);
+    }
+    vq_buf_free(&out);
+}
+
+static void expect(const char *line)
+{
+    struct vq_status_facts f = status_facts();
+    expect_of(&f, line);
 }
 
 TEST_WITH(values_have_base_units, open_core, close_core)
@@ -114,6 +129,31 @@ TEST_WITH(values_have_base_units, open_core, close_core)
            "12\n");
     expect("\nvibeq_state{run=\"r\",state=\"running\"} 1\n");
     expect("\nvibeq_build_info{run=\"r\",version=\"" VIBEQ_VERSION "\"} 1\n");
+}
+
+TEST_WITH(a_deadline_has_its_time_its_end_and_its_state, open_core, close_core)
+{
+    struct vq_status_deadline d = {.unix_s = 0};
+    struct vq_status_facts f = status_facts();
+    f.deadline = &d;
+    expect_of(&f, "\n# TYPE vibeq_deadline_met gauge\n");
+    refuse_of(&f, "\nvibeq_deadline_seconds{");
+    refuse_of(&f, "\nvibeq_deadline_met{");
+    d = (struct vq_status_deadline){.unix_s = 65, .state = VQ_DEADLINE_STATE_UNKNOWN};
+    expect_of(&f, "\nvibeq_deadline_seconds{run=\"r\"} 60\n");
+    refuse_of(&f, "\nvibeq_deadline_end_seconds{");
+    refuse_of(&f, "\nvibeq_deadline_met{");
+    d = (struct vq_status_deadline){
+        .unix_s = 65, .ends_unix_s = 45, .state = VQ_DEADLINE_STATE_BATCHES};
+    expect_of(&f, "\nvibeq_deadline_end_seconds{run=\"r\"} 40\n");
+    expect_of(&f, "\nvibeq_deadline_met{run=\"r\"} 1\n");
+    d.state = VQ_DEADLINE_STATE_INTERACTIVE;
+    expect_of(&f, "\nvibeq_deadline_met{run=\"r\"} 1\n");
+    d.state = VQ_DEADLINE_STATE_LATE;
+    expect_of(&f, "\nvibeq_deadline_met{run=\"r\"} 0\n");
+    d = (struct vq_status_deadline){.unix_s = 4, .state = VQ_DEADLINE_STATE_PASSED};
+    expect_of(&f, "\nvibeq_deadline_seconds{run=\"r\"} -1\n");
+    expect_of(&f, "\nvibeq_deadline_met{run=\"r\"} 0\n");
 }
 
 TEST_WITH(calls_are_counted_and_timed, open_core, close_core)
