@@ -4,6 +4,8 @@
 #include "cli/or_resume.h"
 
 #include "cli/resume_overrides.h"
+#include "common/base/alloc.h"
+#include "common/text/when.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +53,40 @@ enum vq_status vq_or_resume_check(const struct vq_config *was, const struct vq_c
     return vq_resume_overrides_judges_check(was, now, err);
 }
 
-static enum vq_status compare(const struct vq_run_dir *run, const struct vq_config *now,
+static enum vq_status deadline_of(const struct vq_config *was, time_t now, const char *text,
+                                  time_t *ret_when, struct vq_error *err)
+{
+    struct vq_error why = {.text = ""};
+    time_t first, same;
+    if (was != NULL && was->deadline != NULL &&
+        vq_when_parse(was->deadline, now, &first, &why) == VQ_OK &&
+        vq_when_parse(text, first - 1, &same, &why) == VQ_OK && same == first) {
+        *ret_when = first;
+        return VQ_OK;
+    }
+    enum vq_status status = vq_when_parse_ahead(text, now, ret_when, &why);
+    return status == VQ_OK ? VQ_OK : vq_fail(err, status, "deadline: %s", why.text);
+}
+
+enum vq_status vq_or_resume_date(const struct vq_config *was, time_t now, struct vq_config *config,
+                                 struct vq_error *err)
+{
+    char text[VQ_WHEN_BYTES];
+    time_t when;
+    if (config->deadline == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(deadline_of(was, now, config->deadline, &when, err));
+    char *dated = vq_strdup(vq_when_write(when, text));
+    if (dated == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    vq_free(config->deadline);
+    config->deadline = dated;
+    return VQ_OK;
+}
+
+static enum vq_status compare(const struct vq_run_dir *run, struct vq_config *now,
                               struct vq_or_resume_changes *ret_changes, struct vq_error *err)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -59,7 +94,10 @@ static enum vq_status compare(const struct vq_run_dir *run, const struct vq_conf
     VQ_TRY(vq_run_dir_check_kept(run, err));
     VQ_TRY(vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path));
     VQ_TRY(vq_config_load(path, NULL, 0, &was, err));
-    enum vq_status status = vq_or_resume_check(was, now, ret_changes, err);
+    enum vq_status status = vq_or_resume_date(was, time(NULL), now, err);
+    if (status == VQ_OK) {
+        status = vq_or_resume_check(was, now, ret_changes, err);
+    }
     vq_config_destroy(&was);
     if (status != VQ_OK) {
         vq_error_prefix(err, "run %s exists", vq_run_dir_name(run));
@@ -75,14 +113,16 @@ static bool was_begun(const char *runs_dir, const char *name)
     return n > 0 && (size_t)n < sizeof(path) && (access(path, F_OK) == 0 || errno != ENOENT);
 }
 
-enum vq_status vq_or_resume_open(const char *runs_dir, const char *name,
-                                 const struct vq_config *now, struct vq_run_dir **ret_run,
+enum vq_status vq_or_resume_open(const char *runs_dir, const char *name, struct vq_config *now,
+                                 struct vq_run_dir **ret_run,
                                  struct vq_or_resume_changes *ret_changes, struct vq_error *err)
 {
     struct vq_run_dir *run = NULL;
     ret_changes->set.count = 0;
     VQ_TRY(vq_run_name_check(name, err));
-    if (was_begun(runs_dir, name)) {
+    if (!was_begun(runs_dir, name)) {
+        VQ_TRY(vq_or_resume_date(NULL, time(NULL), now, err));
+    } else {
         VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
         enum vq_status status = compare(run, now, ret_changes, err);
         if (status != VQ_OK) {

@@ -7,6 +7,8 @@
 #include "coordinator/run/run.h"
 #include "coordinator/store/rundir/run_dir.h"
 
+#include <time.h>
+
 /* The keys with other values than at the start of the run, in the form of --set: "workers=". Their
  * values of now are in force, and win over those of `vibeq ctl`. */
 struct vq_or_resume_changes {
@@ -20,9 +22,16 @@ enum vq_status vq_or_resume_check(const struct vq_config *was, const struct vq_c
                                   struct vq_or_resume_changes *ret_changes,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Opens and locks the run if it was begun; else *ret_run is NULL. VQ_LOCKED: it runs. */
-enum vq_status vq_or_resume_open(const char *runs_dir, const char *name,
-                                 const struct vq_config *now, struct vq_run_dir **ret_run,
+/* The deadline of `config` gets its date, so that it is the same time at each start: the next 07:00
+ * after `now`, or the deadline of `was` if that is at 07:00. `was`: of the run's folder; NULL: a
+ * new run. VQ_INVALID: another deadline is in the past; VQ_NOMEM. */
+enum vq_status vq_or_resume_date(const struct vq_config *was, time_t now, struct vq_config *config,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Opens and locks the run if it was begun; else *ret_run is NULL. `now`: its deadline gets its
+ * date. VQ_LOCKED: it runs. */
+enum vq_status vq_or_resume_open(const char *runs_dir, const char *name, struct vq_config *now,
+                                 struct vq_run_dir **ret_run,
                                  struct vq_or_resume_changes *ret_changes,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 

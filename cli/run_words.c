@@ -7,7 +7,6 @@
 #include "cli/resume_overrides.h"
 #include "common/text/json.h"
 #include "common/text/table.h"
-#include "common/text/when.h"
 #include "coordinator/run/ctl.h"
 
 #include <stdio.h>
@@ -92,12 +91,7 @@ static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
         VQ_TRY(add_setting(w, w->made[i], err));
     }
     if (w->deadline != NULL) { /* a longer text is no time either */
-        char dated[VQ_WHEN_BYTES];
-        time_t when;
-        struct vq_error why = {.text = ""};
-        bool good = vq_when_parse(w->deadline, time(NULL), &when, &why) == VQ_OK;
-        (void)snprintf(w->made_deadline, sizeof(w->made_deadline), "deadline=%s",
-                       good ? vq_when_write(when, dated) : w->deadline);
+        (void)snprintf(w->made_deadline, sizeof(w->made_deadline), "deadline=%s", w->deadline);
         VQ_TRY(add_setting(w, w->made_deadline, err));
     }
     return w->discover ? add_setting(w, "method=discover", err) : VQ_OK;

@@ -7,7 +7,6 @@
 #include "cli/or_resume.h"
 #include "common/base/alloc.h"
 #include "common/conf/config.h"
-#include "common/text/when.h"
 #include "coordinator/run/machine.h"
 #include "coordinator/store/rundir/run_dir.h"
 #include "methods/files/method_type.h"
@@ -307,27 +306,6 @@ static int run_or_resume(struct vq_run_words *w, struct vq_config *take_config)
     return code;
 }
 
-/* "07:00" becomes a time with its date, so that a resume on the next day means the same. */
-static enum vq_status date_deadline(struct vq_config *config, struct vq_error *err)
-{
-    struct vq_error why = {.text = ""};
-    char text[VQ_WHEN_BYTES];
-    time_t when;
-    if (config->deadline == NULL) {
-        return VQ_OK;
-    }
-    if (vq_when_parse_ahead(config->deadline, time(NULL), &when, &why) != VQ_OK) {
-        return vq_fail(err, VQ_INVALID, "deadline: %s", why.text);
-    }
-    char *dated = vq_strdup(vq_when_write(when, text));
-    if (dated == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
-    vq_free(config->deadline);
-    config->deadline = dated;
-    return VQ_OK;
-}
-
 int vq_verb_run(int argc, char **argv)
 {
     struct vq_run_words w = {.yes = false};
@@ -346,10 +324,13 @@ int vq_verb_run(int argc, char **argv)
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }
-    status = date_deadline(config, &err);
+    if (w.or_resume) {
+        return run_or_resume(&w, config);
+    }
+    status = vq_or_resume_date(NULL, time(NULL), config, &err);
     if (status != VQ_OK) {
         vq_config_destroy(&config);
         return vq_cli_fail(status, &err);
     }
-    return w.or_resume ? run_or_resume(&w, config) : run_config(&w, config);
+    return run_config(&w, config);
 }

@@ -1,9 +1,13 @@
 """`vibeq run --or-resume`, started again by the same command after each end, as systemd and Kubernetes do it: a coordinator that is killed
 again and again finishes, nothing is bought twice, and a run that is finished is not started again."""
+import calendar
 import collections
 import json
+import re
+import shutil
 import signal
 import socket
+import time
 
 import vqtest
 from vqtest import DONE, MISSING, STOPPED, USAGE, Case, add_rates, planted
@@ -87,6 +91,23 @@ class OrResume(Case):
         self.assertEqual(len(self.server.requests()), sent, "nothing was sent")
         said = self.again("--workers", "1").stderr
         self.assertIn("workers differs from the start of this run: the new value is in force.", said)
+
+    def test_a_deadline_keeps_the_date_of_the_first_start(self):
+        """As if the run had been started yesterday: its 07:00 is over, and tomorrow's is not meant."""
+        at = time.strftime("%H:%M", time.localtime(time.time() + 7200))
+        for words in ((), ("--deadline", at)):
+            self.config(AXES, url=self.server.url, judge={"concurrency": CONCURRENCY}, term_ms=1500, **({} if words else {"deadline": at}))
+            child = self.start(*self.COMMAND, "--quiet", *words)
+            self.wait_for("a deadline", lambda: (self.dir / "runs/r/endpoint.json").exists() and self.status("r").get("deadline"))
+            self.kill_all(child)
+            path = self.dir / "runs/r/run.yaml"
+            first = re.search(r'deadline: "?([^"\n]+)', path.read_text()).group(1)
+            when = calendar.timegm(time.strptime(first, "%Y-%m-%dT%H:%M:%SZ")) - 86400
+            path.write_text(path.read_text().replace(first, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(when))))
+            said = self.again(*words).stderr
+            self.assertNotIn("deadline differs", said)
+            self.assertEqual([line["at"] for line in self.log_of("deadline.passed")], [time.strftime("%H:%M on %Y-%m-%d", time.localtime(when))])
+            shutil.rmtree(self.dir / "runs")
 
     def test_what_it_needs(self):
         for words, says in ((("run", "config.yaml", "--or-resume"), "--or-resume needs --name"),

@@ -4,6 +4,8 @@
 
 #include "cli/or_resume.h"
 
+#include "common/text/when.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -52,6 +54,45 @@ TEST(what_a_resume_may_change_is_taken)
         assert_int_equal(changes.set.count, 1);
         assert_string_equal(changes.set.items[0], fine[i][1]);
     }
+}
+
+/* `was`: at the first start, at 20:00 of a day; then started again with this deadline. */
+static enum vq_status again(const char *was, const char *deadline, time_t now, time_t *ret_when)
+{
+    char set[64], before[64];
+    struct vq_error err = {0};
+    (void)snprintf(before, sizeof(before), "deadline=%s", was);
+    (void)snprintf(set, sizeof(set), "deadline=%s", deadline);
+    struct vq_config *first = one_config(YAML, was == NULL ? NULL : before),
+                     *config = one_config(YAML, set);
+    enum vq_status status = vq_or_resume_date(was == NULL ? NULL : first, now, config, &err);
+    if (status == VQ_OK) {
+        assert_int_equal(vq_when_parse(config->deadline, 0, ret_when, &err), VQ_OK);
+    }
+    vq_config_destroy(&first);
+    vq_config_destroy(&config);
+    return status;
+}
+
+TEST(the_first_start_gives_the_deadline_its_date)
+{
+    time_t evening, seven, late, eight, when;
+    struct vq_error err;
+    assert_int_equal(vq_when_parse("2026-11-28T20:00", 0, &evening, &err), VQ_OK);
+    assert_int_equal(vq_when_parse("2026-11-29T07:00", 0, &seven, &err), VQ_OK);
+    assert_int_equal(vq_when_parse("2026-11-29T08:00", 0, &late, &err), VQ_OK);
+    assert_int_equal(vq_when_parse("2026-11-29T08:30", 0, &eight, &err), VQ_OK);
+    assert_int_equal(again(NULL, "07:00", evening, &when), VQ_OK);
+    assert_true(when == seven);
+    const char *const same[] = {"07:00", "2026-11-29T07:00"};
+    for (size_t i = 0; i < VQ_COUNT(same); i++) {
+        assert_int_equal(again("2026-11-29T07:00", same[i], late, &when), VQ_OK);
+        assert_true(when == seven); /* not the one of tomorrow */
+    }
+    assert_int_equal(again("2026-11-29T07:00", "08:30", late, &when), VQ_OK);
+    assert_true(when == eight); /* another one */
+    assert_int_equal(again("2026-11-29T07:00", "2026-11-29T07:30", late, &when), VQ_INVALID);
+    assert_int_equal(again(NULL, "2026-11-29T07:00", late, &when), VQ_INVALID);
 }
 
 TEST(all_else_is_refused_by_name)
