@@ -154,13 +154,10 @@ static enum vq_status add_own(struct vq_conf_uses *uses, const struct vq_conf_ju
                               .first_byte_timeout_ms = judge->first_byte_timeout_ms,
                               .total_timeout_ms = judge->total_timeout_ms};
     const char *name = judge->name;
-    for (uint32_t i = 0; i < uses->count; i++) { /* two roles may name two models alike */
-        if (strcmp(uses->uses[i].name, name) == 0) {
-            return add(uses, &use, name, judge->base_url == NULL ? "built-in" : judge->base_url,
-                       err);
-        }
-    }
-    return add(uses, &use, name, NULL, err);
+    bool taken = vq_conf_uses_find(uses, vq_span_str(name)) !=
+                 UINT32_MAX; /* two roles may name two models alike */
+    const char *where = judge->base_url == NULL ? "built-in" : judge->base_url;
+    return add(uses, &use, name, taken ? where : NULL, err);
 }
 
 static enum vq_status add_all(const struct vq_config *config, struct vq_conf_uses *uses,
@@ -221,6 +218,16 @@ void vq_conf_uses_free(struct vq_conf_uses *uses)
 }
 
 /* ---- who serves whom ---- */
+
+uint32_t vq_conf_uses_find(const struct vq_conf_uses *uses, struct vq_span name)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        if (vq_span_eq(name, vq_span_str(uses->uses[i].name))) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
 
 uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
                             uint32_t *ret_pools)

@@ -40,6 +40,8 @@ struct vq_conf_uses {
 enum vq_status vq_conf_uses_of(const struct vq_config *config, struct vq_conf_uses *ret_uses,
                                struct vq_error *err) VQ_WARN_UNUSED;
 void vq_conf_uses_free(struct vq_conf_uses *uses);
+/* Its place in the list; UINT32_MAX for none. */
+uint32_t vq_conf_uses_find(const struct vq_conf_uses *uses, struct vq_span name);
 
 /* Whether one of the pools that may answer for `judge` sends each call by itself. Dialogues and
  * embeddings need one: they cannot go into batches. */

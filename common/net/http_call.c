@@ -192,8 +192,7 @@ static void timer_set(struct vq_http_call *call, int64_t now_ns)
         return;
     }
     call->timer_ns = due_ns;
-    int64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-    vq_timer_start(call->timer, (uint64_t)((wait_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
+    vq_timer_start_at(call->timer, due_ns);
 }
 
 static void on_timer(void *ctx)

@@ -154,6 +154,17 @@ void vq_timer_start(struct vq_timer *timer, uint64_t first_ms, uint64_t repeat_m
     timer_set(timer, first_ms);
 }
 
+void vq_timer_start_at(struct vq_timer *timer, int64_t due_ns)
+{
+    if (due_ns == INT64_MAX) {
+        vq_timer_stop(timer);
+        return;
+    }
+    int64_t now_ns = vq_clock_mono_ns();
+    int64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    vq_timer_start(timer, (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
+}
+
 void vq_timer_stop(struct vq_timer *timer)
 {
     if (!timer->running) {

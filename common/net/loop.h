@@ -38,6 +38,8 @@ enum vq_status vq_timer_create(struct vq_loop *loop, void (*fire)(void *ctx), vo
 /* Fires once after first_ms, then every repeat_ms (0: once). Restarts a running timer. A
  * repeating timer that is late fires once and continues from now: it does not catch up. */
 void vq_timer_start(struct vq_timer *timer, uint64_t first_ms, uint64_t repeat_ms);
+/* Fires once when the monotonic clock reaches due_ns; INT64_MAX stops it. */
+void vq_timer_start_at(struct vq_timer *timer, int64_t due_ns);
 void vq_timer_stop(struct vq_timer *timer);
 bool vq_timer_is_running(const struct vq_timer *timer);
 /* Also from its own callback. It never fires afterwards. */

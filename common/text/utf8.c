@@ -138,3 +138,12 @@ struct vq_span vq_utf8_cut(struct vq_span text, size_t bytes_max)
     }
     return vq_span(text.at, n);
 }
+
+void vq_utf8_copy(char *to, size_t bytes, struct vq_span text)
+{
+    struct vq_span cut = vq_utf8_cut(text, bytes - 1);
+    if (cut.bytes > 0) {
+        memcpy(to, cut.at, cut.bytes);
+    }
+    to[cut.bytes] = '\0';
+}

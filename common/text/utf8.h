@@ -26,6 +26,9 @@ size_t vq_utf8_count(struct vq_span text);
  * text. */
 struct vq_span vq_utf8_cut(struct vq_span text, size_t bytes_max);
 
+/* Copies as much of a text as fits into `bytes` bytes with a NUL, cut as above. */
+void vq_utf8_copy(char *to, size_t bytes, struct vq_span text);
+
 /* A control that changes the direction of the text around it: what is shown is not what is
  * stored. */
 static inline bool vq_utf8_is_bidi(uint32_t point)

@@ -79,11 +79,7 @@ static void begin(struct vq_brake *brake, const struct vq_brake_call *call,
     brake->outcome = call->end == VQ_END_ANSWER ? brake->outcome : 0;
     brake->http_status = call->http_status;
     memcpy(brake->way, way, sizeof(brake->way));
-    struct vq_span front = vq_utf8_cut(call->error, sizeof(brake->text) - 1);
-    if (front.bytes > 0) {
-        memcpy(brake->text, front.at, front.bytes);
-    }
-    brake->text[front.bytes] = '\0';
+    vq_utf8_copy(brake->text, sizeof(brake->text), call->error);
 }
 
 bool vq_brake_saw(const struct vq_brake *brake, uint32_t row)

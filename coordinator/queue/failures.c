@@ -17,15 +17,6 @@ static bool is_failure(const struct vq_result *r)
            r->end != VQ_END_BATCHED && !param;
 }
 
-static void copy(char *to, size_t cap, struct vq_span text)
-{
-    struct vq_span front = vq_utf8_cut(text, cap - 1);
-    if (front.bytes > 0) {
-        memcpy(to, front.at, front.bytes);
-    }
-    to[front.bytes] = '\0';
-}
-
 void vq_failures_see(struct vq_failures *failures, const struct vq_result *r)
 {
     if (!is_failure(r)) {
@@ -33,7 +24,7 @@ void vq_failures_see(struct vq_failures *failures, const struct vq_result *r)
     }
     char way[VQ_BRAKE_WAY_BYTES], pool[VQ_FAILURES_POOL_BYTES];
     vq_brake_normalise(r->error, way);
-    copy(pool, sizeof(pool), r->pool);
+    vq_utf8_copy(pool, sizeof(pool), r->pool);
     for (uint32_t i = 0; i < failures->count; i++) {
         struct vq_failure *kind = &failures->kinds[i];
         if (kind->end == r->end && kind->http_status == r->http_status &&
@@ -50,7 +41,7 @@ void vq_failures_see(struct vq_failures *failures, const struct vq_result *r)
     *kind = (struct vq_failure){.count = 1, .end = r->end, .http_status = r->http_status};
     memcpy(kind->way, way, sizeof(kind->way));
     memcpy(kind->pool, pool, sizeof(kind->pool));
-    copy(kind->text, sizeof(kind->text), r->error);
+    vq_utf8_copy(kind->text, sizeof(kind->text), r->error);
 }
 
 const struct vq_failure *vq_failures_most(const struct vq_failures *failures)

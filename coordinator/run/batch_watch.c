@@ -13,17 +13,6 @@
 
 #define EXPIRED_S (0.98 * VQ_CONF_BATCH_WINDOW_S)
 
-static uint32_t pool_of(const struct vq_run *run, const char *name)
-{
-    const struct vq_conf_uses *uses = &run->source.pools->uses;
-    for (uint32_t p = 0; p < uses->count; p++) {
-        if (strcmp(uses->uses[p].name, name) == 0) {
-            return p;
-        }
-    }
-    return VQ_POOLS_MAX;
-}
-
 static struct vq_run_batch *find(struct vq_run_deadline *d, const char *name)
 {
     for (size_t i = 0; i < d->batches_count; i++) {
@@ -36,7 +25,7 @@ static struct vq_run_batch *find(struct vq_run_deadline *d, const char *name)
 
 static void record(struct vq_run *run, const struct vq_run_batch *b, int64_t now_unix_ms)
 {
-    if (!b->created || b->pool == VQ_POOLS_MAX || b->since_unix_ms < run->started_unix_ms) {
+    if (!b->created || b->pool == UINT32_MAX || b->since_unix_ms < run->started_unix_ms) {
         return;
     }
     const struct vq_conf_use *use = &run->source.pools->uses.uses[b->pool];
@@ -66,7 +55,8 @@ static enum vq_status take(struct vq_run *run, const struct vq_coord_batch_statu
         VQ_TRY(
             VQ_GROW(d->batches, &d->batches_cap, d->batches_count + 1, VQ_COORD_API_BATCHES_MAX));
         b = &d->batches[d->batches_count++];
-        *b = (struct vq_run_batch){.pool = pool_of(run, s->pool)};
+        *b = (struct vq_run_batch){
+            .pool = vq_conf_uses_find(&run->source.pools->uses, vq_span_str(s->pool))};
         (void)snprintf(b->name, sizeof(b->name), "%s", s->name);
     }
     b->here = true;

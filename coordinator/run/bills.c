@@ -16,17 +16,6 @@ struct vq_pool_bill {
     bool reported[VQ_BILL_NOTES];
 };
 
-static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
-{
-    const struct vq_conf_uses *uses = &run->source.pools->uses;
-    for (uint32_t i = 0; i < uses->count; i++) {
-        if (vq_span_eq(vq_span_str(uses->uses[i].name), name)) {
-            return i;
-        }
-    }
-    return UINT32_MAX;
-}
-
 static void report(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note note,
                    const char *name)
 {
@@ -54,7 +43,7 @@ void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t co
     }
     for (size_t i = 0; i < count; i++) {
         const struct vq_result *r = &results[i];
-        uint32_t p = pool_of(run, r->pool);
+        uint32_t p = vq_conf_uses_find(uses, r->pool);
         if (p == UINT32_MAX) {
             continue;
         }

@@ -165,10 +165,7 @@ static void finish_import(struct vq_run *run, struct vq_spool_import **import)
 
 static void local_ended(struct vq_run *run, uint32_t k)
 {
-    enum vq_status status = vq_coord_local_ended(run->coord, k, vq_run_now());
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-    }
+    vq_run_check_core(run, vq_coord_local_ended(run->coord, k, vq_run_now()));
 }
 
 /* Workers of an earlier coordinator, and workers on other machines, may still have a session. */

@@ -343,13 +343,9 @@ void vq_control_write_status(struct vq_run *run)
     }
     vq_buf_init(&out, STATUS_BYTES_MAX);
     vq_status_json(&f, &out);
-    enum vq_status status = out.status != VQ_OK ? out.status
-                                                : vq_run_dir_write(run->dir, "status.json",
-                                                                   vq_buf_span(&out), false, &err);
-    if (status != VQ_OK) {
+    if (vq_run_dir_write_buf(run->dir, "status.json", &out, false, &err) != VQ_OK) {
         vq_log(VQ_LOG_WARN, "status.unwritten", "why=%s", err.text);
     }
-    vq_buf_free(&out);
     vq_incidents_write(run);
     vq_metrics_write(run, &f);
 }

@@ -13,11 +13,7 @@ static enum vq_status write_settings(struct vq_run *run, struct vq_error *err)
     struct vq_buf out;
     vq_buf_init(&out, VQ_CTL_SETTINGS_BYTES_MAX);
     vq_ctl_settings_write(&run->control.settings, &out);
-    enum vq_status status = out.status != VQ_OK ? out.status
-                                                : vq_run_dir_write(run->dir, VQ_CTL_SETTINGS_FILE,
-                                                                   vq_buf_span(&out), true, err);
-    vq_buf_free(&out);
-    return status;
+    return vq_run_dir_write_buf(run->dir, VQ_CTL_SETTINGS_FILE, &out, true, err);
 }
 
 void vq_ctl_settings_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said)
@@ -41,23 +37,12 @@ void vq_ctl_settings_keep(struct vq_run *run, const struct vq_ctl_asked *asked, 
     }
 }
 
-/* The pool that a command names; uses->count: not a pool of this run. */
-static uint32_t pool_of(const struct vq_run *run, const struct vq_ctl_setting *c)
-{
-    const struct vq_conf_uses *uses = &run->source.pools->uses;
-    uint32_t p = 0;
-    while (p < uses->count &&
-           (c->words_count < 2 || strcmp(uses->uses[p].name, c->words[1]) != 0)) {
-        p++;
-    }
-    return p;
-}
-
 static bool is_overridden(const struct vq_run *run, const struct vq_ctl_setting *c)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
-    uint32_t p = pool_of(run, c);
-    const struct vq_conf_pool *account = p < uses->count ? uses->uses[p].account : NULL;
+    uint32_t p =
+        c->words_count < 2 ? UINT32_MAX : vq_conf_uses_find(uses, vq_span_str(c->words[1]));
+    const struct vq_conf_pool *account = p != UINT32_MAX ? uses->uses[p].account : NULL;
     uint32_t no = account == NULL ? 0 : (uint32_t)(account - run->source.config->pools);
     for (uint32_t i = 0; i < run->options->set_count; i++) {
         if (vq_ctl_settings_is_overridden(c, run->options->set[i], account == NULL, no)) {

@@ -340,10 +340,7 @@ void vq_dispatch_pump(struct vq_run *run)
             break;
         }
     }
-    enum vq_status status = vq_coord_health(run->coord);
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-    }
+    vq_run_check_core(run, vq_coord_health(run->coord));
 }
 
 /* Logs the first one, and later the count. */

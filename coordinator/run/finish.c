@@ -64,12 +64,10 @@ static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
 {
     const struct vq_conf_uses *uses = &run->source.pools->uses;
     for (size_t i = 0; i < a->pools_count; i++) {
-        bool has = a->pools[i].sums.answered == 0;
-        for (uint32_t k = 0; !has && k < uses->count; k++) {
-            const struct vq_conf_use *use = &uses->uses[k];
-            has = strcmp(use->name, a->pools[i].name) == 0 && use->limits.price_input_usd >= 0 &&
-                  use->limits.price_output_usd >= 0;
-        }
+        uint32_t p = vq_conf_uses_find(uses, vq_span_str(a->pools[i].name));
+        const struct vq_conf_limits *l = p == UINT32_MAX ? NULL : &uses->uses[p].limits;
+        bool has = a->pools[i].sums.answered == 0 ||
+                   (l != NULL && l->price_input_usd >= 0 && l->price_output_usd >= 0);
         if (!has) {
             return false;
         }
@@ -353,13 +351,8 @@ static enum vq_status write_account(struct vq_run *run, const struct books *b,
     vq_buf_init(&out, ACCOUNT_BYTES_MAX);
     vq_json_init(&json, &out, 2);
     account_json(run, b->askings, a, now.calls_reserved - now.held_back, &json);
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        VQ_CRASH_POINT(accounting_before);
-        status = vq_run_dir_write(run->dir, path, vq_buf_span(&out), true, err);
-    }
-    vq_buf_free(&out);
-    return status;
+    VQ_CRASH_POINT(accounting_before);
+    return vq_run_dir_write_buf(run->dir, path, &out, true, err);
 }
 
 enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err)

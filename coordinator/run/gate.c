@@ -169,12 +169,8 @@ static void expel(struct vq_run *run, const char *key)
     struct vq_run_gate *gate = &run->gate;
     for (size_t i = 0; i < gate->peers_count; i++) {
         if (strcmp(gate->peers[i].key, key) == 0 && run->coord != NULL && run->fatal == VQ_OK) {
-            enum vq_status status =
-                vq_coord_expel(run->coord, gate->peers[i].peer, VQ_GATE_REVOKED, vq_run_now());
-            if (status != VQ_OK) {
-                vq_run_fatal(run, status, "the coordinator's core gave up: %s",
-                             vq_status_text(status));
-            }
+            vq_run_check_core(run, vq_coord_expel(run->coord, gate->peers[i].peer, VQ_GATE_REVOKED,
+                                                  vq_run_now()));
         }
     }
     vq_loop_again(run->loop);

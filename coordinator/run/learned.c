@@ -101,14 +101,11 @@ static void write_all(struct vq_run *run)
     }
     vq_json_array_end(&json);
     vq_json_close(&json);
-    enum vq_status status = out.status != VQ_OK ? out.status
-                                                : vq_run_dir_write(run->dir, LEARNED_FILE,
-                                                                   vq_buf_span(&out), true, &err);
+    enum vq_status status = vq_run_dir_write_buf(run->dir, LEARNED_FILE, &out, true, &err);
     if (status != VQ_OK) {
         vq_log(VQ_LOG_WARN, "learned.unwritten", "why=%s",
                err.text[0] != '\0' ? err.text : vq_status_text(status));
     }
-    vq_buf_free(&out);
 }
 
 void vq_learned_tick(struct vq_run *run)

@@ -28,6 +28,13 @@ void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ..
     }
 }
 
+void vq_run_check_core(struct vq_run *run, enum vq_status status)
+{
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+}
+
 void vq_run_message(struct vq_run *run, const char *fmt, ...)
 {
     char text[VQ_ERROR_BYTES_MAX];

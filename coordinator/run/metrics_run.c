@@ -17,28 +17,18 @@
 #define METRICS_BYTES_MAX  (16u << 20)
 #define DEPTH_MAX          2u
 
-static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
-{
-    const struct vq_conf_uses *uses = &run->source.pools->uses;
-    for (uint32_t p = 0; p < uses->count; p++) {
-        if (vq_span_eq(name, vq_span_str(uses->uses[p].name))) {
-            return p;
-        }
-    }
-    return UINT32_MAX;
-}
-
 static enum vq_status take_row(void *ctx, const struct vq_call_row *row)
 {
     struct vq_run *run = ctx;
-    vq_call_tally_add(&run->metrics.calls,
-                      &(struct vq_tally_call){.pool = pool_of(run, row->pool),
-                                              .end = row->end,
-                                              .latency_ms = row->latency_ms,
-                                              .tokens_in = row->tokens_in,
-                                              .tokens_cached = row->tokens_cached,
-                                              .tokens_out = row->tokens_out,
-                                              .cost_nano = row->cost_nano});
+    vq_call_tally_add(
+        &run->metrics.calls,
+        &(struct vq_tally_call){.pool = vq_conf_uses_find(&run->source.pools->uses, row->pool),
+                                .end = row->end,
+                                .latency_ms = row->latency_ms,
+                                .tokens_in = row->tokens_in,
+                                .tokens_cached = row->tokens_cached,
+                                .tokens_out = row->tokens_out,
+                                .cost_nano = row->cost_nano});
     vq_looks_recall(run, row);
     return VQ_OK;
 }
@@ -60,13 +50,14 @@ void vq_metrics_see(struct vq_run *run, const struct vq_result *results, size_t 
         const struct vq_result *r = &results[i];
         if (!is_in(repeated, repeated_count, i)) {
             vq_call_tally_add(&run->metrics.calls,
-                              &(struct vq_tally_call){.pool = pool_of(run, r->pool),
-                                                      .end = r->end,
-                                                      .latency_ms = r->latency_ms,
-                                                      .tokens_in = r->tokens_in,
-                                                      .tokens_cached = r->tokens_cached,
-                                                      .tokens_out = r->tokens_out,
-                                                      .cost_nano = r->cost_nano});
+                              &(struct vq_tally_call){
+                                  .pool = vq_conf_uses_find(&run->source.pools->uses, r->pool),
+                                  .end = r->end,
+                                  .latency_ms = r->latency_ms,
+                                  .tokens_in = r->tokens_in,
+                                  .tokens_cached = r->tokens_cached,
+                                  .tokens_out = r->tokens_out,
+                                  .cost_nano = r->cost_nano});
         }
     }
 }
@@ -114,16 +105,13 @@ static void write_counters(struct vq_run *run, const struct vq_counters *now)
         vq_json_put_u64(&j, vq_counter_key((enum vq_counter)c), now->n[c]);
     }
     vq_json_close(&j);
-    enum vq_status status = out.status == VQ_OK ? vq_run_dir_write(run->dir, VQ_COUNTERS_FILE,
-                                                                   vq_buf_span(&out), false, &err)
-                                                : out.status;
+    enum vq_status status = vq_run_dir_write_buf(run->dir, VQ_COUNTERS_FILE, &out, false, &err);
     if (status == VQ_OK) {
         m->kept = *now;
         m->is_kept = true;
     } else {
         vq_log(VQ_LOG_WARN, "counters.unwritten", "why=%s", err.text);
     }
-    vq_buf_free(&out);
 }
 
 /* ---- the run ---- */
@@ -194,11 +182,8 @@ void vq_metrics_write(struct vq_run *run, const struct vq_status_facts *facts)
     struct vq_error err = {0};
     vq_buf_init(&out, METRICS_BYTES_MAX);
     put(run, facts, &out);
-    enum vq_status status = out.status == VQ_OK ? vq_run_dir_write(run->dir, VQ_METRICS_FILE,
-                                                                   vq_buf_span(&out), false, &err)
-                                                : out.status;
+    enum vq_status status = vq_run_dir_write_buf(run->dir, VQ_METRICS_FILE, &out, false, &err);
     if (status != VQ_OK) {
         vq_log(VQ_LOG_WARN, "metrics.unwritten", "why=%s", err.text);
     }
-    vq_buf_free(&out);
 }

@@ -399,6 +399,8 @@ struct vq_run {
 /* messages.c */
 int64_t vq_run_now(void);
 void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
+/* fatal unless status is VQ_OK */
+void vq_run_check_core(struct vq_run *run, enum vq_status status);
 /* a line for the person */
 void vq_run_message(struct vq_run *run, const char *fmt, ...) VQ_PRINTF(2, 3);
 /* For GET /api/v1/incidents: an incident with an end, or a moment. advice: what to do. */

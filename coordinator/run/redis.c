@@ -30,10 +30,7 @@ static void set_phase(struct vq_run *run, enum vq_redis_phase phase)
     if (was_up == is_up || run->coord == NULL) {
         return;
     }
-    enum vq_status status = vq_coord_commit_paused(run->coord, !is_up, vq_run_now());
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-    }
+    vq_run_check_core(run, vq_coord_commit_paused(run->coord, !is_up, vq_run_now()));
     vq_loop_again(run->loop);
 }
 

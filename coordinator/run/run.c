@@ -47,9 +47,7 @@ static void on_interrupt(void *ctx, int signum)
     } else {
         status = vq_coord_stop(run->coord, now);
     }
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-    }
+    vq_run_check_core(run, status);
     vq_loop_again(run->loop);
 }
 
@@ -113,10 +111,7 @@ static void on_wake(void *ctx)
     struct vq_run *run = ctx;
     run->timers.wake_ns = INT64_MAX;
     if (run->coord != NULL && run->fatal == VQ_OK) {
-        enum vq_status status = vq_coord_tick(run->coord, vq_run_now());
-        if (status != VQ_OK) {
-            vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-        }
+        vq_run_check_core(run, vq_coord_tick(run->coord, vq_run_now()));
     }
     vq_limits_tick(run);
     vq_run_redis_tick(run);
@@ -160,17 +155,10 @@ static int64_t next_wake_ns(const struct vq_run *run)
 static void set_wake(struct vq_run *run)
 {
     int64_t wake_ns = next_wake_ns(run);
-    if (wake_ns == run->timers.wake_ns) {
-        return;
+    if (wake_ns != run->timers.wake_ns) {
+        run->timers.wake_ns = wake_ns;
+        vq_timer_start_at(run->timers.wake, wake_ns);
     }
-    run->timers.wake_ns = wake_ns;
-    if (wake_ns == INT64_MAX) {
-        vq_timer_stop(run->timers.wake);
-        return;
-    }
-    int64_t now_ns = vq_run_now();
-    int64_t left_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
-    vq_timer_start(run->timers.wake, (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
 }
 
 static void on_turn(void *ctx)

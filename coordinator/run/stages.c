@@ -378,10 +378,7 @@ void vq_stages_stop(struct vq_run *run)
     run->stop.clean = vq_coord_clean(run->coord);
     run->stop.kind = VQ_COORD_STOP_DRAINED;
     (void)snprintf(run->stop.text, sizeof(run->stop.text), "stopped");
-    enum vq_status status = vq_coord_no_more(run->coord, VQ_BYE_STOPPED, vq_run_now());
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-    }
+    vq_run_check_core(run, vq_coord_no_more(run->coord, VQ_BYE_STOPPED, vq_run_now()));
 }
 
 static enum vq_status finish(struct vq_run *run)

@@ -151,15 +151,6 @@ void vq_live_answers_json(const struct vq_live *live, uint64_t after, struct vq_
 
 /* ---- failures ---- */
 
-static void copy(char *to, size_t bytes, struct vq_span text)
-{
-    struct vq_span cut = vq_utf8_cut(text, bytes - 1);
-    if (cut.bytes > 0) {
-        memcpy(to, cut.at, cut.bytes);
-    }
-    to[cut.bytes] = '\0';
-}
-
 /* The place of the task if it has one, else the oldest place of the class. NULL: that is newer. */
 static struct vq_live_failure *place_of(struct vq_live *live, const struct vq_result *r,
                                         int64_t unix_ms)
@@ -191,9 +182,9 @@ void vq_live_failed(struct vq_live *live, const struct vq_result *r, int64_t uni
     f->http_status = r->http_status;
     f->tries = r->tries;
     f->unix_ms = unix_ms;
-    copy(f->pool, sizeof(f->pool), r->pool);
-    copy(f->error, sizeof(f->error), r->error);
-    copy(f->answer, sizeof(f->answer), r->answer);
+    vq_utf8_copy(f->pool, sizeof(f->pool), r->pool);
+    vq_utf8_copy(f->error, sizeof(f->error), r->error);
+    vq_utf8_copy(f->answer, sizeof(f->answer), r->answer);
 }
 
 const struct vq_live_failure *vq_live_failures(const struct vq_live *live, uint32_t *ret_count)

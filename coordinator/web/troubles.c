@@ -40,20 +40,11 @@ void vq_troubles_destroy(struct vq_troubles **troubles)
     *troubles = NULL;
 }
 
-static void copy(char *to, size_t bytes, const char *text)
-{
-    struct vq_span cut = vq_utf8_cut(vq_span_str(text), bytes - 1);
-    if (cut.bytes > 0) {
-        memcpy(to, cut.at, cut.bytes);
-    }
-    to[cut.bytes] = '\0';
-}
-
 /* The newest of its kind and subject; NULL: none is remembered. */
 static struct entry *find(struct vq_troubles *t, enum vq_trouble_kind kind, const char *subject)
 {
     char cut[VQ_TROUBLE_SUBJECT_BYTES];
-    copy(cut, sizeof(cut), subject);
+    vq_utf8_copy(cut, sizeof(cut), vq_span_str(subject));
     for (uint64_t back = 1; back <= t->seen && back <= VQ_TROUBLES_MAX; back++) {
         struct entry *e = &t->ring[(t->seen - back) % VQ_TROUBLES_MAX];
         if (e->kind == kind && strcmp(e->subject, cut) == 0) {
@@ -67,9 +58,9 @@ static struct entry *add(struct vq_troubles *t, const struct vq_trouble *trouble
 {
     struct entry *e = &t->ring[t->seen++ % VQ_TROUBLES_MAX];
     *e = (struct entry){.kind = trouble->kind, .since_unix_ms = unix_ms, .count = 1};
-    copy(e->subject, sizeof(e->subject), trouble->subject);
-    copy(e->text, sizeof(e->text), trouble->text);
-    copy(e->advice, sizeof(e->advice), trouble->advice);
+    vq_utf8_copy(e->subject, sizeof(e->subject), vq_span_str(trouble->subject));
+    vq_utf8_copy(e->text, sizeof(e->text), vq_span_str(trouble->text));
+    vq_utf8_copy(e->advice, sizeof(e->advice), vq_span_str(trouble->advice));
     return e;
 }
 
@@ -80,8 +71,8 @@ void vq_troubles_begin(struct vq_troubles *t, const struct vq_trouble *trouble, 
         (void)add(t, trouble, unix_ms);
         return;
     }
-    copy(e->text, sizeof(e->text), trouble->text);
-    copy(e->advice, sizeof(e->advice), trouble->advice);
+    vq_utf8_copy(e->text, sizeof(e->text), vq_span_str(trouble->text));
+    vq_utf8_copy(e->advice, sizeof(e->advice), vq_span_str(trouble->advice));
 }
 
 void vq_troubles_end(struct vq_troubles *t, enum vq_trouble_kind kind, const char *subject,
@@ -102,7 +93,7 @@ void vq_troubles_moment(struct vq_troubles *t, const struct vq_trouble *trouble,
     }
     e->count++;
     e->over_unix_ms = unix_ms;
-    copy(e->text, sizeof(e->text), trouble->text);
+    vq_utf8_copy(e->text, sizeof(e->text), vq_span_str(trouble->text));
 }
 
 void vq_troubles_restore(struct vq_troubles *t, const struct vq_trouble *trouble,

@@ -393,17 +393,10 @@ static void on_turn(void *ctx)
         take_actions(a);
     }
     int64_t wake_ns = vq_work_wake_ns(a->work);
-    if (wake_ns == a->timer_ns) {
-        return;
+    if (wake_ns != a->timer_ns) {
+        a->timer_ns = wake_ns;
+        vq_timer_start_at(a->timer, wake_ns);
     }
-    a->timer_ns = wake_ns;
-    if (wake_ns == INT64_MAX) {
-        vq_timer_stop(a->timer);
-        return;
-    }
-    int64_t left_ns = wake_ns - vq_clock_mono_ns();
-    vq_timer_start(a->timer,
-                   left_ns <= 0 ? 0 : (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
 }
 
 static void on_drained_enough(void *ctx)

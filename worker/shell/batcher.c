@@ -138,12 +138,7 @@ static void take_actions(void *ctx)
         act(batcher, &action);
     }
     int64_t wake_ms = vq_batches_wake_ms(batcher->batches);
-    if (wake_ms == INT64_MAX) {
-        vq_timer_stop(batcher->timer);
-        return;
-    }
-    int64_t wait_ms = wake_ms - now_ms();
-    vq_timer_start(batcher->timer, wait_ms > 0 ? (uint64_t)wait_ms : 0, 0);
+    vq_timer_start_at(batcher->timer, wake_ms == INT64_MAX ? wake_ms : wake_ms * VQ_NS_PER_MS);
 }
 
 static void reply_all(struct vq_batcher *batcher)

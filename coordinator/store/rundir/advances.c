@@ -109,10 +109,5 @@ enum vq_status vq_advances_write(const struct vq_run_dir *run, const struct vq_a
     }
     vq_json_array_end(&json);
     vq_json_close(&json);
-    enum vq_status status = text.status;
-    if (status == VQ_OK) {
-        status = vq_run_dir_write(run, VQ_ADVANCES_FILE, vq_buf_span(&text), true, err);
-    }
-    vq_buf_free(&text);
-    return status;
+    return vq_run_dir_write_buf(run, VQ_ADVANCES_FILE, &text, true, err);
 }

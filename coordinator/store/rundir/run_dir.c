@@ -457,6 +457,17 @@ enum vq_status vq_run_dir_write(const struct vq_run_dir *run, const char *file,
     return durable ? vq_file_replace(path, bytes, 0600, err) : write_soft(path, bytes, err);
 }
 
+enum vq_status vq_run_dir_write_buf(const struct vq_run_dir *run, const char *file,
+                                    struct vq_buf *take_text, bool durable, struct vq_error *err)
+{
+    enum vq_status status = take_text->status;
+    if (status == VQ_OK) {
+        status = vq_run_dir_write(run, file, vq_buf_span(take_text), durable, err);
+    }
+    vq_buf_free(take_text);
+    return status;
+}
+
 enum vq_status vq_run_dir_read(const struct vq_run_dir *run, const char *file, struct vq_buf *out,
                                struct vq_error *err)
 {

@@ -59,6 +59,10 @@ enum vq_status vq_run_dir_join(const struct vq_run_dir *run, const char *file,
 enum vq_status vq_run_dir_write(const struct vq_run_dir *run, const char *file,
                                 struct vq_span bytes, bool durable,
                                 struct vq_error *err) VQ_WARN_UNUSED;
+/* The same for a text that was put together, unless that failed (its status); frees it. */
+enum vq_status vq_run_dir_write_buf(const struct vq_run_dir *run, const char *file,
+                                    struct vq_buf *take_text, bool durable,
+                                    struct vq_error *err) VQ_WARN_UNUSED;
 /* The same, durable, for a file that is made piece by piece (common/text/file.h). */
 struct vq_file_new;
 enum vq_status vq_run_dir_begin(const struct vq_run_dir *run, const char *file,

@@ -38,15 +38,12 @@ enum vq_status vq_run_dir_keep(const struct vq_run_dir *run, const char *name, s
     vq_hex(hash.b, VQ_HASH_BYTES, hex);
     vq_buf_init(&text, VQ_RUN_INPUTS_BYTES_MAX);
     enum vq_status status = read_hashes(run, &text, err);
-    if (status == VQ_OK) {
-        vq_buf_printf(&text, "%s %s %s\n", hex, name, came_from);
-        status = text.status;
+    if (status != VQ_OK) {
+        vq_buf_free(&text);
+        return status;
     }
-    if (status == VQ_OK) {
-        status = vq_run_dir_write(run, HASHES_FILE, vq_buf_span(&text), true, err);
-    }
-    vq_buf_free(&text);
-    return status;
+    vq_buf_printf(&text, "%s %s %s\n", hex, name, came_from);
+    return vq_run_dir_write_buf(run, HASHES_FILE, &text, true, err);
 }
 
 enum vq_status vq_run_dir_forget_kept(const struct vq_run_dir *run, struct vq_error *err)
