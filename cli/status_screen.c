@@ -339,7 +339,8 @@ static void failures(struct screen *s, const json_t *status)
     bool any = false;
     json_object_foreach(json_object_get(status, "calls"), end, count)
     {
-        bool failed = strcmp(end, "ended") != 0 && strcmp(end, "answer") != 0;
+        bool failed = strcmp(end, "ended") != 0 && strcmp(end, "answer") != 0 &&
+                      strcmp(end, "cancelled") != 0;
         if (!failed || json_integer_value(count) == 0 || (!any && !begin(s))) {
             continue;
         }

@@ -18,7 +18,7 @@ static inline bool vq_result_may_be_billed(const struct vq_result *result)
 /* Requests that count against a daily quota: 1 if the call was sent. */
 static inline uint64_t vq_result_requests(const struct vq_result *result)
 {
-    bool unsent = result->end == VQ_END_NETWORK ||
+    bool unsent = result->end == VQ_END_NETWORK || result->end == VQ_END_CANCELLED ||
                   ((result->end == VQ_END_TOO_LONG || result->end == VQ_END_CLOSED) &&
                    result->http_status == 0);
     return unsent ? 0 : 1;

@@ -89,8 +89,15 @@ static void print_tasks(const json_t *of)
 
 static void print_failures(const json_t *of)
 {
-    static const char *const left_out[] = {"ended", "answer", NULL};
-    (void)print_counts("calls without an answer: ", json_object_get(of, "calls"), left_out);
+    static const char *const left_out[] = {"ended", "answer", "cancelled", NULL};
+    const json_t *calls = json_object_get(of, "calls");
+    uint64_t cancelled = vq_status_whole(calls, "cancelled");
+    char n[VQ_FMT_BYTES];
+    (void)print_counts("calls without an answer: ", calls, left_out);
+    if (cancelled > 0) {
+        printf("cancelled with their batches, without cost: %s call%s\n",
+               vq_fmt_count(cancelled, n), vq_fmt_plural(cancelled));
+    }
 }
 
 /* What a worker calls itself is its own affair, and a terminal acts on some characters. */

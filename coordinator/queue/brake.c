@@ -66,6 +66,7 @@ static enum kind kind_of(const struct vq_brake_call *call)
     case VQ_END_RATE:
     case VQ_END_CLOSED:
     case VQ_END_UNKNOWN:
+    case VQ_END_CANCELLED:
     case VQ_END_BATCHED:
     case VQ_END__COUNT: break;
     }

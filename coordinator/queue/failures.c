@@ -14,7 +14,7 @@ static bool is_failure(const struct vq_result *r)
     bool param = r->end == VQ_END_CLOSED && (r->http_status == 400 || r->http_status == 422);
     /* a refused parameter: the call is repeated without it */
     return r->end != VQ_END_ANSWER && r->end != VQ_END_RATE && r->end != VQ_END_UNKNOWN &&
-           r->end != VQ_END_BATCHED && !param;
+           r->end != VQ_END_CANCELLED && r->end != VQ_END_BATCHED && !param;
 }
 
 void vq_failures_see(struct vq_failures *failures, const struct vq_result *r)

@@ -27,13 +27,14 @@ static void sums(struct vq_json *j, const struct vq_account_sums *s)
     vq_json_put_u64(j, "answered", s->answered);
     vq_json_put_object(j, "failed");
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
-        /* these two have separate counts */
-        if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN) {
+        /* these three have separate counts */
+        if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN && end != VQ_END_CANCELLED) {
             vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), s->failed[end]);
         }
     }
     vq_json_object_end(j);
     vq_json_put_u64(j, "unknown", s->unknown);
+    vq_json_put_u64(j, "cancelled", s->cancelled);
     if (s->in_batches > 0) {
         vq_json_put_u64(j, "in_batches", s->in_batches);
     }

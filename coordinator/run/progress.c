@@ -41,7 +41,7 @@ static uint64_t failures(const struct vq_coord_counts *c)
 {
     uint64_t n = 0;
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
-        n += end == VQ_END_ANSWER ? 0 : c->ends[end];
+        n += end == VQ_END_ANSWER || end == VQ_END_CANCELLED ? 0 : c->ends[end];
     }
     return n;
 }

@@ -24,7 +24,8 @@ void vq_call_tally_add(struct vq_call_tally *tally, const struct vq_tally_call *
     vq_sum_to(&p->tokens_cached, call->tokens_cached);
     vq_sum_to(&p->tokens_out, call->tokens_out);
     vq_sum_to(&p->cost_nano, call->cost_nano);
-    if (call->end == VQ_END_NETWORK || call->end == VQ_END_UNKNOWN) {
+    if (call->end == VQ_END_NETWORK || call->end == VQ_END_UNKNOWN ||
+        call->end == VQ_END_CANCELLED) {
         return;
     }
     size_t b = 0;

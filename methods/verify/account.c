@@ -81,13 +81,16 @@ static void compare_part(struct vq_verifying *v, const char *file, const json_t 
     for (size_t i = 0; i < VQ_COUNT(counts); i++) {
         compare(v, file, said, counts[i].key, counts[i].value);
     }
-    if (json_object_get(said, "tokens_written") !=
-        NULL) { /* a file of an earlier release has none */
+    /* a file of an earlier release has none of these */
+    if (json_object_get(said, "tokens_written") != NULL) {
         compare(v, file, said, "tokens_written", p->sums.tokens_written);
+    }
+    if (json_object_get(said, "cancelled") != NULL) {
+        compare(v, file, said, "cancelled", p->sums.cancelled);
     }
     const json_t *failed = json_object_get(said, "failed");
     for (int end = 0; end < VQ_CALL_ENDS; end++) {
-        if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN) {
+        if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN && end != VQ_END_CANCELLED) {
             compare(v, file, failed, vq_call_end_word((enum vq_call_end)end), p->sums.failed[end]);
         }
     }

@@ -69,7 +69,7 @@ class Audit(Audited):
 
     def test_a_call_that_still_waits(self):
         call = self.answered()["call"]
-        self.row(call, end=(END, bytes([10])))
+        self.row(call, end=(END, bytes([11])))
         self.names(f"I2 batches: call {call} is part of a batch in the ledger, and no record of it waits for its result",
                    f"R1 batches: the run is finished, and call {call} waits in a batch")
 

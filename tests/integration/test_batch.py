@@ -236,8 +236,19 @@ class Batches(Case):
         self.wait_for("a batch", lambda: any(line["event"] == "batch" for line in server.log()))
         self.assertIn("cancelled", self.vibeq("ctl", "cancel", "cancel", "all").stdout)
         self.wait_for("a second batch", lambda: sum(line["event"] == "batch" for line in server.log()) > 1)
+        cancelled = lambda: self.status("cancel")["calls"]["cancelled"]
+        self.wait_for("all calls of the first one", lambda: cancelled() > 100 and cancelled() == self.settle(cancelled))
+        count = cancelled()
+        self.assertEqual(sum(n for end, n in self.status("cancel")["calls"].items() if end not in ("ended", "cancelled")), 0)
+        said = self.vibeq("status", "cancel").stdout
+        self.assertIn(f"cancelled with their batches, without cost: {count} calls", said)
+        self.assertNotIn("calls without an answer", said)
         run.send_signal(signal.SIGINT)
         self.wait_exit(run, 4)
+        calls = json.loads((self.dir / "runs" / "cancel" / "accounting.json").read_text())["calls"]
+        self.assertEqual((calls["cancelled"], sum(calls["failed"].values())), (count, 0))
+        self.assertEqual(calls["not_sent"], count)
+        self.vibeq("verify", "cancel")
 
     def killed_at_a_point(self):
         """A worker kills itself at VQ_BATCH_POINT: tests/chaos/points, whose programs have such points."""

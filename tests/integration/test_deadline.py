@@ -43,6 +43,8 @@ class Deadlines(Case):
         self.assertGreater(len(questions), 100)
         self.assertEqual(len(questions), len(set(questions)), "a question was bought twice")
         usd = sum((2 * line["prompt_tokens"] + 8 * line["completion_tokens"]) / (2 if line in batched else 1) for line in batched + single) / 1e6
+        calls = json.loads((self.dir / "runs" / "r" / "accounting.json").read_text())["calls"]
+        self.assertEqual(sum(calls["failed"].values()), 0, "a call of a cancelled batch did not fail")
         self.assertAlmostEqual(json.loads((self.dir / "runs" / "r" / "accounting.json").read_text())["cost_usd"], usd, places=7)
         self.vibeq("verify", "r")
         return len(batched), len(single)
@@ -88,6 +90,7 @@ class Deadlines(Case):
         self.assertGreater(single, 100)
         self.assertFalse(self.late())
         self.assertGreaterEqual(len(self.log_of("deadline.cancel")), 4)
+        self.assertGreater(json.loads((self.dir / "runs" / "r" / "accounting.json").read_text())["calls"]["cancelled"], 100)
         last = self.metrics()
         self.assertEqual(last["deadline_batches_cancelled_total"], len(self.log_of("deadline.cancel")))
         self.assertEqual(last["deadline_met"], 1)

@@ -245,7 +245,7 @@ static void give_up(struct sim *s, uint32_t i, const struct vq_batches_action *a
     }
     g->given_up = true;
     struct vq_work_reply reply = {.call = a->draft->call,
-                                  .end = VQ_END_NETWORK,
+                                  .end = a->ordered ? VQ_END_CANCELLED : VQ_END_NETWORK,
                                   .retry_after_ms = -1,
                                   .error = vq_span_str(a->text)};
     collected(s, i, a->draft, &reply);

@@ -40,6 +40,15 @@ static const struct vq_result *collected(struct vq_batches_entry *entry, uint32_
     return &draft->result;
 }
 
+static void give_up(struct vq_batches *b, const struct vq_batches_entry *entry,
+                    enum vq_batch_why why, struct vq_batches_action *ret_action)
+{
+    ret_action->type = VQ_BATCHES_GIVE_UP;
+    ret_action->text = why_text(b, entry, why);
+    ret_action->why = why;
+    ret_action->ordered = why == VQ_BATCH_WHY_CANCELLED && entry->ordered;
+}
+
 /* ---- a batch that was never submitted ---- */
 
 /* A call is given up only after it is committed that it is part of the batch: so only one of its
@@ -54,9 +63,7 @@ static bool next_abandoned(struct vq_batches *b, struct vq_batches_entry *entry,
         }
         ret_action->draft = collected(entry, entry->give_up_from++);
         if (ret_action->draft != NULL) {
-            ret_action->type = VQ_BATCHES_GIVE_UP;
-            ret_action->text = why_text(b, entry, entry->why);
-            ret_action->why = entry->why;
+            give_up(b, entry, entry->why, ret_action);
             return true;
         }
     }
@@ -103,10 +110,8 @@ static bool take(struct vq_batches *b, struct vq_batches_entry *entry,
         ret_action->line = action->line;
         return ret_action->draft != NULL;
     case VQ_BATCH_DO_GIVE_UP:
-        ret_action->type = VQ_BATCHES_GIVE_UP;
         ret_action->draft = collected(entry, action->call);
-        ret_action->text = why_text(b, entry, action->why);
-        ret_action->why = action->why;
+        give_up(b, entry, action->why, ret_action);
         entry->is_limited = entry->is_limited || action->why == VQ_BATCH_WHY_LIMITED;
         return ret_action->draft != NULL;
     case VQ_BATCH_DO_CREATE:

@@ -90,6 +90,7 @@ static enum vq_status open_foreign(struct vq_batches *b, const struct vq_msg_col
 
 static void cancel(struct vq_batches_entry *entry)
 {
+    entry->ordered = true;
     if (entry->state == VQ_ENTRY_GATHERS || entry->state == VQ_ENTRY_CLOSED) {
         vq_entry_abandon(entry, VQ_BATCH_WHY_CANCELLED);
     } else if (entry->state == VQ_ENTRY_LIVES) {
@@ -135,6 +136,6 @@ enum vq_status vq_batches_collect(struct vq_batches *b, const struct vq_msg_coll
         vq_entry_free(b, entry);
         return status;
     }
-    entry->cancel = message->cancel;
+    entry->cancel = entry->ordered = message->cancel;
     return VQ_OK;
 }

@@ -526,6 +526,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
         }
         break;
     case VQ_END_UNKNOWN:
+    case VQ_END_CANCELLED: /* only of calls that were in a batch */
     case VQ_END__COUNT: break;
     }
     vq_free(read->flight);

@@ -97,7 +97,8 @@ static void give_up(struct vq_batcher *batcher, const struct vq_batches_action *
         struct vq_work_refused refused = {.pool = action->pool, .reply = &reply};
         batcher->options.refused(batcher->options.ctx, &refused);
     }
-    reply.end = limited ? VQ_END_RATE : VQ_END_NETWORK; /* a temporary refusal uses up no attempt */
+    /* a refusal for now and a cancel that was ordered use up no attempt */
+    reply.end = limited ? VQ_END_RATE : action->ordered ? VQ_END_CANCELLED : VQ_END_NETWORK;
     collected(batcher, action->draft, &reply);
 }
 

@@ -228,6 +228,8 @@ static void add(struct vq_account_sums *sums, const struct vq_call_row *row, boo
         vq_sum_to(&sums->latency_ms, row->latency_ms);
     } else if (row->end == VQ_END_UNKNOWN) {
         sums->unknown++;
+    } else if (row->end == VQ_END_CANCELLED) {
+        sums->cancelled++;
     } else if (row->end == VQ_END_BATCHED) {
         sums->in_batches++;
     } else {
@@ -425,6 +427,7 @@ void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sum
         to->failed[end] += s->failed[end];
     }
     to->unknown += s->unknown;
+    to->cancelled += s->cancelled;
     to->in_batches += s->in_batches;
     to->paid_unused += s->paid_unused;
     vq_sum_to(&to->tokens_in, s->tokens_in);

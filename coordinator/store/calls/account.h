@@ -60,9 +60,10 @@ struct vq_ledger_price { /* of one judge, dollars per million tokens; negative: 
 struct vq_account_sums {
     uint64_t sent;
     uint64_t answered;
-    /* calls by how they ended; an answer, UNKNOWN and BATCHED have counts of their own */
+    /* by how they ended; an answer, UNKNOWN, CANCELLED and BATCHED have counts of their own */
     uint64_t failed[VQ_END__COUNT];
     uint64_t unknown;
+    uint64_t cancelled;  /* with their batch: they are asked again, and cost nothing */
     uint64_t in_batches; /* part of a batch at a provider; their cost is what they may cost */
     uint64_t paid_unused;
     uint64_t tokens_in, tokens_cached, tokens_written, tokens_out;

@@ -20,7 +20,7 @@ UNPARSEABLE = 18
 SETTLES = {3, 4, 5}
 VOTES = {1, 2, 3, 4, 5}
 RETRIED = {"rate", "provider", "network", "lost", "bad_response", "bad_request", "too_long", "closed"}
-ABSENT_ANYWAY = {"unknown", "lost", "network", "provider", "bad_response", "closed", "too_long"}  # without a status: may never have arrived
+ABSENT_ANYWAY = {"unknown", "lost", "network", "provider", "bad_response", "closed", "too_long", "cancelled"}  # without a status: may never have arrived
 
 
 class Audit(Talks):
@@ -635,7 +635,7 @@ class Audit(Talks):
 
     def _compare_accounting(self, file, calls, rows, more):
         want = {"sent": sum(map(sent, rows)), "answered": sum(r["end"] == "answer" for r in rows), "not_sent": sum(not sent(r) for r in rows),
-                "unknown": sum(r["end"] == "unknown" for r in rows), "foreign": sum(r["foreign"] for r in rows),
+                "unknown": sum(r["end"] == "unknown" for r in rows), "cancelled": sum(r["end"] == "cancelled" for r in rows), "foreign": sum(r["foreign"] for r in rows),
                 "paid_unused": sum(r["end"] == "answer" and not r["used"] for r in rows),
                 "repairs": sum(r["repair"] and sent(r) for r in rows), **more}
         want.update({k: sum(r[k] for r in rows) for k in ("tokens_in", "tokens_cached", "tokens_written", "tokens_out")})

@@ -10,7 +10,7 @@ OUTCOMES = {0: "open", 1: "A", 2: "B", 3: "equal", 4: "N/A", 5: "unsure", 8: "te
             14: "yes", 15: "no", 16: "refused", 17: "truncated",
             18: "unparseable", 19: "empty", 32: "not_needed", 33: "blocked", 48: "error", 49: "too_long", 50: "unavailable",
             51: "bad_response", 52: "worker_lost"}
-ENDS = ("answer", "rate", "provider", "network", "lost", "bad_response", "bad_request", "too_long", "closed", "unknown", "batched")
+ENDS = ("answer", "rate", "provider", "network", "lost", "bad_response", "bad_request", "too_long", "closed", "unknown", "cancelled", "batched")
 
 
 class Damaged(Exception):

@@ -13,7 +13,7 @@ ANSWERED = GOOD | {16, 17, 18, 19}
 
 def sent(row):
     """Whether anything of it left the machine; as the ledger's accounting counts it."""
-    return not (row["end"] == "network" or row["end"] in ("too_long", "closed") and row["http_status"] == 0)
+    return not (row["end"] in ("network", "cancelled") or row["end"] in ("too_long", "closed") and row["http_status"] == 0)
 
 
 class Chats:

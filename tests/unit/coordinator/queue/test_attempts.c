@@ -20,6 +20,7 @@ TEST(what_counts_and_what_does_not)
         {VQ_END_TOO_LONG, -1},
         {VQ_END_CLOSED, VQ_ATTEMPT_CLOSED},
         {VQ_END_UNKNOWN, VQ_ATTEMPT_UNKNOWN},
+        {VQ_END_CANCELLED, -1},
         {VQ_END_BATCHED, -1},
     };
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {

@@ -40,7 +40,7 @@ static struct {
         uint32_t calls;
     } made[BATCHES_MAX]; /* at the provider; the id is "b-INDEX" */
     uint32_t made_count;
-    uint32_t told_over, given_up, delivered;
+    uint32_t told_over, given_up, ordered, delivered;
 } w;
 
 static struct vq_id id_of(uint32_t call)
@@ -136,6 +136,7 @@ static void take_all(void)
             assert_int_equal(call->ends, 1);
             w.delivered += action.type == VQ_BATCHES_DELIVER ? 1 : 0;
             w.given_up += action.type == VQ_BATCHES_GIVE_UP ? 1 : 0;
+            w.ordered += action.type == VQ_BATCHES_GIVE_UP && action.ordered ? 1 : 0;
         } else if (action.type == VQ_BATCHES_TELL) {
             w.told_over += action.progress.state == VQ_BATCH_PROGRESS_OVER ? 1 : 0;
         }
@@ -313,6 +314,27 @@ TEST(test_each_call_ends_once_and_no_batch_is_created_twice)
 
 /* ---- single rules ---- */
 
+/* Takes what is sent to it, and says that each batch was cancelled. */
+static void cancelled_at_the_provider(void)
+{
+    while (w.jobs_count > 0) {
+        struct job job = w.jobs[--w.jobs_count];
+        const struct vq_batch_life *life = vq_batches_life(w.b, job.batch);
+        struct vq_batch_view view;
+        if (job.type == VQ_BATCH_DO_UPLOAD) {
+            give(&job, (struct vq_batch_event){.type = VQ_BATCH_UPLOAD_DONE, .text = "f"});
+        } else if (job.type == VQ_BATCH_DO_CREATE) {
+            make(life);
+            view = view_of(0, false);
+            give(&job, (struct vq_batch_event){.type = VQ_BATCH_CREATE_DONE, .view = &view});
+        } else if (job.type == VQ_BATCH_DO_GET) {
+            view = view_of(0, false);
+            view.state = VQ_BATCH_CANCELLED;
+            give(&job, (struct vq_batch_event){.type = VQ_BATCH_GET_DONE, .view = &view});
+        }
+    }
+}
+
 TEST(test_a_batch_that_is_full_is_closed_and_the_next_one_opened)
 {
     open_world(1);
@@ -323,6 +345,31 @@ TEST(test_a_batch_that_is_full_is_closed_and_the_next_one_opened)
     assert_string_not_equal(w.calls[4].name, w.calls[5].name);
     assert_true(vq_batch_name_ok(w.calls[5].name));
     vq_batches_destroy(&w.b);
+}
+
+/* The provider has the first batch, and cancelled it; the second one is gathered. */
+TEST(test_only_a_cancel_of_the_coordinator_is_ordered)
+{
+    for (int ordered = 0; ordered < 2; ordered++) {
+        open_world(1);
+        add();
+        ack(0);
+        struct vq_msg_collect order = {.name = vq_span_str(w.calls[0].name), .cancel = true};
+        if (ordered) {
+            struct vq_batches_pool pool = pool_of(5);
+            assert_int_equal(vq_batches_collect(w.b, &order, &pool, w.now_ms), VQ_OK);
+            take_all();
+        }
+        for (uint32_t i = 0; w.given_up == 0 && i < 1000; i++) {
+            w.now_ms += 1000;
+            vq_batches_tick(w.b, w.now_ms);
+            take_all();
+            cancelled_at_the_provider();
+        }
+        assert_int_equal(w.given_up, 1);
+        assert_int_equal(w.ordered, ordered);
+        vq_batches_destroy(&w.b);
+    }
 }
 
 TEST(test_a_call_that_is_too_large_for_any_document)

@@ -30,7 +30,7 @@ static void check_part(const struct vq_account_part *a)
     assert_int_equal(a->planned,
                      a->first_sends + a->from_store + a->saved_by_lazy_swap + a->not_asked);
     assert_int_equal(a->sums.sent, a->first_sends + a->asked_again + a->retried + a->repairs);
-    uint64_t calls = a->sums.answered + a->sums.unknown + a->sums.in_batches;
+    uint64_t calls = a->sums.answered + a->sums.unknown + a->sums.cancelled + a->sums.in_batches;
     for (size_t end = 0; end < VQ_END__COUNT; end++) {
         calls += a->sums.failed[end];
     }
