@@ -366,6 +366,12 @@ TEST(three_stages_are_within_5_percent_of_the_least_price)
     nights(3, 0.05, 0.5);
 }
 
+/* The lead of a cancel is longer than all calls take, so all batches are cancelled at once. */
+TEST(also_if_the_interactive_pools_are_fast)
+{
+    nights(1, 0.001, 0.05);
+}
+
 /* The interactive pools need most of the time. */
 TEST(also_if_there_is_little_time)
 {
