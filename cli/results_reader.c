@@ -31,10 +31,7 @@ static enum vq_status take(const json_t *vibes, struct vq_results_reader *found)
         return VQ_NOT_FOUND;
     }
     struct vq_arena *memory = &found->list.memory;
-    found->list.axes = vq_arena_alloc(memory, n, sizeof(*found->list.axes));
-    if (found->list.axes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(memory, found->list.axes, n));
     found->list.count = (uint32_t)n;
     for (uint32_t i = 0; i < n; i++) {
         const json_t *vibe = json_array_get(vibes, i);

@@ -104,10 +104,8 @@ static enum vq_status start(struct vq_http *client, const struct vq_endpoint *en
 {
     struct vq_buf url;
     bool is_post = request->method == VQ_HTTPD_POST;
-    struct relay *relay = vq_alloc(1, sizeof(*relay));
-    if (relay == NULL) {
-        return VQ_NOMEM;
-    }
+    struct relay *relay;
+    VQ_TRY(VQ_ALLOC(relay, 1));
     vq_buf_init(&url, VQ_HTTP_URL_BYTES_MAX);
     vq_buf_printf(&url, "%s/api/v1/%s", endpoint->address, rest);
     vq_httpd_query_put(request, &url);

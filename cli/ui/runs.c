@@ -55,10 +55,8 @@ struct vq_ui_runs {
 
 enum vq_status vq_ui_runs_create(const char *runs_dir, struct vq_ui_runs **ret_runs)
 {
-    struct vq_ui_runs *runs = vq_alloc(1, sizeof(*runs));
-    if (runs == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_ui_runs *runs;
+    VQ_TRY(VQ_ALLOC(runs, 1));
     runs->runs_dir = runs_dir;
     vq_random_bytes(runs->secret, sizeof(runs->secret));
     *ret_runs = runs;

@@ -141,10 +141,8 @@ static enum vq_status first_texts(struct vq_vibecheck_method *method, uint32_t j
     VQ_TRY(vq_vibecheck_method_next(method, &stage, err));
     while (stage->kind == VQ_STAGE_PREFER) {
         size_t count = (size_t)stage->rows_count * judges * 2;
-        uint8_t *none = vq_alloc(count, 1);
-        if (none == NULL) {
-            return VQ_NOMEM;
-        }
+        uint8_t *none;
+        VQ_TRY(VQ_ALLOC(none, count));
         memset(none, VQ_OUTCOME_NOT_NEEDED, count);
         enum vq_status status = vq_vibecheck_method_take_outcomes(method, none, count, err);
         vq_free(none);

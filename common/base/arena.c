@@ -25,6 +25,13 @@ void *vq_arena_alloc(struct vq_arena *arena, size_t n, size_t size)
     return keep(arena, vq_alloc(n, size));
 }
 
+enum vq_status vq_arena_alloc_at(struct vq_arena *arena, void *pointer, size_t n, size_t size)
+{
+    void *block = vq_arena_alloc(arena, n, size);
+    memcpy(pointer, &block, sizeof(block));
+    return block == NULL ? VQ_NOMEM : VQ_OK;
+}
+
 void *vq_arena_copy(struct vq_arena *arena, const void *from, size_t n, size_t size)
 {
     void *to = vq_arena_alloc(arena, n, size);

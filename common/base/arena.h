@@ -18,6 +18,11 @@ void *vq_arena_alloc(struct vq_arena *arena, size_t n, size_t size) VQ_WARN_UNUS
 void *vq_arena_copy(struct vq_arena *arena, const void *from, size_t n, size_t size) VQ_WARN_UNUSED;
 char *vq_arena_text(struct vq_arena *arena, struct vq_span text) VQ_WARN_UNUSED;
 char *vq_arena_printf(struct vq_arena *arena, const char *fmt, ...) VQ_PRINTF(2, 3) VQ_WARN_UNUSED;
+/* The same with a status, as VQ_ALLOC of alloc.h. */
+#define VQ_ARENA_ALLOC(arena, pointer, n)                                                          \
+    vq_arena_alloc_at((arena), (void *)&(pointer), (n), sizeof(*(pointer)))
+enum vq_status vq_arena_alloc_at(struct vq_arena *arena, void *pointer, size_t n,
+                                 size_t size) VQ_WARN_UNUSED;
 /* A copy of the buffer's text; the buffer is freed, also on failure: what it failed with, or
  * VQ_NOMEM. */
 enum vq_status vq_arena_take(struct vq_arena *arena, struct vq_buf *buf,

@@ -103,10 +103,8 @@ static enum vq_status mark_beyond_limit(struct vq_dataset_build *b, unsigned fil
                                         enum vq_dataset_stream stream)
 {
     uint32_t limit = b->settings->data->limit;
-    uint32_t *order = vq_alloc(b->count, sizeof(*order));
-    if (order == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *order;
+    VQ_TRY(VQ_ALLOC(order, b->count));
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->rows[i].file == file) {
@@ -423,11 +421,8 @@ static enum vq_status run_steps(struct vq_dataset_build *b)
             "%s has only one record; at least two are needed, one to train and one to test",
             vq_dataset_file_name(b, 0));
     }
-    b->rows = vq_alloc(records, sizeof(*b->rows));
-    b->leaves = vq_alloc(records, sizeof(*b->leaves));
-    if (b->rows == NULL || b->leaves == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(b->rows, records));
+    VQ_TRY(VQ_ALLOC(b->leaves, records));
     VQ_TRY(vq_questions_init(&b->questions, records));
     for (unsigned file = 0; file < files; file++) {
         VQ_TRY(vq_dataset_read_rows(b, file));

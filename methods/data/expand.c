@@ -48,10 +48,7 @@ static uint64_t walk(const struct vq_dataset_build *b, struct vq_data_row *into)
 enum vq_status vq_dataset_expand(struct vq_dataset_build *b)
 {
     struct vq_dataset *set = b->set;
-    set->pairs = vq_alloc(1, sizeof(*set->pairs));
-    if (set->pairs == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(set->pairs, 1));
     VQ_TRY(vq_pairs_plan(b->settings->pairs, b->settings->models, set->models_count,
                          b->settings->seed, b->count, b->settings->calls_each, set->pairs, b->err));
     uint64_t rows = walk(b, NULL);

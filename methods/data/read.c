@@ -191,11 +191,8 @@ struct unknown {
 static enum vq_status count_unknown(struct unknown *u, struct vq_span label, uint64_t line)
 {
     if (u->counts == NULL) {
-        u->counts = vq_alloc(LABELS_TRACKED, sizeof(*u->counts));
-        u->lines = vq_alloc(LABELS_TRACKED, sizeof(*u->lines));
-        if (u->counts == NULL || u->lines == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ALLOC(u->counts, LABELS_TRACKED));
+        VQ_TRY(VQ_ALLOC(u->lines, LABELS_TRACKED));
     }
     u->records++;
     uint32_t id = vq_intern_find(&u->labels, label);

@@ -121,10 +121,7 @@ static enum vq_status common_length(struct vq_similarity *work, const struct pai
     work->carries = carries;
     memset(work->carries, 0, p->b_count);
     if (work->slots == NULL) {
-        work->slots = vq_alloc(SLOTS, sizeof(*work->slots));
-        if (work->slots == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ALLOC(work->slots, SLOTS));
     }
     size_t length = 0;
     for (size_t start = 0; start < p->a_count; start += BLOCK_BITS) {

@@ -81,10 +81,8 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
  * remain. */
 static enum vq_status split_by_file(struct vq_dataset_build *b)
 {
-    bool *in_test = vq_alloc(vq_questions_count(&b->questions), sizeof(*in_test));
-    if (in_test == NULL) {
-        return VQ_NOMEM;
-    }
+    bool *in_test;
+    VQ_TRY(VQ_ALLOC(in_test, vq_questions_count(&b->questions)));
     uint32_t train = 0, shared = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         struct vq_data_row *row = &b->rows[i];

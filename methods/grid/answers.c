@@ -188,10 +188,8 @@ static enum vq_status take_margins(const struct of *o, struct vq_calls *calls, s
 {
     uint64_t tasks = vq_grid_tasks(&o->asking->plan.grid);
     struct vq_view *view;
-    float *margins = vq_alloc(tasks, sizeof(*margins));
-    if (margins == NULL) {
-        return VQ_NOMEM;
-    }
+    float *margins;
+    VQ_TRY(VQ_ALLOC(margins, tasks));
     enum vq_status status = vq_view_begin(calls, &view, err);
     if (status == VQ_OK) {
         for (uint64_t t = 0; status == VQ_OK && t < tasks; t++) {

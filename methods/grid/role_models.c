@@ -64,10 +64,8 @@ static enum vq_status pools_of(const struct vq_conf_uses *uses, const struct vq_
     if (count == 0) {
         return vq_fail(err, VQ_NOT_FOUND, "no pool has the model \"%.80s\"", judge->model);
     }
-    uint32_t *pools = vq_alloc(count, sizeof(*pools));
-    if (pools == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *pools;
+    VQ_TRY(VQ_ALLOC(pools, count));
     memcpy(pools, found, count * sizeof(*pools));
     *ret_pools = pools;
     *ret_count = count;
@@ -79,15 +77,11 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
                                 const struct vq_conf_judge *conf, uint32_t count, bool cuts,
                                 struct vq_role_models *cast, struct vq_error *err)
 {
-    cast->conf = vq_alloc(count, sizeof(*cast->conf));
-    cast->judges = vq_alloc(count, sizeof(*cast->judges));
-    cast->identities = vq_alloc(count, sizeof(*cast->identities));
-    cast->pools = vq_alloc(count, sizeof(*cast->pools));
-    cast->pools_count = vq_alloc(count, sizeof(*cast->pools_count));
-    if (cast->conf == NULL || cast->judges == NULL || cast->identities == NULL ||
-        cast->pools == NULL || cast->pools_count == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(cast->conf, count));
+    VQ_TRY(VQ_ALLOC(cast->judges, count));
+    VQ_TRY(VQ_ALLOC(cast->identities, count));
+    VQ_TRY(VQ_ALLOC(cast->pools, count));
+    VQ_TRY(VQ_ALLOC(cast->pools_count, count));
     cast->count = count;
     for (uint32_t i = 0; i < count; i++) {
         const struct vq_conf_judge *c = &conf[i];

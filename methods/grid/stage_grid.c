@@ -62,10 +62,7 @@ static enum vq_swap swap_of(const struct vq_config *config, enum vq_stage_kind k
 static enum vq_status take_rows(struct vq_stage_grid *a, const struct vq_grid_source *from,
                                 const struct vq_stage *stage)
 {
-    a->rows = vq_alloc(stage->rows_count, sizeof(*a->rows));
-    if (a->rows == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(a->rows, stage->rows_count));
     memcpy(a->rows, stage->rows, stage->rows_count * sizeof(*a->rows));
     for (uint32_t i = 0; i < stage->rows_count; i++) {
         a->samples[i] = from->samples[stage->rows[i]];
@@ -98,10 +95,8 @@ static enum vq_status take_prompts(struct vq_stage_grid *a, const struct vq_stag
 static enum vq_status take_texts(struct vq_stage_grid *a, const struct vq_stage *stage)
 {
     struct vq_json json;
-    size_t *ends = vq_alloc(a->plan.grid.samples, sizeof(*ends));
-    if (ends == NULL) {
-        return VQ_NOMEM;
-    }
+    size_t *ends;
+    VQ_TRY(VQ_ALLOC(ends, a->plan.grid.samples));
     for (uint32_t i = 0; i < a->plan.grid.samples; i++) {
         uint32_t first = i * VQ_EMBED_BATCH_MAX;
         vq_json_init(&json, &a->texts, 0);
@@ -267,10 +262,7 @@ static enum vq_status fill_cells(struct vq_stage_grid *a, const struct vq_stage 
     if (stage->cells == NULL) {
         return VQ_OK;
     }
-    a->cells = vq_alloc(cells, 1);
-    if (a->cells == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(a->cells, cells));
     memcpy(a->cells, stage->cells, cells);
     a->plan.cells = a->cells;
     return VQ_OK;
@@ -281,11 +273,8 @@ static enum vq_status fill_askers(struct vq_stage_grid *a, bool hashed)
 {
     uint32_t judges = a->cast->count;
     uint32_t n = a->plan.grid.samples;
-    a->askers = vq_alloc(judges, sizeof(*a->askers));
-    a->first_order = vq_alloc((size_t)n * judges, 1);
-    if (a->askers == NULL || a->first_order == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(a->askers, judges));
+    VQ_TRY(VQ_ALLOC(a->first_order, (size_t)n * judges));
     for (uint32_t j = 0; j < judges; j++) {
         vq_asker_init(&a->askers[j], &a->cast->judges[j], a->template, a->repair);
     }

@@ -52,11 +52,8 @@ static enum vq_status curves(struct vq_persona_work *w, const struct vq_persona_
                              uint32_t kinds, double *cells, struct vq_cells_mean **ret_curves)
 {
     uint32_t scripts = w->out->scripts;
-    struct vq_cells_mean *made =
-        vq_arena_alloc(w->arena, (size_t)kinds * scripts * p->points, sizeof(*made));
-    if (made == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_cells_mean *made;
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, made, (size_t)kinds * scripts * p->points));
     for (uint32_t i = 0; i < kinds * scripts * p->points; i++) {
         enum vq_persona_curve curve = (enum vq_persona_curve)(i / p->points / scripts);
         for (uint32_t c = 0; c < w->out->cells; c++) {

@@ -55,12 +55,9 @@ static enum vq_status bind_all(const struct vq_items_file *file,
                                struct binding *b)
 {
     struct vq_persona_bound *to = &b->bound;
-    to->items = vq_alloc(file->count, sizeof(*to->items));
-    to->source = vq_alloc(file->count, sizeof(*to->source));
-    to->questions = vq_alloc(file->count, sizeof(*to->questions));
-    if (to->items == NULL || to->source == NULL || to->questions == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(to->items, file->count));
+    VQ_TRY(VQ_ALLOC(to->source, file->count));
+    VQ_TRY(VQ_ALLOC(to->questions, file->count));
     for (uint32_t i = 0; i < file->count; i++) {
         const struct vq_conf_item *item = &file->items[i];
         struct vq_persona_item made = {.persona = VQ_PERSONA_ALL};

@@ -320,12 +320,9 @@ static enum vq_status prepare(struct vq_persona_work *w)
     w->out->personas = d->personas;
     w->out->scripts = d->scripts_count;
     w->out->cells = d->models * d->personas;
-    w->out->measures = vq_arena_alloc(w->arena, VQ_PERSONA_MEASURES_MAX, sizeof(*w->out->measures));
-    w->turns = vq_arena_alloc(w->arena, d->rounds, sizeof(*w->turns));
-    w->edges = vq_arena_alloc(w->arena, d->rounds, sizeof(*w->edges));
-    if (w->out->measures == NULL || w->turns == NULL || w->edges == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, w->out->measures, VQ_PERSONA_MEASURES_MAX));
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, w->turns, d->rounds));
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, w->edges, d->rounds));
     for (uint32_t i = 0; i < d->rounds; i++) {
         w->turns[i] = i;
     }
@@ -353,10 +350,7 @@ static enum vq_status lengths(struct vq_persona_work *w)
     w->out->askers = plan->askers;
     w->out->rounds = plan->design.rounds;
     for (int k = 0; s->tokens != NULL && k < 2; k++) {
-        w->out->lengths[k] = vq_arena_alloc(w->arena, n, sizeof(double));
-        if (w->out->lengths[k] == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ARENA_ALLOC(w->arena, w->out->lengths[k], n));
     }
     for (size_t i = 0; s->tokens != NULL && i < n; i++) {
         const double *first = s->tokens + i / points * plan->orders * points + i % points;

@@ -14,11 +14,7 @@
 static enum vq_status fill_systems(struct vq_persona *p)
 {
     const struct vq_persona_plan *plan = p->in.plan;
-    p->systems =
-        vq_arena_alloc(&p->keep, (size_t)plan->design.models * plan->askers, sizeof(*p->systems));
-    if (p->systems == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, p->systems, (size_t)plan->design.models * plan->askers));
     for (uint32_t i = 0; i < plan->design.models * plan->askers; i++) {
         uint32_t persona = i % plan->askers;
         struct vq_buf text;
@@ -62,15 +58,11 @@ static enum vq_status fill_queries(struct vq_persona *p)
     const struct vq_persona_plan *plan = p->in.plan;
     uint32_t rounds = plan->design.rounds;
     size_t n = (size_t)plan->chains_count * rounds;
-    p->queries = vq_arena_alloc(&p->keep, n, sizeof(*p->queries));
-    p->answers = vq_arena_alloc(&p->keep, n, sizeof(*p->answers));
-    p->turns = vq_arena_alloc(&p->keep, plan->chains_count, sizeof(*p->turns));
-    p->why = vq_arena_alloc(&p->keep, plan->chains_count, 1);
-    p->tokens = vq_arena_alloc(&p->keep, n, sizeof(*p->tokens));
-    if (p->tokens == NULL || p->queries == NULL || p->answers == NULL || p->turns == NULL ||
-        p->why == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, p->queries, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, p->answers, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, p->turns, plan->chains_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, p->why, plan->chains_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, p->tokens, n));
     for (size_t i = 0; i < n; i++) {
         const struct vq_persona_chain *chain = &plan->chains[i / rounds];
         size_t row = (size_t)chain->script * plan->orders + chain->order;
@@ -175,10 +167,8 @@ enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id 
                                 const uint32_t *groups, const uint8_t *asked, uint32_t count,
                                 uint8_t *ret_twin)
 {
-    struct twin *twins = vq_arena_alloc(&p->of_stage, count, sizeof(*twins));
-    if (twins == NULL) {
-        return VQ_NOMEM;
-    }
+    struct twin *twins;
+    VQ_TRY(VQ_ARENA_ALLOC(&p->of_stage, twins, count));
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
         ret_twin[i] = 0;

@@ -185,10 +185,8 @@ enum vq_status vq_persona_plan_make(const struct vq_persona_design *design,
                                     struct vq_persona_plan **ret_plan, struct vq_error *err)
 {
     VQ_TRY(check(design, err));
-    struct vq_persona_plan *plan = vq_alloc(1, sizeof(*plan));
-    if (plan == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_persona_plan *plan;
+    VQ_TRY(VQ_ALLOC(plan, 1));
     plan->design = *design;
     enum vq_status status = fill(plan);
     if (status != VQ_OK) {
@@ -265,10 +263,8 @@ enum vq_status vq_persona_turns(const struct vq_persona_plan *plan,
     if (rows > VQ_PERSONA_ROWS_MAX) {
         return VQ_LIMIT;
     }
-    struct vq_persona_turn *turns = vq_alloc(rows, sizeof(*turns));
-    if (turns == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_persona_turn *turns;
+    VQ_TRY(VQ_ALLOC(turns, rows));
     size_t n = 0;
     for (uint32_t c = 0; rows > 0 && c < plan->chains_count; c++) {
         uint32_t persona = plan->chains[c].persona;
@@ -370,10 +366,8 @@ enum vq_status vq_persona_answers(const struct vq_persona_plan *plan,
                                   struct vq_persona_answer **ret_rows, size_t *ret_count)
 {
     struct answers a = {.plan = plan, .set = set, .reference = reference};
-    uint32_t *numbers = vq_alloc(plan->design.personas, sizeof(*numbers));
-    if (numbers == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *numbers;
+    VQ_TRY(VQ_ALLOC(numbers, plan->design.personas));
     walk(&a, numbers);
     enum vq_status status = a.count > VQ_PERSONA_ROWS_MAX ? VQ_LIMIT : VQ_OK;
     if (status == VQ_OK) {

@@ -48,11 +48,8 @@ enum vq_stage_kind vq_persona_stage_kind(enum vq_rating_kind kind)
 static enum vq_status fill_axes(struct vq_persona *p, uint32_t first, uint32_t count,
                                 struct layout *l)
 {
-    l->axes = vq_arena_alloc(&p->keep, count, sizeof(*l->axes));
-    l->rubrics = vq_arena_alloc(&p->of_stage, count, sizeof(*l->rubrics));
-    if (l->axes == NULL || l->rubrics == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&p->keep, l->axes, count));
+    VQ_TRY(VQ_ARENA_ALLOC(&p->of_stage, l->rubrics, count));
     for (uint32_t i = first; i < first + count; i++) {
         const struct vq_criterion *text = p->in.rubrics[i].text;
         if (vq_persona_stage_kind(text->kind) == l->kind) {
@@ -177,11 +174,10 @@ static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
 
 static enum vq_status lay(struct vq_persona *p, const struct layout *l)
 {
-    struct vq_sample_id *ids = vq_arena_alloc(&p->of_stage, l->count, sizeof(*ids));
-    uint8_t *twin = vq_arena_alloc(&p->of_stage, l->count, 1);
-    if (ids == NULL || twin == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_sample_id *ids;
+    VQ_TRY(VQ_ARENA_ALLOC(&p->of_stage, ids, l->count));
+    uint8_t *twin;
+    VQ_TRY(VQ_ARENA_ALLOC(&p->of_stage, twin, l->count));
     for (uint32_t row = 0; row < l->count; row++) {
         if (l->there[row]) {
             vq_sample_identify(&l->items[row], &ids[row]);

@@ -124,10 +124,8 @@ static int ascending(const void *a, const void *b)
 static enum vq_status choose(const struct build *b, uint32_t **ret_rows, uint32_t *ret_count)
 {
     uint32_t n = b->table->rows_count, limit = b->settings->config->data.limit;
-    uint32_t *rows = vq_alloc(n, sizeof(*rows));
-    if (rows == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *rows;
+    VQ_TRY(VQ_ALLOC(rows, n));
     for (uint32_t i = 0; i < n; i++) {
         rows[i] = i;
     }
@@ -148,10 +146,7 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
     struct vq_rubric_data *d = b->data;
     struct vq_cell_notes notes = {.words = 0};
     struct vq_questions questions;
-    d->rows = vq_alloc(n, sizeof(*d->rows));
-    if (d->rows == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(d->rows, n));
     d->rows_count = n;
     enum vq_status status = vq_questions_init(&questions, n);
     for (uint32_t i = 0; status == VQ_OK && i < n; i++) {
@@ -312,11 +307,8 @@ static enum vq_status read_labels(struct build *b)
     struct vq_rubric_data *d = b->data;
     const struct vq_config *c = b->settings->config;
     size_t n = (size_t)c->criteria_count * d->outputs_count * d->rows_count;
-    d->human = vq_alloc(n, sizeof(*d->human));
-    d->labelled = vq_alloc(c->criteria_count, sizeof(*d->labelled));
-    if (d->human == NULL || d->labelled == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(d->human, n));
+    VQ_TRY(VQ_ALLOC(d->labelled, c->criteria_count));
     for (size_t i = 0; i < n; i++) {
         d->human[i] = NAN;
     }

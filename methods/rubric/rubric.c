@@ -65,11 +65,8 @@ static uint32_t output_of(const struct vq_rubric *rubric, enum vq_stage_kind kin
 static enum vq_status fill_axes(struct vq_rubric *r, struct kind_part *p)
 {
     const struct vq_rubric_input *in = &r->in;
-    p->axes = vq_arena_alloc(&r->memory, in->criteria_count, sizeof(*p->axes));
-    p->criteria = vq_arena_alloc(&r->memory, in->criteria_count, sizeof(*p->criteria));
-    if (p->axes == NULL || p->criteria == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, p->axes, in->criteria_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, p->criteria, in->criteria_count));
     for (uint32_t c = 0; c < in->criteria_count; c++) {
         if (stage_kind(in->criteria[c].kind) == p->kind) {
             p->axes[p->axes_count] =
@@ -88,10 +85,7 @@ static enum vq_status fill_items(struct vq_rubric *r, struct kind_part *p)
     if (n > UINT32_MAX) {
         return VQ_LIMIT;
     }
-    p->items = vq_arena_alloc(&r->memory, n, sizeof(*p->items));
-    if (p->items == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, p->items, n));
     p->items_count = (uint32_t)n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row;
@@ -131,10 +125,7 @@ static enum vq_status fill_cells(struct vq_rubric *r, struct kind_part *p)
         return VQ_OK;
     }
     size_t each = (size_t)r->in.judges_count * p->axes_count;
-    p->cells = vq_arena_alloc(&r->memory, p->items_count * each, 1);
-    if (p->cells == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, p->cells, p->items_count * each));
     for (uint32_t i = 0; i < p->items_count; i++) {
         memset(p->cells + i * each, asks(r, p, i), each);
     }
@@ -171,10 +162,7 @@ static enum vq_status add_stage(struct vq_rubric *r, const struct kind_part *p, 
 static enum vq_status fill_slots(struct vq_rubric *r)
 {
     const struct vq_rubric_input *in = &r->in;
-    r->first_slots = vq_arena_alloc(&r->memory, in->criteria_count, sizeof(*r->first_slots));
-    if (r->first_slots == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->first_slots, in->criteria_count));
     for (uint32_t c = 0; c < in->criteria_count; c++) {
         r->first_slots[c] = r->slots;
         r->slots += (size_t)in->rows_count * vq_rubric_rated_outputs(in, c) * in->judges_count *
@@ -191,11 +179,7 @@ static enum vq_status lay_out(struct vq_rubric *r)
 {
     static const enum vq_stage_kind kinds[KINDS] = {VQ_STAGE_LIKERT, VQ_STAGE_BINARY,
                                                     VQ_STAGE_PAIRWISE};
-    r->stages =
-        vq_arena_alloc(&r->memory, (size_t)KINDS * r->in.rating.repeats, sizeof(*r->stages));
-    if (r->stages == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->stages, (size_t)KINDS * r->in.rating.repeats));
     for (uint32_t k = 0; k < KINDS; k++) {
         struct kind_part *p = &r->parts[k];
         p->kind = kinds[k];

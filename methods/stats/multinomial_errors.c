@@ -49,10 +49,8 @@ static bool jackknife_alloc(struct jackknife *j)
 static enum vq_status sort_rows(struct jackknife *j)
 {
     size_t rows = j->data->x.rows;
-    uint32_t *next = vq_alloc(j->units + 1, sizeof(*next));
-    if (next == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *next;
+    VQ_TRY(VQ_ALLOC(next, j->units + 1));
     for (size_t row = 0; row < rows; row++) {
         next[j->unit[row] + 1]++;
     }

@@ -78,10 +78,8 @@ static uint32_t draw(const struct vq_label_frame *f, const bool *wanted, uint32_
 enum vq_status vq_label_sheet(const struct vq_label_frame *f, const bool *wanted, uint32_t rows,
                               const uint32_t *axes, uint32_t axes_count, struct vq_buf *out)
 {
-    uint32_t *samples = vq_alloc(vq_dataset_count(f->dataset), sizeof(*samples));
-    if (samples == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *samples;
+    VQ_TRY(VQ_ALLOC(samples, vq_dataset_count(f->dataset)));
     uint32_t n = draw(f, wanted, samples);
     n = rows < n ? rows : n;
     uint32_t *lines = vq_alloc((size_t)n * axes_count, sizeof(*lines));

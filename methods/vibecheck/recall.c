@@ -52,10 +52,8 @@ static enum vq_status texts_fill(struct vq_recall *r)
 {
     const struct vq_recall_input *in = &r->in;
     uint32_t count = 2 * (in->found_count + in->reference_count);
-    struct vq_span *texts = vq_arena_alloc(&r->memory, count, sizeof(*texts));
-    if (texts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *texts;
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, texts, count));
     for (uint32_t i = 0; i < in->found_count; i++) {
         VQ_TRY(vq_recall_ends(&r->memory, &in->found[i], texts + 2 * (size_t)i));
     }
@@ -126,11 +124,8 @@ static enum vq_status build(struct vq_recall *r)
     r->stage = (struct vq_stage){.name = "compare",
                                  .kind = judge ? VQ_STAGE_TEXT : VQ_STAGE_EMBED,
                                  .role = judge ? VQ_ROLE_REDUCER : VQ_ROLE_EMBEDDER};
-    r->kept = vq_arena_alloc(&r->memory, r->in.reference_count, sizeof(*r->kept));
-    r->all = vq_arena_alloc(&r->memory, r->in.reference_count, sizeof(*r->all));
-    if (r->kept == NULL || r->all == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->kept, r->in.reference_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->all, r->in.reference_count));
     for (uint32_t i = 0; i < r->in.reference_count; i++) {
         r->kept[i] = r->all[i] =
             (struct vq_recall_match){.found = VQ_RECALL_NONE, .similarity = NAN};

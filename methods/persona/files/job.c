@@ -53,14 +53,10 @@ static enum vq_status load_personas(struct load *l)
         VQ_TRY(read_source(l, "labels", d->labels, &text));
         VQ_TRY(vq_personas_file_label(text, d->labels, d->label_set, &job->personas, l->err));
     }
-    job->persona_names = vq_alloc(job->personas.count, sizeof(*job->persona_names));
-    job->labels = vq_alloc(job->personas.count, sizeof(*job->labels));
-    job->model_names = vq_alloc(l->config->subjects_count, sizeof(*job->model_names));
-    job->subjects = vq_alloc(l->config->subjects_count, sizeof(*job->subjects));
-    if (job->persona_names == NULL || job->labels == NULL || job->model_names == NULL ||
-        job->subjects == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(job->persona_names, job->personas.count));
+    VQ_TRY(VQ_ALLOC(job->labels, job->personas.count));
+    VQ_TRY(VQ_ALLOC(job->model_names, l->config->subjects_count));
+    VQ_TRY(VQ_ALLOC(job->subjects, l->config->subjects_count));
     for (uint32_t i = 0; i < job->personas.count; i++) {
         job->persona_names[i] = job->personas.personas[i].name;
         job->labels[i].known = job->personas.personas[i].labelled;
@@ -374,12 +370,9 @@ static enum vq_status load_criteria(struct load *l)
     size_t most = (size_t)config->criteria_count + 3 + VQ_PROBES_MAX * VQ_TRAITS;
     job->asked = *config;
     job->asked.criteria_count = 0;
-    job->asked.criteria = vq_alloc(most, sizeof(*job->asked.criteria));
-    job->rubrics = vq_alloc(most, sizeof(*job->rubrics));
-    l->texts = vq_alloc(most, sizeof(*l->texts));
-    if (job->asked.criteria == NULL || job->rubrics == NULL || l->texts == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(job->asked.criteria, most));
+    VQ_TRY(VQ_ALLOC(job->rubrics, most));
+    VQ_TRY(VQ_ALLOC(l->texts, most));
     if (config->criteria_count > 0) {
         memcpy(job->asked.criteria, config->criteria,
                config->criteria_count * sizeof(*config->criteria));
@@ -480,10 +473,8 @@ static enum vq_status load_human(struct load *l)
         return VQ_OK;
     }
     VQ_TRY(read_source(l, "human", d->human, &text));
-    struct vq_persona_criterion *criteria = vq_alloc(job->rubrics_count, sizeof(*criteria));
-    if (criteria == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_persona_criterion *criteria;
+    VQ_TRY(VQ_ALLOC(criteria, job->rubrics_count));
     for (uint32_t i = 0; i < job->rubrics_count; i++) {
         criteria[i] = job->rubrics[i].study;
     }
@@ -506,10 +497,7 @@ static enum vq_status load_all(struct load *l)
                                        .sets_count = c->probes_count,
                                        .sets = job->sets,
                                        .seed = c->seed};
-    job->set_names = vq_alloc(c->probes_count, sizeof(*job->set_names));
-    if (job->set_names == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(job->set_names, c->probes_count));
     VQ_TRY(load_personas(l));
     VQ_TRY(load_queries(l, &design));
     for (uint32_t i = 0; i < c->probes_count; i++) {

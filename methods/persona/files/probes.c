@@ -35,10 +35,8 @@ enum vq_status vq_probes_create(const struct vq_job *job, const struct vq_person
                                 struct vq_view *view, const struct vq_id *run,
                                 struct vq_probes **ret_probes)
 {
-    struct vq_probes *p = vq_alloc(1, sizeof(*p));
-    if (p == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_probes *p;
+    VQ_TRY(VQ_ALLOC(p, 1));
     *p = (struct vq_probes){.job = job, .persona = persona, .view = view, .run = run};
     vq_buf_init(&p->packed, PACKED_BYTES_MAX);
     p->ids = vq_alloc(plan_of(p)->prefixes_count, sizeof(*p->ids));

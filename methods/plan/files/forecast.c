@@ -120,10 +120,8 @@ static enum vq_status known_bytes(const struct vq_known_stage *known, uint32_t j
                                   struct vq_range *ret_bytes)
 {
     const struct vq_grid *g = &known->asking->plan.grid;
-    float *weights = vq_alloc(g->samples, sizeof(*weights));
-    if (weights == NULL) {
-        return VQ_NOMEM;
-    }
+    float *weights;
+    VQ_TRY(VQ_ALLOC(weights, g->samples));
     for (uint32_t i = 0; i < g->samples; i++) {
         size_t shard = (size_t)i * g->judges + judge;
         weights[i] = (float)(known->certain[shard] + maybe * known->maybe[shard]);
@@ -231,10 +229,8 @@ static void note_stage(struct walk *w, const struct vq_stage *stage)
 static enum vq_status take_nothing(struct walk *w, const struct vq_stage_grid *asking)
 {
     size_t n = (size_t)asking->plan.grid.samples * asking->plan.grid.judges;
-    struct vq_span *texts = vq_alloc(n, sizeof(*texts));
-    if (texts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *texts;
+    VQ_TRY(VQ_ALLOC(texts, n));
     enum vq_status status = w->script.ops->take_texts(w->script.ctx, texts, n, w->err);
     vq_free(texts);
     return status;
@@ -343,10 +339,8 @@ static enum vq_status row_bytes(const struct walk *w, const struct vq_forecast_s
     uint32_t n = w->job->samples_count, train = w->job->dataset->train_count;
     uint32_t from = s->shape == VQ_SHAPE_TEST ? train : 0;
     uint32_t until = s->shape == VQ_SHAPE_TRAIN ? train : n;
-    float *weights = vq_alloc(n, sizeof(*weights));
-    if (weights == NULL) {
-        return VQ_NOMEM;
-    }
+    float *weights;
+    VQ_TRY(VQ_ALLOC(weights, n));
     double texts = 0;
     for (uint32_t i = from; i < until; i++) {
         const struct vq_sample *sample = &w->job->samples[i];

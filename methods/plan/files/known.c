@@ -392,10 +392,8 @@ enum vq_status vq_prompt_bytes(const struct vq_stage_grid *asking, uint32_t judg
                                const float *weights, double *ret_bytes, double *ret_error)
 {
     uint32_t n = 0;
-    struct sized *s = vq_alloc(asking->plan.grid.samples, sizeof(*s));
-    if (s == NULL) {
-        return VQ_NOMEM;
-    }
+    struct sized *s;
+    VQ_TRY(VQ_ALLOC(s, asking->plan.grid.samples));
     for (uint32_t i = 0; i < asking->plan.grid.samples; i++) {
         const struct vq_sample *sample = &asking->samples[i];
         if (weights[i] > 0) {

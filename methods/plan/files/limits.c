@@ -38,11 +38,8 @@ static struct vq_forecast_limits limits_of(const struct vq_conf_use *use)
 enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forecast *f)
 {
     const struct vq_conf_uses *uses = &job->pools.uses;
-    f->limits = vq_alloc(uses->count, sizeof(*f->limits));
-    f->pools = vq_alloc(uses->count, sizeof(*f->pools));
-    if (f->limits == NULL || f->pools == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(f->limits, uses->count));
+    VQ_TRY(VQ_ALLOC(f->pools, uses->count));
     for (uint32_t i = 0; i < uses->count; i++) {
         f->limits[f->limits_count++] = limits_of(&uses->uses[i]);
     }

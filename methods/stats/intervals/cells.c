@@ -77,10 +77,8 @@ enum vq_status vq_cells_mean(const double *values, size_t n, size_t draws, uint6
             return VQ_INVALID;
         }
     }
-    double *work = vq_alloc(n + draws, sizeof(*work));
-    if (work == NULL) {
-        return VQ_NOMEM;
-    }
+    double *work;
+    VQ_TRY(VQ_ALLOC(work, n + draws));
     struct vq_cells_mean m = {
         .status = VQ_CELLS_NONE, .mean = NAN, .percentile = {NAN, NAN}, .ci95 = {NAN, NAN}};
     compute(values, n, draws, seed, work, &m);

@@ -46,10 +46,8 @@ enum vq_status vq_multiple_adjust(enum vq_multiple_method method, const double *
             return VQ_INVALID;
         }
     }
-    struct ranked_p *ranks = vq_alloc(n, sizeof(*ranks));
-    if (ranks == NULL) {
-        return VQ_NOMEM;
-    }
+    struct ranked_p *ranks;
+    VQ_TRY(VQ_ALLOC(ranks, n));
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
         if (!isnan(p[i])) {

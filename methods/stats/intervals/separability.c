@@ -110,10 +110,8 @@ enum vq_status vq_separability_interval(const double *at, size_t n, size_t strid
                                         const uint32_t *groups, struct vq_interval percentile,
                                         struct vq_interval *ret)
 {
-    double *means = vq_alloc(n, sizeof(*means));
-    if (means == NULL) {
-        return VQ_NOMEM;
-    }
+    double *means;
+    VQ_TRY(VQ_ALLOC(means, n));
     size_t units = 0;
     enum vq_status status = vq_unit_means(at, n, stride, groups, means, &units);
     if (status == VQ_OK) {

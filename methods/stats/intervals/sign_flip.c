@@ -179,10 +179,8 @@ enum vq_status vq_sign_flip_vectors(struct vq_matrix units, uint64_t seed, struc
 enum vq_status vq_sign_flip_test(const double *at, size_t n, size_t stride, const uint32_t *groups,
                                  uint64_t seed, struct vq_sign_flip *ret)
 {
-    double *means = vq_alloc(n, sizeof(*means));
-    if (means == NULL) {
-        return VQ_NOMEM;
-    }
+    double *means;
+    VQ_TRY(VQ_ALLOC(means, n));
     size_t units = 0;
     enum vq_status status = vq_unit_means(at, n, stride, groups, means, &units);
     if (status == VQ_OK) {

@@ -110,10 +110,8 @@ enum vq_status vq_within_slope(const double *x, const double *y, const uint32_t 
             return VQ_INVALID;
         }
     }
-    struct group *groups = vq_alloc(groups_count, sizeof(*groups));
-    if (groups == NULL) {
-        return VQ_NOMEM;
-    }
+    struct group *groups;
+    VQ_TRY(VQ_ALLOC(groups, groups_count));
     struct sums within = {0}, all = {0};
     add_means(x, y, group, n, groups, groups_count, &all);
     add_products(x, y, group, n, groups, &within, &all);

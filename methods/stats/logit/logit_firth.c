@@ -228,10 +228,8 @@ static enum vq_status profiles(const struct vq_logit_data *data, struct vq_logit
                                struct firth *firth, double top)
 {
     size_t first = data->intercept ? 1 : 0;
-    double *best = vq_alloc(firth->params, sizeof(*best));
-    if (best == NULL) {
-        return VQ_NOMEM;
-    }
+    double *best;
+    VQ_TRY(VQ_ALLOC(best, firth->params));
     memcpy(best, firth->beta, firth->params * sizeof(double));
     for (size_t i = first; i < firth->params; i++) {
         double se = fit->se[i - first];

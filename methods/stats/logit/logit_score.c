@@ -66,10 +66,8 @@ enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept
                               struct vq_error *err)
 {
     VQ_TRY(vq_logit_check(data, err));
-    double *eta = vq_alloc(data->x.rows, sizeof(*eta));
-    if (eta == NULL) {
-        return VQ_NOMEM;
-    }
+    double *eta;
+    VQ_TRY(VQ_ALLOC(eta, data->x.rows));
     *ret_score = (struct vq_logit_score){0};
     vq_logit_predict(data->x, intercept, coef, eta);
     score_rows(data, eta, ret_score);

@@ -193,10 +193,8 @@ enum vq_status vq_multinomial_fit(const struct vq_multinomial_data *data, double
 {
     VQ_TRY(check(data, c, err));
     size_t params = data->classes * data->x.cols;
-    double *work = vq_alloc(params * params + 2 * params, sizeof(*work));
-    if (work == NULL) {
-        return VQ_NOMEM;
-    }
+    double *work;
+    VQ_TRY(VQ_ALLOC(work, params * params + 2 * params));
     for (int step = 0; step < STEPS_MAX && improve(data, c, coef, work); step++) {
     }
     vq_free(work);

@@ -467,10 +467,8 @@ enum vq_status vq_davidson_places(const struct vq_davidson *fit, uint32_t items,
         return VQ_OK;
     }
     size_t pairs = (size_t)items * (items - 1) / 2;
-    double *p = vq_alloc(pairs, sizeof(*p));
-    if (p == NULL) {
-        return VQ_NOMEM;
-    }
+    double *p;
+    VQ_TRY(VQ_ALLOC(p, pairs));
     pair_tests(fit, items, p);
     enum vq_status status = vq_multiple_adjust(VQ_MULTIPLE_HOLM, p, pairs, p);
     double t = student_975((double)fit->clusters - 1.0);

@@ -46,10 +46,7 @@ static enum vq_status load_axes(const struct vq_job *job, struct vq_vibecheck_jo
     if (job->config->method != VQ_METHOD_VIBES) {
         preset = vq_preset_axes(&n);
     }
-    own->axes = vq_alloc(n, sizeof(*own->axes));
-    if (own->axes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(own->axes, n));
     for (size_t i = 0; i < n; i++) {
         const struct vq_conf_axis *given = preset == NULL ? &job->config->vibes[i] : NULL;
         own->axes[i] =
@@ -128,10 +125,8 @@ static enum vq_status fill_rows(struct vq_job *job)
 static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
 {
     const struct vq_vibecheck_job *own = vq_vibecheck_job_of(job);
-    uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
-    if (rows == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *rows;
+    VQ_TRY(VQ_ALLOC(rows, job->samples_count));
     for (uint32_t i = 0; i < job->samples_count; i++) {
         rows[i] = i;
     }
@@ -263,10 +258,8 @@ static enum vq_status power(const struct vq_job *job, struct vq_power *ret_power
                          : vq_vibecheck_job_of(job)->axes_count;
     vibes = c->num_final_vibes > 0 && c->num_final_vibes < vibes ? c->num_final_vibes : vibes;
     bool split = job->samples_count > job->dataset->train_count;
-    uint32_t *groups = vq_alloc(job->samples_count, sizeof(*groups));
-    if (groups == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *groups;
+    VQ_TRY(VQ_ALLOC(groups, job->samples_count));
     size_t n = 0;
     const struct vq_row *row = vq_vibecheck_job_of(job)->rows;
     for (uint32_t i = 0; i < job->samples_count; i++) {

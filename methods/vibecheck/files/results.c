@@ -323,10 +323,8 @@ static enum vq_status lengths(const struct vq_job *job, uint32_t samples, double
         *ret_lengths = NULL;
         return VQ_OK;
     }
-    double *out = vq_alloc(samples, sizeof(*out));
-    if (out == NULL) {
-        return VQ_NOMEM;
-    }
+    double *out;
+    VQ_TRY(VQ_ALLOC(out, samples));
     for (uint32_t i = 0; i < samples; i++) {
         double a = (double)vq_utf8_count(job->samples[i].a) + 1.0;
         double b = (double)vq_utf8_count(job->samples[i].b) + 1.0;

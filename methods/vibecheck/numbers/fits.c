@@ -45,13 +45,10 @@ static enum vq_status design_fill(const struct vq_vibecheck_work *w, const struc
 {
     uint32_t vibes = w->in->grid.vibes;
     uint32_t k = w->out->kept_count;
-    d->x = vq_alloc(s->rows * k, sizeof(*d->x));
-    d->y = vq_alloc(s->rows, sizeof(*d->y));
-    d->group = vq_alloc(s->rows, sizeof(*d->group));
-    d->length = vq_alloc(s->rows, sizeof(*d->length));
-    if (d->x == NULL || d->y == NULL || d->group == NULL || d->length == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(d->x, s->rows * k));
+    VQ_TRY(VQ_ALLOC(d->y, s->rows));
+    VQ_TRY(VQ_ALLOC(d->group, s->rows));
+    VQ_TRY(VQ_ALLOC(d->length, s->rows));
     size_t n = 0;
     for (size_t row = 0; row < s->rows; row++) {
         if (target == TARGET_PP && isnan(s->pref[row])) {
@@ -78,10 +75,7 @@ static enum vq_status standardise(const struct vq_vibecheck_work *w, struct desi
                                   struct design *test)
 {
     uint32_t k = w->out->kept_count;
-    train->scale = vq_alloc(k, sizeof(*train->scale));
-    if (train->scale == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(train->scale, k));
     const struct vq_conf_regression *r = &w->in->config->regression;
     if (!r->standardise && r->estimator != VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
         for (uint32_t col = 0; col < k; col++) {
@@ -148,10 +142,8 @@ static enum vq_status judge_intervals(struct vq_vibecheck_work *w, enum target t
     if (w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
         return VQ_OK; /* its figures are shown as that script printed them */
     }
-    double *weights = vq_alloc(train->data.x.rows, sizeof(*weights));
-    if (weights == NULL) {
-        return VQ_NOMEM;
-    }
+    double *weights;
+    VQ_TRY(VQ_ALLOC(weights, train->data.x.rows));
     size_t prompts;
     enum vq_status status = vq_unit_weights(train->group, train->data.x.rows, weights, &prompts);
     if (status == VQ_OK) {
@@ -205,10 +197,8 @@ static enum vq_status accuracy_interval(const struct vq_vibecheck_work *w,
     if (!w->out->questions_repeat || m->rows_test == 0) {
         return VQ_OK;
     }
-    double *right = vq_alloc(m->rows_test, sizeof(*right));
-    if (right == NULL) {
-        return VQ_NOMEM;
-    }
+    double *right;
+    VQ_TRY(VQ_ALLOC(right, m->rows_test));
     vq_rivals_right(&test->data, 0.0, coef, right);
     enum vq_status status =
         vq_proportion_clustered(right, m->rows_test, test->group, 0.95, &m->accuracy_test_ci95);

@@ -152,10 +152,8 @@ static enum vq_status drop_after(struct vq_vibecheck_work *w, const uint32_t *in
                                  uint32_t final)
 {
     enum vq_final_order by = w->in->config->vibecheck.final_order;
-    size_t *order = vq_alloc(n, sizeof(*order));
-    if (order == NULL) {
-        return VQ_NOMEM;
-    }
+    size_t *order;
+    VQ_TRY(VQ_ALLOC(order, n));
     enum vq_status status = VQ_OK;
     if (by == VQ_FINAL_LARS && !vq_config_ranks(w->in->config)) { /* its target is one model */
         status = lars_order(w, index, n, order);
@@ -172,10 +170,8 @@ static enum vq_status drop_after(struct vq_vibecheck_work *w, const uint32_t *in
 static enum vq_status final_gate(struct vq_vibecheck_work *w)
 {
     uint32_t final = w->in->no_final_cap ? 0 : w->in->config->vibecheck.num_final_vibes;
-    uint32_t *index = vq_alloc(w->in->grid.vibes, sizeof(*index));
-    if (index == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *index;
+    VQ_TRY(VQ_ALLOC(index, w->in->grid.vibes));
     uint32_t n = passing(w, index);
     enum vq_status status = final > 0 && n > final ? drop_after(w, index, n, final) : VQ_OK;
     vq_free(index);

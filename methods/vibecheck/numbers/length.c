@@ -38,10 +38,8 @@ static enum vq_status widen(const struct vq_length_rows *rows, double rms,
                             struct vq_logit_data *ret_data)
 {
     size_t n = rows->data->x.rows, k = rows->data->x.cols;
-    double *x = vq_alloc(n * (k + 1), sizeof(*x));
-    if (x == NULL) {
-        return VQ_NOMEM;
-    }
+    double *x;
+    VQ_TRY(VQ_ALLOC(x, n * (k + 1)));
     for (size_t i = 0; i < n; i++) {
         memcpy(x + i * (k + 1), rows->data->x.at + i * k, k * sizeof(*x));
         x[i * (k + 1) + k] = rows->length[i] / rms;
@@ -104,10 +102,8 @@ static enum vq_status fit_firth(struct vq_vibecheck_work *w, bool mm,
                                 const struct vq_logit_data *train, const struct vq_logit_data *test,
                                 struct vq_fit_metrics *m)
 {
-    double *weights = vq_alloc(train->x.rows, sizeof(*weights));
-    if (weights == NULL) {
-        return VQ_NOMEM;
-    }
+    double *weights;
+    VQ_TRY(VQ_ALLOC(weights, train->x.rows));
     size_t prompts;
     struct vq_logit_data data = *train;
     struct vq_logit_fit fit = {.status = VQ_LOGIT_NO_ROWS};

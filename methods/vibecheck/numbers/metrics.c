@@ -216,10 +216,8 @@ static enum vq_status adjust(struct vq_vibecheck_work *w, bool failing, double *
 static enum vq_status adjust_p(struct vq_vibecheck_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
-    double *p = vq_alloc(vibes, sizeof(*p));
-    if (p == NULL) {
-        return VQ_NOMEM;
-    }
+    double *p;
+    VQ_TRY(VQ_ALLOC(p, vibes));
     enum vq_status status = sign_flips(w, &w->train, p);
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
         w->out->vibe[v].train.p = p[v];
@@ -250,10 +248,8 @@ static enum vq_status agreement(struct vq_vibecheck_work *w, const struct vq_spl
     if (judges < 2 || s->rows == 0) {
         return VQ_OK;
     }
-    double *ratings = vq_alloc(s->rows * judges, sizeof(*ratings));
-    if (ratings == NULL) {
-        return VQ_NOMEM;
-    }
+    double *ratings;
+    VQ_TRY(VQ_ALLOC(ratings, s->rows * judges));
     for (size_t row = 0; row < s->rows; row++) {
         for (uint32_t j = 0; j < judges; j++) {
             int8_t score = vq_scores_at(w->out->scores, s->sample[row], vibe, j);

@@ -74,10 +74,8 @@ static enum vq_status test_vibe(const struct vq_vibecheck_work *w, const struct 
 {
     uint32_t models = w->in->config->models_count;
     struct means m = means_of(w, s, vibe, true);
-    bool *present = vq_alloc(units, sizeof(*present));
-    if (present == NULL) {
-        return VQ_NOMEM;
-    }
+    bool *present;
+    VQ_TRY(VQ_ALLOC(present, units));
     memset(sums, 0, units * models * sizeof(*sums));
     for (size_t row = 0; row < s->rows; row++) {
         double x = s->x[row * w->in->grid.vibes + vibe];

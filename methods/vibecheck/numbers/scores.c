@@ -99,10 +99,8 @@ static void score_row(struct vq_scores *s, enum vq_pair_rule rule, const uint8_t
 enum vq_status vq_scores_create(const struct vq_grid *grid, enum vq_pair_rule rule,
                                 const uint8_t *outcomes, struct vq_scores **ret_scores)
 {
-    struct vq_scores *s = vq_alloc(1, sizeof(*s));
-    if (s == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_scores *s;
+    VQ_TRY(VQ_ALLOC(s, 1));
     s->grid = *grid;
     uint64_t rows = (uint64_t)grid->samples * grid->vibes;
     s->cells = vq_alloc(rows * grid->judges, 1);

@@ -28,10 +28,8 @@ static double judge_score(const struct vq_vibecheck *result, uint32_t sample, ui
 
 static enum vq_status create(uint32_t count, uint32_t vibes, struct vq_slices **ret_slices)
 {
-    struct vq_slices *s = vq_alloc(1, sizeof(*s));
-    if (s == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_slices *s;
+    VQ_TRY(VQ_ALLOC(s, 1));
     s->vibes = vibes;
     s->slice = vq_alloc(count, sizeof(*s->slice));
     s->count = s->slice == NULL ? 0 : count;

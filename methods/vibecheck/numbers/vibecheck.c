@@ -73,10 +73,7 @@ static enum vq_status drop_rows(struct vq_vibecheck_work *w)
     if (w->in->config->judging.invalid != VQ_INVALID_DROP_ROW) {
         return VQ_OK;
     }
-    w->out->dropped = vq_alloc(grid->samples, sizeof(*w->out->dropped));
-    if (w->out->dropped == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(w->out->dropped, grid->samples));
     for (uint32_t i = 0; i < grid->samples; i++) {
         bool lacks = false;
         for (uint32_t v = 0; v < grid->vibes; v++) {
@@ -101,15 +98,11 @@ static enum vq_status split_fill(struct vq_vibecheck_work *w, bool test, struct 
         n += vq_vibecheck_uses(w->in, w->out, i, test);
     }
     s->rows = n;
-    s->sample = vq_alloc(n, sizeof(*s->sample));
-    s->group = vq_alloc(n, sizeof(*s->group));
-    s->x = vq_alloc(n * grid->vibes, sizeof(*s->x));
-    s->pref = vq_alloc(n, sizeof(*s->pref));
-    s->shown = vq_alloc(n, sizeof(*s->shown));
-    if (s->shown == NULL || s->sample == NULL || s->group == NULL || s->x == NULL ||
-        s->pref == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(s->sample, n));
+    VQ_TRY(VQ_ALLOC(s->group, n));
+    VQ_TRY(VQ_ALLOC(s->x, n * grid->vibes));
+    VQ_TRY(VQ_ALLOC(s->pref, n));
+    VQ_TRY(VQ_ALLOC(s->shown, n));
     size_t row = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
         const struct vq_row *facts = &w->in->rows[i];
@@ -137,10 +130,8 @@ static int by_value(const void *a, const void *b)
 static enum vq_status questions_repeat(struct vq_vibecheck_work *w)
 {
     uint32_t n = 0;
-    uint32_t *groups = vq_alloc(w->in->grid.samples, sizeof(*groups));
-    if (groups == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *groups;
+    VQ_TRY(VQ_ALLOC(groups, w->in->grid.samples));
     for (uint32_t i = 0; i < w->in->grid.samples; i++) {
         if (!w->in->rows[i].excluded) {
             groups[n++] = w->in->rows[i].group;
@@ -156,10 +147,8 @@ static enum vq_status questions_repeat(struct vq_vibecheck_work *w)
 
 static enum vq_status result_create(const struct vq_vibecheck_input *in, struct vq_vibecheck **ret)
 {
-    struct vq_vibecheck *r = vq_alloc(1, sizeof(*r));
-    if (r == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_vibecheck *r;
+    VQ_TRY(VQ_ALLOC(r, 1));
     r->vibes = in->grid.vibes;
     r->judges = in->grid.judges;
     r->samples = in->grid.samples;

@@ -250,10 +250,7 @@ enum vq_status vq_plot_draw(const struct vq_table *vibes, const struct vq_plot_w
 {
     *ret_plot = (struct vq_plot){.count = 0};
     struct drawing d = {.plot = ret_plot, .table = vibes};
-    d.rows = vq_alloc(VQ_PLOT_VIBES_MAX, sizeof(*d.rows));
-    if (d.rows == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(d.rows, VQ_PLOT_VIBES_MAX));
     enum vq_status status = draw(&d, words);
     vq_free(d.rows);
     return status;

@@ -112,12 +112,9 @@ static enum vq_status values_fill(const struct vq_vibes_page *p, const uint32_t 
 {
     const struct vq_dataset *d = p->r->dataset;
     uint32_t n = p->r->result->samples;
-    v->of_sample = vq_alloc(n, sizeof(*v->of_sample));
-    v->rows = vq_alloc(n, sizeof(*v->rows));
-    v->order = vq_alloc(VQ_PAGE_GROUPS_MAX, sizeof(*v->order));
-    if (v->of_sample == NULL || v->rows == NULL || v->order == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(v->of_sample, n));
+    VQ_TRY(VQ_ALLOC(v->rows, n));
+    VQ_TRY(VQ_ALLOC(v->order, VQ_PAGE_GROUPS_MAX));
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_data_row *row = &d->samples[i];
         struct vq_span text =
@@ -126,10 +123,8 @@ static enum vq_status values_fill(const struct vq_vibes_page *p, const uint32_t 
         v->rows[v->of_sample[i]] += (row->split == VQ_SPLIT_TEST) == p->test;
     }
     sort_values(v);
-    uint32_t *part_of = vq_alloc(v->texts.count, sizeof(*part_of));
-    if (part_of == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *part_of;
+    VQ_TRY(VQ_ALLOC(part_of, v->texts.count));
     for (uint32_t k = 0; k < v->shown; k++) {
         part_of[v->order[k]] = k + 1;
     }

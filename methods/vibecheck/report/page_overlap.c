@@ -17,10 +17,8 @@ static enum vq_status columns(const struct vq_vibes_page *p, uint32_t vibes,
     for (uint32_t i = 0; i < r->samples; i++) {
         rows += vq_vibecheck_uses(p->r->in, r, i, false);
     }
-    double *cells = vq_alloc(rows * vibes, sizeof(*cells));
-    if (cells == NULL) {
-        return VQ_NOMEM;
-    }
+    double *cells;
+    VQ_TRY(VQ_ALLOC(cells, rows * vibes));
     size_t row = 0;
     for (uint32_t i = 0; i < r->samples; i++) {
         if (!vq_vibecheck_uses(p->r->in, r, i, false)) {

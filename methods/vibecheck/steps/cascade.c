@@ -124,10 +124,8 @@ static enum vq_status first_read(struct vq_vibecheck_method *m, struct vq_error 
 static enum vq_status first_ask(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_cascade *c = &m->cascade;
-    uint8_t *cells = vq_arena_alloc(&m->stage_memory, cell_of(m, c->rows_count, 0, 0), 1);
-    if (cells == NULL) {
-        return VQ_NOMEM;
-    }
+    uint8_t *cells;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, cells, cell_of(m, c->rows_count, 0, 0)));
     for (uint32_t i = 0; i < c->rows_count; i++) {
         for (uint32_t j = 0; j < m->in.judges_count; j++) {
             memset(cells + cell_of(m, i, j, 0), j == c->first ? VQ_CELL_ASKED : VQ_CELL_UNASKED,

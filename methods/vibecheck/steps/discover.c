@@ -58,11 +58,8 @@ static enum vq_status make_batches(struct vq_vibecheck_method *m)
 {
     uint32_t *rows, n;
     VQ_TRY(sample_rows(m, &rows, &n));
-    m->round.batches = vq_arena_alloc(&m->round_memory, n, sizeof(*m->round.batches));
-    m->round.batch_of = vq_arena_alloc(&m->round_memory, n, sizeof(*m->round.batch_of));
-    if (m->round.batches == NULL || m->round.batch_of == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, m->round.batches, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, m->round.batch_of, n));
     for (uint32_t at = 0; at < n;) {
         VQ_TRY(next_batch(m, rows, n, &at));
     }
@@ -89,10 +86,8 @@ static enum vq_status rows_text(struct vq_vibecheck_method *m,
 enum vq_status vq_vibecheck_method_list(struct vq_vibecheck_method *m, bool carried,
                                         struct vq_span *ret_text)
 {
-    struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, m->vibes_count, sizeof(*axes));
-    if (axes == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_axis *axes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, axes, m->vibes_count));
     bool all = m->in.config->vibecheck.carried == VQ_CARRIED_ALL;
     size_t n = 0;
     for (size_t v = 0; v < m->vibes_count; v++) {
@@ -121,11 +116,8 @@ static enum vq_status differences_read(struct vq_vibecheck_method *m, struct vq_
 static enum vq_status ask_batches(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    struct vq_stage_prompt *prompts =
-        vq_arena_alloc(&m->stage_memory, r->batches_count, sizeof(*prompts));
-    if (prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_stage_prompt *prompts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, prompts, r->batches_count));
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
     enum vq_template_kind kind = m->iteration > 0 ? VQ_TEMPLATE_DISCOVER_AGAIN
                                  : calls_twice(m) ? VQ_TEMPLATE_DIFFERENCES
@@ -159,11 +151,8 @@ enum vq_status vq_discover_begin(struct vq_vibecheck_method *m, struct vq_error 
 static enum vq_status differences_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    struct vq_stage_prompt *prompts =
-        vq_arena_alloc(&m->stage_memory, r->batches_count, sizeof(*prompts));
-    if (prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_stage_prompt *prompts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, prompts, r->batches_count));
     uint32_t n = 0, failed = 0;
     for (uint32_t b = 0; b < r->batches_count; b++) {
         struct vq_span text = vq_lists_whole(m, b);

@@ -17,10 +17,8 @@ static enum vq_status presets_read(struct vq_vibecheck_method *m, struct vq_erro
 {
     (void)err;
     size_t row_bytes = (size_t)m->in.judges_count * m->result.preset_axes_count * 2;
-    uint8_t *outcomes = vq_arena_alloc(&m->memory, m->in.rows_count * row_bytes, 1);
-    if (outcomes == NULL) {
-        return VQ_NOMEM;
-    }
+    uint8_t *outcomes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, outcomes, m->in.rows_count * row_bytes));
     memset(outcomes, VQ_OUTCOME_NOT_NEEDED, m->in.rows_count * row_bytes);
     for (uint32_t i = 0; i < m->all_count; i++) {
         memcpy(outcomes + m->all_sorted[i] * row_bytes, m->outcomes + i * row_bytes, row_bytes);
@@ -75,10 +73,8 @@ static enum vq_status example_rows(struct vq_vibecheck_method *m,
                                    const struct vq_vibecheck *numbers, uint32_t vibe,
                                    struct vq_span *ret_text)
 {
-    struct shown *rows = vq_arena_alloc(&m->stage_memory, m->train_count, sizeof(*rows));
-    if (rows == NULL) {
-        return VQ_NOMEM;
-    }
+    struct shown *rows;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, rows, m->train_count));
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->train_count; i++) {
         double x = numbers->scores->x[(size_t)i * numbers->vibes + vibe];
@@ -139,11 +135,8 @@ static enum vq_status types_read(struct vq_vibecheck_method *m, struct vq_error 
 static enum vq_status types_ask(struct vq_vibecheck_method *m, const struct vq_vibecheck *numbers,
                                 struct vq_error *err)
 {
-    struct vq_stage_prompt *prompts =
-        vq_arena_alloc(&m->stage_memory, m->typed_count, sizeof(*prompts));
-    if (prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_stage_prompt *prompts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, prompts, m->typed_count));
     for (uint32_t k = 0; k < m->typed_count; k++) {
         struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
         VQ_TRY(vq_vibecheck_method_axis_text(m, &m->vibes[m->typed[k]].axis,

@@ -134,10 +134,8 @@ enum vq_status vq_vibecheck_method_final(struct vq_vibecheck_method *m, uint32_t
                                          uint32_t *ret_count, struct vq_vibecheck **ret_numbers,
                                          struct vq_error *err)
 {
-    uint32_t *vibes = vq_arena_alloc(&m->memory, m->vibes_count, sizeof(*vibes));
-    if (vibes == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *vibes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, vibes, m->vibes_count));
     VQ_TRY(
         vq_vibecheck_method_compute(m, 0, m->train_sorted, m->train_count, true, ret_numbers, err));
     uint32_t n = 0;

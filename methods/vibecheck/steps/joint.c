@@ -167,12 +167,10 @@ static enum vq_status again_read(struct vq_vibecheck_method *m, struct vq_error 
 static enum vq_status again_find(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_joint *j = &m->joint;
-    bool *of_axis = vq_arena_alloc(&j->memory, j->axes_count, sizeof(*of_axis));
-    j->again_rows = vq_arena_alloc(&j->memory, j->rows_count, sizeof(*j->again_rows));
-    j->again_axes = vq_arena_alloc(&j->memory, j->axes_count, sizeof(*j->again_axes));
-    if (of_axis == NULL || j->again_rows == NULL || j->again_axes == NULL) {
-        return VQ_NOMEM;
-    }
+    bool *of_axis;
+    VQ_TRY(VQ_ARENA_ALLOC(&j->memory, of_axis, j->axes_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&j->memory, j->again_rows, j->rows_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&j->memory, j->again_axes, j->axes_count));
     for (uint32_t i = 0; i < j->rows_count; i++) {
         bool of_row = false;
         for (size_t c = cell_of(m, i, 0, 0); c < cell_of(m, i + 1, 0, 0); c++) {
@@ -259,10 +257,8 @@ static enum vq_status next_part(struct vq_vibecheck_method *m, struct vq_error *
     struct vq_vibecheck_method_joint *j = &m->joint;
     uint64_t left = j->prompts - j->next;
     uint64_t cap = left < STAGE_PROMPTS_MAX ? left : STAGE_PROMPTS_MAX;
-    struct vq_stage_prompt *prompts = vq_arena_alloc(&m->stage_memory, cap, sizeof(*prompts));
-    if (prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_stage_prompt *prompts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, prompts, cap));
     uint32_t count = 0;
     size_t bytes = 0;
     j->first = j->next;
@@ -278,10 +274,7 @@ static enum vq_status outcomes_begin(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_joint *j = &m->joint;
     size_t tasks = cell_of(m, j->rows_count, 0, 0) * 2;
-    j->outcomes = vq_arena_alloc(&j->memory, tasks, 1);
-    if (j->outcomes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&j->memory, j->outcomes, tasks));
     memset(j->outcomes, VQ_OUTCOME_NOT_NEEDED, tasks);
     return VQ_OK;
 }

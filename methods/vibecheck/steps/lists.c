@@ -50,15 +50,11 @@ static enum vq_status keep_prompt(struct vq_arena *memory, const struct vq_stage
 static enum vq_status first_answers(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_lists *l = &m->lists;
-    l->texts = vq_arena_alloc(&l->memory, l->count, sizeof(*l->texts));
-    l->ends = vq_arena_alloc(&l->memory, l->count, 1);
-    l->cut = vq_arena_alloc(&l->memory, l->count, sizeof(*l->cut));
-    l->asked = vq_arena_alloc(&l->memory, l->count, sizeof(*l->asked));
-    l->prompts = vq_arena_alloc(&l->memory, l->count, sizeof(*l->prompts));
-    if (l->texts == NULL || l->ends == NULL || l->cut == NULL || l->asked == NULL ||
-        l->prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, l->texts, l->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, l->ends, l->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, l->cut, l->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, l->asked, l->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, l->prompts, l->count));
     for (uint32_t i = 0; i < l->count; i++) {
         l->asked[i] = i;
     }

@@ -88,10 +88,8 @@ enum vq_status vq_vibecheck_method_create(const struct vq_vibecheck_method_input
                                           struct vq_error *err)
 {
     VQ_TRY(check(input, err));
-    struct vq_vibecheck_method *m = vq_alloc(1, sizeof(*m));
-    if (m == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_vibecheck_method *m;
+    VQ_TRY(VQ_ALLOC(m, 1));
     m->in = *input;
     m->then = vq_walk_start;
     m->iterations =
@@ -335,11 +333,10 @@ enum vq_status vq_vibecheck_method_take_texts(struct vq_vibecheck_method *m,
     }
     size_t models = m->stage.role == VQ_ROLE_JUDGE ? m->in.judges_count : 1;
     VQ_TRY(expect(m, m->stage.kind == VQ_STAGE_TEXT, m->stage.prompts_count * models, count, err));
-    struct vq_span *copy = vq_arena_alloc(&m->answers_memory, count, sizeof(*copy));
-    uint8_t *ends = vq_arena_alloc(&m->answers_memory, count, 1);
-    if (copy == NULL || ends == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *copy;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->answers_memory, copy, count));
+    uint8_t *ends;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->answers_memory, ends, count));
     for (size_t i = 0; i < count; i++) {
         if (texts[i].at == NULL) {
             ends[i] = texts[i].bytes <= UINT8_MAX ? (uint8_t)texts[i].bytes : VQ_OUTCOME_NONE;
@@ -373,10 +370,7 @@ enum vq_status vq_vibecheck_method_take_endings(struct vq_vibecheck_method *m,
     }
     vq_free(m->endings);
     m->endings_count = 0;
-    m->endings = vq_alloc(count, 1);
-    if (m->endings == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(m->endings, count));
     memcpy(m->endings, endings, count);
     m->endings_count = count;
     return VQ_OK;

@@ -22,10 +22,8 @@ static void fill(const struct vq_vibecheck_method *m, uint32_t from, const uint3
 enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m, uint8_t **ret_outcomes)
 {
     size_t tasks = (size_t)m->in.rows_count * m->in.judges_count * m->vibes_count * 2;
-    uint8_t *outcomes = vq_arena_alloc(&m->memory, tasks, 1);
-    if (outcomes == NULL) {
-        return VQ_NOMEM;
-    }
+    uint8_t *outcomes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, outcomes, tasks));
     fill(m, 0, NULL, m->in.rows_count, outcomes);
     *ret_outcomes = outcomes;
     return VQ_OK;
@@ -48,10 +46,8 @@ enum vq_status vq_vibecheck_method_why(struct vq_vibecheck_method *m, const uint
         *ret_why = NULL;
         return VQ_OK;
     }
-    uint8_t *why = vq_arena_alloc(&m->memory, (size_t)m->in.rows_count * m->vibes_count, 1);
-    if (why == NULL) {
-        return VQ_NOMEM;
-    }
+    uint8_t *why;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, why, (size_t)m->in.rows_count * m->vibes_count));
     fill_why(m, 0, NULL, m->in.rows_count, why);
     *ret_why = why;
     return VQ_OK;
@@ -82,16 +78,12 @@ static enum vq_status look_fill(const struct vq_vibecheck_method *m, uint32_t fr
 {
     uint32_t judges = m->in.judges_count;
     size_t vibes = m->vibes_count - from;
-    l->outcomes = vq_alloc((size_t)n * judges * vibes * 2, 1);
-    l->why = vq_alloc((size_t)n * vibes, 1);
-    l->first_order = vq_alloc((size_t)n * judges, 1);
-    l->rows = vq_alloc(n, sizeof(*l->rows));
-    l->axes = vq_alloc(vibes, sizeof(*l->axes));
-    l->stopped = vq_alloc(vibes, sizeof(*l->stopped));
-    if (l->outcomes == NULL || l->why == NULL || l->first_order == NULL || l->rows == NULL ||
-        l->axes == NULL || l->stopped == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(l->outcomes, (size_t)n * judges * vibes * 2));
+    VQ_TRY(VQ_ALLOC(l->why, (size_t)n * vibes));
+    VQ_TRY(VQ_ALLOC(l->first_order, (size_t)n * judges));
+    VQ_TRY(VQ_ALLOC(l->rows, n));
+    VQ_TRY(VQ_ALLOC(l->axes, vibes));
+    VQ_TRY(VQ_ALLOC(l->stopped, vibes));
     if (m->in.config->cascade != NULL) {
         fill_why(m, from, rows, n, l->why);
     }

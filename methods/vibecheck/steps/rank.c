@@ -32,10 +32,8 @@ enum vq_status vq_rank_stage(struct vq_vibecheck_method *m, const char *name,
                              struct vq_error *err)
 {
     const struct vq_vibecheck_method_ranking *r = &m->ranking;
-    struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, r->asked_vibes_count, sizeof(*axes));
-    if (axes == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_axis *axes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, axes, r->asked_vibes_count));
     for (uint32_t k = 0; k < r->asked_vibes_count; k++) {
         axes[k] = m->vibes[r->asked_vibes[k]].axis;
     }
@@ -93,10 +91,8 @@ enum vq_status vq_rank_begin(struct vq_vibecheck_method *m, const char *name, ui
                              struct vq_error *err)
 {
     uint32_t n = (uint32_t)m->vibes_count - from;
-    uint32_t *vibes = vq_arena_alloc(&m->memory, n, sizeof(*vibes));
-    if (vibes == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *vibes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, vibes, n));
     for (uint32_t k = 0; k < n; k++) {
         vibes[k] = from + k;
     }

@@ -42,10 +42,7 @@ static enum vq_status cluster(struct vq_vibecheck_method *m, struct vq_error *er
 {
     struct vq_vibecheck_method_round *r = &m->round;
     const struct vq_conf_vibecheck *c = &m->in.config->vibecheck;
-    r->group_of = vq_arena_alloc(&m->round_memory, r->proposals_count, sizeof(*r->group_of));
-    if (r->group_of == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->group_of, r->proposals_count));
     struct vq_vectors x = {r->proposal_vectors, r->proposals_count, r->dims};
     struct vq_cluster_tree tree;
     VQ_TRY(vq_cluster_build(x, linkage(c->linkage), &tree, err));
@@ -93,10 +90,8 @@ enum vq_status vq_reduce_begin(struct vq_vibecheck_method *m, struct vq_error *e
             m->iteration + 1, r->proposals_count));
         return one_group(m);
     }
-    struct vq_span *texts = vq_arena_alloc(&m->stage_memory, r->proposals_count, sizeof(*texts));
-    if (texts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *texts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, texts, r->proposals_count));
     for (uint32_t i = 0; i < r->proposals_count; i++) {
         VQ_TRY(vq_vibecheck_method_axis_text(m, proposal(m, i), &texts[i]));
     }
@@ -144,14 +139,11 @@ static enum vq_status summaries_ask(struct vq_vibecheck_method *m, struct vq_err
 {
     struct vq_vibecheck_method_round *r = &m->round;
     uint32_t n = r->groups_count;
-    r->group_axes = vq_arena_alloc(&m->round_memory, n, sizeof(*r->group_axes));
-    r->group_counts = vq_arena_alloc(&m->round_memory, n, sizeof(*r->group_counts));
-    r->summaries = vq_arena_alloc(&m->round_memory, n, sizeof(*r->summaries));
-    struct vq_stage_prompt *prompts = vq_arena_alloc(&m->stage_memory, n, sizeof(*prompts));
-    if (r->group_axes == NULL || r->group_counts == NULL || r->summaries == NULL ||
-        prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->group_axes, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->group_counts, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->summaries, n));
+    struct vq_stage_prompt *prompts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, prompts, n));
     struct vq_rng rng;
     vq_vibecheck_method_rng(m, VQ_VIBECHECK_SEED_GROUPS, &rng);
     for (uint32_t g = 0; g < n; g++) {
@@ -174,13 +166,9 @@ static enum vq_status summaries_ask(struct vq_vibecheck_method *m, struct vq_err
 static enum vq_status summaries_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    struct vq_stage_prompt *prompts =
-        vq_arena_alloc(&m->stage_memory, r->groups_count, sizeof(*prompts));
-    r->group_of_prompt =
-        vq_arena_alloc(&m->round_memory, r->groups_count, sizeof(*r->group_of_prompt));
-    if (prompts == NULL || r->group_of_prompt == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_stage_prompt *prompts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, prompts, r->groups_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->group_of_prompt, r->groups_count));
     uint32_t n = 0;
     for (uint32_t g = 0; g < r->groups_count; g++) {
         if (m->texts[g].at == NULL) {
@@ -255,10 +243,8 @@ static enum vq_status take_list(struct vq_vibecheck_method *m, const struct vq_a
                                 bool headings, uint32_t *ret_headings)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    struct vq_axis *axes = vq_arena_alloc(&m->round_memory, list->count, sizeof(*axes));
-    if (axes == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_axis *axes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, axes, list->count));
     uint32_t n = 0;
     *ret_headings = 0;
     for (size_t i = 0; i < list->count; i++) {

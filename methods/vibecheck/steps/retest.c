@@ -44,10 +44,8 @@ static enum vq_status retest_read(struct vq_vibecheck_method *m, struct vq_error
 {
     (void)err;
     const struct vq_stage *s = &m->stage;
-    struct vq_retest *retest = vq_arena_alloc(&m->memory, m->in.judges_count, sizeof(*retest));
-    if (retest == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_retest *retest;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, retest, m->in.judges_count));
     size_t cell = 0;
     for (uint32_t i = 0; i < s->rows_count; i++) {
         for (uint32_t j = 0; j < m->in.judges_count; j++) {
@@ -85,12 +83,12 @@ enum vq_status vq_retest_begin(struct vq_vibecheck_method *m, struct vq_error *e
     }
     VQ_ASSERT(m->in.sample_ids != NULL && m->in.judges != NULL);
     size_t row_cells = m->in.judges_count * m->vibes_count;
-    uint32_t *rows = vq_arena_alloc(&m->memory, m->all_count, sizeof(*rows));
-    uint8_t *cells = vq_arena_alloc(&m->memory, m->all_count * row_cells, 1);
-    struct vq_axis *axes = vq_arena_alloc(&m->memory, m->vibes_count, sizeof(*axes));
-    if (rows == NULL || cells == NULL || axes == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *rows;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, rows, m->all_count));
+    uint8_t *cells;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, cells, m->all_count * row_cells));
+    struct vq_axis *axes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, axes, m->vibes_count));
     for (size_t v = 0; v < m->vibes_count; v++) {
         axes[v] = m->vibes[v].axis;
     }

@@ -16,10 +16,8 @@ static enum vq_status repeat_step(struct vq_vibecheck_method *m, struct vq_error
 static enum vq_status repeat_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_stability *s = m->stability;
-    struct vq_config *config = vq_arena_alloc(&m->memory, 1, sizeof(*config));
-    if (config == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_config *config;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, config, 1));
     *config = *m->in.config;
     config->seed = m->in.config->seed + UINT64_C(0x9e3779b97f4a7c15) * (s->done + 1);
     config->preference = VQ_PREFERENCE_DATA;
@@ -41,10 +39,8 @@ static enum vq_status repeat_end(struct vq_vibecheck_method *m, const char *why_
     struct vq_stability *s = m->stability;
     struct vq_vibecheck_method *repeat = m->repeat;
     uint32_t n = why_not == NULL ? (uint32_t)repeat->vibes_count : 0;
-    struct vq_axis *axes = vq_arena_alloc(&m->memory, n, sizeof(*axes));
-    if (axes == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_axis *axes;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, axes, n));
     for (uint32_t i = 0; i < n; i++) {
         VQ_TRY(vq_vibecheck_method_axis_copy(&m->memory, &repeat->vibes[i].axis, &axes[i]));
     }
@@ -123,10 +119,8 @@ static enum vq_status match_ask(struct vq_vibecheck_method *m)
     for (uint32_t k = 0; k < s->repeats; k++) {
         n += s->axes_count[k];
     }
-    struct vq_span *texts = vq_arena_alloc(&m->stage_memory, 2 * (size_t)n, sizeof(*texts));
-    if (texts == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_span *texts;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, texts, 2 * (size_t)n));
     for (uint32_t v = 0; v < s->vibes_count; v++, at += 2) {
         VQ_TRY(vq_recall_ends(&m->stage_memory, &m->vibes[s->vibes[v]].axis, texts + at));
     }
@@ -161,10 +155,8 @@ enum vq_status vq_stability_begin(struct vq_vibecheck_method *m, struct vq_error
         return VQ_OK;
     }
     struct vq_vibecheck *numbers;
-    struct vq_stability *s = vq_arena_alloc(&m->memory, 1, sizeof(*s));
-    if (s == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_stability *s;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, s, 1));
     VQ_TRY(vq_vibecheck_method_final(m, &s->vibes, &s->vibes_count, &numbers, err));
     vq_vibecheck_destroy(&numbers);
     if (s->vibes_count == 0) {
@@ -172,13 +164,10 @@ enum vq_status vq_stability_begin(struct vq_vibecheck_method *m, struct vq_error
             m, "repeats: no vibe was kept, so that there is nothing to find again");
     }
     s->repeats = repeats;
-    s->axes = vq_arena_alloc(&m->memory, repeats, sizeof(*s->axes));
-    s->axes_count = vq_arena_alloc(&m->memory, repeats, sizeof(*s->axes_count));
-    s->found = vq_arena_alloc(&m->memory, s->vibes_count, sizeof(*s->found));
-    s->nearest = vq_arena_alloc(&m->memory, (size_t)s->vibes_count * repeats, sizeof(*s->nearest));
-    if (s->axes == NULL || s->axes_count == NULL || s->found == NULL || s->nearest == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, s->axes, repeats));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, s->axes_count, repeats));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, s->found, s->vibes_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, s->nearest, (size_t)s->vibes_count * repeats));
     m->stability = s;
     m->result.stability = s;
     return vq_stability_next(m, err);

@@ -54,10 +54,8 @@ static enum vq_status nearest_by_words(struct vq_vibecheck_method *m, struct vq_
 {
     struct vq_vibecheck_method_round *r = &m->round;
     size_t rows = (size_t)r->proposals_count + r->axes_count;
-    float *x = vq_alloc(rows * WORD_DIMS, sizeof(*x));
-    if (x == NULL) {
-        return VQ_NOMEM;
-    }
+    float *x;
+    VQ_TRY(VQ_ALLOC(x, rows * WORD_DIMS));
     enum vq_status status = VQ_OK;
     for (size_t i = 0; i < rows && status == VQ_OK; i++) {
         const struct vq_axis *axis = i < r->proposals_count
@@ -136,13 +134,10 @@ static enum vq_status support_read(struct vq_vibecheck_method *m, struct vq_erro
 enum vq_status vq_support_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    r->support = vq_arena_alloc(&m->round_memory, r->axes_count, sizeof(*r->support));
-    r->order = vq_arena_alloc(&m->round_memory, r->axes_count, sizeof(*r->order));
-    r->dropped = vq_arena_alloc(&m->round_memory, r->axes_count, sizeof(*r->dropped));
-    r->nearest = vq_arena_alloc(&m->round_memory, r->proposals_count, sizeof(*r->nearest));
-    if (r->support == NULL || r->order == NULL || r->dropped == NULL || r->nearest == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->support, r->axes_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->order, r->axes_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->dropped, r->axes_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&m->round_memory, r->nearest, r->proposals_count));
     if (!r->embeds) {
         return support_read(m, err);
     }
@@ -225,10 +220,8 @@ static enum vq_status known_drop(struct vq_vibecheck_method *m, struct vq_error 
 static enum vq_status names_match(struct vq_vibecheck_method *m, const struct vq_lines *names)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    bool *keep = vq_arena_alloc(&m->stage_memory, r->axes_count, sizeof(*keep));
-    if (keep == NULL) {
-        return VQ_NOMEM;
-    }
+    bool *keep;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->stage_memory, keep, r->axes_count));
     for (size_t i = 0; i < names->count; i++) {
         const char *said;
         VQ_TRY(fold(&m->stage_memory, names->items[i], &said));
@@ -315,10 +308,8 @@ static enum vq_status provenance_fill(struct vq_vibecheck_method *m, uint32_t k,
                                       struct vq_provenance *ret)
 {
     const struct vq_vibecheck_method_round *r = &m->round;
-    uint32_t *of = vq_arena_alloc(&m->memory, r->support[k], sizeof(*of));
-    if (of == NULL) {
-        return VQ_NOMEM;
-    }
+    uint32_t *of;
+    VQ_TRY(VQ_ARENA_ALLOC(&m->memory, of, r->support[k]));
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->proposals_count; i++) {
         if (r->nearest[i] == k) {
