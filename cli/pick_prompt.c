@@ -44,10 +44,8 @@ static enum vq_status pick_name(const char *what, const char *wanted, const stru
 static enum vq_status give_criterion(struct vq_job *job, const char *wanted, struct vq_error *err)
 {
     uint32_t i, count = job->config->criteria_count;
-    struct vq_span *names = vq_alloc(count, sizeof(*names));
-    if (names == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_span *names;
+    VQ_TRY(VQ_ALLOC(names, count));
     for (uint32_t k = 0; k < count; k++) {
         names[k] = vq_span_str(job->config->criteria[k].name);
     }

@@ -77,10 +77,8 @@ enum vq_status vq_ui_beside_start(const char *runs_dir, struct vq_ui_beside **re
         vq_wipe(&endpoint, sizeof(endpoint));
         return VQ_LOCKED;
     }
-    struct vq_ui_beside *b = vq_alloc(1, sizeof(*b));
-    if (b == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_ui_beside *b;
+    VQ_TRY(VQ_ALLOC(b, 1));
     b->runs_dir = runs_dir;
     enum vq_status status = start(b, err);
     if (status != VQ_OK) {

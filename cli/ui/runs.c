@@ -180,8 +180,7 @@ static enum vq_status headline(int fd, const struct row *before, struct row *row
         status = vq_ui_headline(vq_buf_span(&text), &made);
     }
     if (status == VQ_OK && made.bytes > 0) {
-        row->headline = vq_strdup(made.at);
-        status = row->headline == NULL ? VQ_NOMEM : VQ_OK;
+        status = vq_copy(made.at, &row->headline);
     }
     vq_buf_free(&made);
     vq_buf_free(&text);
@@ -197,8 +196,7 @@ static enum vq_status put_row(const struct vq_ui_facts *facts, struct row *row)
     vq_ui_entry(facts, &j);
     enum vq_status status = out.status;
     if (status == VQ_OK) {
-        row->json = vq_strdup(out.at);
-        status = row->json == NULL ? VQ_NOMEM : VQ_OK;
+        status = vq_copy(out.at, &row->json);
     }
     vq_buf_free(&out);
     return status;

@@ -259,10 +259,8 @@ static enum vq_status check_job(const struct check_words *w, const struct vq_job
     struct vq_picked_prompt picked;
     VQ_TRY(vq_pick_prompt(job, &w->pick, &picked, err));
     uint32_t n = job->given->plan.grid.judges;
-    struct vq_once *once = vq_alloc(n, sizeof(*once));
-    if (once == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_once *once;
+    VQ_TRY(VQ_ALLOC(once, n));
     for (uint32_t i = 0; i < n; i++) {
         once[i].wanted = w->pick.judge == NULL || i == picked.judge;
     }

@@ -10,8 +10,14 @@
 struct vq_arena { /* zeroed: empty */
     void **blocks;
     size_t count, cap;
-    bool failed; /* something was not given: check it once, after several blocks */
+    bool failed; /* something was not given */
 };
+
+/* To be asked once, after several blocks: VQ_OK, or VQ_NOMEM. */
+static inline enum vq_status vq_arena_status(const struct vq_arena *arena)
+{
+    return arena->failed ? VQ_NOMEM : VQ_OK;
+}
 
 /* All NULL without memory; zeroed like vq_alloc. The arena owns what they return. */
 void *vq_arena_alloc(struct vq_arena *arena, size_t n, size_t size) VQ_WARN_UNUSED;

@@ -42,10 +42,8 @@ enum vq_status vq_chat_create(const struct vq_chat_input *input, struct vq_chat 
 {
     uint32_t turns = 0;
     VQ_TRY(check(input, &turns, err));
-    struct vq_chat *chat = vq_alloc(1, sizeof(*chat));
-    if (chat == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_chat *chat;
+    VQ_TRY(VQ_ALLOC(chat, 1));
     struct vq_hasher h;
     struct vq_hash hash;
     vq_hasher_init(&h, "vq.chats");

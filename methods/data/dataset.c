@@ -451,10 +451,8 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
                                 const struct vq_table *table, const struct vq_table *test,
                                 struct vq_dataset **ret_dataset, struct vq_error *err)
 {
-    struct vq_dataset *set = vq_alloc(1, sizeof(*set));
-    if (set == NULL) {
-        return vq_fail(err, VQ_NOMEM, "no memory for the data set");
-    }
+    struct vq_dataset *set;
+    VQ_TRY(VQ_ALLOC(set, 1));
     while (set->models_count < VQ_MODELS_MAX && settings->models[set->models_count] != NULL) {
         set->models_count++;
     }

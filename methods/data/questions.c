@@ -6,8 +6,7 @@
 enum vq_status vq_questions_init(struct vq_questions *q, size_t rows_max)
 {
     *q = (struct vq_questions){.rows_max = rows_max};
-    q->numbers = vq_alloc(2 * rows_max, sizeof(*q->numbers));
-    return q->numbers == NULL ? VQ_NOMEM : VQ_OK;
+    return VQ_ALLOC(q->numbers, 2 * rows_max);
 }
 
 enum vq_status vq_questions_add(struct vq_questions *q, struct vq_span prompt, struct vq_span image,

@@ -32,9 +32,7 @@ static enum vq_status add(struct vq_images *im, struct vq_span name, struct vq_s
     }
     char *copy = vq_arena_text(&im->memory, uri);
     char *key = vq_arena_text(&im->memory, name); /* the table of names borrows its keys */
-    if (copy == NULL || key == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&im->memory));
     VQ_TRY(vq_intern_add(&im->names, vq_span(key, name.bytes), &id));
     void *uris = im->uris;
     VQ_TRY(vq_grow(&uris, &im->uris_cap, (size_t)id + 1, sizeof(*im->uris), VQ_ARENA_BLOCKS_MAX));

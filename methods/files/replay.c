@@ -28,10 +28,7 @@ static enum vq_status read_column(struct walk *w)
 {
     const struct vq_grid *g = &w->asking->plan.grid;
     struct vq_view *view;
-    w->outcomes = vq_alloc(vq_grid_tasks(g), 1);
-    if (w->outcomes == NULL) {
-        return vq_fail(w->err, VQ_NOMEM, "out of memory");
-    }
+    VQ_TRY(VQ_ALLOC(w->outcomes, vq_grid_tasks(g)));
     VQ_TRY(vq_view_begin(w->calls, &view, w->err));
     enum vq_status status = VQ_OK;
     for (uint64_t shard = 0; status == VQ_OK && shard < vq_grid_shards(g); shard++) {

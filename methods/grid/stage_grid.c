@@ -380,10 +380,8 @@ static enum vq_status build(struct vq_stage_grid *a, const struct vq_grid_source
 enum vq_status vq_stage_grid_create(const struct vq_grid_source *from, const struct vq_stage *stage,
                                     struct vq_stage_grid **ret_asking, struct vq_error *err)
 {
-    struct vq_stage_grid *a = vq_alloc(1, sizeof(*a));
-    if (a == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_stage_grid *a;
+    VQ_TRY(VQ_ALLOC(a, 1));
     vq_buf_init(&a->texts, TEXTS_BYTES_MAX);
     enum vq_status status = build(a, from, stage);
     if (status != VQ_OK) {

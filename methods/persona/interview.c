@@ -43,10 +43,8 @@ static bool speaks_to_role(struct vq_span s)
 
 static enum vq_status set_remark(char **remark, struct vq_span text)
 {
-    char *copy = vq_strndup(text.at, text.bytes);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy_bytes(text.at, text.bytes, &copy));
     vq_free(*remark);
     *remark = copy;
     return VQ_OK;
@@ -85,10 +83,8 @@ static enum vq_status take_line(struct vq_queries_file *file, struct vq_span lin
 enum vq_status vq_interview_parse(struct vq_span answer, uint32_t count,
                                   struct vq_queries_file *ret_file)
 {
-    struct vq_queries_file file = {.questions = vq_alloc(count, sizeof(*file.questions))};
-    if (file.questions == NULL) {
-        return VQ_NOMEM;
-    }
+    struct vq_queries_file file = {.count = 0};
+    VQ_TRY(VQ_ALLOC(file.questions, count));
     struct vq_thinking lines;
     struct vq_span line;
     enum vq_status status = VQ_OK;

@@ -124,9 +124,7 @@ static enum vq_status begin(struct vq_persona_work *w, const char *name, const c
     m->criterion = criterion;
     m->cells = w->out->cells;
     m->statuses = vq_arena_alloc(w->arena, w->study->judges, sizeof(*m->statuses));
-    if (m->name == NULL || m->statuses == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(w->arena));
     *ret_measure = m;
     return VQ_OK;
 }

@@ -73,9 +73,7 @@ static enum vq_status make_panel(struct vq_persona_work *w, uint32_t points, con
                                  .rounds = rounds,
                                  .persona = vq_arena_alloc(w->arena, n, sizeof(double)),
                                  .baseline = vq_arena_alloc(w->arena, n, sizeof(double))};
-    if (p.persona == NULL || p.baseline == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(w->arena));
     for (size_t i = 0; i < n; i++) {
         p.persona[i] = p.baseline[i] = NAN;
     }

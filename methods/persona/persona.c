@@ -97,10 +97,8 @@ static enum vq_status check_bytes(const struct vq_persona *p, struct vq_error *e
 enum vq_status vq_persona_create(const struct vq_persona_input *input,
                                  struct vq_persona **ret_persona, struct vq_error *err)
 {
-    struct vq_persona *p = vq_alloc(1, sizeof(*p));
-    if (p == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_persona *p;
+    VQ_TRY(VQ_ALLOC(p, 1));
     p->in = *input;
     enum vq_status status = fill_systems(p);
     if (status == VQ_OK) {

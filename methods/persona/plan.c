@@ -172,9 +172,7 @@ static enum vq_status fill(struct vq_persona_plan *p)
     p->checkpoints = vq_arena_alloc(&p->arena, d->checkpoints, sizeof(*p->checkpoints));
     p->queries = vq_arena_alloc(&p->arena, (size_t)d->scripts_count * p->orders * d->rounds,
                                 sizeof(*p->queries));
-    if (p->arena.failed) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&p->arena));
     list_chains(p);
     list_prefixes(p);
     list_queries(p);

@@ -128,9 +128,8 @@ static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
     struct vq_sample_id *own = vq_arena_alloc(&p->keep, count, sizeof(*own));
     uint8_t *cells = vq_arena_alloc(&p->keep, count * each, 1);
     char *name = vq_arena_printf(&p->keep, "%.50s%s", l->name, is_twin ? ", shared" : "");
-    if (items == NULL || row_of == NULL || own == NULL || cells == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&p->of_stage));
+    VQ_TRY(vq_arena_status(&p->keep));
     for (uint32_t row = 0; row < l->count; row++) {
         if (!l->there[row] || (twin[row] != 0) != is_twin) {
             continue;

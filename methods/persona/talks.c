@@ -47,9 +47,7 @@ enum vq_status vq_persona_lay_chat(struct vq_persona *p)
     uint32_t rounds = plan->design.rounds, models = plan->design.models;
     struct vq_sample *items = vq_arena_alloc(&p->of_stage, plan->chains_count, sizeof(*items));
     uint8_t *cells = mask(p, plan->chains_count, rounds);
-    if (items == NULL || cells == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&p->of_stage));
     for (uint32_t c = 0; c < plan->chains_count; c++) {
         const struct vq_persona_chain *chain = &plan->chains[c];
         items[c] = (struct vq_sample){.a = system_of(p, chain->model, chain->persona),
@@ -102,9 +100,7 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
         for (; turn < rounds && from[turn].at != NULL && bytes <= VQ_CHAIN_BYTES_MAX; turn++) {
             bytes += from[turn].bytes;
             char *text = vq_arena_text(&p->keep, from[turn]);
-            if (text == NULL) {
-                return VQ_NOMEM;
-            }
+            VQ_TRY(vq_arena_status(&p->keep));
             p->answers[(size_t)c * rounds + turn] = vq_span(text, from[turn].bytes);
         }
         p->turns[c] = turn;
@@ -216,8 +212,9 @@ static enum vq_status lay_prefixes(struct vq_persona *p, const struct piece *pie
     const struct vq_persona_plan *plan = p->in.plan;
     const struct vq_persona_set *of = &plan->design.sets[piece->set];
     uint32_t columns = piece->until - piece->from, models = plan->design.models, n = 0;
-    uint32_t *from = vq_arena_alloc(&p->of_stage, plan->prefixes_count, sizeof(*from));
-    for (uint32_t i = 0; from != NULL && i < plan->prefixes_count; i++) {
+    uint32_t *from;
+    VQ_TRY(VQ_ARENA_ALLOC(&p->of_stage, from, plan->prefixes_count));
+    for (uint32_t i = 0; i < plan->prefixes_count; i++) {
         if ((plan->prefixes[i].twin != i) == twins && is_asked(p, piece, i)) {
             from[n++] = i;
         }
@@ -225,9 +222,7 @@ static enum vq_status lay_prefixes(struct vq_persona *p, const struct piece *pie
     struct vq_sample *items = vq_arena_alloc(&p->of_stage, n, sizeof(*items));
     uint8_t *cells = mask(p, n, columns);
     const char *name = vq_arena_printf(&p->of_stage, twins ? "%s, shared" : "%s", piece->name);
-    if (items == NULL || from == NULL || cells == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&p->of_stage));
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_persona_prefix *prefix = &plan->prefixes[from[i]];
         uint8_t *own = cells + ((size_t)i * models + prefix->model) * columns;
@@ -260,14 +255,13 @@ static enum vq_status make_said(struct vq_persona *p, size_t cells)
     p->said = NULL;
     p->refs = NULL;
     if (!p->from_store) {
-        p->said = vq_arena_alloc(&p->of_set, cells, sizeof(*p->said));
-        return p->said == NULL ? VQ_NOMEM : VQ_OK;
+        return VQ_ARENA_ALLOC(&p->of_set, p->said, cells);
     }
-    p->refs = vq_arena_alloc(&p->of_set, cells, sizeof(*p->refs));
-    for (size_t i = 0; p->refs != NULL && i < cells; i++) {
+    VQ_TRY(VQ_ARENA_ALLOC(&p->of_set, p->refs, cells));
+    for (size_t i = 0; i < cells; i++) {
         p->refs[i].stage = VQ_PERSONA_NONE;
     }
-    return p->refs == NULL ? VQ_NOMEM : VQ_OK;
+    return VQ_OK;
 }
 
 enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
@@ -287,9 +281,7 @@ enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
     piece.until = vq_persona_piece(&p->in.probes[set], columns, p->piece);
     piece.axes = questions_of(p, set, piece.from, piece.until);
     piece.whole = vq_arena_alloc(&p->of_stage, plan->chains_count, sizeof(*piece.whole));
-    if (piece.axes == NULL || piece.whole == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&p->of_stage));
     p->piece = piece.until;
     VQ_TRY(lay_prefixes(p, &piece, false));
     return lay_prefixes(p, &piece, true);
@@ -310,9 +302,7 @@ static enum vq_status hear_prefix(struct vq_persona *p, const struct vq_persona_
             continue;
         }
         const char *text = vq_arena_text(&p->of_set, texts[k]);
-        if (text == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&p->of_set));
         p->said[at] = vq_span(text, texts[k].bytes);
     }
     return VQ_OK;

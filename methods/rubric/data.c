@@ -356,10 +356,8 @@ enum vq_status vq_rubric_data_create(const struct vq_rubric_settings *settings,
                                      const struct vq_table *table, struct vq_rubric_data **ret_data,
                                      struct vq_error *err)
 {
-    struct vq_rubric_data *d = vq_alloc(1, sizeof(*d));
-    if (d == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_rubric_data *d;
+    VQ_TRY(VQ_ALLOC(d, 1));
     d->outputs_count = settings->config->models_count;
     d->records = table->rows_count;
     struct build b = {.settings = settings, .table = table, .data = d, .err = err};

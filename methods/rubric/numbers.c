@@ -547,7 +547,7 @@ static enum vq_status make_groups(struct work *w)
         vq_arena_alloc(&w->out->arena, groups * w->outputs, sizeof(*w->to->group_shares));
     w->to->group_differences =
         vq_arena_alloc(&w->out->arena, groups, sizeof(*w->to->group_differences));
-    return w->out->arena.failed ? VQ_NOMEM : VQ_OK;
+    return vq_arena_status(&w->out->arena);
 }
 
 static enum vq_status compute_criterion(struct work *w)

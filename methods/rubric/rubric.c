@@ -140,9 +140,7 @@ static enum vq_status add_stage(struct vq_rubric *r, const struct kind_part *p, 
     const char *name = repeat == 0
                            ? names[p->kind]
                            : vq_arena_printf(&r->memory, "%s %u", names[p->kind], repeat + 1);
-    if (name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&r->memory));
     r->stages[r->stages_count] =
         (struct vq_stage){.no = r->stages_count,
                           .name = name,
@@ -171,8 +169,7 @@ static enum vq_status fill_slots(struct vq_rubric *r)
             return VQ_LIMIT;
         }
     }
-    r->outcomes = vq_arena_alloc(&r->memory, r->slots, 1);
-    return r->outcomes == NULL ? VQ_NOMEM : VQ_OK;
+    return VQ_ARENA_ALLOC(&r->memory, r->outcomes, r->slots);
 }
 
 static enum vq_status lay_out(struct vq_rubric *r)
@@ -204,10 +201,8 @@ enum vq_status vq_rubric_create(const struct vq_rubric_input *input, struct vq_r
 {
     VQ_ASSERT(input->criteria_count > 0 && input->judges_count > 0 && input->rating.repeats > 0 &&
               input->outputs_count > 0 && input->outputs_count <= VQ_RUBRIC_OUTPUTS_MAX);
-    struct vq_rubric *r = vq_alloc(1, sizeof(*r));
-    if (r == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_rubric *r;
+    VQ_TRY(VQ_ALLOC(r, 1));
     r->in = *input;
     enum vq_status status = lay_out(r);
     if (status != VQ_OK) {

@@ -273,10 +273,8 @@ static enum vq_status check_stage(struct vq_verifying *v, uint32_t stage)
 {
     const struct vq_plan *plan = &v->replay.stages[stage]->plan;
     uint64_t shards = vq_grid_shards(&plan->grid);
-    uint8_t *outcomes = vq_alloc(vq_grid_tasks(&plan->grid), 1);
-    if (outcomes == NULL) {
-        return vq_fail(v->err, VQ_NOMEM, "out of memory");
-    }
+    uint8_t *outcomes;
+    VQ_TRY(VQ_ALLOC(outcomes, vq_grid_tasks(&plan->grid)));
     v->outcomes[stage] = outcomes;
     for (uint64_t from = 0; from < shards; from += VIEW_SHARDS) {
         uint64_t until = shards - from < VIEW_SHARDS ? shards : from + VIEW_SHARDS;
@@ -317,10 +315,7 @@ enum vq_status vq_verify_tasks(struct vq_verifying *v, const struct vq_script *s
         return vq_fail(v->err, status, "%s", why.text);
     }
     v->walked = true;
-    v->outcomes = vq_alloc(v->replay.stages_count, sizeof(*v->outcomes));
-    if (v->outcomes == NULL) {
-        return vq_fail(v->err, VQ_NOMEM, "out of memory");
-    }
+    VQ_TRY(VQ_ALLOC(v->outcomes, v->replay.stages_count));
     for (uint32_t i = 0; status == VQ_OK && i < v->replay.stages_count; i++) {
         status = check_stage(v, i);
     }

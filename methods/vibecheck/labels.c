@@ -168,10 +168,7 @@ static enum vq_status index_records(struct reading *r)
     const struct vq_dataset *d = r->f->dataset;
     for (int file = 0; file < 2; file++) {
         uint32_t records = d->tables[file] == NULL ? 0 : d->tables[file]->rows_count;
-        r->by_record[file] = vq_alloc((size_t)records + 1, sizeof(**r->by_record));
-        if (r->by_record[file] == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ALLOC(r->by_record[file], (size_t)records + 1));
     }
     for (uint32_t i = 0; i < vq_dataset_count(d); i++) {
         r->by_record[d->samples[i].file][d->samples[i].record] = i + 1;

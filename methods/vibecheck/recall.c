@@ -83,12 +83,10 @@ static enum vq_status part_of(struct vq_recall *r, enum vq_template_part part,
 static enum vq_status prompts_fill(struct vq_recall *r)
 {
     const struct vq_recall_input *in = &r->in;
-    struct vq_stage_prompt *prompts = vq_arena_alloc(&r->memory, in->found_count, sizeof(*prompts));
+    struct vq_stage_prompt *prompts;
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
     struct vq_buf list;
-    if (prompts == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, prompts, in->found_count));
     vq_buf_init(&list, VQ_SAMPLE_BYTES_MAX);
     vq_axes_format(in->reference, in->reference_count, VQ_AXES_NUMBERED, &list);
     VQ_TRY(vq_arena_take(&r->memory, &list, &values[VQ_PLACEHOLDER_AXES]));
@@ -149,10 +147,8 @@ enum vq_status vq_recall_create(const struct vq_recall_input *input, struct vq_r
                        VQ_RECALL_AXES_MAX);
     }
     VQ_ASSERT(input->kept_count <= input->found_count);
-    struct vq_recall *r = vq_alloc(1, sizeof(*r));
-    if (r == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_recall *r;
+    VQ_TRY(VQ_ALLOC(r, 1));
     r->in = *input;
     enum vq_status status = build(r);
     if (status != VQ_OK) {

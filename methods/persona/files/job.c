@@ -84,10 +84,8 @@ static enum vq_status set_remark(char **remark, const char *text)
     if (text == NULL) {
         return VQ_OK;
     }
-    char *copy = vq_strdup(text);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
+    char *copy;
+    VQ_TRY(vq_copy(text, &copy));
     vq_free(*remark);
     *remark = copy;
     return VQ_OK;
@@ -252,10 +250,8 @@ static enum vq_status use_criterion(struct load *l, const char *name, uint32_t *
         i++;
     }
     if (i == asked->criteria_count) {
-        char *copy = vq_strdup(name);
-        if (copy == NULL) {
-            return VQ_NOMEM;
-        }
+        char *copy;
+        VQ_TRY(vq_copy(name, &copy));
         asked->criteria[asked->criteria_count++] = (struct vq_conf_criterion){.name = copy};
     }
     *ret_index = i;

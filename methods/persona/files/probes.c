@@ -74,10 +74,8 @@ static enum vq_status make_piece(struct vq_probes *p, struct piece *piece, struc
 {
     const struct vq_persona_probe *probe = &vq_persona_input(p->persona)->probes[piece->set];
     uint32_t n = piece->until - piece->from;
-    struct vq_axis *axes = vq_alloc(n, sizeof(*axes));
-    if (axes == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_axis *axes;
+    VQ_TRY(VQ_ALLOC(axes, n));
     for (uint32_t i = 0; i < n; i++) {
         axes[i] = (struct vq_axis){"question", vq_persona_question(probe, piece->from + i), ""};
     }

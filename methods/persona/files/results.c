@@ -135,13 +135,10 @@ static enum vq_status read_tokens(struct rates *w)
     const struct vq_persona_plan *plan = w->job->plan;
     size_t points = (size_t)plan->design.rounds + 1;
     bool any = false;
-    w->tokens = vq_arena_alloc(&w->arena, plan->chains_count * points, sizeof(*w->tokens));
-    for (uint32_t chain = 0; w->tokens != NULL && chain < plan->chains_count; chain++) {
+    VQ_TRY(VQ_ARENA_ALLOC(&w->arena, w->tokens, plan->chains_count * points));
+    for (uint32_t chain = 0; chain < plan->chains_count; chain++) {
         vq_persona_tokens(w->persona, chain, w->tokens + chain * points);
         any = any || !isnan(w->tokens[chain * points]);
-    }
-    if (w->tokens == NULL) {
-        return vq_fail(w->err, VQ_NOMEM, "out of memory");
     }
     w->tokens = any ? w->tokens : NULL;
     return VQ_OK;
@@ -153,10 +150,7 @@ static enum vq_status read_human(struct rates *w)
     if (w->job->human_count == 0) {
         return VQ_OK;
     }
-    w->human = vq_arena_alloc(&w->arena, n, sizeof(*w->human));
-    if (w->human == NULL) {
-        return vq_fail(w->err, VQ_NOMEM, "out of memory");
-    }
+    VQ_TRY(VQ_ARENA_ALLOC(&w->arena, w->human, n));
     w->human_unplaced = vq_persona_human_place(w->job->human, w->job->human_count, w->criteria,
                                                vq_persona_rated(w->persona), n, w->human);
     return VQ_OK;
@@ -172,9 +166,7 @@ static enum vq_status read_all(struct rates *w)
     w->statuses = vq_arena_alloc(&w->arena, n * w->judges_count, 1);
     w->criteria = vq_arena_alloc(&w->arena, w->job->rubrics_count, sizeof(*w->criteria));
     w->judges = vq_arena_alloc(&w->arena, w->judges_count, sizeof(*w->judges));
-    if (w->arena.failed) {
-        return vq_fail(w->err, VQ_NOMEM, "out of memory");
-    }
+    VQ_TRY(vq_arena_status(&w->arena));
     for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
         w->criteria[i] = w->job->rubrics[i].study;
     }
@@ -248,10 +240,8 @@ static void page_probe(void *ctx, uint32_t set, uint32_t prefix, uint32_t column
 /* Which data set each criterion rates. */
 static enum vq_status find_sets(struct rates *w, uint32_t **ret_sets)
 {
-    uint32_t *sets = vq_alloc(w->job->rubrics_count, sizeof(*sets));
-    if (sets == NULL) {
-        return vq_fail(w->err, VQ_NOMEM, "out of memory");
-    }
+    uint32_t *sets;
+    VQ_TRY(VQ_ALLOC(sets, w->job->rubrics_count));
     for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
         sets[i] = VQ_PERSONA_NONE;
     }

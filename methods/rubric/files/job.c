@@ -85,12 +85,9 @@ enum vq_status vq_rubric_job_load(struct vq_rubric_job *job, const struct vq_con
                                   const struct vq_table *table, const struct vq_run_dir *run,
                                   struct vq_error *err)
 {
-    job->criteria = vq_alloc(config->criteria_count, sizeof(*job->criteria));
-    job->parsed = vq_alloc(config->criteria_count, sizeof(*job->parsed));
-    job->texts = vq_alloc(config->criteria_count, sizeof(*job->texts));
-    if (job->criteria == NULL || job->parsed == NULL || job->texts == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    VQ_TRY(VQ_ALLOC(job->criteria, config->criteria_count));
+    VQ_TRY(VQ_ALLOC(job->parsed, config->criteria_count));
+    VQ_TRY(VQ_ALLOC(job->texts, config->criteria_count));
     for (uint32_t i = 0; i < config->criteria_count; i++) {
         VQ_TRY(load_criterion(job, config, i, run, err));
     }

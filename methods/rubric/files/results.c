@@ -109,11 +109,8 @@ static bool reasoning_of(void *ctx, const struct vq_rubric_place *place, struct 
 
 static enum vq_status open_ratings(struct ratings *w)
 {
-    w->readings = vq_alloc(vq_rubric_slots(w->rubric), sizeof(*w->readings));
-    w->judges = vq_alloc(w->of->job->config->judges_count, sizeof(*w->judges));
-    if (w->readings == NULL || w->judges == NULL) {
-        return vq_fail(w->err, VQ_NOMEM, "out of memory");
-    }
+    VQ_TRY(VQ_ALLOC(w->readings, vq_rubric_slots(w->rubric)));
+    VQ_TRY(VQ_ALLOC(w->judges, w->of->job->config->judges_count));
     for (size_t i = 0; i < vq_rubric_slots(w->rubric); i++) { /* order 1 of what has one order */
         w->readings[i] = vq_rubric_unread(VQ_OUTCOME_NOT_NEEDED);
     }

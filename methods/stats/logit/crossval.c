@@ -159,7 +159,7 @@ static enum vq_status run(const struct vq_logit_data *data, const uint32_t *fold
     walk.weights = vq_arena_alloc(&arena, data->x.rows, sizeof(double));
     walk.eta = vq_arena_alloc(&arena, data->x.rows, sizeof(double));
     walk.beta = vq_arena_alloc(&arena, data->x.cols + 1, sizeof(double));
-    enum vq_status status = arena.failed ? VQ_NOMEM : VQ_OK;
+    enum vq_status status = vq_arena_status(&arena);
     for (size_t fold = 0; fold < cv->folds && status == VQ_OK; fold++) {
         leave_out(data, fold_of_row, (uint32_t)fold, walk.weights);
         if (data->intercept && one_class_left(&walk)) {

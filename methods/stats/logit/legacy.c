@@ -33,9 +33,7 @@ static enum vq_status legacy_init(struct legacy *l, const struct vq_logit_data *
     l->start = vq_arena_alloc(&l->arena, cols + 1, sizeof(double));
     l->beta = vq_arena_alloc(&l->arena, cols + 1, sizeof(double));
     l->draw = vq_arena_alloc(&l->arena, (cols + 1) * draws, sizeof(double));
-    if (l->arena.failed) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&l->arena));
     for (size_t cell = 0; cell < n * cols; cell++) {
         l->x[cell] = data->x.at[cell];
         l->x[n * cols + cell] = -data->x.at[cell];

@@ -35,10 +35,8 @@ struct whole {
 static enum vq_status open_whole(struct whole *w, struct vq_error *err)
 {
     const struct vq_job *job = w->of->job;
-    uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
-    if (rows == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    uint32_t *rows;
+    VQ_TRY(VQ_ALLOC(rows, job->samples_count));
     for (uint32_t i = 0; i < job->samples_count; i++) {
         rows[i] = i;
     }

@@ -344,9 +344,7 @@ static enum vq_status picker_fill(struct picker *p)
         p->best[i].sample = vq_arena_alloc(&p->arena, p->wanted, sizeof(uint32_t));
         p->best[i].strength = vq_arena_alloc(&p->arena, p->wanted, sizeof(double));
     }
-    if (p->arena.failed) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&p->arena));
     struct vq_rng rng;
     vq_rng_seed(&rng, p->page->r->config->seed ^ SEED_SALT);
     for (uint32_t i = 0; i < r->samples; i++) {

@@ -23,10 +23,7 @@ enum vq_status vq_vibecheck_method_take_margins(struct vq_vibecheck_method *m, c
     }
     vq_free(m->margins);
     m->margins_count = 0;
-    m->margins = vq_alloc(count, sizeof(*margins));
-    if (m->margins == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(VQ_ALLOC(m->margins, count));
     memcpy(m->margins, margins, count * sizeof(*margins));
     m->margins_count = count;
     return VQ_OK;
@@ -59,9 +56,7 @@ static enum vq_status second_ask(struct vq_vibecheck_method *m)
     size_t count = cell_of(m, c->escalated_count, 0, 0);
     uint8_t *cells = vq_arena_alloc(&m->stage_memory, count, 1);
     const char *name = vq_arena_printf(&m->stage_memory, VQ_SECOND_NAME, c->name);
-    if (cells == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->stage_memory));
     memset(cells, VQ_CELL_UNASKED, count);
     for (uint32_t i = 0; i < c->escalated_count; i++) {
         const uint8_t *why = c->why + (size_t)c->escalated[i] * c->axes_count;
@@ -165,9 +160,6 @@ enum vq_status vq_cascade_ask(struct vq_vibecheck_method *m, const struct vq_sta
     c->why = vq_arena_alloc(&c->memory, (size_t)n * c->axes_count, 1);
     c->escalated = vq_arena_alloc(&c->memory, n, sizeof(*c->escalated));
     c->escalated_row = vq_arena_alloc(&c->memory, n, sizeof(*c->escalated_row));
-    if (c->name == NULL || c->rows == NULL || c->axes == NULL || c->outcomes == NULL ||
-        c->why == NULL || c->escalated == NULL || c->escalated_row == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&c->memory));
     return first_ask(m);
 }

@@ -18,9 +18,7 @@ static enum vq_status sample_rows(struct vq_vibecheck_method *m, uint32_t **ret_
     const uint32_t *from = first ? m->train : m->misclassified;
     uint32_t n = first ? m->train_count : m->misclassified_count;
     uint32_t *rows = vq_arena_copy(&m->round_memory, from, n, sizeof(*from));
-    if (rows == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->round_memory));
     struct vq_rng rng;
     vq_vibecheck_method_rng(m, VQ_VIBECHECK_SEED_SAMPLE, &rng);
     vq_rng_shuffle_u32(&rng, rows, n);

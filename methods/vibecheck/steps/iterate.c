@@ -99,10 +99,7 @@ static enum vq_status look(struct vq_vibecheck_method *m, struct vq_error *err)
     struct vq_iteration *it = &m->iterations[m->iteration];
     struct vq_vibecheck *numbers;
     if (m->misclassified == NULL) {
-        m->misclassified = vq_arena_alloc(&m->memory, m->train_count, sizeof(*m->misclassified));
-    }
-    if (m->misclassified == NULL) {
-        return VQ_NOMEM;
+        VQ_TRY(VQ_ARENA_ALLOC(&m->memory, m->misclassified, m->train_count));
     }
     VQ_TRY(
         vq_vibecheck_method_compute(m, 0, m->train_sorted, m->train_count, false, &numbers, err));

@@ -199,9 +199,7 @@ static enum vq_status again_ask(struct vq_vibecheck_method *m)
     struct vq_axis *axes = vq_arena_alloc(&j->memory, j->again_axes_count, sizeof(*axes));
     uint8_t *asks = vq_arena_alloc(&j->memory, cells, 1);
     const char *name = vq_arena_printf(&j->memory, "%s, one by one", j->name);
-    if (rows == NULL || axes == NULL || asks == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&j->memory));
     uint8_t *to = asks;
     for (uint32_t k = 0; k < j->again_axes_count; k++) {
         axes[k] = j->axes[j->again_axes[k]];
@@ -315,9 +313,8 @@ enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage 
     j->rows = vq_arena_copy(&m->memory, stage->rows, j->rows_count, sizeof(*j->rows));
     j->axes = vq_arena_copy(&m->memory, stage->axes, j->axes_count, sizeof(*j->axes));
     j->lists = vq_arena_alloc(&m->memory, j->groups, sizeof(*j->lists));
-    if (j->name == NULL || j->rows == NULL || j->axes == NULL || j->lists == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&j->memory));
+    VQ_TRY(vq_arena_status(&m->memory));
     for (uint32_t g = 0; g < j->groups; g++) {
         VQ_TRY(list_group(m, g));
     }

@@ -40,9 +40,7 @@ static enum vq_status keep_prompt(struct vq_arena *memory, const struct vq_stage
         .system = vq_span(vq_arena_text(memory, from->system), from->system.bytes),
         .user = vq_span(vq_arena_text(memory, from->user), from->user.bytes),
         .again = from->again};
-    if (copy.system.at == NULL || copy.user.at == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(memory));
     *ret_prompt = copy;
     return VQ_OK;
 }
@@ -71,9 +69,7 @@ static enum vq_status take_answer(struct vq_vibecheck_method_lists *l, uint32_t 
     }
     if (text.at != NULL) {
         text.at = vq_arena_text(&l->memory, text);
-        if (text.at == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&l->memory));
     }
     l->texts[to] = text;
     l->ends[to] = end;

@@ -172,13 +172,12 @@ static enum vq_status next_look(struct vq_vibecheck_method *m, struct vq_error *
     r->asked_rows_count = end - r->drawn;
     r->asked_rows =
         vq_arena_copy(&m->memory, r->order + r->drawn, r->asked_rows_count, sizeof(*r->asked_rows));
+    VQ_TRY(vq_arena_status(&m->memory));
     const char *name = r->name;
     if (end < m->train_count || r->rows_count > m->train_count) {
         name = vq_arena_printf(&m->stage_memory, VQ_LOOK_NAME, r->name, r->look + 1);
     }
-    if (r->asked_rows == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->stage_memory));
     qsort(r->asked_rows, r->asked_rows_count, sizeof(*r->asked_rows), by_number);
     return vq_rank_stage(m, name, look_read, err);
 }
@@ -197,9 +196,7 @@ enum vq_status vq_looks_begin(struct vq_vibecheck_method *m, const char *name, u
                                               .then = then};
     r->looks = vq_settle_looks(m->in.config, m->train_count, r->ends);
     r->order = vq_arena_copy(&m->memory, m->train_sorted, m->train_count, sizeof(*r->order));
-    if (r->order == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     struct vq_rng rng;
     vq_vibecheck_method_rng(m, VQ_VIBECHECK_SEED_LOOKS, &rng);
     vq_rng_shuffle_u32(&rng, r->order, m->train_count);

@@ -52,10 +52,7 @@ static enum vq_status sides_fill(struct vq_vibecheck_method *m, struct vq_error 
     m->test_sorted = vq_arena_alloc(&m->memory, n, sizeof(*m->test_sorted));
     m->all_sorted = vq_arena_alloc(&m->memory, n, sizeof(*m->all_sorted));
     m->rows = vq_arena_copy(&m->memory, in->rows, n, sizeof(*m->rows));
-    if (m->train == NULL || m->train_sorted == NULL || m->test_sorted == NULL ||
-        m->all_sorted == NULL || m->rows == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     m->train_count = in->train_count;
     qsort(m->train_sorted, m->train_count, sizeof(*m->train_sorted), ascending);
     uint32_t train = 0;
@@ -139,9 +136,7 @@ enum vq_status vq_vibecheck_method_note(struct vq_vibecheck_method *m, const cha
     va_end(list);
     const char *note = vq_arena_text(&m->memory, vq_span_str(line));
     void *notes = m->notes;
-    if (note == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     VQ_TRY(vq_grow(&notes, &m->notes_cap, m->notes_count + 1, sizeof(*m->notes), NOTES_MAX));
     m->notes = notes;
     m->notes[m->notes_count++] = note;
@@ -153,9 +148,7 @@ enum vq_status vq_vibecheck_method_ask(struct vq_vibecheck_method *m, const stru
                                                               struct vq_error *err))
 {
     const char *name = vq_arena_text(&m->stage_memory, vq_span_str(stage->name));
-    if (name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->stage_memory));
     m->stage = *stage;
     m->stage.name = name;
     m->stage.no = m->stages;
@@ -180,14 +173,10 @@ enum vq_status vq_vibecheck_method_ask_vectors(struct vq_vibecheck_method *m, co
 enum vq_status vq_vibecheck_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
                                              struct vq_axis *ret_axis)
 {
-    struct vq_axis copy = {vq_arena_text(arena, vq_span_str(axis->name)),
-                           vq_arena_text(arena, vq_span_str(axis->low)),
-                           vq_arena_text(arena, vq_span_str(axis->high))};
-    if (copy.name == NULL || copy.low == NULL || copy.high == NULL) {
-        return VQ_NOMEM;
-    }
-    *ret_axis = copy;
-    return VQ_OK;
+    *ret_axis = (struct vq_axis){vq_arena_text(arena, vq_span_str(axis->name)),
+                                 vq_arena_text(arena, vq_span_str(axis->low)),
+                                 vq_arena_text(arena, vq_span_str(axis->high))};
+    return vq_arena_status(arena);
 }
 
 enum vq_status vq_vibecheck_method_axis_text(struct vq_vibecheck_method *m,
@@ -211,9 +200,7 @@ enum vq_status vq_vibecheck_method_add_vibe(struct vq_vibecheck_method *m,
         .axis = *axis, .provenance = *provenance, .cells = vq_arena_alloc(&m->memory, bytes, 1)};
     bool cascade = m->in.config->cascade != NULL;
     vibe.why = cascade ? vq_arena_alloc(&m->memory, m->in.rows_count, 1) : NULL;
-    if (vibe.cells == NULL || (cascade && vibe.why == NULL)) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     memset(vibe.cells, VQ_OUTCOME_NOT_NEEDED, bytes);
     m->vibes[m->vibes_count++] = vibe;
     return VQ_OK;
@@ -236,9 +223,7 @@ static enum vq_status result_fill(struct vq_vibecheck_method *m)
     struct vq_provenance *from = vq_arena_alloc(&m->memory, n, sizeof(*from));
     bool *stopped = vq_arena_alloc(&m->memory, n, sizeof(*stopped));
     const char **types = vq_arena_alloc(&m->memory, n, sizeof(*types));
-    if (axes == NULL || from == NULL || stopped == NULL || types == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     for (size_t v = 0; v < n; v++) {
         axes[v] = m->vibes[v].axis;
         from[v] = m->vibes[v].provenance;
@@ -315,9 +300,7 @@ enum vq_status vq_vibecheck_method_take_outcomes(struct vq_vibecheck_method *m,
         rank ? (size_t)m->in.judges_count * s->axes_count : m->in.preference_judges_count;
     VQ_TRY(expect(m, rank || s->kind == VQ_STAGE_PREFER, s->rows_count * columns * 2, count, err));
     m->outcomes = vq_arena_copy(&m->answers_memory, outcomes, count, 1);
-    if (m->outcomes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->answers_memory));
     taken(m);
     return VQ_OK;
 }
@@ -343,9 +326,7 @@ enum vq_status vq_vibecheck_method_take_texts(struct vq_vibecheck_method *m,
             continue;
         }
         copy[i] = vq_span(vq_arena_text(&m->answers_memory, texts[i]), texts[i].bytes);
-        if (copy[i].at == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&m->answers_memory));
     }
     m->texts = copy;
     m->text_ends = ends;
@@ -391,9 +372,7 @@ enum vq_status vq_vibecheck_method_take_vectors(struct vq_vibecheck_method *m, c
     struct vq_vectors given = {vectors, want, dims};
     if (vectors != NULL && vq_vectors_check(given, NULL) == VQ_OK) {
         m->vectors = vq_arena_copy(&m->answers_memory, vectors, count * dims, sizeof(*vectors));
-        if (m->vectors == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&m->answers_memory));
     }
     taken(m);
     return VQ_OK;

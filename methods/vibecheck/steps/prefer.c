@@ -61,9 +61,7 @@ static enum vq_status labels_read(struct vq_vibecheck_method *m, struct vq_error
     }
     m->result.preference_outcomes =
         vq_arena_copy(&m->memory, m->outcomes, (size_t)n * m->in.preference_judges_count * 2, 1);
-    if (m->result.preference_outcomes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     m->result.preference_source = a + b > 0 ? "judge" : "none";
     VQ_TRY(vq_vibecheck_method_note(
         m,

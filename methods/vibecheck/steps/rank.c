@@ -77,9 +77,7 @@ enum vq_status vq_rank_some(struct vq_vibecheck_method *m, const char *name, con
     *r = (struct vq_vibecheck_method_ranking){.name = name, .rows_count = rows_count, .then = then};
     r->asked_vibes = vq_arena_copy(&m->memory, vibes, vibes_count, sizeof(*vibes));
     r->asked_vibes_count = vibes_count;
-    if (r->asked_vibes == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->memory));
     VQ_TRY(rows_take(m, rows, rows_count));
     return vq_rank_stage(m, name, last_read, err);
 }

@@ -149,9 +149,7 @@ static enum vq_status summaries_ask(struct vq_vibecheck_method *m, struct vq_err
     for (uint32_t g = 0; g < n; g++) {
         r->group_axes[g] =
             vq_arena_alloc(&m->round_memory, GROUP_AXES_MAX, sizeof(**r->group_axes));
-        if (r->group_axes[g] == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&m->round_memory));
         VQ_TRY(group_axes(m, g, &rng, r->group_axes[g], &r->group_counts[g]));
         struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
         VQ_TRY(vq_prompt_axes(&m->stage_memory, r->group_axes[g], r->group_counts[g],
@@ -175,9 +173,7 @@ static enum vq_status summaries_read(struct vq_vibecheck_method *m, struct vq_er
             continue;
         }
         r->summaries[g] = vq_span(vq_arena_text(&m->round_memory, m->texts[g]), m->texts[g].bytes);
-        if (r->summaries[g].at == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&m->round_memory));
         struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
         values[VQ_PLACEHOLDER_ANSWER] = r->summaries[g];
         VQ_TRY(vq_prompt_render(m, VQ_TEMPLATE_FORMALISE, values, 0, &prompts[n], err));
@@ -340,9 +336,7 @@ ask_for_list(struct vq_vibecheck_method *m, enum vq_template_kind kind, const ch
     struct vq_stage_prompt *prompt = vq_arena_alloc(&m->stage_memory, 1, sizeof(*prompt));
     const char *name = vq_arena_printf(&m->stage_memory, "%s %u", what, m->iteration + 1);
     const char *count = vq_arena_printf(&m->stage_memory, "%u", m->in.config->vibecheck.k);
-    if (prompt == NULL || name == NULL || count == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->stage_memory));
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
     values[VQ_PLACEHOLDER_COUNT] = vq_span_str(count);
     VQ_TRY(vq_prompt_axes(&m->stage_memory, r->axes, r->axes_count, &values[VQ_PLACEHOLDER_AXES]));

@@ -70,8 +70,7 @@ static enum vq_status retest_read(struct vq_vibecheck_method *m, struct vq_error
 
 static enum vq_status retest_none(struct vq_vibecheck_method *m)
 {
-    m->result.retest = vq_arena_alloc(&m->memory, m->in.judges_count, sizeof(*m->result.retest));
-    return m->result.retest == NULL ? VQ_NOMEM : VQ_OK;
+    return VQ_ARENA_ALLOC(&m->memory, m->result.retest, m->in.judges_count);
 }
 
 enum vq_status vq_retest_begin(struct vq_vibecheck_method *m, struct vq_error *err)

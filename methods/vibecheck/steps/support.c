@@ -145,9 +145,7 @@ enum vq_status vq_support_begin(struct vq_vibecheck_method *m, struct vq_error *
     uint32_t n = skip + r->axes_count;
     struct vq_span *texts = vq_arena_alloc(&m->stage_memory, n, sizeof(*texts));
     const char *name = vq_arena_printf(&m->stage_memory, "embed %u", m->iteration + 1);
-    if (texts == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->stage_memory));
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_axis *axis =
             i < skip ? &m->proposals[r->first_proposal + i].axis : &r->axes[i - skip];
@@ -265,9 +263,7 @@ static enum vq_status dedup_ask(struct vq_vibecheck_method *m, struct vq_error *
     struct vq_stage_prompt *prompt = vq_arena_alloc(&m->stage_memory, 1, sizeof(*prompt));
     struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, r->axes_count, sizeof(*axes));
     const char *name = vq_arena_printf(&m->stage_memory, "dedup %u", m->iteration + 1);
-    if (prompt == NULL || axes == NULL || name == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&m->stage_memory));
     uint32_t n = 0;
     for (uint32_t k = 0; k < r->axes_count; k++) {
         if (!r->dropped[k]) {
@@ -298,9 +294,7 @@ static enum vq_status name_apart(struct vq_vibecheck_method *m, struct vq_axis *
         }
         struct vq_span head = vq_utf8_cut(vq_span_str(axis->name), NAME_HEAD_BYTES_MAX);
         name = vq_arena_printf(&m->memory, "%.*s (%u)", (int)head.bytes, head.at, number);
-        if (name == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(vq_arena_status(&m->memory));
     }
 }
 
