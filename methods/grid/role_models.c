@@ -21,7 +21,8 @@ bool vq_role_models_is_offline(const struct vq_conf_judge *conf)
 /* The provider's identity in the request hash: host and path, without scheme; for the built-in
  * server its seed and its settings, never its port. */
 static enum vq_status identity_of(const struct vq_config *config, const struct vq_conf_judge *judge,
-                                  char **ret_identity, struct vq_error *err)
+                                  struct vq_arena *memory, const char **ret_identity,
+                                  struct vq_error *err)
 {
     struct vq_buf text;
     vq_buf_init(&text, VQ_HTTP_URL_BYTES_MAX);
@@ -51,25 +52,22 @@ static enum vq_status identity_of(const struct vq_config *config, const struct v
             vq_buf_printf(&text, "/%s", config->offline.subject);
         }
     }
-    *ret_identity = text.status == VQ_OK ? vq_strndup(text.at, text.bytes) : NULL;
-    vq_buf_free(&text);
-    return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
+    struct vq_span identity;
+    VQ_TRY(vq_arena_take(memory, &text, &identity));
+    *ret_identity = identity.at;
+    return VQ_OK;
 }
 
 static enum vq_status pools_of(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
-                               uint32_t **ret_pools, uint32_t *ret_count, struct vq_error *err)
+                               struct vq_arena *memory, uint32_t **ret_pools, uint32_t *ret_count,
+                               struct vq_error *err)
 {
     uint32_t found[VQ_POOLS_MAX];
-    uint32_t count = vq_conf_uses_serve(uses, judge, found);
-    if (count == 0) {
-        return vq_fail(err, VQ_NOT_FOUND, "no pool has the model \"%.80s\"", judge->model);
-    }
-    uint32_t *pools;
-    VQ_TRY(VQ_ALLOC(pools, count));
-    memcpy(pools, found, count * sizeof(*pools));
-    *ret_pools = pools;
-    *ret_count = count;
-    return VQ_OK;
+    *ret_count = vq_conf_uses_serve(uses, judge, found);
+    *ret_pools = vq_arena_copy(memory, found, *ret_count, sizeof(*found));
+    return *ret_count > 0
+               ? vq_arena_status(memory)
+               : vq_fail(err, VQ_NOT_FOUND, "no pool has the model \"%.80s\"", judge->model);
 }
 
 /* `cuts`: outputs that are too long for the model may be cut. */
@@ -77,16 +75,16 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
                                 const struct vq_conf_judge *conf, uint32_t count, bool cuts,
                                 struct vq_role_models *cast, struct vq_error *err)
 {
-    VQ_TRY(VQ_ALLOC(cast->conf, count));
-    VQ_TRY(VQ_ALLOC(cast->judges, count));
-    VQ_TRY(VQ_ALLOC(cast->identities, count));
-    VQ_TRY(VQ_ALLOC(cast->pools, count));
-    VQ_TRY(VQ_ALLOC(cast->pools_count, count));
+    VQ_TRY(VQ_ARENA_ALLOC(&cast->memory, cast->conf, count));
+    VQ_TRY(VQ_ARENA_ALLOC(&cast->memory, cast->judges, count));
+    VQ_TRY(VQ_ARENA_ALLOC(&cast->memory, cast->identities, count));
+    VQ_TRY(VQ_ARENA_ALLOC(&cast->memory, cast->pools, count));
+    VQ_TRY(VQ_ARENA_ALLOC(&cast->memory, cast->pools_count, count));
     cast->count = count;
     for (uint32_t i = 0; i < count; i++) {
         const struct vq_conf_judge *c = &conf[i];
-        VQ_TRY(identity_of(config, c, &cast->identities[i], err));
-        VQ_TRY(pools_of(uses, c, &cast->pools[i], &cast->pools_count[i], err));
+        VQ_TRY(identity_of(config, c, &cast->memory, &cast->identities[i], err));
+        VQ_TRY(pools_of(uses, c, &cast->memory, &cast->pools[i], &cast->pools_count[i], err));
         cast->conf[i] = *c;
         cast->judges[i] = (struct vq_judge){.name = c->name,
                                             .model = c->model,
@@ -189,18 +187,7 @@ enum vq_status vq_role_models_discovery(const struct vq_config *config,
 void vq_role_models_free(struct vq_role_models cast[VQ_ROLE__COUNT])
 {
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
-        struct vq_role_models *c = &cast[role];
-        for (uint32_t i = 0; c->identities != NULL && i < c->count; i++) {
-            vq_free(c->identities[i]);
-        }
-        for (uint32_t i = 0; c->pools != NULL && i < c->count; i++) {
-            vq_free(c->pools[i]);
-        }
-        vq_free(c->identities);
-        vq_free(c->pools);
-        vq_free(c->pools_count);
-        vq_free(c->judges);
-        vq_free(c->conf);
-        *c = (struct vq_role_models){.count = 0};
+        vq_arena_clear(&cast[role].memory);
+        cast[role] = (struct vq_role_models){.count = 0};
     }
 }

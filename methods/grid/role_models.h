@@ -2,6 +2,7 @@
  * requests are hashed. A role that the configuration leaves out is played by another model. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/conf/pools.h"
 #include "common/judge/request.h"
 #include "methods/stage.h"
@@ -9,10 +10,11 @@
 struct vq_role_models {
     struct vq_conf_judge *conf; /* borrowed texts */
     struct vq_judge *judges;
-    char **identities; /* owned */
-    uint32_t **pools;  /* owned; of each model: which pools may answer, by index */
+    const char **identities;
+    uint32_t **pools; /* of each model: which pools may answer, by index */
     uint32_t *pools_count;
     uint32_t count;
+    struct vq_arena memory; /* of all of them */
 };
 
 /* The models of every role but those of discovery; `uses`: the pools of `config`. Roles that it

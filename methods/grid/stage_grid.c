@@ -60,13 +60,13 @@ static enum vq_swap swap_of(const struct vq_config *config, enum vq_stage_kind k
 /* ---- samples ---- */
 
 static enum vq_status take_rows(struct vq_stage_grid *a, const struct vq_grid_source *from,
-                                const struct vq_stage *stage)
+                                const struct vq_stage *stage, struct vq_sample_id *ids)
 {
-    VQ_TRY(VQ_ALLOC(a->rows, stage->rows_count));
-    memcpy(a->rows, stage->rows, stage->rows_count * sizeof(*a->rows));
+    a->rows = vq_arena_copy(&a->memory, stage->rows, stage->rows_count, sizeof(*a->rows));
+    VQ_TRY(vq_arena_status(&a->memory));
     for (uint32_t i = 0; i < stage->rows_count; i++) {
         a->samples[i] = from->samples[stage->rows[i]];
-        a->ids[i] = from->sample_ids[stage->rows[i]];
+        ids[i] = from->sample_ids[stage->rows[i]];
     }
     return VQ_OK;
 }
@@ -125,7 +125,8 @@ static enum vq_status take_items(struct vq_stage_grid *a, const struct vq_stage 
 }
 
 /* Copies: a chain's request hashes are made of its texts as long as accounting goes on. */
-static enum vq_status take_chains(struct vq_stage_grid *a, const struct vq_stage *stage)
+static enum vq_status take_chains(struct vq_stage_grid *a, const struct vq_stage *stage,
+                                  struct vq_sample_id *ids)
 {
     for (uint32_t i = 0; i < stage->items_count; i++) {
         vq_buf_append(&a->texts, stage->items[i].a.at, stage->items[i].a.bytes);
@@ -139,7 +140,7 @@ static enum vq_status take_chains(struct vq_stage_grid *a, const struct vq_stage
         a->samples[i] = (struct vq_sample){
             .prompt = vq_span(at + system, queries), .a = vq_span(at, system), .b = vq_span("", 0)};
         at += system + queries;
-        vq_chain_identify(&a->samples[i], &a->ids[i]);
+        vq_chain_identify(&a->samples[i], &ids[i]);
     }
     a->plan.chains = a->samples;
     return vq_chain_memo_create(vq_grid_shards(&a->plan.grid), &a->plan.memo);
@@ -191,42 +192,31 @@ static enum vq_status fill_samples(struct vq_stage_grid *a, const struct vq_grid
                                    const struct vq_stage *stage)
 {
     uint32_t n = a->plan.grid.samples;
-    a->samples = vq_alloc(n, sizeof(*a->samples));
-    a->ids_lent = stage->item_ids != NULL;
-    a->ids = a->ids_lent ? (struct vq_sample_id *)(uintptr_t)stage->item_ids
-                         : vq_alloc(n, sizeof(*a->ids));
-    if (a->samples == NULL || a->ids == NULL) {
-        return VQ_NOMEM;
+    struct vq_sample_id *ids = NULL;
+    VQ_TRY(VQ_ALLOC(a->samples, n));
+    if (stage->item_ids == NULL) {
+        VQ_TRY(VQ_ARENA_ALLOC(&a->memory, ids, n));
     }
+    a->ids = ids == NULL ? stage->item_ids : ids;
     if (stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER) {
-        return take_rows(a, from, stage);
+        return take_rows(a, from, stage, ids);
     }
     if (vq_stage_chains(stage->kind)) {
-        return take_chains(a, stage);
+        return take_chains(a, stage, ids);
     }
     bool items = vq_stage_rates(stage->kind) || stage->kind == VQ_STAGE_PROBE;
     VQ_TRY(items                          ? take_items(a, stage)
            : stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage)
                                           : take_texts(a, stage));
-    for (uint32_t i = 0; i < n && !a->ids_lent; i++) {
-        vq_sample_identify(&a->samples[i], &a->ids[i]);
+    for (uint32_t i = 0; i < n && ids != NULL; i++) {
+        vq_sample_identify(&a->samples[i], &ids[i]);
     }
     return VQ_OK;
 }
 
 /* ---- axes, askers, orders ---- */
 
-static char *copy_into(char **at, const char *text)
-{
-    char *copy = *at;
-    size_t bytes = strlen(text) + 1;
-    memcpy(copy, text, bytes);
-    *at += bytes;
-    return copy;
-}
-
-/* Copies: request hashes are made from them as long as accounting goes on. One block: the array,
- * then the texts. */
+/* Copies: request hashes are made from them as long as accounting goes on. */
 static enum vq_status fill_axes(struct vq_stage_grid *a, const struct vq_stage *stage)
 {
     bool rank = vq_stage_has_axes(stage->kind);
@@ -235,24 +225,15 @@ static enum vq_status fill_axes(struct vq_stage_grid *a, const struct vq_stage *
                                  : stage->kind == VQ_STAGE_EMBED ? &embedding_axis
                                                                  : &no_axis;
     uint32_t n = rank ? stage->axes_count : chat ? stage->turns : 1;
-    size_t bytes = n * sizeof(*a->axes);
+    VQ_TRY(VQ_ARENA_ALLOC(&a->memory, a->axes, n));
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_axis *axis = rank ? &axes[i] : axes;
-        bytes += strlen(axis->name) + strlen(axis->low) + strlen(axis->high) + 3;
-    }
-    a->axes = vq_alloc(bytes, 1);
-    if (a->axes == NULL) {
-        return VQ_NOMEM;
-    }
-    char *at = (char *)(a->axes + n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct vq_axis *axis = rank ? &axes[i] : axes;
-        a->axes[i].name = copy_into(&at, axis->name);
-        a->axes[i].low = copy_into(&at, axis->low);
-        a->axes[i].high = copy_into(&at, axis->high);
+        a->axes[i].name = vq_arena_text(&a->memory, vq_span_str(axis->name));
+        a->axes[i].low = vq_arena_text(&a->memory, vq_span_str(axis->low));
+        a->axes[i].high = vq_arena_text(&a->memory, vq_span_str(axis->high));
     }
     a->plan.grid.vibes = n;
-    return VQ_OK;
+    return vq_arena_status(&a->memory);
 }
 
 /* Which cells are asked: a copy, as accounting needs it later. */
@@ -262,10 +243,8 @@ static enum vq_status fill_cells(struct vq_stage_grid *a, const struct vq_stage 
     if (stage->cells == NULL) {
         return VQ_OK;
     }
-    VQ_TRY(VQ_ALLOC(a->cells, cells));
-    memcpy(a->cells, stage->cells, cells);
-    a->plan.cells = a->cells;
-    return VQ_OK;
+    a->plan.cells = a->cells = vq_arena_copy(&a->memory, stage->cells, cells, 1);
+    return vq_arena_status(&a->memory);
 }
 
 /* `hashed`: the order asked first is drawn by hash; else it is 0. */
@@ -273,8 +252,8 @@ static enum vq_status fill_askers(struct vq_stage_grid *a, bool hashed)
 {
     uint32_t judges = a->cast->count;
     uint32_t n = a->plan.grid.samples;
-    VQ_TRY(VQ_ALLOC(a->askers, judges));
-    VQ_TRY(VQ_ALLOC(a->first_order, (size_t)n * judges));
+    VQ_TRY(VQ_ARENA_ALLOC(&a->memory, a->askers, judges));
+    VQ_TRY(VQ_ARENA_ALLOC(&a->memory, a->first_order, (size_t)n * judges));
     for (uint32_t j = 0; j < judges; j++) {
         vq_asker_init(&a->askers[j], &a->cast->judges[j], a->template, a->repair);
     }
@@ -311,23 +290,20 @@ static enum vq_status make_room(struct vq_stage_grid *a, const struct vq_role_mo
                                 uint32_t count, uint32_t doublings)
 {
     uint32_t first = a->first_model;
-    a->roomy = (struct vq_role_models){.conf = vq_alloc(count, sizeof(*cast->conf)),
-                                       .judges = vq_alloc(count, sizeof(*cast->judges)),
-                                       .identities = cast->identities + first,
-                                       .pools = cast->pools + first,
-                                       .pools_count = cast->pools_count + first,
-                                       .count = count};
+    a->roomy = (struct vq_role_models){
+        .conf = vq_arena_copy(&a->memory, cast->conf + first, count, sizeof(*cast->conf)),
+        .judges = vq_arena_copy(&a->memory, cast->judges + first, count, sizeof(*cast->judges)),
+        .identities = cast->identities + first,
+        .pools = cast->pools + first,
+        .pools_count = cast->pools_count + first,
+        .count = count};
     a->cast = &a->roomy;
-    if (a->roomy.conf == NULL || a->roomy.judges == NULL) {
-        return VQ_NOMEM;
-    }
+    VQ_TRY(vq_arena_status(&a->memory));
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t tokens = cast->conf[first + i].max_tokens;
+        uint32_t tokens = a->roomy.conf[i].max_tokens;
         for (uint32_t k = 0; k < doublings && tokens <= ROOM_TOKENS_MAX / 2; k++) {
             tokens *= 2;
         }
-        a->roomy.conf[i] = cast->conf[first + i];
-        a->roomy.judges[i] = cast->judges[first + i];
         a->roomy.conf[i].max_tokens = a->roomy.judges[i].max_tokens = tokens;
     }
     return VQ_OK;
@@ -413,16 +389,7 @@ void vq_stage_grid_destroy(struct vq_stage_grid **asking)
     vq_free(a->alike);
     vq_buf_free(&a->texts);
     vq_chain_memo_destroy(&a->plan.memo);
-    vq_free(a->roomy.conf);
-    vq_free(a->roomy.judges);
-    if (!a->ids_lent) {
-        vq_free(a->ids);
-    }
-    vq_free(a->rows);
-    vq_free(a->axes);
-    vq_free(a->askers);
-    vq_free(a->first_order);
-    vq_free(a->cells);
+    vq_arena_clear(&a->memory);
     vq_free(a);
     *asking = NULL;
 }

@@ -2,6 +2,7 @@
  * what is to be asked; here it becomes a task grid. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/judge/alike.h"
 #include "common/judge/template.h"
 #include "coordinator/pools/run_pools.h"
@@ -31,8 +32,7 @@ struct vq_stage_grid {
     const struct vq_config *config;
     const struct vq_role_models *cast;
     uint32_t first_model; /* of the role's models: the one that `cast` begins with */
-    /* `cast` with more output tokens, or one of its models: conf and judges are owned. Empty: it is
-     * the job's */
+    /* `cast` with more output tokens, or one of its models. Empty: it is the job's */
     struct vq_role_models roomy;
     const struct vq_run_pools *pools;
     const struct vq_template *template; /* of the question */
@@ -40,10 +40,8 @@ struct vq_stage_grid {
     struct vq_asker *askers;            /* one a judge */
     /* grid.samples; texts borrowed from job and stage. NULL once retired */
     struct vq_sample *samples;
-    struct vq_sample_id *ids;
-    bool ids_lent; /* they are the stage's */
-    /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's
-     * own */
+    const struct vq_sample_id *ids; /* may be the stage's */
+    /* RANK, PREFER: which sample of the data each sample is. NULL: prompts of the method's own */
     uint32_t *rows;
     struct vq_axis *axes;
     uint8_t *first_order;         /* [sample * judges + judge] */
@@ -55,8 +53,9 @@ struct vq_stage_grid {
     void *remake_ctx;
     bool margins; /* as of the stage */
     struct vq_plan plan;
-    struct vq_buf texts;  /* what axes, prompts of our own making and chains point into */
-    uint32_t texts_count; /* EMBED: over all calls */
+    struct vq_buf texts;    /* what axes, prompts of our own making and chains point into */
+    uint32_t texts_count;   /* EMBED: over all calls */
+    struct vq_arena memory; /* of everything that is owned but samples, texts and alike */
 };
 
 /* `stage` and what `from` points to are borrowed while the asking is not retired, its item_ids as

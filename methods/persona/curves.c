@@ -100,14 +100,13 @@ static enum vq_status bar(struct vq_persona_work *w, const struct vq_persona_mea
 static enum vq_status bars(struct vq_persona_work *w, struct vq_persona_measure *m)
 {
     uint32_t n = w->out->models * w->out->scripts;
-    m->bars = vq_arena_alloc(w->arena, n, sizeof(*m->bars));
-    double *cells = vq_alloc(w->out->personas, 3 * sizeof(*cells));
-    enum vq_status status = m->bars == NULL || cells == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t i = 0; i < n && status == VQ_OK; i++) {
-        status = bar(w, m, i / w->out->scripts, i % w->out->scripts, cells, &m->bars[i]);
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, m->bars, n));
+    double *cells;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, cells, (size_t)3 * w->out->personas));
+    for (uint32_t i = 0; i < n; i++) {
+        VQ_TRY(bar(w, m, i / w->out->scripts, i % w->out->scripts, cells, &m->bars[i]));
     }
-    vq_free(cells);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- slopes ---- */
@@ -119,27 +118,12 @@ struct rows {
     uint32_t groups;
 };
 
-static enum vq_status make_rows(size_t cap, struct rows *ret)
+static enum vq_status make_rows(struct vq_arena *memory, size_t cap, struct rows *ret)
 {
-    struct rows r = {.x = vq_alloc(cap, sizeof(double)),
-                     .y = vq_alloc(cap, sizeof(double)),
-                     .group = vq_alloc(cap, sizeof(uint32_t)),
-                     .cap = cap};
-    if (r.x == NULL || r.y == NULL || r.group == NULL) {
-        vq_free(r.x);
-        vq_free(r.y);
-        vq_free(r.group);
-        return VQ_NOMEM;
-    }
-    *ret = r;
-    return VQ_OK;
-}
-
-static void free_rows(struct rows *r)
-{
-    vq_free(r->x);
-    vq_free(r->y);
-    vq_free(r->group);
+    *ret = (struct rows){.cap = cap};
+    VQ_TRY(VQ_ARENA_ALLOC(memory, ret->x, cap));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, ret->y, cap));
+    return VQ_ARENA_ALLOC(memory, ret->group, cap);
 }
 
 static void clear(struct rows *r)
@@ -211,19 +195,17 @@ static enum vq_status slopes_of(const struct vq_persona_work *w, const struct vq
 static enum vq_status slopes(struct vq_persona_work *w, struct vq_persona_measure *m)
 {
     uint32_t models = w->out->models, personas = w->out->personas, scripts = w->out->scripts;
-    m->slopes = vq_arena_alloc(w->arena, (size_t)(models + 1) * scripts, sizeof(*m->slopes));
     struct rows r;
     uint32_t points = m->turns.points > m->panel.points ? m->turns.points : m->panel.points;
-    VQ_TRY(make_rows((size_t)2 * w->out->cells * points, &r));
-    enum vq_status status = m->slopes == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t i = 0; i < (models + 1) * scripts && status == VQ_OK; i++) {
+    VQ_TRY(make_rows(&w->space, (size_t)2 * w->out->cells * points, &r));
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, m->slopes, (size_t)(models + 1) * scripts));
+    for (uint32_t i = 0; i < (models + 1) * scripts; i++) {
         uint32_t model = i / scripts;
         bool pooled = model == models;
-        status = slopes_of(w, m, i % scripts, pooled ? 0 : model * personas,
-                           pooled ? w->out->cells : (model + 1) * personas, &r, &m->slopes[i]);
+        VQ_TRY(slopes_of(w, m, i % scripts, pooled ? 0 : model * personas,
+                         pooled ? w->out->cells : (model + 1) * personas, &r, &m->slopes[i]));
     }
-    free_rows(&r);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- sizes ---- */
@@ -263,36 +245,27 @@ static enum vq_status sizes(struct vq_persona_work *w, struct vq_persona_measure
     if (w->study->subjects == NULL) {
         return VQ_OK;
     }
-    m->sizes = vq_arena_alloc(w->arena, w->out->scripts, sizeof(*m->sizes));
     struct rows r;
-    VQ_TRY(make_rows(w->out->cells, &r));
-    enum vq_status status = m->sizes == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t s = 0; s < w->out->scripts && status == VQ_OK; s++) {
-        status = size_effect(w, m, s, false, &r, &m->sizes[s].change);
-        if (status == VQ_OK) {
-            status = size_effect(w, m, s, true, &r, &m->sizes[s].gap);
-        }
+    VQ_TRY(make_rows(&w->space, w->out->cells, &r));
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, m->sizes, w->out->scripts));
+    for (uint32_t s = 0; s < w->out->scripts; s++) {
+        VQ_TRY(size_effect(w, m, s, false, &r, &m->sizes[s].change));
+        VQ_TRY(size_effect(w, m, s, true, &r, &m->sizes[s].gap));
     }
-    free_rows(&r);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- all of a measure ---- */
 
 enum vq_status vq_measure_finish(struct vq_persona_work *w, struct vq_persona_measure *m)
 {
-    double *cells = vq_alloc(w->out->cells, sizeof(*cells));
-    enum vq_status status =
-        cells == NULL ? VQ_NOMEM : curves(w, &m->panel, VQ_CURVES, cells, &m->curves);
-    if (status == VQ_OK && m->turns.points > 0) {
-        status = curves(w, &m->turns, VQ_CURVE_BASELINE + 1, cells, &m->turn_curves);
+    double *cells;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, cells, w->out->cells));
+    VQ_TRY(curves(w, &m->panel, VQ_CURVES, cells, &m->curves));
+    if (m->turns.points > 0) {
+        VQ_TRY(curves(w, &m->turns, VQ_CURVE_BASELINE + 1, cells, &m->turn_curves));
     }
-    vq_free(cells);
-    if (status == VQ_OK) {
-        status = bars(w, m);
-    }
-    if (status == VQ_OK) {
-        status = slopes(w, m);
-    }
-    return status == VQ_OK ? sizes(w, m) : status;
+    VQ_TRY(bars(w, m));
+    VQ_TRY(slopes(w, m));
+    return sizes(w, m);
 }

@@ -298,14 +298,13 @@ static enum vq_status agreements(struct vq_persona_work *w)
     const struct vq_persona_study *s = w->study;
     uint32_t raters = s->judges + (s->human != NULL);
     size_t pairs = (size_t)s->criteria_count * raters * raters;
-    w->out->agreements = vq_arena_alloc(w->arena, pairs, sizeof(*w->out->agreements));
-    double *values = vq_alloc(s->rated_count, 2 * sizeof(*values));
-    enum vq_status status = w->out->agreements == NULL || values == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t c = 0; raters > 1 && c < s->criteria_count && status == VQ_OK; c++) {
-        status = agree(w, c, values);
+    double *values;
+    VQ_TRY(VQ_ARENA_ALLOC(w->arena, w->out->agreements, pairs));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, values, 2 * s->rated_count));
+    for (uint32_t c = 0; raters > 1 && c < s->criteria_count; c++) {
+        VQ_TRY(agree(w, c, values));
     }
-    vq_free(values);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- all of it ---- */
@@ -379,16 +378,11 @@ enum vq_status vq_persona_numbers_compute(const struct vq_persona_study *study,
                                           struct vq_error *err)
 {
     VQ_TRY(check(study, err));
-    struct vq_persona_numbers *out = vq_alloc(1, sizeof(*out));
-    struct vq_arena *arena = vq_alloc(1, sizeof(*arena));
-    if (out == NULL || arena == NULL) {
-        vq_free(out);
-        vq_free(arena);
-        return VQ_NOMEM;
-    }
-    out->arena = arena;
-    struct vq_persona_work w = {.study = study, .out = out, .arena = arena, .err = err};
+    struct vq_persona_numbers *out;
+    VQ_TRY(VQ_ALLOC(out, 1));
+    struct vq_persona_work w = {.study = study, .out = out, .arena = &out->arena, .err = err};
     enum vq_status status = compute(&w);
+    vq_arena_clear(&w.space);
     if (status != VQ_OK) {
         vq_persona_numbers_destroy(&out);
         return status;
@@ -400,8 +394,7 @@ enum vq_status vq_persona_numbers_compute(const struct vq_persona_study *study,
 void vq_persona_numbers_destroy(struct vq_persona_numbers **numbers)
 {
     if (*numbers != NULL) {
-        vq_arena_clear((*numbers)->arena);
-        vq_free((*numbers)->arena);
+        vq_arena_clear(&(*numbers)->arena);
         vq_free(*numbers);
         *numbers = NULL;
     }

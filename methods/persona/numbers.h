@@ -226,7 +226,7 @@ struct vq_persona_numbers {
     uint32_t measures_count, agreements_count;
     struct vq_persona_measure *measures;
     struct vq_persona_agreement *agreements;
-    struct vq_arena *arena; /* owns all of it */
+    struct vq_arena arena; /* owns all of it */
 };
 
 /* VQ_OK, VQ_INVALID (a rating that the plan does not know; `err` says which), VQ_LIMIT, VQ_NOMEM.

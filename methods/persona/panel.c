@@ -1,6 +1,6 @@
 /* Values by cell, script and point. Ratings are averaged over the judges that gave one, then over
  * the items (of turns: over the two orders at each position). Invariant: a cell without a value is
- * NaN, never 0. All memory is the arena's but the sums, which live for one call. Not its job: what
+ * NaN, never 0. The sums are in the work space. Not its job: what
  * is computed from the values. */
 #include "methods/persona/parts.h"
 
@@ -21,28 +21,15 @@ static size_t values_count(const struct vq_persona_work *w, uint32_t points)
     return (size_t)w->out->cells * w->out->scripts * points;
 }
 
-static void free_sums(struct sums *s)
-{
-    for (int side = 0; side < 2; side++) {
-        vq_free(s->sum[side]);
-        vq_free(s->count[side]);
-    }
-}
-
-static enum vq_status make_sums(const struct vq_persona_work *w, uint32_t points, uint32_t orders,
+static enum vq_status make_sums(struct vq_persona_work *w, uint32_t points, uint32_t orders,
                                 struct sums *ret)
 {
-    struct sums s = {.points = points, .orders = orders};
+    *ret = (struct sums){.points = points, .orders = orders};
     size_t n = values_count(w, points) * orders;
     for (int side = 0; side < 2; side++) {
-        s.sum[side] = vq_alloc(n, sizeof(double));
-        s.count[side] = vq_alloc(n, sizeof(uint32_t));
-        if (s.sum[side] == NULL || s.count[side] == NULL) {
-            free_sums(&s);
-            return VQ_NOMEM;
-        }
+        VQ_TRY(VQ_ARENA_ALLOC(&w->space, ret->sum[side], n));
+        VQ_TRY(VQ_ARENA_ALLOC(&w->space, ret->count[side], n));
     }
-    *ret = s;
     return VQ_OK;
 }
 
@@ -225,14 +212,11 @@ enum vq_status vq_panel_criterion(struct vq_persona_work *w, struct vq_persona_m
     VQ_TRY(make_sums(w, points, turns ? plan->orders : 1, &sums));
     sum_ratings(w, m, &sums);
     struct vq_persona_panel *panel = turns ? &m->turns : &m->panel;
-    enum vq_status status = make_panel(w, points, turns ? w->turns : plan->checkpoints, panel);
-    if (status == VQ_OK) {
-        uint64_t one_order = 0;
-        settle(w, &sums, panel, &one_order);
-        m->one_order = turns ? one_order : 0;
-    }
-    free_sums(&sums);
-    return status == VQ_OK && turns ? join_turns(w, m) : status;
+    VQ_TRY(make_panel(w, points, turns ? w->turns : plan->checkpoints, panel));
+    uint64_t one_order = 0;
+    settle(w, &sums, panel, &one_order);
+    m->one_order = turns ? one_order : 0;
+    return turns ? join_turns(w, m) : VQ_OK;
 }
 
 /* ---- from other measures ---- */
@@ -326,6 +310,5 @@ enum vq_status vq_panel_measured(struct vq_persona_work *w, struct vq_persona_me
             totals[side][i] = totals[side][i] > 0 ? sums.sum[side][i] / totals[side][i] : NAN;
         }
     }
-    free_sums(&sums);
     return VQ_OK;
 }

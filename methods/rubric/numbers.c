@@ -89,7 +89,8 @@ struct work {
     struct vq_rubric_criterion *to;
     double *scores; /* rows x cols: outputs x (judges + 1), then the difference */
     size_t cols;
-    uint32_t *units; /* of each row */
+    uint32_t *units;       /* of each row */
+    struct vq_arena space; /* until the numbers are there */
     struct vq_error *err;
 };
 
@@ -360,24 +361,19 @@ static enum vq_status fill_length_controlled(struct work *w)
     if (!w->pairwise) {
         return VQ_OK;
     }
-    double *wins = vq_alloc(rows, sizeof(*wins)), *difference = vq_alloc(rows, sizeof(*difference));
-    w->to->length_controlled =
-        vq_arena_alloc(&w->out->arena, w->cols, sizeof(*w->to->length_controlled));
-    bool room = wins != NULL && difference != NULL && w->to->length_controlled != NULL;
-    enum vq_status status = room ? VQ_OK : VQ_NOMEM;
-    if (room) {
-        length_differences(w, difference);
-    }
-    for (size_t c = 0; status == VQ_OK && c < w->cols; c++) {
+    double *wins, *difference;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, wins, rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, difference, rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->out->arena, w->to->length_controlled, w->cols));
+    length_differences(w, difference);
+    for (size_t c = 0; c < w->cols; c++) {
         for (uint32_t row = 0; row < rows; row++) {
             wins[row] = w->scores[row * w->cols + c];
         }
-        status = vq_length_controlled(wins, difference, rows, w->units,
-                                      &w->to->length_controlled[c], w->err);
+        VQ_TRY(vq_length_controlled(wins, difference, rows, w->units, &w->to->length_controlled[c],
+                                    w->err));
     }
-    vq_free(wins);
-    vq_free(difference);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- groups ---- */
@@ -429,19 +425,17 @@ static enum vq_status fill_groups(struct work *w)
         return VQ_OK;
     }
     uint32_t rows = w->what->rows_count;
-    double *scores = vq_alloc((size_t)rows * (VQ_RUBRIC_OUTPUTS_MAX + 1), sizeof(*scores));
-    uint32_t *units = vq_alloc(rows, sizeof(*units));
-    uint32_t *seen = vq_alloc(rows, sizeof(*seen));
-    enum vq_status status = scores == NULL || units == NULL || seen == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t g = 0; status == VQ_OK && g < w->in->data->groups_count; g++) {
+    double *scores;
+    uint32_t *units, *seen;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, scores, (size_t)rows * (VQ_RUBRIC_OUTPUTS_MAX + 1)));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, units, rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, seen, rows));
+    for (uint32_t g = 0; g < w->in->data->groups_count; g++) {
         struct part part;
         gather(w, g, scores, units, seen, &part);
-        status = fill_group(w, g, &part);
+        VQ_TRY(fill_group(w, g, &part));
     }
-    vq_free(scores);
-    vq_free(units);
-    vq_free(seen);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- agreement ---- */
@@ -524,15 +518,12 @@ static enum vq_status fill_agreement(struct work *w)
 {
     uint32_t judges = w->out->judges;
     size_t items = (size_t)w->what->rows_count * w->outputs;
-    double *of_a = vq_alloc(items, sizeof(*of_a)), *of_b = vq_alloc(items, sizeof(*of_b));
-    w->to->pairs =
-        vq_arena_alloc(&w->out->arena, (size_t)judges * 2 + (size_t)judges * (judges - 1) / 2,
-                       sizeof(*w->to->pairs));
-    enum vq_status status =
-        of_a == NULL || of_b == NULL || w->to->pairs == NULL ? VQ_NOMEM : agree(w, of_a, of_b);
-    vq_free(of_a);
-    vq_free(of_b);
-    return status;
+    size_t pairs = (size_t)judges * 2 + (size_t)judges * (judges - 1) / 2;
+    double *of_a, *of_b;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, of_a, items));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, of_b, items));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->out->arena, w->to->pairs, pairs));
+    return agree(w, of_a, of_b);
 }
 
 /* ---- all criteria ---- */
@@ -557,68 +548,56 @@ static enum vq_status compute_criterion(struct work *w)
     w->outputs = vq_rubric_rated_outputs(w->what, w->criterion);
     w->to = &w->out->criteria[w->criterion];
     w->cols = (size_t)w->outputs * (judges + 1) + (w->outputs == 2 ? 1 : 0);
-    w->scores = vq_alloc(w->what->rows_count * w->cols, sizeof(*w->scores));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, w->scores, w->what->rows_count * w->cols));
     w->to->shares =
         vq_arena_alloc(&w->out->arena, (size_t)w->outputs * (judges + 1), sizeof(*w->to->shares));
     w->to->positions =
         w->pairwise ? vq_arena_alloc(&w->out->arena, judges, sizeof(*w->to->positions)) : NULL;
     w->to->items = vq_arena_alloc(&w->out->arena, (size_t)w->what->rows_count * w->outputs,
                                   sizeof(*w->to->items));
-    bool room = w->scores != NULL && !w->out->arena.failed;
-    enum vq_status status = room ? make_groups(w) : VQ_NOMEM;
-    if (status == VQ_OK) {
-        score_rows(w);
-        status = fill_means(w);
+    VQ_TRY(vq_arena_status(&w->out->arena));
+    VQ_TRY(make_groups(w));
+    score_rows(w);
+    VQ_TRY(fill_means(w));
+    VQ_TRY(fill_length_controlled(w));
+    VQ_TRY(fill_groups(w));
+    return fill_agreement(w);
+}
+
+static enum vq_status compute(struct work *w)
+{
+    const struct vq_rubric_input *what = w->what;
+    struct vq_rubric_numbers *n = w->out;
+    n->judges = what->judges_count;
+    n->outputs = what->outputs_count;
+    n->criteria_count = what->criteria_count;
+    bool one_prompt = w->in->data->questions_count == 1;
+    n->units = one_prompt ? what->rows_count : w->in->data->questions_count;
+    n->units_repeat = n->units < what->rows_count;
+    n->too_few = n->units < VQ_RUBRIC_UNITS_MIN;
+    VQ_TRY(VQ_ARENA_ALLOC(&n->arena, n->criteria, what->criteria_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->space, w->units, what->rows_count));
+    for (uint32_t i = 0; i < what->rows_count; i++) {
+        w->units[i] = one_prompt ? i : what->rows[i].question;
     }
-    if (status == VQ_OK) {
-        status = fill_length_controlled(w);
+    for (w->criterion = 0; w->criterion < what->criteria_count; w->criterion++) {
+        VQ_TRY(compute_criterion(w));
     }
-    if (status == VQ_OK) {
-        status = fill_groups(w);
-    }
-    if (status == VQ_OK) {
-        status = fill_agreement(w);
-    }
-    vq_free(w->scores);
-    return status;
+    return VQ_OK;
 }
 
 enum vq_status vq_rubric_compute(const struct vq_rubric_numbers_input *input,
                                  struct vq_rubric_numbers **ret_numbers, struct vq_error *err)
 {
-    const struct vq_rubric_input *what = vq_rubric_input(input->rubric);
-    struct vq_rubric_numbers *n = vq_alloc(1, sizeof(*n));
-    uint32_t *units = vq_alloc(what->rows_count, sizeof(*units));
-    enum vq_status status = VQ_NOMEM;
-    if (n == NULL || units == NULL) {
-        goto done;
-    }
-    n->judges = what->judges_count;
-    n->outputs = what->outputs_count;
-    n->criteria_count = what->criteria_count;
-    bool one_prompt = input->data->questions_count == 1;
-    n->units = one_prompt ? what->rows_count : input->data->questions_count;
-    n->units_repeat = n->units < what->rows_count;
-    n->too_few = n->units < VQ_RUBRIC_UNITS_MIN;
-    n->criteria = vq_arena_alloc(&n->arena, what->criteria_count, sizeof(*n->criteria));
-    if (n->criteria == NULL) {
-        goto done;
-    }
-    for (uint32_t i = 0; i < what->rows_count; i++) {
-        units[i] = one_prompt ? i : what->rows[i].question;
-    }
-    struct work w = {.in = input, .what = what, .out = n, .units = units, .err = err};
-    status = VQ_OK;
-    for (w.criterion = 0; status == VQ_OK && w.criterion < what->criteria_count; w.criterion++) {
-        status = compute_criterion(&w);
-    }
-done:
-    vq_free(units);
+    struct work w = {.in = input, .what = vq_rubric_input(input->rubric), .err = err};
+    VQ_TRY(VQ_ALLOC(w.out, 1));
+    enum vq_status status = compute(&w);
+    vq_arena_clear(&w.space);
     if (status != VQ_OK) {
-        vq_rubric_numbers_destroy(&n);
-        return status == VQ_NOMEM ? vq_fail(err, status, "out of memory") : status;
+        vq_rubric_numbers_destroy(&w.out);
+        return status;
     }
-    *ret_numbers = n;
+    *ret_numbers = w.out;
     return VQ_OK;
 }
 

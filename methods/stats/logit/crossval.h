@@ -14,6 +14,12 @@
 #define VQ_CROSSVAL_C_MIN 1e-4
 #define VQ_CROSSVAL_C_MAX 1e4
 
+/* The grid ends where the best C may lie beyond it. */
+static inline bool vq_crossval_c_at_edge(double c)
+{
+    return c < VQ_CROSSVAL_C_MIN * 1.001 || c > VQ_CROSSVAL_C_MAX * 0.999;
+}
+
 enum vq_crossval_mode {
     VQ_CROSSVAL_LOG_LOSS,
     VQ_CROSSVAL_PAPER,

@@ -62,27 +62,28 @@ enum vq_status vq_logit_check(const struct vq_logit_data *data, struct vq_error 
     return VQ_OK;
 }
 
-static double *nan_array(size_t n)
+static double *nan_array(struct vq_arena *memory, size_t n)
 {
-    double *array = vq_alloc(n, sizeof(double));
+    double *array = vq_arena_alloc(memory, n, sizeof(double));
     for (size_t i = 0; array != NULL && i < n; i++) {
         array[i] = NAN;
     }
     return array;
 }
 
-static bool allocate(struct vq_logit_fit *fit)
+static enum vq_status allocate(struct vq_logit_fit *fit)
 {
     size_t params = fit->cols + 1;
-    double **arrays[] = {&fit->coef, &fit->se, &fit->p, &fit->ci95_lo, &fit->ci95_hi};
-    bool whole = true;
-    for (size_t i = 0; i < VQ_COUNT(arrays); i++) {
-        *arrays[i] = nan_array(fit->cols);
-        whole = whole && *arrays[i] != NULL;
+    fit->coef = nan_array(&fit->memory, fit->cols);
+    fit->se = nan_array(&fit->memory, fit->cols);
+    fit->p = nan_array(&fit->memory, fit->cols);
+    fit->cov = nan_array(&fit->memory, params * params);
+    fit->aliased = vq_arena_alloc(&fit->memory, fit->cols, sizeof(bool));
+    VQ_TRY(VQ_ARENA_ALLOC(&fit->memory, fit->ci95, fit->cols));
+    for (size_t col = 0; col < fit->cols; col++) {
+        fit->ci95[col] = (struct vq_interval){NAN, NAN};
     }
-    fit->cov = nan_array(params * params);
-    fit->aliased = vq_alloc(fit->cols, sizeof(bool));
-    return whole && fit->cov != NULL && fit->aliased != NULL;
+    return vq_arena_status(&fit->memory);
 }
 
 static void count_rows(const struct vq_logit_data *data, struct vq_logit_fit *fit)
@@ -115,23 +116,18 @@ enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_lo
         .loglik = NAN,
         .objective = NAN,
     };
-    if (!allocate(fit)) {
+    enum vq_status status = allocate(fit);
+    if (status == VQ_OK) {
+        count_rows(data, fit);
+    } else {
         vq_logit_fit_free(fit);
-        return VQ_NOMEM;
     }
-    count_rows(data, fit);
-    return VQ_OK;
+    return status;
 }
 
 void vq_logit_fit_free(struct vq_logit_fit *fit)
 {
-    double **arrays[] = {&fit->coef, &fit->se, &fit->p, &fit->ci95_lo, &fit->ci95_hi, &fit->cov};
-    for (size_t i = 0; i < VQ_COUNT(arrays); i++) {
-        vq_free(*arrays[i]);
-        *arrays[i] = NULL;
-    }
-    vq_free(fit->aliased);
-    fit->aliased = NULL;
+    vq_arena_clear(&fit->memory);
 }
 
 enum vq_status vq_logit_alias(const struct vq_logit_data *data, bool *aliased, size_t *columns,

@@ -16,6 +16,7 @@
  * (1 - l1_ratio) / 2 * |w|^2; L2 is l1_ratio 0. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "methods/stats/stats.h"
 
 struct vq_logit_data {
@@ -47,7 +48,7 @@ const char *vq_logit_separation_name(enum vq_logit_separation separation);
 
 /* Arrays hold `cols` values, owned by this struct, NaN where a number does not exist. Under a
  * separated status nothing does. Penalised and Firth fits fill coef, intercept, loglik, objective,
- * (Firth: se, cov, p, ci95_lo, ci95_hi). */
+ * (Firth: se, cov, p, ci95). */
 struct vq_logit_fit {
     enum vq_logit_status status;
     enum vq_logit_separation separation; /* fits by maximum likelihood only */
@@ -58,11 +59,13 @@ struct vq_logit_fit {
 
     double intercept;
     double *coef, *se;
-    double *p, *ci95_lo, *ci95_hi; /* of Firth's fit only */
-    bool *aliased;                 /* column is a combination of earlier ones (and the intercept) */
+    double *p;                /* of Firth's fit only */
+    struct vq_interval *ci95; /* likewise */
+    bool *aliased;            /* column is a combination of earlier ones (and the intercept) */
     double *cov; /* rank x rank over the intercept (if any) and the kept columns, in order */
 
-    double loglik;    /* plain, not mirrored */
+    double loglik; /* plain, not mirrored */
+    struct vq_arena memory;
     double objective; /* the minimised value; Firth: the penalised log-likelihood */
 };
 
@@ -78,7 +81,7 @@ enum vq_status vq_logit_fit_elasticnet(const struct vq_logit_data *data, double 
                                        struct vq_logit_fit *ret_fit,
                                        struct vq_error *err) VQ_WARN_UNUSED;
 /* Jeffreys-prior penalised likelihood (Firth 1993); exists under separation, refuses (status) a
- * deficient rank. ci95_lo, ci95_hi and p are of the profile penalised likelihood (Heinze and
+ * deficient rank. ci95 and p are of the profile penalised likelihood (Heinze and
  * Schemper 2002), NaN where an end is not reached. */
 enum vq_status vq_logit_fit_firth(const struct vq_logit_data *data, struct vq_logit_fit *ret_fit,
                                   struct vq_error *err) VQ_WARN_UNUSED;

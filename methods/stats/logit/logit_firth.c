@@ -233,8 +233,8 @@ static enum vq_status profiles(const struct vq_logit_data *data, struct vq_logit
     memcpy(best, firth->beta, firth->params * sizeof(double));
     for (size_t i = first; i < firth->params; i++) {
         double se = fit->se[i - first];
-        fit->ci95_lo[i - first] = profile_end(firth, best, i, top, se, -1.0);
-        fit->ci95_hi[i - first] = profile_end(firth, best, i, top, se, 1.0);
+        fit->ci95[i - first].lo = profile_end(firth, best, i, top, se, -1.0);
+        fit->ci95[i - first].hi = profile_end(firth, best, i, top, se, 1.0);
         memcpy(firth->beta, best, firth->params * sizeof(double));
         double fall = fall_at(firth, i, 0.0, top);
         fit->p[i - first] = isnan(fall) ? NAN : erfc(sqrt(fmax(fall, 0.0) / 2.0));

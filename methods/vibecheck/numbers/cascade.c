@@ -96,19 +96,11 @@ static void fill(const struct vq_vibecheck_work *w, const struct vq_split *s, ui
     }
 }
 
-static enum vq_status columns_make(size_t rows, struct columns *c)
+static enum vq_status columns_make(struct vq_arena *memory, size_t rows, struct columns *c)
 {
-    *c = (struct columns){.score = vq_alloc(rows, sizeof(double)),
-                          .label = vq_alloc(rows, sizeof(double)),
-                          .known = vq_alloc(rows, sizeof(bool))};
-    return c->score == NULL || c->label == NULL || c->known == NULL ? VQ_NOMEM : VQ_OK;
-}
-
-static void columns_free(struct columns *c)
-{
-    vq_free(c->score);
-    vq_free(c->label);
-    vq_free(c->known);
+    VQ_TRY(VQ_ARENA_ALLOC(memory, c->score, rows));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, c->label, rows));
+    return VQ_ARENA_ALLOC(memory, c->known, rows);
 }
 
 static enum vq_status estimate(const struct vq_vibecheck_work *w, const struct vq_split *s,
@@ -165,19 +157,14 @@ static enum vq_status split_compute(struct vq_vibecheck_work *w, const struct vq
                                     bool test)
 {
     struct columns c;
-    enum vq_status status = columns_make(s->rows, &c);
-    for (uint32_t v = 0; status == VQ_OK && v < w->in->grid.vibes; v++) {
-        struct vq_powered sep, pref = {.mean = NAN};
-        status = estimate(w, s, v, false, false, &c, &sep);
-        if (status == VQ_OK) {
-            status = estimate(w, s, v, true, false, &c, &pref);
-        }
-        if (status == VQ_OK) {
-            replace(w, &w->out->vibe[v], test, &sep, &pref);
-        }
+    VQ_TRY(columns_make(&w->memory, s->rows, &c));
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
+        struct vq_powered sep, pref;
+        VQ_TRY(estimate(w, s, v, false, false, &c, &sep));
+        VQ_TRY(estimate(w, s, v, true, false, &c, &pref));
+        replace(w, &w->out->vibe[v], test, &sep, &pref);
     }
-    columns_free(&c);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- counts ---- */
@@ -238,27 +225,19 @@ static enum vq_status count(struct vq_vibecheck_work *w)
 {
     struct vq_cascade_counts *n = &w->out->cascade;
     size_t cells = (size_t)w->in->grid.samples * w->in->grid.vibes;
-    struct compared c = {vq_alloc(cells, sizeof(double)), vq_alloc(cells, sizeof(double)),
-                         vq_alloc(cells, sizeof(uint32_t)), vq_alloc(cells, sizeof(uint32_t))};
-    bool ok = c.differ != NULL && c.differ_rest != NULL && c.group != NULL && c.group_rest != NULL;
-    enum vq_status status = ok ? VQ_OK : VQ_NOMEM;
-    for (uint32_t i = 0; ok && i < w->in->grid.samples; i++) {
+    struct compared c;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.differ, cells));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.differ_rest, cells));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.group, cells));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.group_rest, cells));
+    for (uint32_t i = 0; i < w->in->grid.samples; i++) {
         for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
             count_cell(w, i, v, &c);
         }
     }
-    if (status == VQ_OK) {
-        status = vq_proportion_clustered(c.differ, n->compared, c.group, 0.95, &n->differ_ci95);
-    }
-    if (status == VQ_OK) {
-        status = vq_proportion_clustered(c.differ_rest, n->compared_rest, c.group_rest, 0.95,
-                                         &n->differ_rest_ci95);
-    }
-    vq_free(c.differ);
-    vq_free(c.differ_rest);
-    vq_free(c.group);
-    vq_free(c.group_rest);
-    return status;
+    VQ_TRY(vq_proportion_clustered(c.differ, n->compared, c.group, 0.95, &n->differ_ci95));
+    return vq_proportion_clustered(c.differ_rest, n->compared_rest, c.group_rest, 0.95,
+                                   &n->differ_rest_ci95);
 }
 
 enum vq_status vq_cascade_compute(struct vq_vibecheck_work *w)
@@ -277,12 +256,11 @@ enum vq_status vq_cascade_compute(struct vq_vibecheck_work *w)
 enum vq_status vq_cascade_test(struct vq_vibecheck_work *w, const struct vq_split *s, double *ret_p)
 {
     struct columns c;
-    enum vq_status status = columns_make(s->rows, &c);
-    for (uint32_t v = 0; status == VQ_OK && v < w->in->grid.vibes; v++) {
+    VQ_TRY(columns_make(&w->memory, s->rows, &c));
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_powered sep;
-        status = estimate(w, s, v, false, true, &c, &sep);
-        ret_p[v] = status == VQ_OK && !w->out->vibe[v].na_everywhere ? p_of(&sep) : NAN;
+        VQ_TRY(estimate(w, s, v, false, true, &c, &sep));
+        ret_p[v] = w->out->vibe[v].na_everywhere ? NAN : p_of(&sep);
     }
-    columns_free(&c);
-    return status;
+    return VQ_OK;
 }

@@ -84,56 +84,35 @@ static enum vq_status legacy(struct vq_vibecheck_work *w, const struct vq_logit_
                              struct vq_estimate *e)
 {
     struct vq_bootstrap_options options = draws(w);
-    struct vq_legacy all = {.coef = vq_alloc(train->x.cols, sizeof(*all.coef))};
-    if (all.coef == NULL) {
-        return VQ_NOMEM;
+    struct vq_legacy all = {.coef = NULL};
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, all.coef, train->x.cols));
+    VQ_TRY(vq_legacy_bootstrap(train, &options, &all, w->err));
+    e->c = VQ_LEGACY_C;
+    for (size_t col = 0; col < train->x.cols; col++) {
+        e->coef[col] = all.coef[col].mean;
+        e->ci95[col] = all.coef[col].percentile;
+        e->p[col] = all.coef[col].p;
     }
-    enum vq_status status = vq_legacy_bootstrap(train, &options, &all, w->err);
-    if (status == VQ_OK) {
-        e->c = VQ_LEGACY_C;
-        for (size_t col = 0; col < train->x.cols; col++) {
-            e->coef[col] = all.coef[col].mean;
-            e->ci95[col] = all.coef[col].percentile;
-            e->p[col] = all.coef[col].p;
-        }
-        e->accuracy = all.accuracy_mean;
-        e->accuracy_sd = all.accuracy_sd;
-        e->accuracy_ci95 = all.accuracy_percentile;
-    }
-    vq_free(all.coef);
-    return status;
+    e->accuracy = all.accuracy_mean;
+    e->accuracy_sd = all.accuracy_sd;
+    e->accuracy_ci95 = all.accuracy_percentile;
+    return VQ_OK;
 }
 
 enum vq_status vq_estimate_make(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
                                 const uint32_t *groups, struct vq_estimate *ret_estimate)
 {
     size_t k = train->x.cols;
-    struct vq_estimate e = {.accuracy = NAN, .accuracy_sd = NAN, .accuracy_ci95 = {NAN, NAN}};
-    e.coef = vq_alloc(k, sizeof(*e.coef));
-    e.ci95 = vq_alloc(k, sizeof(*e.ci95));
-    e.p = vq_alloc(k, sizeof(*e.p));
-    enum vq_status status = VQ_NOMEM;
-    if (e.coef != NULL && e.ci95 != NULL && e.p != NULL) {
-        for (size_t col = 0; col < k; col++) {
-            e.ci95[col] = (struct vq_interval){NAN, NAN};
-            e.p[col] = NAN;
-        }
-        status = w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP
-                     ? legacy(w, train, &e)
-                     : penalised(w, train, groups, &e);
+    struct vq_estimate *e = ret_estimate;
+    *e = (struct vq_estimate){.accuracy = NAN, .accuracy_sd = NAN, .accuracy_ci95 = {NAN, NAN}};
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, e->coef, k));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, e->ci95, k));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, e->p, k));
+    for (size_t col = 0; col < k; col++) {
+        e->ci95[col] = (struct vq_interval){NAN, NAN};
+        e->p[col] = NAN;
     }
-    if (status != VQ_OK) {
-        vq_estimate_free(&e);
-        return status;
-    }
-    *ret_estimate = e;
-    return VQ_OK;
-}
-
-void vq_estimate_free(struct vq_estimate *estimate)
-{
-    vq_free(estimate->coef);
-    vq_free(estimate->ci95);
-    vq_free(estimate->p);
-    *estimate = (struct vq_estimate){0};
+    return w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP
+               ? legacy(w, train, e)
+               : penalised(w, train, groups, e);
 }

@@ -5,8 +5,8 @@
 #include "methods/stats/logit/logit.h"
 #include "methods/vibecheck/numbers/parts.h"
 
-/* Arrays hold a value for each column, owned by this struct; NaN where a number was not asked for
- * or does not exist. */
+/* Arrays hold a value for each column, in the memory of the work; NaN where a number was not asked
+ * for or does not exist. */
 struct vq_estimate {
     double c;
     double *coef;
@@ -17,9 +17,7 @@ struct vq_estimate {
 };
 
 /* `train` is mirrored, with rows and columns, its columns scaled already where that is asked;
- * `groups` are the rows' questions. Returns as the fits of logit.h do; on VQ_OK free with
- * vq_estimate_free. */
+ * `groups` are the rows' questions. Returns as the fits of logit.h do. */
 enum vq_status vq_estimate_make(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
                                 const uint32_t *groups,
                                 struct vq_estimate *ret_estimate) VQ_WARN_UNUSED;
-void vq_estimate_free(struct vq_estimate *estimate);

@@ -31,24 +31,15 @@ struct design {
     double *scale;  /* of train's columns; what both splits were divided by */
 };
 
-static void design_free(struct design *d)
-{
-    vq_free(d->x);
-    vq_free(d->y);
-    vq_free(d->group);
-    vq_free(d->length);
-    vq_free(d->scale);
-}
-
-static enum vq_status design_fill(const struct vq_vibecheck_work *w, const struct vq_split *s,
+static enum vq_status design_fill(struct vq_vibecheck_work *w, const struct vq_split *s,
                                   enum target target, struct design *d)
 {
     uint32_t vibes = w->in->grid.vibes;
     uint32_t k = w->out->kept_count;
-    VQ_TRY(VQ_ALLOC(d->x, s->rows * k));
-    VQ_TRY(VQ_ALLOC(d->y, s->rows));
-    VQ_TRY(VQ_ALLOC(d->group, s->rows));
-    VQ_TRY(VQ_ALLOC(d->length, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, d->x, s->rows * k));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, d->y, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, d->group, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, d->length, s->rows));
     size_t n = 0;
     for (size_t row = 0; row < s->rows; row++) {
         if (target == TARGET_PP && isnan(s->pref[row])) {
@@ -71,11 +62,11 @@ static enum vq_status design_fill(const struct vq_vibecheck_work *w, const struc
 
 /* Scales of 1 unless the scores are to be standardised. Mirrored columns have mean 0: there is
  * nothing to subtract. */
-static enum vq_status standardise(const struct vq_vibecheck_work *w, struct design *train,
+static enum vq_status standardise(struct vq_vibecheck_work *w, struct design *train,
                                   struct design *test)
 {
     uint32_t k = w->out->kept_count;
-    VQ_TRY(VQ_ALLOC(train->scale, k));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, train->scale, k));
     const struct vq_conf_regression *r = &w->in->config->regression;
     if (!r->standardise && r->estimator != VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
         for (uint32_t col = 0; col < k; col++) {
@@ -103,8 +94,7 @@ static enum vq_fit_degenerate degenerate(const struct vq_fit_metrics *m)
     if (m->prompts_train < VQ_FIT_PROMPTS_MIN) {
         return VQ_FIT_FEW_PROMPTS;
     }
-    bool edge = m->c < VQ_CROSSVAL_C_MIN * 1.001 || m->c > VQ_CROSSVAL_C_MAX * 0.999;
-    return edge ? VQ_FIT_C_AT_EDGE : VQ_FIT_SOUND;
+    return vq_crossval_c_at_edge(m->c) ? VQ_FIT_C_AT_EDGE : VQ_FIT_SOUND;
 }
 
 /* In place of percentile intervals and their p, which are taken away. Firth's intervals know
@@ -127,8 +117,7 @@ static enum vq_status firth(struct vq_vibecheck_work *w, enum target target,
         to->ci95 = (struct vq_interval){NAN, NAN};
         to->p = NAN;
         if (fit.status == VQ_LOGIT_OK) {
-            to->firth = (struct vq_firth_coef){
-                fit.coef[col], {fit.ci95_lo[col], fit.ci95_hi[col]}, fit.p[col]};
+            to->firth = (struct vq_firth_coef){fit.coef[col], fit.ci95[col], fit.p[col]};
         }
         col++;
     }
@@ -143,16 +132,12 @@ static enum vq_status judge_intervals(struct vq_vibecheck_work *w, enum target t
         return VQ_OK; /* its figures are shown as that script printed them */
     }
     double *weights;
-    VQ_TRY(VQ_ALLOC(weights, train->data.x.rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, weights, train->data.x.rows));
     size_t prompts;
-    enum vq_status status = vq_unit_weights(train->group, train->data.x.rows, weights, &prompts);
-    if (status == VQ_OK) {
-        m->prompts_train = prompts;
-        m->degenerate = degenerate(m);
-        status = m->degenerate == VQ_FIT_SOUND ? VQ_OK : firth(w, target, train, weights);
-    }
-    vq_free(weights);
-    return status;
+    VQ_TRY(vq_unit_weights(train->group, train->data.x.rows, weights, &prompts));
+    m->prompts_train = prompts;
+    m->degenerate = degenerate(m);
+    return m->degenerate == VQ_FIT_SOUND ? VQ_OK : firth(w, target, train, weights);
 }
 
 /* Coefficients, their intervals and the unregularised fit into the kept vibes. */
@@ -187,9 +172,8 @@ static enum vq_status coefficients(struct vq_vibecheck_work *w, enum target targ
 }
 
 /* 1 where the sign of the predictor is right, 1/2 at a tie. */
-static enum vq_status accuracy_interval(const struct vq_vibecheck_work *w,
-                                        const struct design *test, const double *coef,
-                                        struct vq_fit_metrics *m)
+static enum vq_status accuracy_interval(struct vq_vibecheck_work *w, const struct design *test,
+                                        const double *coef, struct vq_fit_metrics *m)
 {
     double n = (double)m->rows_test;
     m->accuracy_test_ci95 =
@@ -198,12 +182,9 @@ static enum vq_status accuracy_interval(const struct vq_vibecheck_work *w,
         return VQ_OK;
     }
     double *right;
-    VQ_TRY(VQ_ALLOC(right, m->rows_test));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, right, m->rows_test));
     vq_rivals_right(&test->data, 0.0, coef, right);
-    enum vq_status status =
-        vq_proportion_clustered(right, m->rows_test, test->group, 0.95, &m->accuracy_test_ci95);
-    vq_free(right);
-    return status;
+    return vq_proportion_clustered(right, m->rows_test, test->group, 0.95, &m->accuracy_test_ci95);
 }
 
 static bool differs(double a, double b)
@@ -290,26 +271,16 @@ static enum vq_status fit_designs(struct vq_vibecheck_work *w, enum target targe
     struct vq_estimate e;
     VQ_TRY(vq_estimate_make(w, &train->data, train->group, &e));
     m->status = VQ_FIT_OK;
-    enum vq_status status = coefficients(w, target, train, &e, m);
-    if (status == VQ_OK) {
-        status = accuracies(w, train, test, e.coef, m);
+    VQ_TRY(coefficients(w, target, train, &e, m));
+    VQ_TRY(accuracies(w, train, test, e.coef, m));
+    if (target == TARGET_PP) {
+        VQ_TRY(vq_rivals_compute(w, &train->data, &test->data, test->group, &e, &m->rivals));
     }
-    if (status == VQ_OK) {
-        status = target == TARGET_PP
-                     ? vq_rivals_compute(w, &train->data, &test->data, test->group, &e, &m->rivals)
-                     : VQ_OK;
-    }
-    if (status == VQ_OK) {
-        const struct vq_length_rows rows = {&train->data, train->length, train->group};
-        const struct vq_length_rows rows_test = {&test->data, test->length, test->group};
-        status = vq_length_compute(w, target == TARGET_MM, &rows, &rows_test, m);
-    }
-    if (status == VQ_OK) {
-        margins(w, e.coef, train->scale,
-                target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
-    }
-    vq_estimate_free(&e);
-    return status;
+    const struct vq_length_rows rows = {&train->data, train->length, train->group};
+    const struct vq_length_rows rows_test = {&test->data, test->length, test->group};
+    VQ_TRY(vq_length_compute(w, target == TARGET_MM, &rows, &rows_test, m));
+    margins(w, e.coef, train->scale, target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
+    return VQ_OK;
 }
 
 static enum vq_status fit_target(struct vq_vibecheck_work *w, enum target target,
@@ -330,20 +301,11 @@ static enum vq_status fit_target(struct vq_vibecheck_work *w, enum target target
     if (target == TARGET_MM && vq_config_ranks(w->in->config)) {
         return vq_matching_compute(w);
     }
-    struct design train = {0}, test = {0};
-    enum vq_status status = design_fill(w, &w->train, target, &train);
-    if (status == VQ_OK) {
-        status = design_fill(w, &w->test, target, &test);
-    }
-    if (status == VQ_OK) {
-        status = standardise(w, &train, &test);
-    }
-    if (status == VQ_OK) {
-        status = fit_designs(w, target, &train, &test, m);
-    }
-    design_free(&train);
-    design_free(&test);
-    return status;
+    struct design train, test;
+    VQ_TRY(design_fill(w, &w->train, target, &train));
+    VQ_TRY(design_fill(w, &w->test, target, &test));
+    VQ_TRY(standardise(w, &train, &test));
+    return fit_designs(w, target, &train, &test, m);
 }
 
 enum vq_status vq_fits_compute(struct vq_vibecheck_work *w)

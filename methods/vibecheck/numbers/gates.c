@@ -101,27 +101,20 @@ static enum vq_status lars_order(struct vq_vibecheck_work *w, const uint32_t *in
                                  size_t *ret_order)
 {
     size_t rows = w->train.rows;
-    double *x = vq_alloc(rows * n, sizeof(*x));
-    double *target = vq_alloc(rows, sizeof(*target));
-    double *sep = vq_alloc(n, sizeof(*sep));
-    enum vq_status status = VQ_NOMEM;
-    if (x != NULL && target != NULL && sep != NULL) {
-        for (size_t row = 0; row < rows; row++) {
-            target[row] = 1.0;
-            for (uint32_t k = 0; k < n; k++) {
-                x[row * n + k] = w->train.x[row * w->in->grid.vibes + index[k]];
-            }
-        }
+    double *x, *target, *sep;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, x, rows * n));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, target, rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, sep, n));
+    for (size_t row = 0; row < rows; row++) {
+        target[row] = 1.0;
         for (uint32_t k = 0; k < n; k++) {
-            sep[k] = fabs(w->out->vibe[index[k]].train.sep);
+            x[row * n + k] = w->train.x[row * w->in->grid.vibes + index[k]];
         }
-        status =
-            vq_lars_order((struct vq_matrix){x, rows, n}, target, sep, ret_order, NULL, w->err);
     }
-    vq_free(x);
-    vq_free(target);
-    vq_free(sep);
-    return status;
+    for (uint32_t k = 0; k < n; k++) {
+        sep[k] = fabs(w->out->vibe[index[k]].train.sep);
+    }
+    return vq_lars_order((struct vq_matrix){x, rows, n}, target, sep, ret_order, NULL, w->err);
 }
 
 static bool goes_before(const struct vq_vibe_metrics *a, const struct vq_vibe_metrics *b,
@@ -153,29 +146,25 @@ static enum vq_status drop_after(struct vq_vibecheck_work *w, const uint32_t *in
 {
     enum vq_final_order by = w->in->config->vibecheck.final_order;
     size_t *order;
-    VQ_TRY(VQ_ALLOC(order, n));
-    enum vq_status status = VQ_OK;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, order, n));
     if (by == VQ_FINAL_LARS && !vq_config_ranks(w->in->config)) { /* its target is one model */
-        status = lars_order(w, index, n, order);
+        VQ_TRY(lars_order(w, index, n, order));
     } else {
         plain_order(w, index, n, by, order);
     }
-    for (uint32_t k = final; k < n && status == VQ_OK; k++) {
+    for (uint32_t k = final; k < n; k++) {
         w->out->vibe[index[order[k]]].reason = VQ_DROP_NUM_FINAL;
     }
-    vq_free(order);
-    return status;
+    return VQ_OK;
 }
 
 static enum vq_status final_gate(struct vq_vibecheck_work *w)
 {
     uint32_t final = w->in->no_final_cap ? 0 : w->in->config->vibecheck.num_final_vibes;
     uint32_t *index;
-    VQ_TRY(VQ_ALLOC(index, w->in->grid.vibes));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, index, w->in->grid.vibes));
     uint32_t n = passing(w, index);
-    enum vq_status status = final > 0 && n > final ? drop_after(w, index, n, final) : VQ_OK;
-    vq_free(index);
-    return status;
+    return final > 0 && n > final ? drop_after(w, index, n, final) : VQ_OK;
 }
 
 enum vq_status vq_gates_apply(struct vq_vibecheck_work *w)

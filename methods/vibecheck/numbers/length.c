@@ -34,12 +34,12 @@ static double root_mean_square(const double *x, size_t n)
 }
 
 /* The columns of the fit, and length as the last one. */
-static enum vq_status widen(const struct vq_length_rows *rows, double rms,
+static enum vq_status widen(struct vq_arena *memory, const struct vq_length_rows *rows, double rms,
                             struct vq_logit_data *ret_data)
 {
     size_t n = rows->data->x.rows, k = rows->data->x.cols;
     double *x;
-    VQ_TRY(VQ_ALLOC(x, n * (k + 1)));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, x, n * (k + 1)));
     for (size_t i = 0; i < n; i++) {
         memcpy(x + i * (k + 1), rows->data->x.at + i * k, k * sizeof(*x));
         x[i * (k + 1) + k] = rows->length[i] / rms;
@@ -52,7 +52,7 @@ static enum vq_status widen(const struct vq_length_rows *rows, double rms,
 /* What is taken over from one fit or the other, a value a column. */
 struct columns {
     const double *coef;
-    double *lo, *hi;
+    const struct vq_interval *ci95;
     const double *p;
 };
 
@@ -75,8 +75,7 @@ static void take(struct vq_vibecheck_work *w, bool mm, const struct columns *fro
         if (!vibe->kept) {
             continue;
         }
-        struct vq_length_coef held = {
-            from->coef[col], {from->lo[col], from->hi[col]}, from->p[col], false};
+        struct vq_length_coef held = {from->coef[col], from->ci95[col], from->p[col], false};
         struct vq_vibe_coef *to = mm ? &vibe->mm : &vibe->pp;
         struct vq_interval without = isnan(to->firth.value) ? to->ci95 : to->firth.ci95;
         held.explained = excludes_zero(without) && holds_zero(held.ci95);
@@ -84,7 +83,7 @@ static void take(struct vq_vibecheck_work *w, bool mm, const struct columns *fro
         col++;
     }
     m->length.coef = from->coef[col];
-    m->length.ci95 = (struct vq_interval){from->lo[col], from->hi[col]};
+    m->length.ci95 = from->ci95[col];
     m->length.p = from->p[col];
 }
 
@@ -103,17 +102,15 @@ static enum vq_status fit_firth(struct vq_vibecheck_work *w, bool mm,
                                 struct vq_fit_metrics *m)
 {
     double *weights;
-    VQ_TRY(VQ_ALLOC(weights, train->x.rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, weights, train->x.rows));
     size_t prompts;
     struct vq_logit_data data = *train;
-    struct vq_logit_fit fit = {.status = VQ_LOGIT_NO_ROWS};
-    enum vq_status status = vq_unit_weights(rows->group, train->x.rows, weights, &prompts);
+    struct vq_logit_fit fit;
+    VQ_TRY(vq_unit_weights(rows->group, train->x.rows, weights, &prompts));
     data.weights = weights;
-    if (status == VQ_OK) {
-        status = vq_logit_fit_firth(&data, &fit, w->err);
-    }
+    enum vq_status status = vq_logit_fit_firth(&data, &fit, w->err);
     if (status == VQ_OK && fit.status == VQ_LOGIT_OK) {
-        const struct columns from = {fit.coef, fit.ci95_lo, fit.ci95_hi, fit.p};
+        const struct columns from = {fit.coef, fit.ci95, fit.p};
         m->length.status = VQ_LENGTH_FIRTH;
         take(w, mm, &from, m);
         status = score(w, train, fit.coef, &m->length.accuracy_train);
@@ -122,7 +119,6 @@ static enum vq_status fit_firth(struct vq_vibecheck_work *w, bool mm,
         }
     }
     vq_logit_fit_free(&fit);
-    vq_free(weights);
     return status;
 }
 
@@ -132,29 +128,15 @@ static enum vq_status fit_l2(struct vq_vibecheck_work *w, bool mm,
 {
     struct vq_estimate e;
     VQ_TRY(vq_estimate_make(w, train, rows->group, &e));
-    size_t k = train->x.cols;
-    double *ends = vq_alloc(2 * k, sizeof(*ends));
-    enum vq_status status = ends == NULL ? VQ_NOMEM : VQ_OK;
-    bool edge = e.c < VQ_CROSSVAL_C_MIN * 1.001 || e.c > VQ_CROSSVAL_C_MAX * 0.999;
-    if (status == VQ_OK && edge) {
-        status = fit_firth(w, mm, rows, train, test, m);
-    } else if (status == VQ_OK) {
-        for (size_t col = 0; col < k; col++) {
-            ends[col] = e.ci95[col].lo;
-            ends[k + col] = e.ci95[col].hi;
-        }
-        const struct columns from = {e.coef, ends, ends + k, e.p};
-        m->length.status = VQ_LENGTH_OK;
-        m->length.c = e.c;
-        take(w, mm, &from, m);
-        status = score(w, train, e.coef, &m->length.accuracy_train);
-        if (status == VQ_OK) {
-            status = score(w, test, e.coef, &m->length.accuracy_test);
-        }
+    if (vq_crossval_c_at_edge(e.c)) {
+        return fit_firth(w, mm, rows, train, test, m);
     }
-    vq_free(ends);
-    vq_estimate_free(&e);
-    return status;
+    const struct columns from = {e.coef, e.ci95, e.p};
+    m->length.status = VQ_LENGTH_OK;
+    m->length.c = e.c;
+    take(w, mm, &from, m);
+    VQ_TRY(score(w, train, e.coef, &m->length.accuracy_train));
+    return score(w, test, e.coef, &m->length.accuracy_test);
 }
 
 static enum vq_status fit(struct vq_vibecheck_work *w, bool mm, const struct vq_length_rows *rows,
@@ -181,15 +163,8 @@ enum vq_status vq_length_compute(struct vq_vibecheck_work *w, bool mm,
         return VQ_OK;
     }
     m->length.rms = rms;
-    struct vq_logit_data wide = {.x = {NULL, 0, 0}}, wide_test = {.x = {NULL, 0, 0}};
-    enum vq_status status = widen(train, rms, &wide);
-    if (status == VQ_OK) {
-        status = widen(test, rms, &wide_test);
-    }
-    if (status == VQ_OK) {
-        status = fit(w, mm, train, &wide, &wide_test, m);
-    }
-    vq_free((void *)(uintptr_t)wide.x.at);
-    vq_free((void *)(uintptr_t)wide_test.x.at);
-    return status;
+    struct vq_logit_data wide, wide_test;
+    VQ_TRY(widen(&w->memory, train, rms, &wide));
+    VQ_TRY(widen(&w->memory, test, rms, &wide_test));
+    return fit(w, mm, train, &wide, &wide_test, m);
 }

@@ -21,13 +21,6 @@ struct outputs {
     uint32_t *y, *group;
 };
 
-static void outputs_free(struct outputs *o)
-{
-    vq_free(o->x);
-    vq_free(o->y);
-    vq_free(o->group);
-}
-
 struct place { /* one side of one row */
     uint32_t record, row;
     uint8_t model;
@@ -64,18 +57,15 @@ static void fill_output(const struct vq_vibecheck_work *w, const struct vq_split
     }
 }
 
-static enum vq_status outputs_fill(const struct vq_vibecheck_work *w, const struct vq_split *s,
+static enum vq_status outputs_fill(struct vq_vibecheck_work *w, const struct vq_split *s,
                                    struct outputs *o)
 {
     size_t sides = 2 * s->rows, cols = w->out->kept_count;
-    struct place *places = vq_alloc(sides, sizeof(*places));
-    o->x = vq_alloc(sides * cols, sizeof(*o->x));
-    o->y = vq_alloc(sides, sizeof(*o->y));
-    o->group = vq_alloc(sides, sizeof(*o->group));
-    if (places == NULL || o->x == NULL || o->y == NULL || o->group == NULL) {
-        vq_free(places);
-        return VQ_NOMEM;
-    }
+    struct place *places;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, places, sides));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, o->x, sides * cols));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, o->y, sides));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, o->group, sides));
     for (size_t k = 0; k < sides; k++) {
         const struct vq_row *row = &w->in->rows[s->sample[k / 2]];
         places[k] = (struct place){row->record, (uint32_t)(k / 2), row->model[k % 2], k % 2 == 1};
@@ -92,31 +82,25 @@ static enum vq_status outputs_fill(const struct vq_vibecheck_work *w, const stru
         o->y[n] = places[from].model;
         o->group[n] = s->group[places[from].row];
     }
-    vq_free(places);
     o->data = (struct vq_multinomial_data){
         .x = {o->x, n, cols}, .y = o->y, .classes = w->in->config->models_count};
     return VQ_OK;
 }
 
 /* *ret_accuracy NaN without outputs; `ret_ci` NULL: none is wanted. */
-static enum vq_status accuracy(const struct outputs *o, const double *coef, double *ret_accuracy,
-                               struct vq_interval *ret_ci)
+static enum vq_status accuracy(struct vq_vibecheck_work *w, const struct outputs *o,
+                               const double *coef, double *ret_accuracy, struct vq_interval *ret_ci)
 {
     size_t n = o->data.x.rows;
-    double *right = vq_alloc(n, sizeof(*right)), sum = 0.0;
-    if (right == NULL) {
-        return VQ_NOMEM;
-    }
+    double *right, sum = 0.0;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, right, n));
     for (size_t row = 0; row < n; row++) {
         right[row] = vq_multinomial_right(&o->data, coef, row);
         sum += right[row];
     }
     *ret_accuracy = n == 0 ? NAN : sum / (double)n;
-    enum vq_status status = ret_ci == NULL || n == 0
-                                ? VQ_OK
-                                : vq_proportion_clustered(right, n, o->group, 0.95, ret_ci);
-    vq_free(right);
-    return status;
+    return ret_ci == NULL || n == 0 ? VQ_OK
+                                    : vq_proportion_clustered(right, n, o->group, 0.95, ret_ci);
 }
 
 /* How far the row's scores point to its models as they are, and not changed over: (w_a - w_b) .
@@ -154,10 +138,9 @@ static enum vq_status judge_fit(struct vq_vibecheck_work *w, const struct output
     }
     bool separated;
     VQ_TRY(vq_multinomial_separated(&train->data, &separated));
-    bool edge = m->c < VQ_CROSSVAL_C_MIN * 1.001 || m->c > VQ_CROSSVAL_C_MAX * 0.999;
     m->degenerate = separated                      ? VQ_FIT_SEPARATED
                     : prompts < VQ_FIT_PROMPTS_MIN ? VQ_FIT_FEW_PROMPTS
-                    : edge                         ? VQ_FIT_C_AT_EDGE
+                    : vq_crossval_c_at_edge(m->c)  ? VQ_FIT_C_AT_EDGE
                                                    : VQ_FIT_SOUND;
     return VQ_OK;
 }
@@ -173,11 +156,10 @@ static enum vq_status intervals(struct vq_vibecheck_work *w, const struct output
     if (w->out->mm.degenerate != VQ_FIT_SOUND) {
         return VQ_OK;
     }
-    struct vq_interval *ci = vq_alloc(params, sizeof(*ci));
-    enum vq_status status =
-        ci == NULL ? VQ_NOMEM
-                   : vq_multinomial_intervals(&train->data, w->out->mm.c, coef, train->group, ci);
-    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes && status == VQ_OK; v++) {
+    struct vq_interval *ci;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, ci, params));
+    VQ_TRY(vq_multinomial_intervals(&train->data, w->out->mm.c, coef, train->group, ci));
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
         if (!w->out->vibe[v].kept) {
             continue;
         }
@@ -186,8 +168,7 @@ static enum vq_status intervals(struct vq_vibecheck_work *w, const struct output
         }
         col++;
     }
-    vq_free(ci);
-    return status;
+    return VQ_OK;
 }
 
 static void coefficients(struct vq_vibecheck_work *w, const double *coef)
@@ -212,8 +193,8 @@ static enum vq_status fit(struct vq_vibecheck_work *w, const struct outputs *tra
                                    w->err));
     VQ_TRY(vq_multinomial_fit(&train->data, m->c, coef, w->err));
     m->status = VQ_FIT_OK;
-    VQ_TRY(accuracy(train, coef, &m->accuracy_train, NULL));
-    VQ_TRY(accuracy(test, coef, &m->accuracy_test, &m->accuracy_test_ci95));
+    VQ_TRY(accuracy(w, train, coef, &m->accuracy_train, NULL));
+    VQ_TRY(accuracy(w, test, coef, &m->accuracy_test, &m->accuracy_test_ci95));
     coefficients(w, coef);
     margins(w, coef);
     return intervals(w, train, coef);
@@ -234,25 +215,17 @@ static enum vq_status compute(struct vq_vibecheck_work *w, const struct outputs 
         m->accuracy_test = w->out->in_sample ? NAN : w->out->ranking->mm_chance;
         return VQ_OK;
     }
-    double *coef = vq_alloc(params, sizeof(*coef));
-    enum vq_status status = coef == NULL ? VQ_NOMEM : fit(w, train, test, coef);
-    vq_free(coef);
-    return status;
+    double *coef;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, coef, params));
+    return fit(w, train, test, coef);
 }
 
 enum vq_status vq_matching_compute(struct vq_vibecheck_work *w)
 {
-    struct outputs train = {0}, test = {0};
-    enum vq_status status = outputs_fill(w, &w->train, &train);
-    if (status == VQ_OK) {
-        status = outputs_fill(w, &w->test, &test);
-    }
-    if (status == VQ_OK) {
-        status = compute(w, &train, &test);
-    }
-    outputs_free(&train);
-    outputs_free(&test);
-    return status;
+    struct outputs train, test;
+    VQ_TRY(outputs_fill(w, &w->train, &train));
+    VQ_TRY(outputs_fill(w, &w->test, &test));
+    return compute(w, &train, &test);
 }
 
 double vq_matching_baseline(const struct vq_vibecheck_work *w, const struct vq_split *train,

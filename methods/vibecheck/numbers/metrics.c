@@ -44,29 +44,28 @@ static enum vq_status split_intervals(struct vq_vibecheck_work *w, const struct 
                                       bool test)
 {
     uint32_t vibes = w->in->grid.vibes;
-    struct vq_bootstrap_mean *means = vq_alloc(vibes, sizeof(*means));
-    double *column = vq_alloc(s->rows, sizeof(*column));
-    enum vq_status status = means == NULL || column == NULL ? VQ_NOMEM : VQ_OK;
+    struct vq_bootstrap_mean *means;
+    double *column;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, means, vibes));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, column, s->rows));
     bool drawn = s->rows > 0 && vq_draws(w) > 0;
-    for (int pref = 0; pref < 2 && status == VQ_OK; pref++) {
+    for (int pref = 0; pref < 2; pref++) {
         if (drawn) {
-            status = bootstrap(w, s, pref ? s->pref : NULL,
-                               pref ? VQ_SEED_PREF : VQ_SEED_SEPARABILITY, means);
+            VQ_TRY(bootstrap(w, s, pref ? s->pref : NULL,
+                             pref ? VQ_SEED_PREF : VQ_SEED_SEPARABILITY, means));
         }
-        for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+        for (uint32_t v = 0; v < vibes; v++) {
             struct vq_vibe_metrics *m = &w->out->vibe[v];
             struct vq_interval ci = no_interval;
             bool wanted = drawn && !m->na_everywhere && (pref || !vq_config_ranks(w->in->config));
             if (wanted) {
-                status = interval_of(s, vibes, v, pref, means[v].percentile, column, &ci);
+                VQ_TRY(interval_of(s, vibes, v, pref, means[v].percentile, column, &ci));
             }
             struct vq_vibe_split *to = vq_vibe_on(m, test);
             *(pref ? &to->pref_ci95 : &to->sep_ci95) = ci;
         }
     }
-    vq_free(means);
-    vq_free(column);
-    return status;
+    return VQ_OK;
 }
 
 /* Of a cell: neither order was ever asked. */
@@ -176,19 +175,18 @@ static enum vq_status sign_flips(struct vq_vibecheck_work *w, const struct vq_sp
     if (w->in->cascade != NULL) {
         return vq_cascade_test(w, s, ret_p);
     }
-    double *column = vq_alloc(s->rows, sizeof(*column));
-    enum vq_status status = column == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+    double *column;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, column, s->rows));
+    for (uint32_t v = 0; v < vibes; v++) {
         for (size_t row = 0; row < s->rows; row++) {
             bool counts = !s->shown[row] && !w->out->vibe[v].na_everywhere;
             column[row] = counts ? s->x[row * vibes + v] : NAN;
         }
         struct vq_sign_flip flip;
-        status = vq_sign_flip_test(column, s->rows, 1, s->group, vq_seed(w, VQ_SEED_SIGNS), &flip);
-        ret_p[v] = status == VQ_OK ? flip.p : NAN;
+        VQ_TRY(vq_sign_flip_test(column, s->rows, 1, s->group, vq_seed(w, VQ_SEED_SIGNS), &flip));
+        ret_p[v] = flip.p;
     }
-    vq_free(column);
-    return status;
+    return VQ_OK;
 }
 
 /* q of the vibes that fail a gate of their own, or of the others. In the family of the others a
@@ -217,19 +215,13 @@ static enum vq_status adjust_p(struct vq_vibecheck_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
     double *p;
-    VQ_TRY(VQ_ALLOC(p, vibes));
-    enum vq_status status = sign_flips(w, &w->train, p);
-    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, p, vibes));
+    VQ_TRY(sign_flips(w, &w->train, p));
+    for (uint32_t v = 0; v < vibes; v++) {
         w->out->vibe[v].train.p = p[v];
     }
-    if (status == VQ_OK) {
-        status = adjust(w, true, p);
-    }
-    if (status == VQ_OK) {
-        status = adjust(w, false, p);
-    }
-    vq_free(p);
-    return status;
+    VQ_TRY(adjust(w, true, p));
+    return adjust(w, false, p);
 }
 
 /* In a cascade only the audited cells are a fair sample of those that both judges know. */
@@ -329,22 +321,20 @@ static void judge_counts(struct vq_vibecheck_work *w, uint32_t vibe, uint32_t ju
 enum vq_status vq_metrics_test(struct vq_vibecheck_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
-    double *p = vq_alloc(vibes, sizeof(*p));
-    enum vq_status status = p == NULL ? VQ_NOMEM : sign_flips(w, &w->test, p);
-    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+    double *p;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, p, vibes));
+    VQ_TRY(sign_flips(w, &w->test, p));
+    for (uint32_t v = 0; v < vibes; v++) {
         p[v] = w->out->vibe[v].kept ? p[v] : NAN;
         w->out->vibe[v].test.p = p[v];
     }
-    if (status == VQ_OK) {
-        status = vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p);
-    }
-    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+    VQ_TRY(vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p));
+    for (uint32_t v = 0; v < vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
         m->test.q = p[v];
         m->distinguishable = (m->kept && !w->out->in_sample ? m->test.q : m->train.q) <= 0.05;
     }
-    vq_free(p);
-    return status;
+    return VQ_OK;
 }
 
 enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)

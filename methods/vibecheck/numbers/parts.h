@@ -17,6 +17,7 @@ struct vq_vibecheck_work {
     const struct vq_vibecheck_input *in;
     struct vq_vibecheck *out;
     struct vq_split train, test;
+    struct vq_arena memory; /* work space until the result is there */
     struct vq_error *err;
 };
 

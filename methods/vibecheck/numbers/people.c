@@ -68,22 +68,14 @@ enum vq_status vq_people_compute(struct vq_vibecheck_work *w)
         return VQ_OK;
     }
     const struct vq_split *s = w->out->in_sample ? &w->train : &w->test;
-    size_t n = s->rows;
-    struct columns c = {.score = vq_alloc(n, sizeof(double)),
-                        .label = vq_alloc(n, sizeof(double)),
-                        .sign = vq_alloc(n, sizeof(double)),
-                        .right = vq_alloc(n, sizeof(double)),
-                        .group = vq_alloc(n, sizeof(uint32_t))};
-    bool ok =
-        c.score != NULL && c.label != NULL && c.sign != NULL && c.right != NULL && c.group != NULL;
-    enum vq_status status = ok ? VQ_OK : VQ_NOMEM;
-    for (uint32_t v = 0; status == VQ_OK && v < w->out->vibes; v++) {
-        status = one(w, s, v, &c);
+    struct columns c;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.score, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.label, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.sign, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.right, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, c.group, s->rows));
+    for (uint32_t v = 0; v < w->out->vibes; v++) {
+        VQ_TRY(one(w, s, v, &c));
     }
-    vq_free(c.score);
-    vq_free(c.label);
-    vq_free(c.sign);
-    vq_free(c.right);
-    vq_free(c.group);
-    return status;
+    return VQ_OK;
 }

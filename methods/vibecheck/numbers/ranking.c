@@ -102,23 +102,21 @@ static enum vq_status test_vibe(const struct vq_vibecheck_work *w, const struct 
     return VQ_OK;
 }
 
-enum vq_status vq_ranking_test(const struct vq_vibecheck_work *w, const struct vq_split *s,
-                               double *ret_p)
+enum vq_status vq_ranking_test(struct vq_vibecheck_work *w, const struct vq_split *s, double *ret_p)
 {
-    uint32_t *unit = vq_alloc(s->rows, sizeof(*unit));
-    double *sums = vq_alloc(s->rows * w->in->config->models_count, sizeof(*sums));
-    size_t units = 0;
-    enum vq_status status =
-        unit == NULL || sums == NULL ? VQ_NOMEM : vq_groups_index(s->group, s->rows, unit, &units);
-    for (uint32_t v = 0; v < w->in->grid.vibes && status == VQ_OK; v++) {
+    uint32_t *unit;
+    double *sums;
+    size_t units;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, unit, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, sums, s->rows * w->in->config->models_count));
+    VQ_TRY(vq_groups_index(s->group, s->rows, unit, &units));
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         ret_p[v] = NAN;
         if (!w->out->vibe[v].na_everywhere) {
-            status = test_vibe(w, s, v, unit, units, sums, &ret_p[v]);
+            VQ_TRY(test_vibe(w, s, v, unit, units, sums, &ret_p[v]));
         }
     }
-    vq_free(unit);
-    vq_free(sums);
-    return status;
+    return VQ_OK;
 }
 
 /* ---- rankings ---- */
@@ -181,27 +179,16 @@ enum vq_status vq_ranking_compute(struct vq_vibecheck_work *w)
         return VQ_OK;
     }
     const struct vq_split *s = w->out->in_sample ? &w->train : &w->test;
-    struct vq_ranking *r = vq_alloc(1, sizeof(*r));
-    struct vq_davidson_row *rows = vq_alloc(s->rows, sizeof(*rows));
+    struct vq_ranking *r;
+    struct vq_davidson_row *rows;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, rows, s->rows));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->out->memory, r, 1));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->out->memory, r->vibe, w->in->grid.vibes));
+    r->models = w->in->config->models_count;
+    r->mm_chance = 1.0 / r->models;
     w->out->ranking = r;
-    if (r != NULL) {
-        r->models = w->in->config->models_count;
-        r->mm_chance = 1.0 / r->models;
-        r->vibe = vq_alloc(w->in->grid.vibes, sizeof(*r->vibe));
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
+        VQ_TRY(rank_vibe(w, s, v, rows, &r->vibe[v]));
     }
-    enum vq_status status = r == NULL || r->vibe == NULL || rows == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t v = 0; v < w->in->grid.vibes && status == VQ_OK; v++) {
-        status = rank_vibe(w, s, v, rows, &r->vibe[v]);
-    }
-    vq_free(rows);
-    return status;
-}
-
-void vq_ranking_destroy(struct vq_ranking **ranking)
-{
-    if (*ranking != NULL) {
-        vq_free((*ranking)->vibe);
-        vq_free(*ranking);
-        *ranking = NULL;
-    }
+    return VQ_OK;
 }

@@ -37,7 +37,7 @@ struct vq_ranking {
 void vq_ranking_separability(struct vq_vibecheck_work *w);
 /* The p of "no model differs" of every vibe on a split, without rows that the proposer was
  * shown. */
-enum vq_status vq_ranking_test(const struct vq_vibecheck_work *w, const struct vq_split *s,
+enum vq_status vq_ranking_test(struct vq_vibecheck_work *w, const struct vq_split *s,
                                double *ret_p) VQ_WARN_UNUSED;
 /* After the gates: the rankings of all vibes. */
 enum vq_status vq_ranking_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
@@ -48,4 +48,3 @@ enum vq_status vq_matching_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
  * prefers in a larger share of its labelled rows. */
 double vq_matching_baseline(const struct vq_vibecheck_work *w, const struct vq_split *train,
                             const struct vq_split *test);
-void vq_ranking_destroy(struct vq_ranking **ranking);

@@ -106,17 +106,14 @@ enum vq_status vq_rivals_compute(struct vq_vibecheck_work *w, const struct vq_lo
     struct vq_pp_rivals rivals = vq_rivals_none();
     double a = share_of_a(train);
     rivals.one_class = !(a > 0.0 && a < 1.0) && !vq_config_ranks(w->in->config);
-    double *right = vq_alloc(test->x.rows, sizeof(*right));
-    enum vq_status status = right == NULL ? VQ_NOMEM : VQ_OK;
-    if (status == VQ_OK && test->x.rows > 0 && vq_draws(w) > 0) {
-        status = against_chance(w, test, group, pp->coef, right, &rivals);
-        if (status == VQ_OK && !rivals.one_class && !vq_config_ranks(w->in->config)) {
-            status = against_identity(w, train, test, group, pp->c, right, &rivals);
+    double *right;
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, right, test->x.rows));
+    if (test->x.rows > 0 && vq_draws(w) > 0) {
+        VQ_TRY(against_chance(w, test, group, pp->coef, right, &rivals));
+        if (!rivals.one_class && !vq_config_ranks(w->in->config)) {
+            VQ_TRY(against_identity(w, train, test, group, pp->c, right, &rivals));
         }
     }
-    vq_free(right);
-    if (status == VQ_OK) {
-        *ret = rivals;
-    }
-    return status;
+    *ret = rivals;
+    return VQ_OK;
 }

@@ -26,43 +26,24 @@ static double judge_score(const struct vq_vibecheck *result, uint32_t sample, ui
     return score == VQ_SCORE_MISSING ? NAN : score;
 }
 
-static enum vq_status create(uint32_t count, uint32_t vibes, struct vq_slices **ret_slices)
+static enum vq_status make_parts(struct vq_slices *s)
 {
-    struct vq_slices *s;
-    VQ_TRY(VQ_ALLOC(s, 1));
-    s->vibes = vibes;
-    s->slice = vq_alloc(count, sizeof(*s->slice));
-    s->count = s->slice == NULL ? 0 : count;
-    bool ok = s->slice != NULL;
+    VQ_TRY(VQ_ARENA_ALLOC(&s->memory, s->slice, s->count));
     for (uint32_t i = 0; i < s->count; i++) {
-        s->slice[i].separability = vq_alloc(vibes, sizeof(double));
-        s->slice[i].scored = vq_alloc(vibes, sizeof(uint64_t));
-        s->slice[i].opposite = vq_alloc(vibes, sizeof(bool));
-        ok = ok && s->slice[i].separability != NULL && s->slice[i].scored != NULL &&
-             s->slice[i].opposite != NULL;
+        VQ_TRY(VQ_ARENA_ALLOC(&s->memory, s->slice[i].separability, s->vibes));
+        VQ_TRY(VQ_ARENA_ALLOC(&s->memory, s->slice[i].scored, s->vibes));
+        VQ_TRY(VQ_ARENA_ALLOC(&s->memory, s->slice[i].opposite, s->vibes));
     }
-    if (!ok) {
-        vq_slices_destroy(&s);
-        return VQ_NOMEM;
-    }
-    *ret_slices = s;
     return VQ_OK;
 }
 
 void vq_slices_destroy(struct vq_slices **slices)
 {
-    struct vq_slices *s = *slices;
-    if (s == NULL) {
-        return;
+    if (*slices != NULL) {
+        vq_arena_clear(&(*slices)->memory);
+        vq_free(*slices);
+        *slices = NULL;
     }
-    for (uint32_t i = 0; i < s->count; i++) {
-        vq_free(s->slice[i].separability);
-        vq_free(s->slice[i].scored);
-        vq_free(s->slice[i].opposite);
-    }
-    vq_free(s->slice);
-    vq_free(s);
-    *slices = NULL;
 }
 
 /* Root mean square over the train rows of one vibe's scores (missing ones are 0), as the fit
@@ -138,7 +119,7 @@ static void finish(const struct vq_vibecheck_input *in, const struct vq_vibechec
     }
 }
 
-/* Where prompts repeat, the interval of one part by prompt. `value` as in `compute`. */
+/* Where prompts repeat, the interval of one part by prompt. `value` as in vq_slices_create. */
 static enum vq_status by_prompt(const struct vq_vibecheck_input *in,
                                 const struct vq_vibecheck *result, const uint32_t *value,
                                 uint32_t part, bool test, const double *weight,
@@ -166,18 +147,12 @@ static enum vq_status by_prompt(const struct vq_vibecheck_input *in,
     return status;
 }
 
-/* `value` NULL: every row is in every part, and part i sees judge i. */
-static enum vq_status compute(const struct vq_vibecheck_input *in,
-                              const struct vq_vibecheck *result, const uint32_t *value,
-                              uint32_t count, bool test, struct vq_slices **ret_slices)
+static enum vq_status fill(const struct vq_vibecheck_input *in, const struct vq_vibecheck *result,
+                           const uint32_t *value, bool test, struct vq_slices *s)
 {
-    struct vq_slices *s = NULL;
-    double *weight = vq_alloc(result->vibes, sizeof(*weight));
-    enum vq_status status = weight == NULL ? VQ_NOMEM : create(count, result->vibes, &s);
-    if (status != VQ_OK) {
-        vq_free(weight);
-        return status;
-    }
+    double *weight;
+    VQ_TRY(make_parts(s));
+    VQ_TRY(VQ_ARENA_ALLOC(&s->memory, weight, result->vibes));
     for (uint32_t v = 0; v < result->vibes; v++) {
         double coef = result->vibe[v].mm.coef;
         weight[v] = isnan(coef) ? 0 : coef / scale_of(in, result, v);
@@ -186,36 +161,33 @@ static enum vq_status compute(const struct vq_vibecheck_input *in,
         if (!vq_vibecheck_uses(in, result, i, test)) {
             continue;
         }
-        for (uint32_t k = 0; value == NULL && k < count; k++) {
+        for (uint32_t k = 0; value == NULL && k < s->count; k++) {
             add_row(&s->slice[k], result, weight, judge_score, i, k);
         }
-        if (value != NULL && value[i] < count) {
+        if (value != NULL && value[i] < s->count) {
             add_row(&s->slice[value[i]], result, weight, row_score, i, 0);
         }
     }
-    for (uint32_t k = 0; k < count && status == VQ_OK; k++) {
+    for (uint32_t k = 0; k < s->count; k++) {
         finish(in, result, test, &s->slice[k]);
-        status = by_prompt(in, result, value, k, test, weight, &s->slice[k]);
+        VQ_TRY(by_prompt(in, result, value, k, test, weight, &s->slice[k]));
     }
-    vq_free(weight);
+    return VQ_OK;
+}
+
+enum vq_status vq_slices_create(const struct vq_vibecheck_input *in,
+                                const struct vq_vibecheck *result, const uint32_t *value,
+                                uint32_t count, bool test, struct vq_slices **ret_slices)
+{
+    struct vq_slices *s;
+    VQ_TRY(VQ_ALLOC(s, 1));
+    s->count = count;
+    s->vibes = result->vibes;
+    enum vq_status status = fill(in, result, value, test, s);
     if (status != VQ_OK) {
         vq_slices_destroy(&s);
         return status;
     }
     *ret_slices = s;
     return VQ_OK;
-}
-
-enum vq_status vq_slices_by_value(const struct vq_vibecheck_input *in,
-                                  const struct vq_vibecheck *result, const uint32_t *value,
-                                  uint32_t count, bool test, struct vq_slices **ret_slices)
-{
-    return compute(in, result, value, count, test, ret_slices);
-}
-
-enum vq_status vq_slices_by_judge(const struct vq_vibecheck_input *in,
-                                  const struct vq_vibecheck *result, bool test,
-                                  struct vq_slices **ret_slices)
-{
-    return compute(in, result, NULL, result->judges, test, ret_slices);
 }

@@ -22,16 +22,15 @@ struct vq_result_slice {
 struct vq_slices {
     uint32_t count, vibes;
     struct vq_result_slice *slice;
+    struct vq_arena memory;
 };
 
-/* `value`: the part of each sample, 0 to count - 1 or VQ_SLICE_NONE. `test`: over the test rows,
- * else over train. Excluded rows are in no part. VQ_NOMEM. The caller destroys *ret_slices. */
-enum vq_status vq_slices_by_value(const struct vq_vibecheck_input *in,
-                                  const struct vq_vibecheck *result, const uint32_t *value,
-                                  uint32_t count, bool test,
-                                  struct vq_slices **ret_slices) VQ_WARN_UNUSED;
-/* One part a judge: its own scores alone, the margin too; a missing score adds 0 to the margin. */
-enum vq_status vq_slices_by_judge(const struct vq_vibecheck_input *in,
-                                  const struct vq_vibecheck *result, bool test,
-                                  struct vq_slices **ret_slices) VQ_WARN_UNUSED;
+/* `value`: the part of each sample, 0 to count - 1 or VQ_SLICE_NONE. NULL: one part a judge, with
+ * its own scores alone, in the margin too; a missing score adds 0 to the margin. `test`: over the
+ * test rows, else over train. Excluded rows are in no part. VQ_NOMEM. The caller destroys
+ * *ret_slices. */
+enum vq_status vq_slices_create(const struct vq_vibecheck_input *in,
+                                const struct vq_vibecheck *result, const uint32_t *value,
+                                uint32_t count, bool test,
+                                struct vq_slices **ret_slices) VQ_WARN_UNUSED;
 void vq_slices_destroy(struct vq_slices **slices);

@@ -48,15 +48,6 @@ const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate)
     return "?";
 }
 
-static void split_free(struct vq_split *s)
-{
-    vq_free(s->shown);
-    vq_free(s->sample);
-    vq_free(s->group);
-    vq_free(s->x);
-    vq_free(s->pref);
-}
-
 /* A score that should be there and is not. What was never asked is not missing. */
 static bool lacks_score(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t vibe,
                         uint32_t judge)
@@ -73,7 +64,7 @@ static enum vq_status drop_rows(struct vq_vibecheck_work *w)
     if (w->in->config->judging.invalid != VQ_INVALID_DROP_ROW) {
         return VQ_OK;
     }
-    VQ_TRY(VQ_ALLOC(w->out->dropped, grid->samples));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->out->memory, w->out->dropped, grid->samples));
     for (uint32_t i = 0; i < grid->samples; i++) {
         bool lacks = false;
         for (uint32_t v = 0; v < grid->vibes; v++) {
@@ -98,11 +89,11 @@ static enum vq_status split_fill(struct vq_vibecheck_work *w, bool test, struct 
         n += vq_vibecheck_uses(w->in, w->out, i, test);
     }
     s->rows = n;
-    VQ_TRY(VQ_ALLOC(s->sample, n));
-    VQ_TRY(VQ_ALLOC(s->group, n));
-    VQ_TRY(VQ_ALLOC(s->x, n * grid->vibes));
-    VQ_TRY(VQ_ALLOC(s->pref, n));
-    VQ_TRY(VQ_ALLOC(s->shown, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, s->sample, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, s->group, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, s->x, n * grid->vibes));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, s->pref, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, s->shown, n));
     size_t row = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
         const struct vq_row *facts = &w->in->rows[i];
@@ -145,75 +136,46 @@ static enum vq_status questions_repeat(struct vq_vibecheck_work *w)
     return VQ_OK;
 }
 
-static enum vq_status result_create(const struct vq_vibecheck_input *in, struct vq_vibecheck **ret)
+static enum vq_status result_fill(const struct vq_vibecheck_input *in, struct vq_vibecheck *r)
 {
-    struct vq_vibecheck *r;
-    VQ_TRY(VQ_ALLOC(r, 1));
     r->vibes = in->grid.vibes;
     r->judges = in->grid.judges;
     r->samples = in->grid.samples;
-    r->vibe = vq_alloc(r->vibes, sizeof(*r->vibe));
-    r->mm_margin = vq_alloc(r->samples, sizeof(double));
-    r->pp_margin = vq_alloc(r->samples, sizeof(double));
-    r->audit.judges = vq_alloc(r->judges, sizeof(*r->audit.judges));
-    bool ok =
-        r->vibe != NULL && r->mm_margin != NULL && r->pp_margin != NULL && r->audit.judges != NULL;
-    for (uint32_t v = 0; ok && v < r->vibes; v++) {
-        r->vibe[v].judges = vq_alloc(r->judges, sizeof(*r->vibe[v].judges));
-        ok = r->vibe[v].judges != NULL;
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->vibe, r->vibes));
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->mm_margin, r->samples));
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->pp_margin, r->samples));
+    VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->audit.judges, r->judges));
+    for (uint32_t v = 0; v < r->vibes; v++) {
+        VQ_TRY(VQ_ARENA_ALLOC(&r->memory, r->vibe[v].judges, r->judges));
     }
-    if (!ok) {
-        vq_vibecheck_destroy(&r);
-        return VQ_NOMEM;
-    }
-    *ret = r;
-    return VQ_OK;
+    return vq_scores_create(&in->grid, in->config->judging.pair_rule, in->outcomes, &r->scores);
+}
+
+static enum vq_status compute(struct vq_vibecheck_work *w)
+{
+    VQ_TRY(result_fill(w->in, w->out));
+    vq_cascade_scores(w->in, w->out->scores);
+    VQ_TRY(drop_rows(w));
+    VQ_TRY(split_fill(w, false, &w->train));
+    VQ_TRY(split_fill(w, true, &w->test));
+    w->out->in_sample = w->test.rows == 0;
+    VQ_TRY(questions_repeat(w));
+    VQ_TRY(vq_metrics_compute(w));
+    VQ_TRY(vq_gates_apply(w));
+    VQ_TRY(vq_metrics_test(w));
+    VQ_TRY(vq_ranking_compute(w));
+    VQ_TRY(vq_fits_compute(w));
+    VQ_TRY(vq_audit_compute(w));
+    return vq_people_compute(w);
 }
 
 enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
                                     struct vq_vibecheck **ret_result, struct vq_error *err)
 {
     struct vq_vibecheck_work w = {.in = input, .err = err};
-    VQ_TRY(result_create(input, &w.out));
-    enum vq_status status = vq_scores_create(&input->grid, input->config->judging.pair_rule,
-                                             input->outcomes, &w.out->scores);
-    if (status == VQ_OK) {
-        vq_cascade_scores(input, w.out->scores);
-        status = drop_rows(&w);
-    }
-    if (status == VQ_OK) {
-        status = split_fill(&w, false, &w.train);
-    }
-    if (status == VQ_OK) {
-        status = split_fill(&w, true, &w.test);
-    }
-    if (status == VQ_OK) {
-        w.out->in_sample = w.test.rows == 0;
-        status = questions_repeat(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_metrics_compute(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_gates_apply(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_metrics_test(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_ranking_compute(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_fits_compute(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_audit_compute(&w);
-    }
-    if (status == VQ_OK) {
-        status = vq_people_compute(&w);
-    }
-    split_free(&w.train);
-    split_free(&w.test);
+    VQ_TRY(VQ_ALLOC(w.out, 1));
+    enum vq_status status = compute(&w);
+    vq_arena_clear(&w.memory);
     if (status != VQ_OK) {
         vq_vibecheck_destroy(&w.out);
         return status;
@@ -224,20 +186,10 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
 
 void vq_vibecheck_destroy(struct vq_vibecheck **result)
 {
-    struct vq_vibecheck *r = *result;
-    if (r == NULL) {
-        return;
+    if (*result != NULL) {
+        vq_scores_destroy(&(*result)->scores);
+        vq_arena_clear(&(*result)->memory);
+        vq_free(*result);
+        *result = NULL;
     }
-    for (uint32_t v = 0; r->vibe != NULL && v < r->vibes; v++) {
-        vq_free(r->vibe[v].judges);
-    }
-    vq_free(r->vibe);
-    vq_free(r->dropped);
-    vq_free(r->mm_margin);
-    vq_free(r->pp_margin);
-    vq_free(r->audit.judges);
-    vq_ranking_destroy(&r->ranking);
-    vq_scores_destroy(&r->scores);
-    vq_free(r);
-    *result = NULL;
 }

@@ -8,6 +8,7 @@
  * means that a number does not exist. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/judge/request.h"
 #include "methods/stats/intervals/powered.h"
 #include "methods/stats/logit/logit.h"
@@ -283,6 +284,7 @@ struct vq_vibecheck {
      * they are in no metric and no fit, but have a margin. NULL under every other setting. */
     bool *dropped;
     uint64_t rows_dropped_train, rows_dropped_test;
+    struct vq_arena memory; /* of everything here but the scores */
 };
 
 /* Whether the row counts in the numbers of that split. */

@@ -37,7 +37,8 @@ static void put_judges(const struct vq_vibes_page *p, struct vq_json *j)
         vq_json_array_end(j);
         return;
     }
-    enum vq_status status = vq_slices_by_judge(p->r->in, p->r->result, p->test, &s);
+    enum vq_status status =
+        vq_slices_create(p->r->in, p->r->result, NULL, p->r->result->judges, p->test, &s);
     if (status != VQ_OK) {
         vq_vibes_page_failed(j, status);
         return;
@@ -140,7 +141,7 @@ static void put_values(const struct vq_vibes_page *p, const struct values *v, st
 {
     struct vq_slices *s;
     enum vq_status status =
-        vq_slices_by_value(p->r->in, p->r->result, v->of_sample, v->shown, p->test, &s);
+        vq_slices_create(p->r->in, p->r->result, v->of_sample, v->shown, p->test, &s);
     if (status != VQ_OK) {
         vq_vibes_page_failed(j, status);
         return;

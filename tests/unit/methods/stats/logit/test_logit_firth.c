@@ -38,8 +38,8 @@ TEST(test_all_scores_equal)
     assert_int_equal(fit.status, VQ_LOGIT_OK);
     assert_near(fit.coef[0], log(61), 1e-9, 0.0);
     double top = one_parameter(log(61));
-    assert_near(fit.ci95_lo[0], find_end(log(61), 0, top), 1e-5, 0.0);
-    assert_near(fit.ci95_hi[0], find_end(log(61), 60, top), 1e-5, 0.0);
+    assert_near(fit.ci95[0].lo, find_end(log(61), 0, top), 1e-5, 0.0);
+    assert_near(fit.ci95[0].hi, find_end(log(61), 60, top), 1e-5, 0.0);
     assert_near(fit.p[0], erfc(sqrt(top - one_parameter(0))), 1e-6, 0.0);
     vq_logit_fit_free(&fit);
 }
@@ -84,9 +84,9 @@ TEST(test_profile_over_an_intercept)
         double top = best_over_intercept(which, fit.coef[0]);
         assert_true(top >= best_over_intercept(which, fit.coef[0] + 1e-3));
         assert_true(top >= best_over_intercept(which, fit.coef[0] - 1e-3));
-        assert_near(2 * (top - best_over_intercept(which, fit.ci95_lo[0])), CHI2_95, 1e-5, 0.0);
-        assert_near(2 * (top - best_over_intercept(which, fit.ci95_hi[0])), CHI2_95, 1e-5, 0.0);
-        assert_true(fit.ci95_lo[0] < fit.coef[0] && fit.coef[0] < fit.ci95_hi[0]);
+        assert_near(2 * (top - best_over_intercept(which, fit.ci95[0].lo)), CHI2_95, 1e-5, 0.0);
+        assert_near(2 * (top - best_over_intercept(which, fit.ci95[0].hi)), CHI2_95, 1e-5, 0.0);
+        assert_true(fit.ci95[0].lo < fit.coef[0] && fit.coef[0] < fit.ci95[0].hi);
         assert_near(fit.p[0], erfc(sqrt(top - best_over_intercept(which, 0))), 1e-5, 0.0);
         vq_logit_fit_free(&fit);
     }
@@ -107,8 +107,8 @@ TEST(test_copies_at_part_of_the_weight)
     assert_int_equal(vq_logit_fit_firth(&once, &a, NULL), VQ_OK);
     assert_int_equal(vq_logit_fit_firth(&copies, &b, NULL), VQ_OK);
     assert_near(a.coef[0], b.coef[0], 1e-8, 0.0);
-    assert_near(a.ci95_lo[0], b.ci95_lo[0], 1e-5, 0.0);
-    assert_near(a.ci95_hi[0], b.ci95_hi[0], 1e-5, 0.0);
+    assert_near(a.ci95[0].lo, b.ci95[0].lo, 1e-5, 0.0);
+    assert_near(a.ci95[0].hi, b.ci95[0].hi, 1e-5, 0.0);
     vq_logit_fit_free(&a);
     vq_logit_fit_free(&b);
 }
@@ -132,7 +132,7 @@ TEST(test_one_row)
     assert_int_equal(b.status, VQ_LOGIT_OK);
     assert_near(a.coef[0], log(3), 1e-9, 0.0);
     assert_near(b.coef[0], log(1.4 / 0.6), 1e-9, 0.0);
-    assert_true(a.ci95_lo[0] < 0 && b.ci95_lo[0] < 0 && b.ci95_hi[0] > b.coef[0]);
+    assert_true(a.ci95[0].lo < 0 && b.ci95[0].lo < 0 && b.ci95[0].hi > b.coef[0]);
     vq_logit_fit_free(&a);
     vq_logit_fit_free(&b);
 }
@@ -159,7 +159,7 @@ TEST(test_coverage_of_small_samples)
                 double truth = log(shares[k] / (1 - shares[k]));
                 double chance = exp(lgamma(n + 1) - lgamma(up + 1) - lgamma(n - up + 1) +
                                     up * log(shares[k]) + (n - up) * log(1 - shares[k]));
-                covered[k] += fit.ci95_lo[0] <= truth && truth <= fit.ci95_hi[0] ? chance : 0.0;
+                covered[k] += fit.ci95[0].lo <= truth && truth <= fit.ci95[0].hi ? chance : 0.0;
             }
             vq_logit_fit_free(&fit);
         }

@@ -31,7 +31,7 @@ static struct vq_slices *by_value(struct planted *w, const struct vq_vibecheck *
                                   const uint32_t *value, uint32_t count, bool test)
 {
     struct vq_slices *s = NULL;
-    assert_int_equal(vq_slices_by_value(&w->in, r, value, count, test, &s), VQ_OK);
+    assert_int_equal(vq_slices_create(&w->in, r, value, count, test, &s), VQ_OK);
     assert_int_equal(s->count, count);
     assert_int_equal(s->vibes, VIBES);
     return s;
@@ -76,7 +76,7 @@ TEST(the_only_judge_is_the_result)
     struct planted *w = world(1);
     struct vq_vibecheck *r = planted_compute(w);
     struct vq_slices *s = NULL;
-    assert_int_equal(vq_slices_by_judge(&w->in, r, true, &s), VQ_OK);
+    assert_int_equal(vq_slices_create(&w->in, r, NULL, r->judges, true, &s), VQ_OK);
     assert_int_equal(s->count, 1);
     expect_whole(&s->slice[0], r, true);
     vq_slices_destroy(&s);
@@ -124,7 +124,7 @@ TEST(a_judge_is_seen_alone)
     struct vq_vibecheck *r = planted_compute(w);
     assert_true(r->vibe[0].kept && r->kept_count == 1);
     struct vq_slices *s = NULL;
-    assert_int_equal(vq_slices_by_judge(&w->in, r, true, &s), VQ_OK);
+    assert_int_equal(vq_slices_create(&w->in, r, NULL, r->judges, true, &s), VQ_OK);
     assert_int_equal(s->count, 2);
     assert_true(s->slice[0].separability[0] == 1.0);
     assert_true(s->slice[1].separability[0] == 0.0);
@@ -147,7 +147,7 @@ TEST(missing_scores_and_samples_of_no_part_count_nowhere)
     uint32_t value[40] = {0};
     value[5] = VQ_SLICE_NONE;
     struct vq_slices *s = NULL;
-    assert_int_equal(vq_slices_by_value(&w->in, r, value, 2, true, &s), VQ_OK);
+    assert_int_equal(vq_slices_create(&w->in, r, value, 2, true, &s), VQ_OK);
     assert_int_equal(s->slice[0].rows, 18); /* of 20: one excluded, one in no part */
     assert_int_equal(s->slice[0].scored[0], 17);
     assert_true(s->slice[0].separability[0] == 1.0);
@@ -166,7 +166,7 @@ TEST(without_a_fit_there_is_no_accuracy)
     struct vq_vibecheck *r = planted_compute(w);
     assert_int_equal(r->kept_count, 0);
     struct vq_slices *s = NULL;
-    assert_int_equal(vq_slices_by_judge(&w->in, r, true, &s), VQ_OK);
+    assert_int_equal(vq_slices_create(&w->in, r, NULL, r->judges, true, &s), VQ_OK);
     assert_true(isnan(s->slice[0].mm_accuracy));
     assert_true(s->slice[0].separability[0] == 0.0);
     vq_slices_destroy(&s);
@@ -182,7 +182,7 @@ TEST(running_out_of_memory_is_said)
     for (uint64_t n = 1; n < 50; n++) {
         struct vq_slices *s = NULL;
         vq_alloc_fail_at(n);
-        enum vq_status status = vq_slices_by_judge(&w->in, r, true, &s);
+        enum vq_status status = vq_slices_create(&w->in, r, NULL, r->judges, true, &s);
         vq_alloc_fail_at(0);
         if (status == VQ_OK) {
             assert_true(n > 5);
