@@ -464,9 +464,6 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
     vq_intern_free(&build.groups);
     vq_free(build.rows);
     vq_free(build.leaves);
-    if (status == VQ_NOMEM) {
-        (void)vq_fail(err, status, "no memory for the data set");
-    }
     if (status != VQ_OK) {
         vq_dataset_destroy(&set);
         return status;

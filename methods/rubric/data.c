@@ -364,7 +364,7 @@ enum vq_status vq_rubric_data_create(const struct vq_rubric_settings *settings,
     enum vq_status status = build(&b);
     if (status != VQ_OK) {
         vq_rubric_data_destroy(&d);
-        return status == VQ_NOMEM ? vq_fail(err, status, "out of memory") : status;
+        return status;
     }
     *ret_data = d;
     return VQ_OK;

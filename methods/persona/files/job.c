@@ -512,12 +512,9 @@ enum vq_status vq_persona_job_load(struct vq_persona_job *job, const struct vq_c
                                    const struct vq_run_dir *run, struct vq_error *err)
 {
     struct load l = {.job = job, .config = config, .run = run, .err = err};
-    if (err != NULL) {
-        err->text[0] = '\0';
-    }
     enum vq_status status = load_all(&l);
     vq_free(l.texts);
-    return status != VQ_NOMEM ? status : vq_fail(err, status, "out of memory");
+    return status;
 }
 
 enum vq_status vq_persona_job_keep(const struct vq_persona_job *job, const struct vq_run_dir *run,
