@@ -1,16 +1,15 @@
 /* A run's ledger as numbers. Pure: rows in any order give the same sums.
  *
- * A task is what was planned, a call is what was sent. Each sent call is one of: the first asking
- * of a task (one a task), a first asking at a higher repeat (--retry-failed), a repair, or a retry
- * of one of the first two. Each planned task is one of: asked (first_sends), settled by what the
- * store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of these
- * (not_asked). So both sums of the header hold by construction.
- * A request that two stages ask is a row of the one that sent it; the other one's task then is from
- * the store. A stage made of answers has other tasks where these become more (--retry-failed): what
- * was sent under a number that it does not ask now counts as a retry, and the task that asks it now
- * as from the store.
- * Invariant: memory is a bit a task and repeat in use, plus the workers and pools.
- * Not its job: which answer stands (lookup.c), the JSON. */
+ * Tasks are planned, calls are sent. Each sent call is one of: the first asking of a task (one per
+ * task), a first asking at a higher repeat (--retry-failed), a repair, or a retry of one of the
+ * first two. Each planned task is one of: asked (first_sends), settled from the store (from_store),
+ * not needed and never sent (saved_by_lazy_swap), or none of these (not_asked). So both sums of the
+ * header hold by construction. If two stages ask the same request, its row belongs to the stage
+ * that sent it; the task of the other stage is from the store. A stage that is made from answers
+ * has other tasks if these answers become more (--retry-failed): a call under a number that it does
+ * not ask now counts as a retry, and the task that asks the same now counts as from the store.
+ * Invariant: memory is one bit per task and used repeat, plus the workers and pools. Not its job:
+ * which answer is in force (lookup.c), the JSON. */
 #include "coordinator/store/calls/account.h"
 #include "common/base/sum.h"
 
@@ -23,9 +22,9 @@
 struct stage {
     struct vq_account_plan in;
     uint64_t tasks;
-    uint8_t *sent[VQ_GENERATION_MAX +
-                  1];   /* a bit a task: asked at this repeat, from the plan's; made when needed */
-    uint64_t *answered; /* a judge each: answers that name no pool */
+    /* one bit per task: asked at this repeat, counted from the plan's; created when needed */
+    uint8_t *sent[VQ_GENERATION_MAX + 1];
+    uint64_t *answered; /* one per judge: answers without a pool */
 };
 
 struct vq_accountant {
@@ -33,7 +32,7 @@ struct vq_accountant {
     uint32_t stages_count;
     struct vq_account *account;
     size_t workers_cap, pools_cap;
-    size_t pool; /* found last */
+    size_t pool; /* the last one found */
 };
 
 static enum vq_status stages_fill(struct vq_accountant *a, const struct vq_account_plan *stages)
@@ -112,7 +111,7 @@ void vq_account_destroy(struct vq_account **account)
     *account = NULL;
 }
 
-/* Of a row; UINT32_MAX: not in the list. */
+/* The index of a row's stage; UINT32_MAX: not in the list. */
 static uint32_t stage_of(const struct vq_accountant *a, const struct vq_call_row *row)
 {
     uint32_t low = 0, high = a->stages_count;
@@ -127,7 +126,7 @@ static uint32_t stage_of(const struct vq_accountant *a, const struct vq_call_row
     return low < a->stages_count && a->stages[low].in.plan->stage == row->stage ? low : UINT32_MAX;
 }
 
-/* Whether the stages are not the run's own; then they are all that counts. */
+/* Whether the stages are of a script beside the run; then only these count. */
 static bool is_beside(const struct vq_accountant *a)
 {
     return a->stages_count > 0 && a->stages[0].in.plan->stage >= VQ_STAGE_BESIDE;
@@ -138,7 +137,7 @@ static bool bit_get(const uint8_t *bits, uint64_t i)
     return bits != NULL && (bits[i / 8] >> (i % 8) & 1) != 0;
 }
 
-/* As workers and the authority count it (proto/pool.h). */
+/* The same count as that of workers and the authority (proto/pool.h). */
 bool vq_call_row_sent(const struct vq_call_row *row)
 {
     struct vq_result result = {.end = row->end, .http_status = row->http_status};
@@ -177,7 +176,7 @@ static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
     return VQ_OK;
 }
 
-/* NULL: the row names none. */
+/* NULL: the row has no pool. */
 static enum vq_status pool_of(struct vq_accountant *a, struct vq_span name,
                               struct vq_account_pool **ret_pool)
 {
@@ -264,8 +263,8 @@ static bool is_audit(const struct stage *stage, uint64_t task)
     return cell.swap == VQ_SWAP_LAZY && cell.audited && task % 2 != cell.first;
 }
 
-/* Which of its part's counts a sent asking belongs to: the first of its task and repeat, or a
- * retry. `stage` NULL: none. */
+/* The count of the part to which a sent asking belongs: first of its task and repeat, or retry.
+ * `stage` NULL: none. */
 static enum vq_status classify(struct stage *stage, const struct vq_call_row *row,
                                struct vq_account_part *part, uint64_t **ret_count)
 {
@@ -302,7 +301,7 @@ static void times(struct vq_account *account, const struct vq_call_row *row)
     }
 }
 
-/* Answers that cannot be votes, by why. */
+/* Answers that cannot be votes, by reason. */
 static void count_odd(struct vq_account *account, const struct vq_call_row *row)
 {
     struct vq_span word;
@@ -377,7 +376,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* By name. They are few and large: qsort would take memory of its own. */
+/* By name. They are few and large; qsort would allocate memory. */
 static void sort_pools(struct vq_account *account)
 {
     for (size_t i = 1; i < account->pools_count; i++) {

@@ -1,5 +1,5 @@
 /* The numbers of accounting.json: a pure fold over a run's ledger rows and the final outcomes of
- * its stages. Two sums always hold, of each stage and of the run:
+ * its stages. Two sums always hold, for each stage and for the run:
  *   planned = first_sends + from_store + saved_by_lazy_swap + not_asked
  *   sent    = first_sends + asked_again + retried + repairs
  * `not_asked` is 0 for a finished run without worker_lost failures. */
@@ -16,7 +16,7 @@
 struct vq_call_row {
     struct vq_id call;
     struct vq_hash request;
-    uint32_t stage; /* that task and judge are numbers of */
+    uint32_t stage; /* number of the stage in which task and judge are counted */
     uint64_t task;
     struct vq_fence fence;
     uint32_t judge;
@@ -27,29 +27,30 @@ struct vq_call_row {
     uint8_t outcome; /* enum vq_outcome, as the worker read it */
     bool final;
     bool refusal;
-    bool used;    /* its answer is the one that stands in the store */
-    bool foreign; /* its hash was not the task's */
+    bool used;    /* its answer is in force in the store */
+    bool foreign; /* its hash is not the task's */
     uint32_t http_status;
     uint32_t latency_ms;
     int64_t started_unix_ms;
     int64_t recorded_unix_ms;
     uint64_t tokens_in, tokens_cached, tokens_out;
-    uint64_t tokens_reserved; /* when it was sent */
-    uint64_t cost_nano; /* nano-dollars, by the pool's prices; 0 where there was no pool yet */
+    uint64_t tokens_reserved; /* at its send */
+    uint64_t cost_nano;       /* nano-dollars, by the pool's prices; 0 in rows without a pool */
     uint64_t provider_nano, prompt_chars, tokens_written; /* as in vq_result */
     struct vq_span tier;                                  /* likewise */
     bool unreported;
-    struct vq_span pool; /* its name; empty: recorded before there were pools, or only heard of */
+    /* its name; empty: recorded before there were pools, or only listed by a worker */
+    struct vq_span pool;
     struct vq_span label_logprobs; /* as in vq_result */
     struct vq_span worker;
     struct vq_span model; /* as the provider returned it */
     struct vq_span error;
 };
 
-/* Whether anything of it left this machine; a provider counts it then, however it ended. */
+/* Whether it was sent from this machine; then a provider counts it, whatever its end. */
 bool vq_call_row_sent(const struct vq_call_row *row);
-/* What it took of a quota of tokens: as used; where its provider did not say and may have counted
- * it, as reserved. */
+/* Tokens that count against a quota: the reported usage; without a report, if the provider may have
+ * counted the call, the reservation. */
 uint64_t vq_call_row_tokens(const struct vq_call_row *row);
 
 struct vq_ledger_price { /* of one judge, dollars per million tokens; negative: not set */
@@ -60,15 +61,15 @@ struct vq_ledger_price { /* of one judge, dollars per million tokens; negative: 
 struct vq_account_sums {
     uint64_t sent;
     uint64_t answered;
-    /* by how they ended; an answer, UNKNOWN, CANCELLED and BATCHED have counts of their own */
+    /* calls by end; answers, UNKNOWN, CANCELLED and BATCHED have separate counts */
     uint64_t failed[VQ_END__COUNT];
     uint64_t unknown;
-    uint64_t cancelled;  /* with their batch: they are asked again, and cost nothing */
-    uint64_t in_batches; /* part of a batch at a provider; their cost is what they may cost */
+    uint64_t cancelled;  /* with their batch: they are asked again and cost nothing */
+    uint64_t in_batches; /* part of a batch at a provider; their cost is the maximum */
     uint64_t paid_unused;
     uint64_t tokens_in, tokens_cached, tokens_written, tokens_out;
     uint64_t latency_ms; /* sum over answered calls */
-    double cost_usd; /* of pools with a price; where there was no pool yet, of judges with one */
+    double cost_usd; /* of pools with a price; for rows without a pool, of judges with a price */
 };
 
 void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sums *s);
@@ -86,67 +87,69 @@ struct vq_account_pool {
     struct vq_bill bill;
 };
 
-/* Answers that ended with a word that is no ordinary ending: none of them is a vote. */
+/* Answers whose ending word is not a normal end: none of them is a vote. */
 #define VQ_ACCOUNT_ENDINGS_MAX 32u
 struct vq_account_ending {
     char word[VQ_ENDING_WORD_BYTES_MAX + 1];
     uint64_t count;
 };
 
-/* One stage, or all of them together. */
+/* One stage, or all stages together. */
 struct vq_account_part {
     uint64_t planned;
-    uint64_t first_sends; /* tasks whose first asking this run sent */
-    /* Tasks that another run's (or an earlier asking's) answer settled; also one of an earlier
-     * stage that asked the same: the request counts as sent there, and here as from the store */
+    uint64_t first_sends; /* tasks that this run sent for the first time */
+    /* Tasks that an answer of another run (or of an earlier asking) settled. Also tasks whose
+     * question an earlier stage of this run asked: the request counts as sent there, and as from
+     * the store here */
     uint64_t from_store;
-    uint64_t saved_by_lazy_swap; /* orders that were not needed, and not sent */
+    uint64_t saved_by_lazy_swap; /* orders that were not needed and not sent */
     uint64_t not_asked;
     uint64_t asked_again; /* --retry-failed: tasks x repeats above 0 */
-    /* further sends of the same asking; also of what the stage asked once, and does not now */
+    /* further sends of the same asking; also sends for tasks that the stage does not ask any
+     * more */
     uint64_t retried;
     uint64_t repairs;
-    uint64_t audit;    /* of first_sends: swapped orders that only the audit asked for */
-    uint64_t not_sent; /* ended before anything left this machine */
+    uint64_t audit;    /* of first_sends: second orders that only the audit asked */
+    uint64_t not_sent; /* ended before it was sent from this machine */
     uint64_t foreign;
     struct vq_account_sums sums;
 };
 
 struct vq_account_stage {
     struct vq_account_part part;
-    struct vq_account_sums *judges; /* grid.judges of its plan */
+    struct vq_account_sums *judges; /* one per judge of the plan */
     uint32_t judges_count;
 };
 
 struct vq_account {
-    /* calls of stages that are not in the list count as retried; between a run's own stages and
-     * those beside it, neither knows of the other's */
+    /* calls of stages that are not in the list count as retried; but the run's own stages and those
+     * of a script beside it do not count each other's calls */
     struct vq_account_part all;
     struct vq_account_stage *stages;
     uint32_t stages_count;
     struct vq_account_worker *workers; /* by name */
     size_t workers_count;
-    struct vq_account_pool *pools; /* by name; calls that name none are in none */
+    struct vq_account_pool *pools; /* by name; calls without a pool are in none */
     size_t pools_count;
-    uint64_t empty; /* answers without text, or with nothing but thinking */
+    uint64_t empty; /* answers without text, or with thinking only */
     struct vq_account_ending endings[VQ_ACCOUNT_ENDINGS_MAX]; /* by word */
     uint32_t endings_count;
-    uint64_t endings_other; /* with words beyond that many */
-    /* every judge that answered without naming a pool has a price; of pools the caller knows */
+    uint64_t endings_other; /* answers with further words */
+    /* every judge with answers in rows without a pool has a price; the caller knows about pools */
     bool priced;
     int64_t first_unix_ms; /* 0: no call */
     int64_t last_unix_ms;
 };
 
-/* A stage as it was asked; borrowed until finish. */
+/* A stage with its questions; borrowed until finish. */
 struct vq_account_plan {
     const struct vq_plan *plan;           /* plan->stage: its number in the ledger */
-    const uint8_t *outcomes;              /* one byte a task */
-    const struct vq_ledger_price *prices; /* a judge each; NULL: none */
+    const uint8_t *outcomes;              /* one byte per task */
+    const struct vq_ledger_price *prices; /* one per judge; NULL: none */
 };
 
-/* A fold: create, row for each ledger row in any order, finish once. Stages ascend by number; at
- * most VQ_ACCOUNT_STAGES_MAX. */
+/* A fold: create, then row for each ledger row in any order, then finish once. Stages ascend by
+ * number; at most VQ_ACCOUNT_STAGES_MAX. */
 #define VQ_ACCOUNT_STAGES_MAX 65536u
 struct vq_accountant;
 enum vq_status vq_accountant_create(const struct vq_account_plan *stages, uint32_t stages_count,

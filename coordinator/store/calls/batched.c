@@ -1,6 +1,6 @@
-/* Calls that wait in batches. Each has a row of its own beside its row of the ledger, with its
- * whole record, until its result is committed: a start reads these alone, and the worker that
- * collects the batch gets them. A batch has one row, under the hash of its name.
+/* Calls that wait in batches. In addition to its row of the ledger, each has a row with its whole
+ * record until its result is committed: a start reads only these rows, and the worker that collects
+ * the batch gets them. A batch has one row, under the hash of its name.
  *
  * Invariant: a call has such a row exactly as long as its row of the ledger ends in BATCHED. */
 #include "coordinator/store/calls/batched.h"

@@ -1,7 +1,7 @@
-/* A bill is looked at in sums, so that one odd answer among thousands is reported with both counts.
- * Where the most prompt tokens of a pool stand in many answers to prompts of quite different
- * lengths, this number is the server's context. Not its job: when and where the sentences are
- * shown. */
+/* A bill is built from sums, so that one odd answer among thousands is reported with both counts.
+ * If the highest number of prompt tokens of a pool occurs in many answers to prompts of quite
+ * different lengths, this number is the server's context. Not its job: the time and place of the
+ * sentences. */
 #include "coordinator/store/calls/bill.h"
 
 #include "common/judge/context.h"
@@ -10,12 +10,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#define NANO_A_DOLLAR   1e9
-#define COST_OFF        0.05 /* of the larger one: less is rounding, or a price of the day */
-#define SAME_ANSWERS    8u   /* with the same prompt tokens ... */
+#define NANO_A_DOLLAR 1e9
+/* of the larger one: a smaller difference is rounding, or a price of the day */
+#define COST_OFF        0.05
+#define SAME_ANSWERS    8u /* with the same prompt tokens ... */
 #define SAME_TOKENS_MIN 256u
 #define SAME_LONGER     1.5 /* ... the longest prompt is this many times the shortest ... */
-#define SAME_CHARS      6u  /* ... and with more characters a token than is usual */
+#define SAME_CHARS      6u  /* ... and with more characters per token than usual */
 
 static void add_model(struct vq_bill *bill, struct vq_span name)
 {
@@ -40,7 +41,7 @@ static void add_model(struct vq_bill *bill, struct vq_span name)
     m->answers = 1;
 }
 
-/* More tiers than there is room for are not counted: no provider has them. */
+/* Further tiers are not counted: no provider has more than this. */
 static void add_tier(struct vq_bill *bill, struct vq_span name)
 {
     uint32_t i = 0;
@@ -113,7 +114,7 @@ static bool usage_note(const struct vq_bill *b, const char *name, struct vq_buf 
     return true;
 }
 
-/* Prompts of different lengths with one number of tokens. */
+/* Prompts of different lengths with the same number of tokens. */
 static bool is_at_its_context(const struct vq_bill *b)
 {
     return b->most_answers >= SAME_ANSWERS && b->most_tokens >= SAME_TOKENS_MIN &&
@@ -179,7 +180,7 @@ static bool cost_note(const struct vq_bill *b, const char *name, struct vq_buf *
     return true;
 }
 
-/* The most frequent first, whatever the order of arrival. */
+/* The most frequent first, independent of the order of arrival. */
 static bool comes_before(const struct vq_bill_model *a, const struct vq_bill_model *b)
 {
     return a->answers != b->answers ? a->answers > b->answers : strcmp(a->name, b->name) < 0;

@@ -1,12 +1,11 @@
 /* The call store's handle: opening it with the checks that LMDB leaves to its user, and the meta
  * row of a run.
  *
- * Invariants: one handle a process (a second open of the same LMDB file in one process breaks the
- * first one's locks); the file is ours alone, on a local disk, and as long as LMDB believes it to
- * be, before anything in it is read.
- * Threads: open and close belong to the loop thread while nothing else uses the handle; env.c says
- * the rest.
- * Not its job: answers and ledger rows (commit.c, lookup.c). */
+ * Invariants: one handle per process (a second open of the same LMDB file in one process breaks the
+ * first one's locks). Before anything in the file is read, it is checked: only this user may read
+ * it, it is on a local disk, and it is as long as LMDB believes. Threads: open and close belong to
+ * the loop thread while nothing else uses the handle; env.c describes the rest. Not its job:
+ * answers and ledger rows (commit.c, lookup.c). */
 #include "coordinator/store/calls/calls.h"
 
 #include "common/base/alloc.h"
@@ -31,9 +30,9 @@
 
 static const char format_key[] = "format";
 static const char format_value[] = "vibeq-calls 1";
-static const char starts_key[] = "starts"; /* a missing one is none: older stores have none */
+static const char starts_key[] = "starts"; /* older stores do not have it */
 
-/* The process that has a store open: not inherited by a fork. */
+/* The process that has a store open: a fork does not inherit it. */
 static _Atomic pid_t opened_by;
 
 static void pause_ms(long ms)
@@ -74,7 +73,7 @@ static enum vq_status env_create(struct vq_calls *calls, const struct vq_calls_o
     return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "setting up", err);
 }
 
-/* mdb_env_open on an environment that is made again for each try: a failed open leaves it
+/* Calls mdb_env_open, with a new environment for each try, because a failed open leaves it
  * unusable. */
 static enum vq_status env_open(struct vq_calls *calls, const struct vq_calls_options *options,
                                struct vq_error *err)
@@ -114,7 +113,7 @@ static enum vq_status check_length(struct vq_calls *calls, struct vq_error *err)
     return vq_guard_length(fd, calls->path, ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize, err);
 }
 
-/* ---- looking over it, before LMDB goes by what it says ---- */
+/* ---- checks before LMDB uses the file ---- */
 
 static enum vq_status damaged(const struct vq_calls *calls, enum vq_status status,
                               struct vq_error *err)
@@ -132,8 +131,7 @@ static enum vq_status damaged(const struct vq_calls *calls, enum vq_status statu
                    calls->path, why.text);
 }
 
-/* A file that was just made has nothing yet; one that is being made by another process has it
- * soon. */
+/* A new file has no heads yet; if another process is creating the file, it will have them soon. */
 static enum vq_status heads_once(const struct vq_calls *calls, char *front, struct vq_error *err)
 {
     int fd = open(calls->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -200,8 +198,8 @@ static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, boo
     return damaged(calls, status, err);
 }
 
-/* In a snapshot of its own, so that no writer takes its pages meanwhile. Its head may be gone by
- * then: once more. */
+/* Checks in a separate snapshot, so that no writer reuses its pages during the check. If its head
+ * is overwritten by then, it tries again. */
 static enum vq_status check_pages(struct vq_calls *calls, bool any, struct vq_error *err)
 {
     enum vq_status status = VQ_AGAIN;
@@ -211,8 +209,8 @@ static enum vq_status check_pages(struct vq_calls *calls, bool any, struct vq_er
         status = check_pages_of(calls, mdb_txn_id(view->txn), any, err);
         vq_view_end(&view);
     }
-    return status == VQ_AGAIN ? VQ_OK
-                              : status; /* a busy store is one that others have looked over */
+    /* another process has checked a store that is busy */
+    return status == VQ_AGAIN ? VQ_OK : status;
 }
 
 static struct vq_span span_of(const char *text, size_t bytes)
@@ -230,7 +228,7 @@ static enum vq_status check_format(struct vq_calls *calls, struct vq_span value,
                    calls->path, (int)(value.bytes < 64 ? value.bytes : 64), value.at, format_value);
 }
 
-/* Opens the tables in one transaction, and makes them when `flags` says so. */
+/* Opens the tables in one transaction; makes them if `flags` asks for it. */
 static enum vq_status open_tables(struct vq_calls *calls, MDB_txn *txn, unsigned flags,
                                   struct vq_error *err)
 {
@@ -267,7 +265,7 @@ static enum vq_status tables(struct vq_calls *calls, bool read_only, struct vq_e
     VQ_TRY(vq_view_begin(calls, &view, err));
     enum vq_status status = open_tables(calls, view->txn, 0, err);
     if (status == VQ_OK) {
-        /* The handles stay only if the transaction that opened them is committed. */
+        /* The handles stay valid only if the transaction that opened them is committed. */
         int rc = mdb_txn_commit(view->txn);
         view->txn = NULL;
         (void)pthread_rwlock_unlock(&calls->map);
@@ -461,8 +459,8 @@ static enum vq_status begin_change(void *ctx, bool exists, struct vq_run_meta *m
     return VQ_OK;
 }
 
-/* Counts the starts of all runs. It decides about an order only: a row that is not understood
- * counts from the start again. */
+/* Counts the starts of all runs. The number only decides about an order, so an invalid row starts
+ * the count again. */
 static enum vq_status count_start(struct vq_write *write, uint64_t *ret_no, struct vq_error *err)
 {
     struct vq_span key = span_of(starts_key, sizeof(starts_key));

@@ -1,5 +1,4 @@
-/* Private to the store: what is recorded of one (sample, vibe, judge) cell, read from a
- * transaction. */
+/* Private to the store: the records of one (sample, vibe, judge) cell, read from a transaction. */
 #pragma once
 
 #include "coordinator/store/calls/env.h"
@@ -12,35 +11,35 @@ struct vq_cell_known {
     struct vq_attempt attempts[2][VQ_GENERATION_MAX + 1]; /* counted from the plan's `repeat` */
 };
 
-/* `task`: either order of the cell. Reads what `view` sees. `requests`: the request hashes of its
- * orders at the plan's first repeat, if they are at hand; or NULL. plan.audited is true only where
- * it matters: the cell is audited and its first order settles. */
+/* `task`: either order of the cell. `requests`: the request hashes of its orders at the plan's
+ * first repeat, if the caller has them; or NULL. plan.audited is set only if it matters: if the
+ * first order of an audited cell settles. */
 enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
                             const struct vq_id *run, uint64_t task,
                             const struct vq_hash requests[2], struct vq_cell_known *ret_cell,
                             struct vq_error *err) VQ_WARN_UNUSED;
-/* The attempts of one task, counted from the plan's `repeat`. `chain`: of a turn; else NULL.
- * `request`: the first request hash if it is at hand, or NULL. Those behind the last that matters
- * stay as they are. */
+/* The attempts of one task, counted from the plan's `repeat`. `chain`: for a turn; otherwise NULL.
+ * `request`: the first request hash if the caller has it, or NULL. Attempts after the last one that
+ * matters are not set. */
 enum vq_status vq_cell_attempts(const struct vq_view *view, const struct vq_plan *plan,
                                 const struct vq_id *run, uint64_t task,
                                 const struct vq_chain_state *chain, const struct vq_hash *request,
                                 struct vq_attempt *ret_attempts,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-/* The same where nothing is stored. */
+/* The same for an empty store. */
 void vq_cell_empty(const struct vq_plan *plan, uint64_t task, struct vq_cell_known *ret_cell);
 void vq_cell_state(const struct vq_cell_known *cell, unsigned order, struct vq_task_view *ret_view);
 
-/* A failure row, decoded and checked. VQ_NOT_FOUND without a sentence. In failures.c. */
+/* Reads a failure row and checks it. VQ_NOT_FOUND without a sentence. In failures.c. */
 enum vq_status vq_failure_read(const struct vq_view *view, const struct vq_id *run,
                                const struct vq_hash *request, struct vq_failure_row *ret_row,
                                struct vq_error *err) VQ_WARN_UNUSED;
-/* Lifts the failure of a request, which has a row. In failures.c. */
+/* Lifts the failure of a request that has a row. In failures.c. */
 enum vq_status vq_failure_lift(struct vq_write *write, const struct vq_id *run,
                                const struct vq_hash *request, int64_t unix_ms,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The row of a call, decoded and checked. VQ_NOT_FOUND without a sentence. */
+/* Reads the row of a call and checks it. VQ_NOT_FOUND without a sentence. */
 enum vq_status vq_cell_call(const struct vq_view *view, const struct vq_id *run,
                             const struct vq_id *call, struct vq_call_row *ret_row,
                             struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,9 +1,9 @@
-/* Walks along a chain: each turn's request is made of the standing answers before it.
+/* Walks along a chain: each turn's request is made from the answers in force before it.
  *
- * Invariants: a turn is loaded only when it is reached; behind one without a good answer nothing is
- * read, and what stands there is open or blocked (queue/task_state.c). Answers never change once
- * they stand, so a walk in a later transaction comes at least as far, unless a failure was lifted.
- * Not its job: which turns to look at (lookup.c, commit.c). */
+ * Invariants: a turn is loaded only when it is reached. After a turn without a good answer nothing
+ * is read, and the later turns are open or blocked (queue/task_state.c). An answer in force never
+ * changes, so a walk in a later transaction reaches at least the same turn, unless a failure was
+ * lifted. Not its job: which turns to read (lookup.c, commit.c). */
 #include "coordinator/store/calls/chain.h"
 
 void vq_chain_walk_begin(struct vq_chain_walk *walk, const struct vq_view *view,

@@ -1,4 +1,4 @@
-/* One state a chain, the deepest; a mutex, which no thread holds for longer than a copy. */
+/* One state per chain, the deepest one; a mutex that a thread holds only during a copy. */
 #include "coordinator/store/calls/chain_memo.h"
 
 #include "common/base/alloc.h"
@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 struct mark {
-    uint32_t turn; /* 0: nothing is known */
+    uint32_t turn; /* 0: unknown */
     struct vq_chain_state state;
 };
 

@@ -1,8 +1,8 @@
-/* Walks a run's rows of the ledger and looks up what each of them says of others.
+/* Walks a run's rows of the ledger and checks each against the rows that it names.
  *
- * Invariant: what is wrong with one row is reported, and the next one is looked at; only a store
- * that cannot be read ends the walk. Not its job: tasks (they need a plan), answers of other runs,
- * the rest of the file (`vibeq store check`). */
+ * Invariant: an error in one row is reported, and the walk continues; only an unreadable store ends
+ * it. Not its job: tasks (they need a plan), answers of other runs, the rest of the file (`vibeq
+ * store check`). */
 #include "coordinator/store/calls/check_run.h"
 #include "common/base/sum.h"
 
@@ -32,7 +32,7 @@ static void VQ_PRINTF(2, 3) say(const struct check *c, const char *fmt, ...)
     c->say(c->ctx, text);
 }
 
-/* Damage is reported and counted; what else went wrong with reading is the caller's. */
+/* Reports and counts damage; returns other read errors to the caller. */
 static enum vq_status told(struct check *c, enum vq_status status, const struct vq_error *why)
 {
     if (status == VQ_CORRUPT || status == VQ_VERSION) {
@@ -65,8 +65,8 @@ static void count_call(struct vq_check_run *f, const struct vq_call_row *row)
     vq_sum_to(&f->unknown_nano, answered ? 0 : row->cost_nano);
 }
 
-/* An answer that was thrown away leaves calls behind whose question has no answer until it is asked
- * again. */
+/* Whether answers were thrown away: then calls remain whose question has no answer until it is
+ * asked again. */
 static bool was_distrusted(const struct check *c)
 {
     bool has = false;
@@ -113,7 +113,8 @@ static enum vq_status check_call(struct check *c, const struct vq_call_row *row)
     return row->end == VQ_END_ANSWER ? check_answer_of(c, row) : VQ_OK;
 }
 
-/* The ledger's row of a call. VQ_NOT_FOUND; damage is left to the walk, which comes by it. */
+/* Checks the call that a failure names. Damage of its row is left to the walk, which reads it,
+ * too. */
 static enum vq_status check_failure(struct check *c, const struct vq_failure_row *failure)
 {
     static const struct vq_id none;

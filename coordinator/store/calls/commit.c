@@ -1,21 +1,22 @@
-/* One batch into the store, in one write transaction:
- *   1. which call ids the ledger knows already;
- *   2. answers, in key order, the first one wins; those of repairs also under the text that they
+/* Writes one batch into the store, in one write transaction:
+ *   1. find call ids that the ledger already knows;
+ *   2. answers, in key order, the first one wins; answers to repairs also under the text that they
  *      repair;
  *   3. ledger rows, in key order;
- *   4. while the run's epoch is mine: failures of reopened tasks lifted, failure rows of tasks that
- *      are still open, the standing state of each touched cell, and commit n.
+ *   4. while this coordinator's epoch is in force: lift the failures of reopened tasks, write
+ *      failure rows of tasks that are still open, compute the state in force of each touched cell,
+ *      and set commit n.
  *
- * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and
- * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by
- * how that call really ended. States come from vq_task_state over what this very transaction sees.
- * Threads: one thread-pool job; it reads plan and batch, which no thread changes meanwhile.
+ * Invariants: on return everything or nothing is on disk. The same batch again changes nothing and
+ * reports the same states. An answer is never overwritten, and neither is a ledger row, except an
+ * `unknown` one by the real end of its call. States come from vq_task_state over the data of this
+ * transaction. Threads: one thread-pool job; it reads plan and batch, which no other thread changes
+ * at that time.
  *
- * Of a chain a turn's request is known when the one before it stands, so requests are worked out
- * behind 2, along the chain. A result on another branch, or of a turn that is not reached yet, is
- * recorded and settles nothing. With a turn that fails the states of the later turns are reported,
- * as with one that is reopened.
- * Not its job: Redis, ACKs, and what to do about a failure. */
+ * Chains: a turn's request is known once the answer to the turn before it is in force, so requests
+ * are computed after step 2, along the chain. A result on another branch, or of a turn that is not
+ * reached yet, is recorded and settles nothing. If a turn fails or is reopened, the states of the
+ * later turns are reported, too. Not its job: Redis, ACKs, and the handling of a failure. */
 #include "coordinator/store/calls/commit.h"
 
 #include "coordinator/store/calls/batched.h"
@@ -28,23 +29,23 @@
 
 #include <stdlib.h>
 
-/* About what a result costs besides its texts: two rows and their share of the tree. */
+/* Approximate size of a result without its texts: two rows and their share of the tree. */
 #define RESULT_BYTES 1024
 
 struct mark {
-    bool known;   /* the ledger has this call: nothing changes */
+    bool known;   /* the ledger already has this call: nothing changes */
     bool upgrade; /* the ledger has it as unknown: the row is replaced */
-    bool used;    /* its answer stands */
-    bool foreign; /* its hash is not the task's; of a chain: it is on another branch, or ahead */
+    bool used;    /* its answer is in force */
+    bool foreign; /* its hash is not the task's; in a chain: it is on another branch, or ahead */
 };
 
-struct failing { /* a task that may fail, once the answers are put */
+struct failing { /* a task that may fail, after the answers were put */
     uint64_t task;
     const struct vq_result *result; /* NULL: a failure without one */
     uint8_t outcome;
 };
 
-struct came { /* a chain, to a turn that is reached */
+struct came { /* a chain, up to a turn that is reached */
     uint64_t shard;
     uint32_t turn;
     struct vq_chain_state state;
@@ -67,11 +68,11 @@ struct commit_ctx {
     uint64_t *cells; /* first tasks of touched cells, ascending */
     size_t cells_count;
     size_t shards_count;
-    /* of both orders of each cell, at the plan's first repeat; not of chains */
+    /* of both orders of each cell, at the plan's first repeat; not for chains */
     struct vq_hash *requests;
-    struct vq_chain_state *states; /* of chains: of each cell that is reached */
+    struct vq_chain_state *states; /* of chains: for each reached cell */
     bool *reached;
-    struct came *came; /* of each touched chain, how far it is */
+    struct came *came; /* the progress of each touched chain */
     size_t came_count;
     size_t next_failing, next_reopened;
     struct vq_commit done;
@@ -126,7 +127,7 @@ static bool fails_task(const struct vq_result *r)
            r->end != VQ_END_UNKNOWN && vq_outcome_is_failed((enum vq_outcome)r->outcome);
 }
 
-/* What a worker still had of another stage: recorded, and that is all. */
+/* The result of a call of another stage: it is only recorded. */
 static bool is_elsewhere(const struct commit_ctx *c, const struct vq_result *r)
 {
     return r->stage != c->plan->stage;
@@ -154,7 +155,8 @@ static uint32_t turn_at(const struct commit_ctx *c, size_t i)
     return (uint32_t)(c->cells[i] % vq_grid_shard_tasks(&c->plan->grid) / 2);
 }
 
-/* Room for what the touched cells ask, and for what will stand: of a chain perhaps all. */
+/* Allocates memory for the requests of the touched cells and for their new states; for a chain, up
+ * to all of its turns. */
 static enum vq_status prepare_requests(struct commit_ctx *c)
 {
     size_t kept = c->cells_count;
@@ -344,7 +346,7 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
 
 /* ---- 3: ledger rows ---- */
 
-/* Along the chains that the batch touches, as far as they are touched. */
+/* Follows the touched chains, up to their last touched turn. */
 static enum vq_status follow_chains(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
 {
     struct vq_chain_walk walk;
@@ -363,7 +365,7 @@ static enum vq_status follow_chains(struct commit_ctx *c, struct vq_write *w, st
     return VQ_OK;
 }
 
-/* Where the task's cell is among the touched ones. */
+/* The index of the task's cell among the touched ones. */
 static size_t cell_of(const struct commit_ctx *c, uint64_t task)
 {
     uint64_t first = task - task % 2;
@@ -372,13 +374,13 @@ static size_t cell_of(const struct commit_ctx *c, uint64_t task)
     return (size_t)(cell - c->cells);
 }
 
-/* The order that a chain asks of a turn whose request is known. */
+/* Whether the task is the asked order of a turn whose request is known. */
 static bool is_reached(const struct commit_ctx *c, uint64_t task)
 {
     return !is_chained(c) || (task % 2 == 0 && c->reached[cell_of(c, task)]);
 }
 
-/* The request hash of a task of a touched cell; of a chain: that is reached. */
+/* The request hash of a task of a touched cell; in a chain the cell must be reached. */
 static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repeat,
                        struct vq_hash *ret_hash)
 {
@@ -392,19 +394,19 @@ static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repea
     }
 }
 
-/* A call that the coordinator only heard of: sent, never returned, and with it its hash. */
+/* A call that the coordinator knows only from a list: sent, never returned, so without a hash. */
 static bool only_listed(const struct vq_result *r)
 {
     static const struct vq_hash none;
     return r->end == VQ_END_UNKNOWN && vq_hash_eq(&r->request, &none);
 }
 
-/* Is the result about the task that it names? A repair is judged by what it repairs: the text it
- * was made for may be one that another run's answer stands in front of. */
+/* Whether the result does not belong to the task that it names. A repair is checked against the
+ * text that it repairs, because another run's answer may be in force instead of that text. */
 static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
 {
     if (is_elsewhere(c, r)) {
-        return false; /* its plan is not at hand */
+        return false; /* its plan is not available */
     }
     if (!vq_plan_has(c->plan, r->task)) {
         return true;
@@ -545,7 +547,7 @@ static enum vq_status reopen(struct commit_ctx *c, struct vq_write *w, uint64_t 
     return vq_failure_lift(w, c->run, &request, c->unix_ms, err);
 }
 
-/* Whether the call failed the task before, and that was lifted since: its result came once more. */
+/* Whether the call failed the task before, and that failure was lifted since: a repeated result. */
 static enum vq_status was_lifted(struct commit_ctx *c, struct vq_write *w, const struct failing *f,
                                  uint32_t repeat, bool *ret_lifted, struct vq_error *err)
 {
@@ -587,7 +589,7 @@ static enum vq_status load(struct commit_ctx *c, struct vq_write *w, size_t i,
                                        ret_cell, err);
 }
 
-/* The touched cell i. `walk`: of a chain, and stands there; else NULL. */
+/* Settles the touched cell i. `walk`: of a chain, at this cell; otherwise NULL. */
 static enum vq_status settle_cell(struct commit_ctx *c, struct vq_write *w, size_t i,
                                   const struct vq_chain_walk *walk, struct vq_cell_known *ret_cell,
                                   bool *ret_reopened, struct vq_error *err)
@@ -622,8 +624,8 @@ static void stands(struct commit_ctx *c, const struct vq_cell_known *cell)
     }
 }
 
-/* Of one chain, from the touched cell *io_i on; it ends up after its last one. After a turn that
- * has no good answer, or was reopened, all states are reported. */
+/* Settles one chain from the touched cell *io_i on, which moves after the chain's last cell. After
+ * a turn without a good answer, or a reopened one, all states are reported. */
 static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, size_t *io_i,
                                    struct vq_error *err)
 {
@@ -647,7 +649,7 @@ static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, siz
         }
         if (touched) {
             bool reopened;
-            c->states[*io_i] = walk.state; /* a turn before it may have been reopened, or failed */
+            c->states[*io_i] = walk.state; /* an earlier turn may have been reopened, or failed */
             c->reached[*io_i] = vq_chain_walk_reached(&walk);
             VQ_TRY(settle_cell(c, w, *io_i, &walk, &cell, &reopened, err));
             vq_cell_state(&cell, 0, &state);

@@ -1,10 +1,10 @@
-/* Answers of a worker out of the way. An answer moves from the table of answers to the ledger,
- * under the run and its call; its call is then paid but unused. The question is open
- * from then on, in every stage and run that asks it.
+/* Removes a worker's answers. An answer moves from the table of answers to the ledger, under the
+ * run and its call; its call then counts as paid but unused. From then on the question is open, in
+ * every stage and run that asks it.
  *
- * Invariants: an answer moves and its call's row changes in one transaction; an answer that another
- * call gave stays. The answer to a repair is stored under the repaired text too, and goes there as
- * well. Not its job: who is distrusted, and that no coordinator is at work (the shell). */
+ * Invariants: the move of an answer and the change of its call's row are one transaction. Answers
+ * of other calls stay. The copy of a repair's answer under the repaired text is removed, too. Not
+ * its job: which workers are distrusted, and that no coordinator is active (the shell). */
 #include "coordinator/store/calls/distrust.h"
 
 #include "common/base/alloc.h"
@@ -16,9 +16,9 @@
 
 #include <stdlib.h>
 
-#define CHUNK_ROWS 2048u /* of one transaction */
+#define CHUNK_ROWS 2048u /* per transaction */
 #define FOUND_MAX  ((size_t)1 << 30)
-#define ROW_BYTES  1024u /* about what a moved answer costs besides its text */
+#define ROW_BYTES  1024u /* approximate size of a moved answer, without its text */
 
 struct moved { /* a call whose answer is in force, or that failed a task */
     struct vq_id call;
@@ -204,7 +204,7 @@ static int by_call(const void *a, const void *b)
                   VQ_ID_BYTES);
 }
 
-/* The copies of answers to repairs, which are the first keys of the table. */
+/* Removes the copies of answers to repairs, which are the first keys of the table. */
 static enum vq_status drop_copies(void *ctx, struct vq_write *w, struct vq_error *err)
 {
     const struct find *f = ((struct move *)ctx)->f;

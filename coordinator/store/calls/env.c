@@ -1,11 +1,11 @@
 /* LMDB's transactions: one way to write, one way to read.
  *
  * Invariants: the map is resized only while this process has no transaction (the exclusive side of
- * `map`); a write transaction begins only when the disk space that it may need is there; begin to
- * commit is one call, in one thread. After a write or sync that failed nothing more is written:
- * what the kernel did with the pages is unknown. A reader never waits for a writer, of this process
- * or another. The exclusive side is taken for the time of one mmap.
- * Not its job: what keys and values mean. */
+ * `map`). A write transaction begins only after the disk space that it may need is reserved. Begin
+ * to commit is one call, in one thread. After a failed write or sync nothing more is written,
+ * because the state of the kernel's pages is unknown. A reader never waits for a writer of this or
+ * another process. The exclusive side is held only during one mmap. Not its job: the meaning of
+ * keys and values. */
 #include "coordinator/store/calls/env.h"
 
 #include "common/base/alloc.h"
@@ -72,8 +72,8 @@ enum vq_status vq_env_bad_value(const struct vq_calls *calls, enum vq_status sta
 
 /* ---- the map ---- */
 
-/* Takes over the size that another process gave it (`bytes` 0) or makes it larger. Waits for
- * this process's transactions. */
+/* Takes over the size that another process gave to the map (`bytes` 0), or makes it larger. Waits
+ * for this process's transactions. */
 static int map_set(struct vq_calls *calls, size_t bytes)
 {
     (void)pthread_rwlock_wrlock(&calls->map);
@@ -151,8 +151,8 @@ static enum vq_status write_once(struct vq_calls *calls, vq_write_fn run, void *
     }
     if (rc != 0) {
         status = vq_env_status(calls, rc, "writing", err);
-        atomic_store(&calls->broken,
-                     true); /* also without room: a sync that failed so has dropped pages */
+        /* also if the disk is full: a failed sync has dropped pages */
+        atomic_store(&calls->broken, true);
     }
     return status;
 }
@@ -197,7 +197,8 @@ enum vq_status vq_view_begin(struct vq_calls *calls, struct vq_view **ret_view,
     int rc = mdb_txn_begin(calls->env, NULL, MDB_RDONLY, &view->txn);
     if (rc == MDB_MAP_RESIZED) {
         (void)pthread_rwlock_unlock(&calls->map);
-        /* Not waiting for it: a writer of this process may be waiting for another one's lock. */
+        /* Do not wait for it: a writer of this process may be waiting for another process's
+         * lock. */
         if (pthread_rwlock_trywrlock(&calls->map) == 0) {
             rc = mdb_env_set_mapsize(calls->env, 0);
             (void)pthread_rwlock_unlock(&calls->map);
@@ -273,7 +274,7 @@ static enum vq_status has_one(void *ctx, struct vq_span key, struct vq_span valu
     (void)value;
     (void)err;
     *(bool *)ctx = true;
-    return VQ_EXISTS; /* the first one decides */
+    return VQ_EXISTS; /* one is enough */
 }
 
 enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,

@@ -12,12 +12,12 @@
 #define VQ_STORE_RESERVE_BYTES (UINT64_C(32) << 20)
 #define VQ_STORE_ROOM_BYTES    (UINT64_C(1) << 20) /* for the pages of a small transaction */
 #define VQ_STORE_LOOK_BYTES                                                                        \
-    (UINT64_C(1) << 30)       /* a larger file's values are not all read at its opening */
-#define VQ_STORE_TRIES_MAX 64 /* of a transaction over resized maps */
+    (UINT64_C(1) << 30)       /* of larger files not all values are read at the opening */
+#define VQ_STORE_TRIES_MAX 64 /* of a transaction, if maps are resized */
 
 struct vq_calls {
     MDB_env *env;
-    MDB_dbi main; /* what holds for the store as a whole */
+    MDB_dbi main; /* values for the store as a whole */
     MDB_dbi answers;
     MDB_dbi ledger;
     char *path;
@@ -34,37 +34,37 @@ struct vq_view {
     MDB_txn *txn;
 };
 
-/* The status of an LMDB return code, with a sentence that begins with the file. MDB_NOTFOUND is
- * VQ_NOT_FOUND. */
+/* The status of an LMDB return code, with a sentence that begins with the file. MDB_NOTFOUND
+ * becomes VQ_NOT_FOUND. */
 enum vq_status vq_env_status(const struct vq_calls *calls, int rc, const char *doing,
                              struct vq_error *err);
 
-/* One write transaction. `run` may be called again from the start (a resized map): it changes
- * nothing but through `write`, or sets it again. It returns VQ_OK to commit; else nothing is
- * written. */
+/* One write transaction. `run` may be called again from the start (after a map was resized): it
+ * must change nothing except through `write`, or set it again. It returns VQ_OK to commit;
+ * otherwise nothing is written. */
 struct vq_write {
-    struct vq_view view; /* reads what this transaction wrote, too */
-    bool full;           /* the map is full: grown, then again */
+    struct vq_view view; /* also reads the writes of this transaction */
+    bool full;           /* the map is full: it is made larger, then `run` is called again */
 };
 typedef enum vq_status (*vq_write_fn)(void *ctx, struct vq_write *write, struct vq_error *err);
-/* `bytes`: about what will be written, for reserving space. */
+/* `bytes`: the approximate size of the writes, for reserving space. */
 enum vq_status vq_env_write(struct vq_calls *calls, uint64_t bytes, vq_write_fn run, void *ctx,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Values stay valid until the next put of the transaction, or the view's end. VQ_NOT_FOUND
+/* Values are valid until the next put of the transaction, or until the view's end. VQ_NOT_FOUND
  * without a sentence. */
 enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_span key,
                           struct vq_span *ret_value, struct vq_error *err) VQ_WARN_UNUSED;
-/* Calls `each` for every row whose key begins so, in order, until it returns other than VQ_OK;
- * returns that. */
+/* Calls `each` in order for every row whose key has this prefix, until it returns another status
+ * than VQ_OK; returns that status. */
 typedef enum vq_status (*vq_env_row_fn)(void *ctx, struct vq_span key, struct vq_span value,
                                         struct vq_error *err);
 enum vq_status vq_env_each(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
                            vq_env_row_fn each, void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
-/* Whether any key of the table begins so. */
+/* Whether any key of the table has this prefix. */
 enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
                                  bool *ret_has, struct vq_error *err) VQ_WARN_UNUSED;
-/* VQ_EXISTS without a sentence: there was one and `replace` is false. */
+/* VQ_EXISTS without a sentence: the key exists and `replace` is false. */
 enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,
                           struct vq_span value, bool replace, struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -72,19 +72,19 @@ enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span 
 enum vq_status vq_env_meta_get(const struct vq_view *view, const struct vq_id *uid,
                                struct vq_run_meta *ret_meta, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Reads a run's meta row, lets `change` change it and writes it back. `exists` is false for a
- * run without one, whose *meta is zero. What `change` returns other than VQ_OK is returned, and
- * nothing is written. In calls.c. */
+/* Reads a run's meta row, lets `change` change it, and writes it back. `exists` is false for a run
+ * without a row; its *meta is zero. If `change` returns another status than VQ_OK, it is returned
+ * and nothing is written. In calls.c. */
 typedef enum vq_status (*vq_meta_fn)(void *ctx, bool exists, struct vq_run_meta *meta,
                                      struct vq_error *err);
 enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_meta_fn change,
                            void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
-/* Raises the run's commit number by one: what is in the store is newer than any state that Redis
- * has. VQ_NOT_FOUND. In calls.c. */
+/* Raises the run's commit number by one: the store is then newer than any state in Redis.
+ * VQ_NOT_FOUND. In calls.c. */
 enum vq_status vq_env_raise_commit(struct vq_write *write, const struct vq_id *uid,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
-/* A failed decoding, as a sentence with the file and the key. */
+/* Makes a sentence with the file and the key for a failed decoding. */
 enum vq_status vq_env_bad_value(const struct vq_calls *calls, enum vq_status status,
                                 const char *what, struct vq_span key, struct vq_error *err);
 

@@ -1,13 +1,13 @@
-/* Failure rows: one key each, (run, request). Lifting replaces the row by one that says so: a
- * replay of the call that it names is then known not to fail the task again (commit.c).
- * Not its job: which task a request is of, and what stands (lookup.c). */
+/* Failure rows: one key each, (run, request). Lifting replaces the row by one without an outcome:
+ * it shows that a replay of its call must not fail the task again (commit.c). Not its job: the task
+ * of a request, and the state in force (lookup.c). */
 #include "coordinator/store/calls/failures.h"
 
 #include "common/base/alloc.h"
 #include "coordinator/store/calls/cell.h"
 
 #define LIFTED_MAX ((size_t)1 << 30)
-#define ROW_BYTES  256 /* about what a row costs */
+#define ROW_BYTES  256 /* approximate size of a row */
 
 enum vq_status vq_failure_read(const struct vq_view *view, const struct vq_id *run,
                                const struct vq_hash *request, struct vq_failure_row *ret_row,
@@ -42,7 +42,7 @@ enum vq_status vq_failure_lift(struct vq_write *write, const struct vq_id *run,
     return status;
 }
 
-/* ---- all of a run ---- */
+/* ---- all failures of a run ---- */
 
 struct scan {
     struct vq_view *view;

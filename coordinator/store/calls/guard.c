@@ -1,10 +1,10 @@
-/* Checks around LMDB's file. LMDB maps the file and trusts it: a file that was cut short is a
- * SIGBUS on some later read, a file on a network file system is silent damage, and a full disk is
- * found out in the middle of a transaction. So all three are looked for beforehand.
+/* Checks around LMDB's file. LMDB maps the file and trusts it: a file that was cut short leads to a
+ * SIGBUS on a later read, a network file system leads to silent damage, and a full disk shows up in
+ * the middle of a transaction. So all three are checked beforehand.
  *
  * Space is reserved by making the file longer (fallocate without KEEP_SIZE): LMDB may count a page
- * as used that it never wrote, so without that the length check could refuse a sound file.
- * Not its job: what is in the file. */
+ * as used that it never wrote, so the length check could otherwise refuse a sound file. Not its
+ * job: the contents of the file. */
 #include "coordinator/store/calls/guard.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ROOM_SHARE 4 /* of the free room, at most this part of it is booked ahead */
+#define ROOM_SHARE 4 /* at most this part of the free room is reserved ahead: 1 / 4 */
 #define FUSE_MAGIC UINT64_C(0x65735546)
 
 static const struct {
@@ -53,8 +53,8 @@ const char *vq_guard_network_name(uint64_t magic, const char *fuse_type)
     return NULL;
 }
 
-/* The mount's type, "fuse.sshfs"; "" when it is not known. mountinfo: id parent major:minor
- * root point options ... - type */
+/* The mount's type, "fuse.sshfs"; "": unknown. mountinfo: id parent major:minor root point options
+ * ... - type */
 static void fuse_type_of(const char *folder, char ret_type[64])
 {
     ret_type[0] = '\0';
@@ -207,9 +207,9 @@ uint64_t vq_guard_ahead(uint64_t room, uint64_t ahead)
     return ahead < room / ROOM_SHARE ? ahead : room / ROOM_SHARE;
 }
 
-/* What was allocated before a failure stays allocated on some file systems (ext4), so that more
- * than there is must not even be tried: the whole rest of the disk would be the store's, and the
- * log, Redis and the results had none. */
+/* On some file systems (ext4), space that was allocated before a failure stays allocated. So the
+ * store must not even try to reserve more than there is: it would take the whole disk, and the log,
+ * Redis and the results would have no space. */
 static uint64_t affordable(int fd, uint64_t ahead)
 {
     struct statvfs fs;

@@ -1,5 +1,5 @@
-/* Walks a run's rows of the ledger, in key order; or those of all runs, for what was spent of a
- * day's quotas. Not its job: adding up (account.c). */
+/* Scans a run's rows of the ledger, in key order; or those of all runs, for the spending of a day's
+ * quotas. Not its job: adding up (account.c). */
 #include "coordinator/store/calls/ledger.h"
 #include "common/base/sum.h"
 
@@ -74,13 +74,13 @@ enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_id *run,
     return status;
 }
 
-/* ---- what was spent ---- */
+/* ---- spending ---- */
 
 struct spent {
     const struct vq_id *run;
     struct vq_ledger_day *days;
     uint32_t days_count;
-    uint32_t day;        /* found last: rows of one pool follow each other often */
+    uint32_t day;        /* the last one found: rows of one pool often follow each other */
     int64_t earliest_ms; /* of the days */
     uint64_t cost_nano;
 };
@@ -102,7 +102,7 @@ static void add_day(struct spent *s, const struct vq_call_row *row)
     }
 }
 
-/* Whether the rows of `run` cannot matter. */
+/* Whether no row of `run` can matter. */
 static enum vq_status is_past(struct vq_view *view, const struct spent *s, const struct vq_id *run,
                               bool *ret_past, struct vq_error *err)
 {
@@ -116,8 +116,7 @@ static enum vq_status is_past(struct vq_view *view, const struct spent *s, const
     return VQ_OK;
 }
 
-/* The place behind all rows of `run`: no key of ours is longer and begins with what this one
- * does. */
+/* Moves after all rows of `run`: no key of ours is longer and has this key as a prefix. */
 static int skip_run(MDB_cursor *cursor, const struct vq_id *run, MDB_val *k, MDB_val *v)
 {
     struct vq_ledger_key meta = vq_ledger_key_meta(run);
@@ -148,8 +147,8 @@ static enum vq_status spent_of_others(struct vq_view *view, MDB_cursor *cursor, 
                 VQ_TRY(is_past(view, s, &of, &past, err));
             }
         }
-        if (status == VQ_OK &&
-            (past || kind != VQ_RECORD_CALL)) { /* failures and the meta row come last */
+        /* failures and the meta row come last */
+        if (status == VQ_OK && (past || kind != VQ_RECORD_CALL)) {
             rc = skip_run(cursor, &of, &k, &v);
             continue;
         }

@@ -1,9 +1,9 @@
-/* Reads what the store knows: of a cell (its attempts, each with failure row, verdict and verdict
- * of its repair), of a shard, of one answer.
+/* Reads the store: a cell (its attempts, each with failure row, verdict and verdict of its repair),
+ * a shard, one answer.
  *
- * Invariants: verdicts come from the raw answer each time; states come from vq_task_state and
- * nowhere else, so that a lease, a commit and a rebuild can never disagree.
- * Not its job: writing, and deciding what to ask. */
+ * Invariants: verdicts come from the raw answer each time. States come only from vq_task_state, so
+ * that a lease, a commit and a rebuild can never disagree. Not its job: writing, and deciding what
+ * to ask. */
 #include "coordinator/store/calls/lookup.h"
 
 #include "coordinator/store/calls/chain.h"
@@ -75,7 +75,7 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
     return VQ_OK;
 }
 
-/* Further repeats matter only after one that ended without what was asked for. */
+/* Whether further repeats matter: only after an attempt without a usable answer. */
 static bool moves_on(const struct vq_attempt *a, bool repair)
 {
     if (a->failure != VQ_OUTCOME_NONE) {
@@ -163,8 +163,8 @@ static enum vq_status append_prior(const struct vq_view *view, const struct vq_p
     return text->status;
 }
 
-/* Whether nothing at all is stored of this task's sample, in two looks: keys of requests begin with
- * it. */
+/* Whether the store has nothing for this task's sample. Two look-ups suffice, because keys of
+ * requests begin with the sample. */
 static enum vq_status sample_is_new(const struct vq_view *view, const struct vq_plan *plan,
                                     const struct vq_id *run, uint64_t task, bool *ret_new,
                                     struct vq_error *err)
@@ -188,7 +188,7 @@ static enum vq_status sample_is_new(const struct vq_view *view, const struct vq_
     return VQ_OK;
 }
 
-/* A chain, turn by turn; as priors the answers so far, in the view's memory. */
+/* A chain, turn by turn; its priors are the answers so far, in the view's memory. */
 static enum vq_status lookup_chain(struct vq_view *view, const struct vq_plan *plan,
                                    const struct vq_id *run, uint64_t shard,
                                    struct vq_known *ret_known, struct vq_error *err)
@@ -255,7 +255,7 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                 append_prior(view, plan, first + i, state.repeat, text, &ret_known[i].prior, err));
         }
     }
-    /* Only now does the text no longer move. */
+    /* From here on the text does not move any more. */
     for (uint32_t i = 0; i < tasks; i++) {
         if (ret_known[i].prior.bytes > 0) {
             ret_known[i].prior.at = text->at + at;

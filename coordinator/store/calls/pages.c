@@ -1,9 +1,7 @@
-/* A bounded reader of LMDB's pages. Every offset, count and page number is compared with what is
- * there before it is followed; each page is entered at most once, which bounds the walk by the
- * file's length.
+/* A bounded reader of LMDB's pages. Every offset, count and page number is checked against the file
+ * before it is followed. Each page is entered at most once, so the file's length bounds the walk.
  *
- * Owns nothing but one bit a page. Not its job: values (record.c has a checksum in each), mending
- * anything. */
+ * Owns one bit per page. Not its job: values (record.c has a checksum in each), repairs. */
 #include "coordinator/store/calls/pages.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +16,7 @@
 #define META_PAGES   2
 #define META_BYTES   136
 #define META_VERSION 1
-#define DEPTH_MAX    32 /* LMDB's cursors go no deeper */
+#define DEPTH_MAX    32 /* the maximum depth of LMDB's cursors */
 #define KEY_MAX      511
 #define TREE_BYTES   48
 #define NO_ROOT      UINT64_MAX
@@ -47,23 +45,23 @@ struct walk {
     size_t page_bytes;
     uint64_t pages;          /* page numbers below this one exist */
     vq_pages_value_fn value; /* NULL: leaves are not entered */
-    uint8_t *used;           /* a bit a page */
+    uint8_t *used;           /* one bit per page */
     struct vq_pages_count count;
     struct vq_error *err;
 };
 
-struct place { /* of one tree */
+struct place { /* a place in one tree */
     struct walk *w;
     const struct tree *tree;
     uint64_t entries;
     struct vq_span last; /* the key before this place */
-    bool any, reached;   /* there is one; an entry may have it too (it led here) */
+    bool any, reached;   /* there is such a key; the next entry may equal it (it led here) */
 };
 
 struct node {
     uint16_t flags;
     struct vq_span key;
-    struct vq_span data; /* of a leaf; of NODE_BIG its page number */
+    struct vq_span data; /* of a leaf; for NODE_BIG: its page number */
     uint32_t data_bytes;
     uint64_t child; /* of a branch */
     size_t bytes;
@@ -111,7 +109,7 @@ static enum vq_status take(const struct place *at, uint64_t page)
     return VQ_OK;
 }
 
-/* The bytes of a page that another one names. */
+/* The bytes of a page that another page names. */
 static enum vq_status page_get(const struct place *at, uint64_t page, const char **ret_page)
 {
     const struct walk *w = at->w;
@@ -191,8 +189,8 @@ static int compare(const struct tree *tree, struct vq_span a, struct vq_span b)
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-/* Keys ascend through the whole tree; the first entry behind a key that led to it may have that
- * key. */
+/* Checks that keys ascend through the whole tree. The first entry after a key that led to it may
+ * have the same key. */
 static enum vq_status key_follows(struct place *at, uint64_t no, struct vq_span key, bool leads)
 {
     if ((at->tree->flags & INTEGER_KEY) != 0 && key.bytes != 8) {
@@ -239,7 +237,7 @@ static enum vq_status overflow_walk(struct place *at, uint64_t no, const struct 
     return VQ_OK;
 }
 
-/* The pages that a row of the list of free pages names. */
+/* Walks the pages in a row of the list of free pages. */
 static enum vq_status free_walk(struct place *at, uint64_t no, const struct node *node)
 {
     const struct walk *w = at->w;
@@ -324,7 +322,7 @@ static enum vq_status leaf_walk(struct place *at, uint64_t no)
     return bytes == at->w->page_bytes - u16(page + 14) ? VQ_OK : bad(at, no, "its entries overlap");
 }
 
-/* `depth`: levels from here down, this one included. */
+/* `depth`: number of levels from this one down. */
 static enum vq_status branch_walk(struct place *at, uint64_t no, unsigned depth)
 {
     const char *page;
@@ -344,7 +342,7 @@ static enum vq_status branch_walk(struct place *at, uint64_t no, unsigned depth)
     for (size_t i = 0; i < keys_of(page); i++) {
         struct node node;
         VQ_TRY(node_get(at, no, page, i, false, &node));
-        if (i > 0) { /* the first one's key means nothing */
+        if (i > 0) { /* the key of the first one means nothing */
             VQ_TRY(key_follows(at, no, node.key, true));
         }
         VQ_TRY(branch_walk(at, node.child, depth - 1));
@@ -428,7 +426,7 @@ enum vq_status vq_pages_heads(struct vq_span front, size_t *ret_page_bytes, stru
     return VQ_OK;
 }
 
-/* The head of the snapshot; NULL: there is none. */
+/* The head of the snapshot; NULL: none. */
 static const char *head_of(struct vq_span file, size_t page_bytes, uint64_t txnid)
 {
     for (size_t i = 0; i < META_PAGES; i++) {
@@ -464,7 +462,7 @@ enum vq_status vq_pages_check(struct vq_span file, size_t page_bytes, uint64_t t
     struct tree of_free, of_main;
     tree_read(meta + 24, "free pages", &of_free);
     tree_read(meta + 24 + TREE_BYTES, "main", &of_main);
-    of_free.flags = INTEGER_KEY; /* there stand flags of the file, too */
+    of_free.flags = INTEGER_KEY; /* this field also has flags of the file */
     enum vq_status status = tree_walk(&w, &of_free);
     if (status == VQ_OK) {
         status = tree_walk(&w, &of_main);

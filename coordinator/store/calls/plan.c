@@ -1,5 +1,5 @@
-/* From a task's number to its request hashes and to the plan of its cell. Pure.
- * Not its job: what is stored (lookup.c) and what that means (queue/task_state.c). */
+/* Maps a task's number to its request hashes and to the plan of its cell. Pure. Not its job: stored
+ * answers (lookup.c) and their meaning (queue/task_state.c). */
 #include "coordinator/store/calls/plan.h"
 
 void vq_plan_request(const struct vq_plan *plan, uint64_t task, uint32_t repeat,

@@ -1,9 +1,9 @@
-/* Encoding and decoding of the store's values.
+/* Encodes and decodes the store's values.
  *
- * Invariants: what a decoder accepts has a right checksum, a known version and kind, only whole
- * fields and nothing after them; a decoder reads no byte outside of its value. The key is part of
- * the checksum, so that a value under a wrong key is damage too.
- * Not its job: reading the store, and what a value means. */
+ * Invariants: a value that a decoder accepts has a right checksum, a known version and kind, only
+ * whole fields and nothing after them. A decoder reads no byte outside of its value. The key is
+ * part of the checksum, so a value under a wrong key is damage, too. Not its job: reading the
+ * store, and the meaning of a value. */
 #include "coordinator/store/calls/record.h"
 
 #include <pthread.h>
@@ -30,8 +30,8 @@ static void crc_fill(void)
     }
 }
 
-/* Every byte of an answer comes by when it is stored and when it is read: where the processor knows
- * this polynomial, it is asked. */
+/* The checksum covers every byte of an answer at each write and read, so it uses the processor's
+ * instruction for this polynomial, if there is one. */
 #if defined(__x86_64__)
 static bool crc_is_builtin(void)
 {
@@ -67,7 +67,7 @@ static uint32_t crc_builtin(uint32_t crc, const uint8_t *p, size_t n)
 }
 #endif
 
-/* Eight bytes a step (Kounavis and Berry 2005). */
+/* Eight bytes per step (Kounavis and Berry 2005). */
 uint32_t vq_crc32c_plain(uint32_t crc, const void *bytes, size_t n)
 {
     (void)pthread_once(&crc_once, crc_fill);

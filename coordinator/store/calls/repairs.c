@@ -1,6 +1,7 @@
-/* Invariants: a key of a text begins with zeros where other keys have their sample; its value says
- * what that of the first repair of this text says, and is never replaced. What it settled stays so:
- * a repair that comes later is not put. Not its job: which repairs are leased (core/alike.c). */
+/* Invariants: a key of a text begins with zeros where other keys have their sample. Its value is
+ * the answer to the first repair of this text, and is never replaced. A task that it settled stays
+ * settled: a later repair is not stored. Not its job: which repairs are leased
+ * (coordinator/queue/alike.c). */
 #include "coordinator/store/calls/repairs.h"
 
 #include <string.h>
@@ -32,8 +33,8 @@ enum vq_status vq_repair_answer(const struct vq_view *view, const struct vq_plan
     return status;
 }
 
-/* The key of the text that `r` repairs: of an answered repair of this plan, if the store has that
- * text as the answer. */
+/* The key of the text that `r` repairs, if `r` is an answered repair of this plan and the store has
+ * that text as the answer. */
 static enum vq_status key_of(const struct vq_view *view, const struct vq_plan *plan,
                              const struct vq_result *r, struct vq_hash *ret_key, bool *ret_has,
                              struct vq_error *err)

@@ -1,4 +1,4 @@
-/* One pass over the ledger. Owns nothing. Not its job: what follows from the share
+/* One pass over the ledger. Owns nothing. Not its job: the use of the share
  * (coordinator/pools/second_orders.c, methods/plan). */
 #include "coordinator/store/calls/settling.h"
 

@@ -1,9 +1,8 @@
-/* Looking after the store: counting, checking, dropping ledgers and old answers, export.
+/* Maintenance of the store: counting, checking, dropping ledgers and old answers, export.
  *
- * Invariants: everything that deletes works in bounded transactions, so that a running coordinator
- * waits for at most one; an answer goes only when it is older than asked and no kept ledger names
- * it. Nothing here runs inside a coordinator.
- * Not its job: the folders of runs (run_dir.c). */
+ * Invariants: all deletions use bounded transactions, so that a running coordinator waits for at
+ * most one. An answer is deleted only if it is older than requested and no remaining ledger names
+ * it. Nothing here runs inside a coordinator. Not its job: the folders of runs (run_dir.c). */
 #include "coordinator/store/calls/tools.h"
 
 #include "common/base/alloc.h"
@@ -35,7 +34,7 @@ static enum vq_status count_row(void *ctx, struct vq_span key, struct vq_span va
     return VQ_OK;
 }
 
-/* A row of the list of free pages: a count, then that number of page numbers. */
+/* A row of the list of free pages: a count, then this number of page numbers. */
 static enum vq_status count_free(void *ctx, struct vq_span key, struct vq_span value,
                                  struct vq_error *err)
 {
@@ -147,7 +146,7 @@ enum vq_status vq_store_check(struct vq_calls *calls, uint64_t *ret_values, stru
     return status;
 }
 
-/* ---- dropping what is damaged ---- */
+/* ---- dropping damaged values ---- */
 
 struct damaged_key {
     bool answer;
@@ -158,7 +157,7 @@ struct damaged_key {
 struct damage_ctx {
     struct damaged_key *keys;
     size_t count, cap;
-    bool answers; /* the table that is being read */
+    bool answers; /* the table that is being read: answers, or the ledger */
 };
 
 static enum vq_status collect_damaged(void *ctx, struct vq_span key, struct vq_span value,
@@ -301,10 +300,10 @@ struct gc_ctx {
     const struct vq_calls *calls;
     struct vq_id *keep;
     size_t keep_count;
-    struct keys drop;  /* struct vq_id: runs whose ledger goes */
-    struct keys named; /* struct vq_hash: requests that a kept ledger names, sorted later */
-    struct keys old;   /* struct vq_hash: answers that go */
-    uint64_t rows;     /* of the ledgers that go */
+    struct keys drop;  /* struct vq_id: runs whose ledgers are dropped */
+    struct keys named; /* struct vq_hash: requests that a remaining ledger names; sorted later */
+    struct keys old;   /* struct vq_hash: answers that are dropped */
+    uint64_t rows;     /* of the dropped ledgers */
 };
 
 static bool is_kept(const struct gc_ctx *gc, const struct vq_id *run)
@@ -494,7 +493,7 @@ static enum vq_status export_answer(void *ctx, struct vq_span key, struct vq_spa
         return vq_env_bad_value(export->calls, status, "the answer", key, err);
     }
     if (vq_repair_is_key(key)) {
-        return VQ_OK; /* it is there as the answer to the repair that was asked */
+        return VQ_OK; /* the export has it as the answer to the repair that was asked */
     }
     VQ_TRY(answer_json(&export->line, key, &answer));
     return export->write(export->ctx, vq_buf_span(&export->line));

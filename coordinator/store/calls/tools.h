@@ -1,4 +1,4 @@
-/* `vibeq store stat | gc | export`, and what `vibeq rm` does to the store. */
+/* `vibeq store stat | gc | export`, and the part of `vibeq rm` in the store. */
 #pragma once
 
 #include "coordinator/store/calls/calls.h"
@@ -16,15 +16,15 @@ struct vq_store_stat {
 enum vq_status vq_store_stat(struct vq_calls *calls, struct vq_store_stat *ret_stat,
                              struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Reads every value and checks it. VQ_CORRUPT names the first damaged key; *ret_values counts
- * the sound ones before it. */
+/* Reads every value and checks it. VQ_CORRUPT names the first damaged key; *ret_values counts the
+ * sound values before it. */
 enum vq_status vq_store_check(struct vq_calls *calls, uint64_t *ret_values,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Takes damaged values out of a store that was opened with any_value; `named` hears of each before
- * that: its table and its key. What was an answer is asked again; what was a call is missing in its
- * run's accounting; a run whose own row it was cannot go on. VQ_LIMIT: more than VQ_STORE_DROP_MAX,
- * nothing was taken out. */
+/* Removes damaged values from a store that was opened with any_value. `named` is called with table
+ * and key before each removal. A removed answer is asked again; a removed call is missing in its
+ * run's accounting; a run whose meta row was removed cannot continue. VQ_LIMIT: more than
+ * VQ_STORE_DROP_MAX; nothing was removed. */
 #define VQ_STORE_DROP_MAX 65536
 typedef void (*vq_store_named_fn)(void *ctx, const char *table, struct vq_span key);
 enum vq_status vq_store_drop_damaged(struct vq_calls *calls, vq_store_named_fn named, void *ctx,
@@ -35,25 +35,25 @@ enum vq_status vq_store_drop_run(struct vq_calls *calls, const struct vq_id *run
                                  uint64_t *ret_rows, struct vq_error *err) VQ_WARN_UNUSED;
 
 struct vq_gc {
-    /* Runs that still have a folder, owned by the caller of it; the ledgers of all others go. Asked
-     * for when what the store holds was looked at: a run that begins meanwhile has a folder before
-     * it has a ledger. */
+    /* Returns the runs that still have a folder; the caller of vq_store_gc frees the list. The
+     * ledgers of all other runs are removed. It is called after the store was read: a run that
+     * starts in the meantime has a folder before it has a ledger. */
     enum vq_status (*keep)(void *ctx, struct vq_id **ret_runs, size_t *ret_count,
                            struct vq_error *err);
     void *ctx;
-    /* Above 0: also drop answers older than this that no kept ledger names. */
+    /* Above 0: also drops answers that are older than this and that no remaining ledger names. */
     int64_t answers_before_unix_ms;
     bool dry_run;
 };
 struct vq_gc_done {
     uint64_t runs, rows, answers;
 };
-/* Answers are dropped only on request: an answer that no ledger names may still save a later run
- * its call. */
+/* Answers are dropped only on request: an answer that no ledger names may still save a call of a
+ * later run. */
 enum vq_status vq_store_gc(struct vq_calls *calls, const struct vq_gc *gc,
                            struct vq_gc_done *ret_done, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* One JSON object a line, an answer each, ascending by request hash. `write` gets whole lines. */
+/* One JSON object per answer and line, ascending by request hash. `write` gets whole lines. */
 typedef enum vq_status (*vq_store_write_fn)(void *ctx, struct vq_span line);
 enum vq_status vq_store_export(struct vq_calls *calls, vq_store_write_fn write, void *ctx,
                                struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,7 +1,7 @@
-/* A run without answers may be asked otherwise: nothing that was paid for would be left behind
- * under an old hash. Failures go, since they are of the old question; commit_n rises each time,
- * since Redis may hold outcomes of answers that did not count. Not its job: which settings these
- * are. */
+/* A run without answers may be asked with other settings, because no paid answer remains under an
+ * old hash. Its failures are lifted, because they belong to the old question. commit_n rises each
+ * time, because Redis may have outcomes of answers that did not count. Not its job: which settings
+ * these are. */
 #include "coordinator/store/calls/unanswered.h"
 
 #include "coordinator/store/calls/env.h"

@@ -1,5 +1,5 @@
-/* Reading and writing RUN/advances.json. Invariant: what cannot be read is never taken for nothing.
- * Not its job: when to write it (coordinator/run/advances.c), what an advance is (the core's
+/* Reads and writes RUN/advances.json. Invariant: an unreadable file never counts as an empty one.
+ * Not its job: when to write it (coordinator/run/advances.c), the meaning of an advance (the
  * authority). */
 #include "coordinator/store/rundir/advances.h"
 

@@ -1,6 +1,6 @@
-/* The file is text, so that people can read it and a spreadsheet too. A line is appended with one
- * write, so that runs of one folder do not disturb each other; a line that cannot be read is left
- * out. Not its job: which batches ended, and when (batch_watch.c). */
+/* The file is text, for people and spreadsheets. A line is appended with one write, so that runs of
+ * one folder do not disturb each other. A line that cannot be read is skipped. Not its job: which
+ * batches ended, and when (batch_watch.c). */
 #include "coordinator/store/rundir/batch_times.h"
 
 #include "common/base/alloc.h"
@@ -21,7 +21,7 @@
 
 static enum vq_status put(struct vq_batch_times *times, const struct vq_batch_time *time)
 {
-    if (times->count >= VQ_BATCH_TIMES_MAX) { /* the oldest one counts no more */
+    if (times->count >= VQ_BATCH_TIMES_MAX) { /* the oldest one does not count any more */
         times->count--;
         memmove(times->list, times->list + 1, times->count * sizeof(*times->list));
     }
@@ -87,7 +87,7 @@ void vq_batch_times_free(struct vq_batch_times *times)
     *times = (struct vq_batch_times){.count = 0};
 }
 
-/* A comma, a quote or a blank would end the field. */
+/* Replaces characters that would end the field: a comma, a quote or a blank. */
 static void plain(char *text)
 {
     for (; *text != '\0'; text++) {

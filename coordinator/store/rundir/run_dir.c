@@ -1,10 +1,9 @@
-/* A run's folder: making it, opening it under its lock, its files.
+/* A run's folder: creating it, opening it under its lock, its files.
  *
- * Invariants: mkdir decides who makes a run, and the lock who takes over one that was never fully
- * begun; nothing of an existing run is read or written before its lock is held; the lock is a flock
- * on a descriptor that no child inherits, so it ends with this process, however that ends. Files
- * are replaced whole.
- * Not its job: what is in the files. */
+ * Invariants: mkdir decides which process creates a run, and the lock decides which one takes over
+ * a run that was never fully begun. No file of an existing run is read or written before its lock
+ * is held. The lock is a flock on a descriptor that no child inherits, so it ends with this
+ * process, in any case. Files are replaced whole. Not its job: the contents of the files. */
 #include "coordinator/store/rundir/run_dir.h"
 
 #include "common/base/alloc.h"
@@ -38,8 +37,8 @@ struct vq_run_dir {
 
 /* ---- the runs folder ---- */
 
-/* By errno: a place where no folder can be is a wrong word of the person's, a full or failing disk
- * is not. */
+/* The status by errno: a path where no folder can be is the person's mistake; a full or failing
+ * disk is not. */
 static enum vq_status no_folder(const char *path, struct vq_error *err)
 {
     if (errno == ENOSPC || errno == EDQUOT) {
@@ -94,7 +93,7 @@ static enum vq_status absolute_folder(const char *path, char **ret_path, struct 
         *ret_path = vq_strdup(real);
         status = *ret_path == NULL ? VQ_NOMEM : VQ_OK;
     }
-    free(real); /* realpath's own */
+    free(real); /* allocated by realpath */
     return status;
 }
 
@@ -239,7 +238,7 @@ static enum vq_status exists(const char *name, struct vq_error *err)
                    name, name);
 }
 
-/* What a maker that was ended early may have left, whole or as a file that was being written. */
+/* Files that an interrupted start may have left, whole or partly written. */
 static bool is_beginning(const char *entry)
 {
     static const char *const files[] = {LOCK_FILE, UID_FILE, VQ_RUN_BEGUN_FILE};
@@ -255,7 +254,7 @@ static bool is_beginning(const char *entry)
     return false;
 }
 
-/* A folder of ours with nothing but a beginning in it. */
+/* A folder of ours that has only files of an interrupted start. */
 static bool never_became(const struct vq_run_dir *run)
 {
     struct stat st;
@@ -283,7 +282,7 @@ static enum vq_status take_over(struct vq_run_dir *run, struct vq_error *err)
     }
     enum vq_status status = take_lock(run, O_CREAT, err);
     if (status == VQ_LOCKED || (status == VQ_OK && !never_became(run))) {
-        return exists(run->name, err); /* its maker lives, or is done by now */
+        return exists(run->name, err); /* its creator is alive, or has finished */
     }
     return status == VQ_OK ? vq_run_dir_forget_kept(run, err) : status;
 }
@@ -398,7 +397,7 @@ enum vq_status vq_run_dir_join(const struct vq_run_dir *run, const char *file,
     return VQ_OK;
 }
 
-/* Without fsync: for what is written every few seconds and read by people. */
+/* Without fsync: for files that are written every few seconds and read by people. */
 static enum vq_status write_soft(const char *path, struct vq_span bytes, struct vq_error *err)
 {
     char temp[VQ_RUN_PATH_BYTES_MAX + 8];
@@ -416,7 +415,7 @@ static enum vq_status write_soft(const char *path, struct vq_span bytes, struct 
     if (fd < 0 || status != VQ_OK || rename(temp, path) != 0) {
         status = vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "%s: %s", path, strerror(errno));
         if (fd >= 0) {
-            (void)unlink(temp); /* best effort: the failure is what counts */
+            (void)unlink(temp); /* best effort: only the first failure counts */
         }
     }
     if (fd >= 0) {
@@ -425,7 +424,7 @@ static enum vq_status write_soft(const char *path, struct vq_span bytes, struct 
     return status;
 }
 
-/* The path of a file of the run, in folders that are there. */
+/* The path of a file of the run; makes missing folders. */
 static enum vq_status place_of(const struct vq_run_dir *run, const char *file,
                                char ret_path[VQ_RUN_PATH_BYTES_MAX], struct vq_error *err)
 {

@@ -1,6 +1,6 @@
-/* What a run began with, kept in its folder with hashes, and compared at resume.
- * Invariant: HASHES is written after the copy that it names, so that a line always has its file.
- * Not its job: which files a run has. */
+/* The inputs of a run, stored in its folder with hashes, and compared at a resume. Invariant:
+ * HASHES is written after the copy that it names, so a line always has its file. Not its job: which
+ * files are inputs. */
 #include "coordinator/store/rundir/run_inputs.h"
 
 #include <errno.h>
@@ -55,11 +55,11 @@ enum vq_status vq_run_dir_forget_kept(const struct vq_run_dir *run, struct vq_er
                : vq_fail(err, VQ_IO, "%s: %s", path, strerror(errno));
 }
 
-/* As vq_hash_of over the file's bytes, a piece at a time. */
+/* The same hash as vq_hash_of over the file's bytes, computed in pieces. */
 static enum vq_status hash_file(const char *path, struct vq_hash *ret_hash)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe: read once, and gone */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe can be read only once */
         return VQ_NOT_FOUND;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,8 +1,8 @@
-/* Runs seen from outside: the list, what one of them has, its endpoint, and its removal.
+/* Access to runs from outside: the list, the files of one run, its endpoint, and its removal.
  *
- * Invariants: a probe of the run lock takes it shared and for a moment only; a folder that is being
- * removed gets a name that is no run's first, so that no process sees half of it.
- * Not its job: the store; a removed run's ledger is dropped by its caller (tools.h). */
+ * Invariants: a probe takes the run lock shared and only for a moment. A folder that is being
+ * removed is first renamed to a name that no run can have, so that no process sees a part of it.
+ * Not its job: the store; the caller drops a removed run's ledger (tools.h). */
 #include "coordinator/store/rundir/run_list.h"
 
 #include "common/base/alloc.h"
@@ -73,8 +73,7 @@ static bool is_running(const char *runs_dir, const char *name)
     return running;
 }
 
-/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: its owner is not
- * known. */
+/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: its uid is unknown. */
 static enum vq_status read_uid(const char *runs_dir, const char *name, struct vq_id *ret_uid,
                                struct vq_error *err)
 {
@@ -292,7 +291,7 @@ enum vq_status vq_folder_remove(const char *path, struct vq_error *err)
                : vq_fail(err, VQ_IO, "%s cannot be removed: %s", path, strerror(errno));
 }
 
-/* Under the lock: out of sight, then away. */
+/* Under the lock: first renames the folder, then removes it. */
 static enum vq_status remove_locked(const char *runs_dir, const char *name, const char *path,
                                     struct vq_error *err)
 {
@@ -307,7 +306,7 @@ static enum vq_status remove_locked(const char *runs_dir, const char *name, cons
     return vq_folder_remove(gone, err);
 }
 
-/* Answers in spools are in no store yet: with the folder they would go, paid as they are. */
+/* Answers in spools are not in the store yet: removing the folder would lose paid answers. */
 static enum vq_status nothing_spooled(const char *path, const char *name, const struct vq_id *uid,
                                       struct vq_error *err)
 {

@@ -1,10 +1,10 @@
-/* Takes over the spools of dead workers, one at a time.
+/* Imports the spools of workers that have ended, one at a time.
  *
- * Invariants: a spool is read only under its lock, which lasts until the import is finished or
- * abandoned, so that no new worker starts on it meanwhile; its file goes only after the caller said
- * that everything is committed. Dying anywhere in between leaves the spool for the next import,
- * whose results the store then knows already.
- * Not its job: the format (proto/spool.c), the commit. */
+ * Invariants: a spool is read only under its lock, which is held until the import is finished or
+ * abandoned, so that no new worker starts with the spool. Its file is removed only after the caller
+ * reported that everything is committed. If the process dies in between, the next import reads the
+ * spool again, and the store already knows its results. Not its job: the format (proto/spool.c),
+ * the commit. */
 #include "coordinator/store/rundir/spool_import.h"
 
 #include "common/base/alloc.h"
@@ -76,7 +76,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The numbers from `from` on of the folders in RUN_DIR/spool, ascending. */
+/* The numbers of the folders in RUN_DIR/spool that are at least `from`, ascending. */
 static enum vq_status list_spools(const char *run_dir, uint32_t from, uint32_t **ret_ks,
                                   size_t *ret_count, struct vq_error *err)
 {

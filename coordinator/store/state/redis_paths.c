@@ -1,8 +1,7 @@
 /* Binary, folders, socket path and configuration of a run's private Redis server.
  *
- * The socket's name is a hash of the run's uid and folder, so that a copied run folder does not
- * take over the original's socket: a second server on one path silently would.
- * Not its job: processes. */
+ * The socket's name is a hash of the run's uid and folder. Otherwise the server of a copied run
+ * folder would silently take over the original's socket. Not its job: processes. */
 #include "coordinator/store/state/redis_paths.h"
 
 #include "common/text/file.h"
@@ -35,7 +34,7 @@ static bool find_program(const char *name, char ret_path[VQ_REDIS_PATH_BYTES])
     return false;
 }
 
-/* Debian's redis-tools has the server inside redis-check-rdb: one binary, which looks at its
+/* In Debian's redis-tools the server is part of redis-check-rdb: one binary, which checks its
  * argv[0]. */
 static enum vq_status find_binary(char ret_path[VQ_REDIS_PATH_BYTES], struct vq_error *err)
 {
@@ -199,7 +198,7 @@ enum vq_status vq_redis_paths_again(struct vq_redis_paths *paths, struct vq_erro
         return VQ_OK;
     }
     if (make_private(folder, err) == VQ_OK) {
-        return VQ_OK; /* where it was */
+        return VQ_OK; /* at the same path */
     }
     VQ_TRY(socket_path(name, socket, err));
     (void)snprintf(paths->socket, sizeof(paths->socket), "%s", socket);

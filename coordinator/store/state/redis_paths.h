@@ -1,4 +1,4 @@
-/* Private to the store: where a private Redis server's binary, socket and files are. */
+/* Private to the store: the paths of a private Redis server's binary, socket and files. */
 #pragma once
 
 #include "proto/id.h"
@@ -18,17 +18,17 @@ struct vq_redis_paths {
     char socket[VQ_REDIS_SOCKET_BYTES];
 };
 
-/* Finds or makes all of it and writes redis.conf. Statuses of vq_redis_server_create. */
+/* Finds or makes all paths and writes redis.conf. Statuses of vq_redis_server_create. */
 enum vq_status vq_redis_paths_make(const char *run_dir, const struct vq_id *uid,
                                    struct vq_redis_paths *ret_paths,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The process of the pid file, if it is one that has the lock file open; 0 otherwise. */
+/* The process in the pid file, if it has the lock file open; otherwise 0. */
 pid_t vq_redis_paths_holder(const struct vq_redis_paths *paths);
 
-/* Its socket was removed: a logout or a cleaner took the folder away. */
+/* Whether its socket was removed, for example because a logout or a cleaner removed the folder. */
 bool vq_redis_paths_gone(const struct vq_redis_paths *paths);
-/* Makes the socket's folder where it is missing; where that cannot be, `paths` has another place
- * for the socket, which is in the configuration. */
+/* Makes the socket's folder if it is missing. If this is not possible, `paths` gets another path
+ * for the socket, which is written to the configuration. */
 enum vq_status vq_redis_paths_again(struct vq_redis_paths *paths,
                                     struct vq_error *err) VQ_WARN_UNUSED;

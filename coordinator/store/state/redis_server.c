@@ -1,12 +1,12 @@
 /* A run's private Redis server as a small state machine on a timer.
  *
- * Invariants: at most one server uses the run's folder and socket. What says so is `redis/lock`: it
- * is locked here, the server inherits the descriptor and this process closes its own, so the lock
- * lasts exactly as long as a server lives, also one that outlived a killed coordinator for a
- * moment. Only a process that has the lock file open is ever signalled. State changes happen in the
- * timer only, so `changed` is never called from inside another call. The server gets no variable of
- * our environment (there may be keys in it) and SIGTERM when this process dies (net/child.c).
- * Not its job: what is in Redis (run_state.c). */
+ * Invariants: at most one server uses the run's folder and socket. The lock `redis/lock` ensures
+ * this: this process takes it, the server inherits the descriptor, and this process closes its own.
+ * So the lock lasts exactly as long as a server lives, also one that outlived a killed coordinator
+ * for a moment. Only a process that has the lock file open is ever signalled. State changes happen
+ * only in the timer, so `changed` is never called from inside another call. The server gets no
+ * variable of our environment, which may contain keys, and gets SIGTERM when this process dies
+ * (net/child.c). Not its job: the contents of Redis (run_state.c). */
 #include "coordinator/store/state/redis_server.h"
 
 #include "common/base/alloc.h"
@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEADY_MS 10000 /* ready for so long: what happened before is forgotten */
+#define STEADY_MS 10000 /* after this time in READY, earlier failures do not count any more */
 
 struct vq_redis_server {
     struct vq_loop *loop;
@@ -36,12 +36,12 @@ struct vq_redis_server {
     struct vq_timer *timer;
     enum vq_redis_server_state state;
     int64_t since_ns;      /* of this state */
-    int64_t start_at_ns;   /* waiting: not before */
-    int64_t lock_since_ns; /* another server holds the lock; 0: not seen */
-    int signalled;         /* what that one was sent */
+    int64_t start_at_ns;   /* waiting: the earliest time of the next start */
+    int64_t lock_since_ns; /* since when another server holds the lock; 0: none seen */
+    int signalled;         /* the signal that this other server got */
     unsigned fails;
     struct vq_child *child;
-    bool ended; /* the child did; destroyed in the timer */
+    bool ended; /* the child has ended; it is destroyed in the timer */
     struct vq_child_exit how;
     struct vq_redis *client; /* for PING, until it is ready */
     bool ping_sent;
@@ -80,7 +80,7 @@ static void ping(struct vq_redis_server *s)
     if (s->client == NULL) {
         struct vq_redis_options options = {.address = &s->address};
         if (vq_redis_create(s->loop, &options, &s->client, NULL) != VQ_OK) {
-            return; /* again at the next tick */
+            return; /* try again at the next tick */
         }
     }
     if (!s->ping_sent && vq_redis_is_up(s->client)) {
@@ -169,8 +169,8 @@ static void start(struct vq_redis_server *s, int lock_fd)
     become(s, VQ_REDIS_SERVER_STARTING);
 }
 
-/* Another server has the lock: the one of a coordinator that was killed is about to end by
- * itself; if not, it is ended. */
+/* Another server has the lock. The server of a killed coordinator should end soon by itself;
+ * otherwise it is ended here. */
 static void wait_for_lock(struct vq_redis_server *s)
 {
     int64_t now = vq_clock_mono_ns();
@@ -291,7 +291,7 @@ enum vq_status vq_redis_server_create(struct vq_loop *loop,
     return VQ_OK;
 }
 
-/* Waits without reaping: that is the child's own. */
+/* Waits without reaping, which is the child's job. */
 static void wait_for_end(pid_t pid, int64_t ms_max)
 {
     int64_t until = vq_clock_mono_ns() + ms_max * VQ_NS_PER_MS;

@@ -1,13 +1,12 @@
-/* A run's columns in Redis. Each operation is one Lua script (reading: one a block), which checks
- * owner and commit number and then does all of its work, or none.
+/* A run's columns in Redis. Each operation is one Lua script (for reading: one per block), which
+ * checks owner and commit number and then does all of its work, or none.
  *
- * Invariants: a write that is not mine to make changes nothing. The tally always equals the
- * columns: changes are counted inside the script, from the old bytes to the new. A script that
- * ended in an error may have done half of its work, so the next begin says rebuild. An operation is
- * completed exactly once, from the loop: by its last reply, by a deferred function when it could
- * not even be sent, or by the destruction of the state, whose memory then lives on until the last
- * reply has come.
- * Not its job: connecting, waiting, deciding when to rebuild (the shell). */
+ * Invariants: a write without ownership changes nothing. The tally always equals the columns: the
+ * script counts changes, from the old bytes to the new ones. A script that ended in an error may
+ * have done a part of its work, so the next begin returns "rebuild". An operation is completed
+ * exactly once, from the loop: by its last reply, by a deferred function if it could not be sent,
+ * or by the destruction of the state, whose memory then exists until the last reply has come. Not
+ * its job: connecting, waiting, deciding when to rebuild (the shell). */
 #include "coordinator/store/state/run_state.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OPS_MAX       32   /* at a time; a coordinator has a handful */
+#define OPS_MAX       32   /* at the same time; a coordinator has a few */
 #define BLOCKS_MAX    1024 /* 2^30 tasks */
 #define PREFIX_BYTES  192
 #define KEY_BYTES     (PREFIX_BYTES + 32)
@@ -32,7 +31,7 @@
 struct op {
     struct vq_run_state *state;
     bool used;
-    bool told; /* its caller was called */
+    bool told; /* its callback was called */
     enum vq_state_script script;
     union {
         vq_state_done_fn plain;
@@ -48,7 +47,7 @@ struct op {
     struct vq_deferred failed; /* it could not be sent */
 };
 
-struct piece { /* of a read: which block its reply is */
+struct piece { /* one part of a read: the block of its reply */
     struct op *op;
     uint64_t block;
 };
@@ -65,7 +64,7 @@ struct vq_run_state {
     char owner[OWNER_BYTES];
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
     struct vq_redis_script scripts[VQ_STATE_SCRIPTS];
-    bool closed; /* destroyed; lives on for the replies to come */
+    bool closed; /* destroyed; its memory exists until all replies have come */
     struct op ops[OPS_MAX];
 };
 
@@ -169,7 +168,7 @@ static void op_worse(struct op *op, enum vq_status status, const char *text)
     }
 }
 
-/* It could not be sent, or has nothing to wait for: done in this turn, but not from here. */
+/* It could not be sent, or waits for no reply: completes it in this turn, but not from here. */
 static void op_defer(struct op *op)
 {
     op->failed = (struct vq_deferred){.fn = op_failed_later, .ctx = op};
@@ -197,8 +196,8 @@ void vq_run_state_destroy(struct vq_run_state **state)
         return;
     }
     *state = NULL;
-    struct op *closing =
-        op_new(s, VQ_STATE_SCRIPT_CHECK, NULL); /* keeps it until the end of this */
+    /* keeps the state until the end of this function */
+    struct op *closing = op_new(s, VQ_STATE_SCRIPT_CHECK, NULL);
     s->closed = true;
     for (size_t i = 0; i < OPS_MAX; i++) {
         struct op *op = &s->ops[i];
@@ -219,7 +218,7 @@ void vq_run_state_destroy(struct vq_run_state **state)
 
 /* ---- replies ---- */
 
-/* Redis names another owner than me: a newer owner, or an older state than it was left in? */
+/* Redis has another owner: either a newer owner, or an older state than this process left there. */
 static enum vq_status judge_owner(const struct vq_run_state *state, struct vq_span owner,
                                   struct vq_error *ret_text)
 {
@@ -264,7 +263,7 @@ static void read_word(struct op *op, struct vq_span word, struct vq_span detail)
     }
 }
 
-/* Checks one reply; *ret_detail is the second item. False when it is no {word, detail}. */
+/* Checks one reply; *ret_detail is the second item. false: it is not {word, detail}. */
 static bool read_reply(struct op *op, enum vq_status status, const struct vq_redis_reply *reply,
                        struct vq_span *ret_detail)
 {
@@ -379,7 +378,7 @@ static struct vq_span number(char buf[NUMBER_BYTES], uint64_t value)
     return vq_span_str(buf);
 }
 
-/* The commit key's value: another stage's never equals it. */
+/* The commit key's value, which differs from that of every other stage. */
 static struct vq_span commit_text(const struct vq_run_state *state, char buf[COMMIT_BYTES],
                                   uint64_t n)
 {
@@ -479,7 +478,7 @@ static void put_u32(struct vq_buf *out, uint64_t value)
     vq_buf_append(out, b, sizeof(b));
 }
 
-/* Neighbouring tasks of one block become one run of bytes. */
+/* Neighbouring tasks of one block become one sequence of bytes. */
 static void put_runs(struct vq_buf *out, const struct vq_settled *standing, size_t count,
                      uint64_t first_block)
 {
@@ -599,8 +598,8 @@ void vq_run_state_read(struct vq_run_state *state, uint64_t n, vq_state_read_fn 
     op->done.read = done;
     op->column = vq_alloc(state->tasks, 1);
     enum vq_status status = op->column == NULL ? VQ_NOMEM : VQ_OK;
-    /* Blocks that were never written have no key; owner and n are checked all the same, with the
-     * first. */
+    /* Blocks that were never written have no key; owner and n are checked with the first block in
+     * any case. */
     uint64_t blocks = state->blocks == 0 ? 1 : state->blocks;
     for (uint64_t b = 0; b < blocks && status == VQ_OK; b++) {
         status = read_block(op, b, n);

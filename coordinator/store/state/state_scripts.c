@@ -1,12 +1,12 @@
-/* What Redis runs for a run's state, one script an operation: first the checks, then all of the
- * work. The columns' names are kept in a set, since a stage removes those of the one before it;
- * they share RUN's slot. Invariants: the tally changes by what the column's bytes change, counted
- * here; a commit number goes up by one and only for its owner; a script that was done already does
- * nothing and says ok. Not its job: deciding what a refusal means (run_state.c). */
+/* The scripts for a run's state in Redis, one per operation: first the checks, then all of the
+ * work. The columns' names are in a set, because a stage removes those of the stage before; they
+ * share RUN's slot. Invariants: the tally changes as the column's bytes change, counted here. A
+ * commit number rises by one, and only for its owner. A script that was already done does nothing
+ * and returns ok. Not its job: the meaning of a refusal (run_state.c). */
 #include "coordinator/store/state/state_scripts.h"
 
 const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
-    /* ARGV: me, before, uid, epoch, n, n - 1; each n as STAGE:n */
+    /* ARGV: my owner text, owner before, uid, epoch, n, n - 1; each n as STAGE:n */
     [VQ_STATE_SCRIPT_BEGIN] =
         "local o = redis.call('GET', KEYS[1])\n"
         "local c = redis.call('GET', KEYS[2])\n"
@@ -23,7 +23,7 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "redis.call('SET', KEYS[1], ARGV[1])\n"
         "if c == ARGV[5] then return {'equal', ''} end\n"
         "return {'behind', 'Redis is one commit behind'}\n",
-    /* ARGV: me, uid, epoch, tasks */
+    /* ARGV: my owner text, uid, epoch, tasks */
     [VQ_STATE_SCRIPT_WIPE] =
         "local o = redis.call('GET', KEYS[1])\n"
         "if o and o ~= ARGV[1] then\n"
@@ -36,7 +36,8 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "for i = 5, #KEYS do redis.call('SADD', KEYS[4], KEYS[i]) end\n"
         "redis.call('HSET', KEYS[3], '0', ARGV[4])\n"
         "return {'ok', ''}\n",
-    /* ARGV: me, number of pieces, then offset and bytes of each, then pairs for the tally */
+    /* ARGV: my owner text, number of pieces, then offset and bytes of each, then pairs for the
+     * tally */
     [VQ_STATE_SCRIPT_FILL] =
         "local o = redis.call('GET', KEYS[1])\n"
         "if o ~= ARGV[1] then return {'owner', o or ''} end\n"
@@ -48,15 +49,15 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "end\n"
         "for i = at, #ARGV, 2 do redis.call('HINCRBY', KEYS[3], ARGV[i], ARGV[i + 1]) end\n"
         "return {'ok', ''}\n",
-    /* ARGV: me, n */
+    /* ARGV: my owner text, n */
     [VQ_STATE_SCRIPT_FILL_END] =
         "local o = redis.call('GET', KEYS[1])\n"
         "if o ~= ARGV[1] then return {'owner', o or ''} end\n"
         "if redis.call('EXISTS', KEYS[2]) == 1 then return {'commit', 'not being filled'} end\n"
         "redis.call('SET', KEYS[2], ARGV[2])\n"
         "return {'ok', ''}\n",
-    /* ARGV: me, n, n - 1, runs of bytes: key index, offset, length (32 bits, little-endian
-     * each), bytes */
+    /* ARGV: my owner text, n, n - 1, sequences of bytes: key index, offset, length (32 bits,
+     * little-endian each), bytes */
     [VQ_STATE_SCRIPT_APPLY] =
         "local o = redis.call('GET', KEYS[1])\n"
         "if o ~= ARGV[1] then return {'owner', o or ''} end\n"
@@ -88,7 +89,7 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
     [VQ_STATE_SCRIPT_CHECK] = "local o = redis.call('GET', KEYS[1])\n"
                               "if o ~= ARGV[1] then return {'owner', o or ''} end\n"
                               "return {'ok', ''}\n",
-    /* ARGV: me, n. Replies {'ok', bytes} */
+    /* ARGV: my owner text, n. Replies {'ok', bytes} */
     [VQ_STATE_SCRIPT_READ] = "local o = redis.call('GET', KEYS[1])\n"
                              "if o ~= ARGV[1] then return {'owner', o or ''} end\n"
                              "local c = redis.call('GET', KEYS[2])\n"

@@ -1,5 +1,5 @@
-/* Private to the store: the Lua scripts of run_state.c. KEYS: owner, commit, tally, columns,
- * blocks of a column. ARGV[1] is always the owner that I am. Replies: {word, detail}. */
+/* Private to the store: the Lua scripts of run_state.c. KEYS: owner, commit, tally, columns, blocks
+ * of a column. ARGV[1] is always this coordinator's owner text. Replies: {word, detail}. */
 #pragma once
 
 enum vq_state_script {
