@@ -247,7 +247,7 @@ enum vq_limit_source {
     VQ_LIMIT_BY_HAND
 };
 
-enum vq_authority_tries { /* what is lowered as a trial now */
+enum vq_authority_tries { /* the limit that a trial has lowered now */
     VQ_AUTHORITY_TRIES_NOTHING,
     VQ_AUTHORITY_TRIES_LEVEL,
     VQ_AUTHORITY_TRIES_RATES

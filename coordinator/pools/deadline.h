@@ -55,7 +55,7 @@ struct vq_deadline_batch {
 
 struct vq_deadline_state {
     int64_t now_s, deadline_s;
-    double rate; /* calls per second of the interactive pools; 0: there is no such pool */
+    double rate; /* calls per second of the interactive pools; 0: there is none */
     double interactive_usd, batch_usd; /* per call, on average */
     uint64_t open;                     /* neither in a batch nor bought */
     uint64_t returned;                 /* such calls that a batch has given back */

@@ -4,7 +4,7 @@
 
 #include "common/conf/pools.h"
 
-struct vq_pool_prices { /* per call, at the cheapest pool; INFINITY: there is no such pool */
+struct vq_pool_prices { /* per call, at the cheapest pool; INFINITY: there is none */
     double interactive, batch;
 };
 

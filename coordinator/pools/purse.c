@@ -270,7 +270,7 @@ uint64_t vq_purse_held(const struct vq_purse *purse, uint32_t holder)
     return h->granted == VQ_AMOUNT_ANY ? h->open : h->open + remains_of(h);
 }
 
-/* ---- the deal: what is fair ---- */
+/* ---- the deal: the fair parts ---- */
 
 static uint64_t gone_with(const struct vq_purse *purse)
 {
@@ -290,7 +290,7 @@ static uint64_t idle_in_all(const struct vq_purse *purse)
     return minus(vq_sum(purse->limit, less_of(purse->unheard, held)), open);
 }
 
-/* Each holder has its need; the rest is split evenly, up to what each one wants. */
+/* Each holder has its need; the rest is split evenly, up to the amount that each one wants. */
 static void fill(struct vq_purse *purse, uint64_t rest)
 {
     for (uint32_t round = 0; round < FILL_ROUNDS_MAX && rest > 0; round++) {

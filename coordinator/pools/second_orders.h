@@ -12,7 +12,7 @@ struct vq_second_orders {
     /* first orders with an answer, and those that settled: of this run, or of the store */
     uint64_t firsts, settled;
     double audited;                    /* share of the comparisons that always ask both orders */
-    double interactive_usd, batch_usd; /* per call, on average; 0: there is no such pool */
+    double interactive_usd, batch_usd; /* per call, on average; 0: there is none */
     /* seconds until the deadline, less the time that later stages and the margin need; INFINITY:
      * there is no deadline */
     double left_s;

@@ -10,7 +10,7 @@
  *     lease.c    leases: choice of the worker, renewal, the end
  *     call.c     calls: reserved, received, committed
  *     api_batch.c  batches at providers and their owners
- *     batch.c    what gathers for the next commit; what a commit settles
+ *     batch.c    gathering for the next commit; settling after a commit
  *     requeue.c  failed tasks that a person wants asked again
  *     action.c   the queue of actions and their messages
  *     tally.c    counts and the status
@@ -778,7 +778,7 @@ void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
 /* The end of the waits of rule 4, and of those for listed calls of a later stage, which may ask the
  * same. */
 int64_t vq_coord_waits_until(const struct vq_coord_waits *waits);
-/* For one term, calls may be in flight or start that this process cannot know of: a stop before its
+/* For one term, unknown calls may be in flight or start: a stop before its
  * end is not a clean one. */
 void vq_coord_clean_later(struct vq_coord *c);
 /* only work and limits decide now: no stop, no wait */

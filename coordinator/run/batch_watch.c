@@ -1,6 +1,7 @@
 /* Watches the batches at providers in this process. The duration of each one is recorded, for this
- * run's deadline and for later runs of the folder. Not recorded: a batch that is out and existed
- * before this process (its end was not seen), and one that the provider never had. */
+ * run's deadline and for later runs of the folder. Not recorded: a batch that was
+ * filled before this process started, because its end may not have been seen, and a batch that the
+ * provider never had. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"

@@ -24,7 +24,7 @@ enum vq_status vq_metrics_open(struct vq_run *run, struct vq_error *err) VQ_WARN
 /* Results that are durable now; `repeated`: the indices of those that the ledger already had. */
 void vq_metrics_see(struct vq_run *run, const struct vq_result *results, size_t count,
                     const size_t *repeated, size_t repeated_count);
-/* About once a second. */
+/* Call it about once per second. */
 void vq_metrics_tick(struct vq_run *run, int64_t now_ns);
 /* Appends the metrics. No counter that a scraper sees is ahead of VQ_COUNTERS_FILE, so that no
  * counter falls when the run is resumed. */

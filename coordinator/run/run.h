@@ -18,7 +18,7 @@ enum vq_run_end {
 struct vq_run_http {
     const char *listen;       /* "ADDRESS:PORT", numbers */
     const char *token_file;   /* its bearer token */
-    const char *const *hosts; /* names that a Host header may have besides localhost */
+    const char *const *hosts; /* names that a Host header may have in addition to localhost */
     uint32_t hosts_count;
 };
 

@@ -17,7 +17,7 @@ void vq_call_tally_add(struct vq_call_tally *tally, const struct vq_tally_call *
 {
     struct vq_tally_pool *p = &tally->pool[call->pool < tally->pools ? call->pool : tally->pools];
     if (call->end >= VQ_CALL_ENDS) {
-        return; /* of a later vibeq */
+        return; /* written by a later vibeq */
     }
     p->ends[call->end]++;
     vq_sum_to(&p->tokens_in, call->tokens_in);

@@ -1,6 +1,6 @@
-/* The calls of a run by pool, for metrics: how they ended, how long they took, what they cost.
- * Pure: the shell fills it from the ledger at the start and from each durable commit after that, so
- * that it counts the calls of the run, not of the process. */
+/* The calls of a run by pool, for metrics: ends, durations, costs. Pure: the shell fills it from
+ * the ledger at the start and then from each durable commit, so it counts the calls of the run, not
+ * only of the process. */
 #pragma once
 
 #include "common/conf/pools.h"
@@ -13,9 +13,9 @@ extern const uint32_t vq_tally_bounds_ms[VQ_TALLY_BUCKETS];
 
 struct vq_tally_pool {
     uint64_t ends[VQ_CALL_ENDS];
-    uint64_t buckets[VQ_TALLY_BUCKETS + 1];        /* each alone; the last: beyond all bounds */
-    uint64_t timed, timed_ms;                      /* calls with a duration, and the sum of it */
-    uint64_t tokens_in, tokens_cached, tokens_out; /* cached ones are input too */
+    uint64_t buckets[VQ_TALLY_BUCKETS + 1]; /* not cumulative; the last one: above all bounds */
+    uint64_t timed, timed_ms;               /* calls with a duration, and their sum */
+    uint64_t tokens_in, tokens_cached, tokens_out; /* cached ones are part of the input */
     uint64_t cost_nano;
 };
 
@@ -26,7 +26,7 @@ struct vq_call_tally {
 };
 
 struct vq_tally_call {
-    uint32_t pool; /* `pools` or above: none that the configuration names */
+    uint32_t pool; /* `pools` or above: not a pool of the configuration */
     enum vq_call_end end;
     uint32_t latency_ms;
     uint64_t tokens_in, tokens_cached, tokens_out, cost_nano;

@@ -1,4 +1,4 @@
-/* The ring and its bytes. Invariant: the samples in it have numbers without a gap, the last of them
+/* The ring and its bytes. Invariant: its samples have numbers without a gap; the last one is
  * `last`. */
 #include "coordinator/web/history.h"
 
@@ -12,7 +12,7 @@ static const char magic[8] = "vqhist01";
 
 struct vq_history {
     uint64_t last;  /* number of the newest sample; 0: none */
-    uint32_t count; /* how many there are, the newest ones */
+    uint32_t count; /* the number of samples, which are the newest ones */
     struct vq_history_sample ring[VQ_HISTORY_SAMPLES];
 };
 
@@ -93,7 +93,7 @@ void vq_history_head(uint8_t ret_head[VQ_HISTORY_HEAD_BYTES])
     put(ret_head + sizeof(magic), VQ_HISTORY_RECORD_BYTES);
 }
 
-/* The number of the record at this place; 0: there is none, or it was written only in part. */
+/* The number of the record at this index; 0: none, or it was written only in part. */
 static uint64_t number_at(struct vq_span file, uint32_t at)
 {
     size_t offset = VQ_HISTORY_HEAD_BYTES + (size_t)at * VQ_HISTORY_RECORD_BYTES;

@@ -1,6 +1,6 @@
-/* What a run did over time: a ring of samples, for charts. Pure: the shell (coordinator/run/
- * history.c) keeps the ring in a file of the run's folder, so that it survives a restart. A record
- * has its number at both ends; a record that was written only in part is ignored. */
+/* A run over time: a ring of samples, for charts. Pure: the shell (coordinator/run/history_file.c)
+ * stores the ring in a file of the run's folder, so that it survives a restart. A record has its
+ * number at both ends; a record that was written only in part is ignored. */
 #pragma once
 
 #include "coordinator/web/status.h"
@@ -19,7 +19,7 @@ enum vq_history_column {
     VQ_HISTORY_CALLS_OUT,
     VQ_HISTORY_CALLS_PER_KS, /* calls in 1,000 s, at the rate of the last minute */
     VQ_HISTORY_WORKERS,
-    VQ_HISTORY_SPENT_NANO, /* nanodollars of the whole run */
+    VQ_HISTORY_SPENT_NANO, /* nano-dollars of the whole run */
     VQ_HISTORY__COUNT
 };
 
@@ -28,7 +28,7 @@ struct vq_history_sample {
 };
 
 /* A record: its number, the columns, its number again; little-endian. The file is a head and
- * VQ_HISTORY_SAMPLES records; record n is at place (n - 1) % VQ_HISTORY_SAMPLES. */
+ * VQ_HISTORY_SAMPLES records; record n is at index (n - 1) % VQ_HISTORY_SAMPLES. */
 #define VQ_HISTORY_HEAD_BYTES   16u
 #define VQ_HISTORY_RECORD_BYTES ((VQ_HISTORY__COUNT + 2u) * 8u)
 
@@ -44,11 +44,12 @@ void vq_history_add(struct vq_history *history, const struct vq_history_sample *
                     uint8_t ret_record[VQ_HISTORY_RECORD_BYTES], uint64_t *ret_offset);
 
 void vq_history_head(uint8_t ret_head[VQ_HISTORY_HEAD_BYTES]);
-/* Takes what a file of this form holds into an empty history. False: it is another form, and
- * nothing was taken; the shell begins the file again. */
+/* Loads the samples of a file with this format into an empty history. Returns false if the format
+ * is another one: nothing was loaded, and the shell starts a new file. */
 bool vq_history_load(struct vq_history *history, struct vq_span file);
 
-/* The time of "?after=" (NULL: 0). False: it is none; then say VQ_HISTORY_AFTER_WRONG. */
+/* The time of "?after=" (NULL: 0). Returns false if it is invalid: reply with
+ * VQ_HISTORY_AFTER_WRONG. */
 #define VQ_HISTORY_AFTER_WRONG "after: give a time in milliseconds since 1970\n"
 bool vq_history_after(const char *text, uint64_t *ret_unix_ms);
 

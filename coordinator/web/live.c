@@ -1,6 +1,6 @@
-/* Two rings. An answer is written as JSON when it is kept, so that nothing of the store or of a
- * stage has to live on. Invariant: the memory is bounded by the limits of the header. Not its job:
- * which tasks stand as failed (the queue). */
+/* Two rings. An answer is written as JSON when it is stored, so that no data of the store or of a
+ * stage must stay alive. Invariant: the limits of the header bound the memory. Not its job: which
+ * tasks are failed (the queue). */
 #include "coordinator/web/live.h"
 
 #include "common/base/alloc.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct vq_live {
-    struct vq_buf answers[VQ_LIVE_ANSWERS]; /* number n is at (n - 1) % VQ_LIVE_ANSWERS */
+    struct vq_buf answers[VQ_LIVE_ANSWERS]; /* number n is at index (n - 1) % VQ_LIVE_ANSWERS */
     uint64_t last;                          /* number of the newest; 0: none */
-    int64_t kept_ns;                        /* when it was kept */
+    int64_t kept_ns;                        /* when it was stored */
     struct vq_live_failure failures[VQ_LIVE_CLASSES * VQ_LIVE_FAILURES]; /* by class */
 };
 
@@ -51,7 +51,7 @@ static void put_text(struct vq_json *j, const char *key, struct vq_span text)
     }
 }
 
-/* Which output the judge found higher. */
+/* The output that the judge rated higher. */
 static const char *higher(enum vq_outcome outcome, uint32_t order)
 {
     if (outcome != VQ_OUTCOME_FIRST && outcome != VQ_OUTCOME_SECOND) {
@@ -151,7 +151,8 @@ void vq_live_answers_json(const struct vq_live *live, uint64_t after, struct vq_
 
 /* ---- failures ---- */
 
-/* The place of the task if it has one, else the oldest place of the class. NULL: that is newer. */
+/* The entry of the task if it has one, or else the oldest one of the class. NULL: that one is
+ * newer. */
 static struct vq_live_failure *place_of(struct vq_live *live, const struct vq_result *r,
                                         int64_t unix_ms)
 {

@@ -1,5 +1,5 @@
-/* Invariants: every sample has the label `run`; the samples of a family follow its head; a number
- * that is unknown has no sample. Names, types and labels are part of the public interface. */
+/* Invariants: every sample has the label `run`. The samples of a family follow its head. An unknown
+ * number has no sample. Names, types and labels are part of the public interface. */
 #include "coordinator/web/metrics.h"
 
 #include "common/base/clock.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MINUTE_S    60.0
-#define OTHER_POOLS "(other)" /* calls of pools that the configuration no longer names */
+#define OTHER_POOLS "(other)" /* calls of pools that are no longer in the configuration */
 
 struct label {
     const char *name, *value;
@@ -212,7 +212,7 @@ static void put_money(struct writer *w)
     vq_authority_money(w->f->authority, &money);
     gauge(w, "spent_dollars", "Price of the calls of the run, as the budget counts it.",
           dollars(money.spent_nano));
-    bool over = strcmp(w->f->state, "finished") == 0; /* what was granted ahead is spent no more */
+    bool over = strcmp(w->f->state, "finished") == 0; /* advances are not spent any more */
     gauge(w, "reserved_dollars", "Price that calls in flight and advances may reach.",
           over ? 0 : dollars(money.out_nano));
     if (money.budget_nano != VQ_AMOUNT_ANY) {
@@ -388,7 +388,7 @@ static void put_deadline(struct writer *w)
 
 /* ---- all ---- */
 
-/* Of each pool; a pool that may not be asked has none. */
+/* The room of each pool; a pool that takes no calls has none. */
 static void fill_room(const struct vq_metrics_facts *facts, double room[VQ_POOLS_MAX])
 {
     const struct vq_status_facts *f = facts->status;

@@ -1,15 +1,15 @@
-/* A run's numbers as Prometheus text: docs/use/metrics.md lists them. Pure: reading them changes
- * nothing, so any number of scrapers may. */
+/* A run's numbers as Prometheus text; docs/use/metrics.md lists them. Pure: reading them changes
+ * nothing, so there may be any number of scrapers. */
 #pragma once
 
 #include "coordinator/web/call_tally.h"
 #include "coordinator/web/status.h"
 
-#define VQ_METRICS_FILE         "metrics.prom" /* of a run's folder: the last values */
+#define VQ_METRICS_FILE         "metrics.prom" /* in a run's folder: the last values */
 #define VQ_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* Counters of events. metric, label, its value ("" and "": none), help; rows of one metric follow
- * each other. */
+/* Counters of events: metric, label, its value ("" and "": none), help. Rows of one metric are
+ * together. */
 #define VQ_COUNTERS(X)                                                                             \
     X(COMMITS, "commits_total", "", "", "Batches of results that were committed.")                 \
     X(LEASES_LOST, "leases_lost_total", "", "", "Leases that ended with their worker.")            \
@@ -41,21 +41,21 @@ enum vq_counter {
 struct vq_counters {
     uint64_t n[VQ_COUNTER__COUNT];
 };
-/* "messages_refused_total.broken", "commits_total": its name in a file. */
+/* Its name in a file: "messages_refused_total.broken", "commits_total". */
 const char *vq_counter_key(enum vq_counter counter);
-/* Of this process alone. */
+/* Only of this process. */
 void vq_counters_of(const struct vq_status_facts *facts, struct vq_counters *ret_counters);
 
 struct vq_metrics_facts {
     const struct vq_status_facts *status;
     const struct vq_call_tally *calls;    /* of the run; its pools are the authority's */
     const struct vq_counters *counters;   /* of the run */
-    int64_t turn_ns_max;                  /* the longest turn of the loop lately */
+    int64_t turn_ns_max;                  /* the longest recent turn of the loop */
     uint64_t disk_bytes, disk_free_bytes; /* of the runs folder; 0 and 0: unknown */
-    uint32_t carried; /* the most calls that one worker had in flight at once; 0: none yet */
+    uint32_t carried; /* the maximum of calls in flight of one worker; 0: no call yet */
 };
 
 void vq_metrics_put(const struct vq_metrics_facts *facts, struct vq_buf *out);
 
-/* How many workers the run can use now (wanted.h). */
+/* The number of workers that the run can use now (wanted.h). */
 uint32_t vq_metrics_workers_wanted(const struct vq_metrics_facts *facts);

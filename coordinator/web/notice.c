@@ -1,4 +1,4 @@
-/* Invariants: for each kind and subject, a notice of the beginning is followed by one of the end
+/* Invariants: for each kind and subject, a notice of the end follows a notice of the beginning
  * before the next beginning; memory and texts are bounded. */
 #include "coordinator/web/notice.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Its place; `count`: it is not active. */
+/* Its index; `count`: it is not active. */
 static uint32_t find(const struct vq_notices *n, const char *kind, const char *what)
 {
     uint32_t i = 0;

@@ -1,5 +1,5 @@
-/* A ring of samples over all pools, and one mark per worker. Invariant: the samples of a pool are
- * as many as those of every other one. Not its job: what is in force (the authority). */
+/* A ring of samples over all pools, and one mark per worker. Invariant: all pools have the same
+ * number of samples. Not its job: limits in force (the authority). */
 #include "coordinator/web/recent.h"
 
 #include "common/base/alloc.h"
@@ -10,11 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RATE_SHARE 0.5 /* of the newest interval in a worker's rate */
+#define RATE_SHARE 0.5 /* weight of the newest interval in a worker's rate */
 
 enum recent_column {
-    RECENT_REQUESTS, /* a minute */
-    RECENT_TOKENS,   /* a minute */
+    RECENT_REQUESTS, /* per minute */
+    RECENT_TOKENS,   /* per minute */
     RECENT_IN_FLIGHT,
     RECENT__COUNT
 };
@@ -28,7 +28,7 @@ static const char *const column_names[RECENT__COUNT] = {
 struct mark { /* of a worker */
     struct vq_id worker;
     uint64_t results;
-    double per_s; /* negative: not known yet */
+    double per_s; /* negative: unknown */
 };
 
 struct vq_recent {
@@ -85,7 +85,7 @@ static const struct mark *find(const struct vq_recent *recent, const struct vq_i
                : bsearch(&key, recent->marks, recent->marks_count, sizeof(key), by_worker);
 }
 
-/* The counter of a worker begins again with each of its sessions. */
+/* The counter of a worker starts again in each of its sessions. */
 static double rate_of(const struct mark *before, uint64_t results, double seconds)
 {
     if (before == NULL || seconds <= 0) {
@@ -104,7 +104,7 @@ static void mark_workers(struct vq_recent *recent, const struct vq_status_facts 
         count++;
     }
     struct mark *marks = count == 0 ? NULL : vq_alloc(count, sizeof(*marks));
-    if (marks == NULL) { /* rates begin again */
+    if (marks == NULL) { /* without memory, rates start again */
         count = 0;
     }
     for (size_t i = 0; i < count && vq_coord_worker_fill(f->coord, (uint32_t)i, &w); i++) {
@@ -125,7 +125,7 @@ static void mark_workers(struct vq_recent *recent, const struct vq_status_facts 
 void vq_recent_add(struct vq_recent *recent, const struct vq_status_facts *f)
 {
     int64_t passed_ns = f->now_ns - recent->sampled_ns;
-    /* half a turn of the timer is no reason to wait for the next one */
+    /* half a turn of the timer early is early enough */
     if (f->coord == NULL ||
         (recent->sampled_ns != 0 && passed_ns < VQ_RECENT_EVERY_MS * VQ_NS_PER_MS / 2)) {
         return;

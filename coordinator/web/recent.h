@@ -1,5 +1,5 @@
-/* How the pools and workers of a run did lately: a sample every few seconds, in memory, for small
- * charts and rates. Pure. */
+/* The recent activity of the pools and workers of a run: a sample every few seconds, in memory, for
+ * small charts and rates. Pure. */
 #pragma once
 
 #include "coordinator/web/status.h"
@@ -12,7 +12,7 @@ struct vq_recent;
 struct vq_recent *vq_recent_create(uint32_t pools);
 void vq_recent_destroy(struct vq_recent **recent);
 
-/* Takes a sample, each VQ_RECENT_EVERY_MS at most. Nothing is there yet: nothing is taken. */
+/* Takes a sample, at most one per VQ_RECENT_EVERY_MS. Before there is a core it does nothing. */
 void vq_recent_add(struct vq_recent *recent, const struct vq_status_facts *facts);
 
 /* {"format", "every_ms", "pools": [as in the status, with "recent": {...}]} */

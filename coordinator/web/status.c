@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define RATE_SIGMAS 2.0  /* of the number of tasks that were settled lately */
-#define RATE_DRIFT  0.05 /* how much the rate changes by itself */
+#define RATE_DRIFT  0.05 /* the change of the rate over time */
 
 const char *vq_status_stage_name(enum vq_coord_stage stage)
 {
@@ -51,8 +51,8 @@ double vq_status_eta_s(const struct vq_coord_status *s)
     return s->settled_per_s > 0 ? (double)left(s) / s->settled_per_s : -1;
 }
 
-/* Tasks that are open and need a call, if the store has of the rest what it had of those that were
- * looked up. */
+/* Open tasks that need a call, if the store has answers for the rest as often as for the tasks that
+ * were looked up. */
 static double left_at_least(const struct vq_coord_status *s)
 {
     double scouted = s->shards == 0 ? 1 : (double)s->known_shards / (double)s->shards;
@@ -216,7 +216,7 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_put_real(j, "settled_per_s", s.settled_per_s, 4);
     double eta = eta_s(f, &s);
     struct vq_status_eta range = vq_status_eta_range(&s);
-    bool none = eta < 0; /* nothing may be asked now, or nothing is known */
+    bool none = eta < 0; /* no call may be sent now, or nothing is known */
     vq_json_put_real(j, "eta_s", none ? NAN : eta, 4);
     vq_json_put_real(j, "eta_low_s", none || range.low_s < 0 ? NAN : range.low_s, 4);
     vq_json_put_real(j, "eta_high_s", none || range.high_s < 0 ? NAN : range.high_s, 4);
@@ -260,7 +260,7 @@ static void deadline(struct vq_json *j, const struct vq_status_deadline *d)
     vq_json_object_end(j);
 }
 
-/* What keeps it from going on, besides what its state says. */
+/* The obstacles of the run, in addition to its state. */
 static void incidents(struct vq_json *j, const struct vq_status_facts *f)
 {
     vq_json_put_known(j, "held_since_unix_ms", f->held_since_unix_ms != 0, f->held_since_unix_ms);

@@ -1,5 +1,5 @@
-/* Pools and money in the status: where each limit comes from, how much of it is used, what is
- * parked and until when. */
+/* Pools and money in the status: the source and the use of each limit, and the parked pools with
+ * the end of each park. */
 #include "coordinator/web/status_parts.h"
 
 #include "common/base/clock.h"
@@ -34,7 +34,7 @@ static void unix_ms(struct vq_json *j, const char *key, const struct vq_status_f
     vq_json_put_known(j, key, ns > 0, f->now_unix_ms + (ns - f->now_ns) / VQ_NS_PER_MS);
 }
 
-/* granted: what workers may use now, together; 0: that is not limited. */
+/* granted: the sum of the present slices; 0: not limited. */
 static void limit(struct vq_json *j, const char *name, double most, enum vq_limit_source source,
                   double used, double granted)
 {
@@ -78,7 +78,7 @@ static bool is_slow(const struct vq_status_facts *f, uint32_t p)
     return f->slow != NULL && f->slow[p].raised;
 }
 
-/* What limits it now, and why. */
+/* The limit that binds now, and why. */
 static void put_limited(struct vq_json *j, const struct vq_status_facts *f, uint32_t p,
                         const struct vq_authority_pool_status *s)
 {
@@ -176,7 +176,7 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_put_object(j, "money");
     vq_json_put_real(j, "budget_usd", usd(money.budget_nano), 9);
     vq_json_put_real(j, "spent_usd", usd(money.spent_nano), 9);
-    bool over = strcmp(f->state, "finished") == 0; /* what was granted ahead is spent no more */
+    bool over = strcmp(f->state, "finished") == 0; /* advances are not spent any more */
     vq_json_put_real(j, "reserved_usd", over ? 0 : usd(money.out_nano), 9);
     vq_json_object_end(j);
 }

@@ -1,5 +1,5 @@
-/* A ring. Invariant: of a kind and subject at most one goes on, and it is the newest of them. Not
- * its job: finding what went wrong (coordinator/pools/incidents.c, the alarms, the core). */
+/* A ring. Invariant: for each kind and subject at most one entry is active, and it is the newest
+ * one. Not its job: finding problems (coordinator/pools/incidents.c, the alarms, the core). */
 #include "coordinator/web/troubles.h"
 
 #include "common/base/alloc.h"
@@ -10,15 +10,15 @@
 
 struct entry {
     enum vq_trouble_kind kind;
-    int64_t since_unix_ms, over_unix_ms; /* over 0: it goes on */
-    uint64_t count;                      /* of a moment: how often */
+    int64_t since_unix_ms, over_unix_ms; /* over 0: it is active */
+    uint64_t count;                      /* of a moment: the number of times */
     char subject[VQ_TROUBLE_SUBJECT_BYTES];
     char text[VQ_TROUBLE_TEXT_BYTES];
     char advice[VQ_TROUBLE_ADVICE_BYTES];
 };
 
 struct vq_troubles {
-    uint64_t seen; /* so far: number n is at n % VQ_TROUBLES_MAX */
+    uint64_t seen; /* so far: number n is at index n % VQ_TROUBLES_MAX */
     struct entry ring[VQ_TROUBLES_MAX];
 };
 
@@ -40,7 +40,7 @@ void vq_troubles_destroy(struct vq_troubles **troubles)
     *troubles = NULL;
 }
 
-/* The newest of its kind and subject; NULL: none is remembered. */
+/* The newest entry of its kind and subject; NULL: none is stored. */
 static struct entry *find(struct vq_troubles *t, enum vq_trouble_kind kind, const char *subject)
 {
     char cut[VQ_TROUBLE_SUBJECT_BYTES];

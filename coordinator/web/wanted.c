@@ -1,12 +1,12 @@
-/* Calls in flight by Little's law: a pool that allows r calls a second of d seconds has room for
- * r * d calls at once. Invariant: with more room or more work, never fewer workers are wanted. */
+/* Calls in flight by Little's law: a pool that allows r calls per second of d seconds each has room
+ * for r * d calls at once. Invariant: more room or more work never leads to fewer workers. */
 #include "coordinator/web/wanted.h"
 
 #include <math.h>
 
 #define MINUTE_S 60.0
 
-/* Calls in flight that `most` a minute allow, if each call takes `each` of it. */
+/* Calls in flight that a limit `most` per minute allows, if each call uses `each` of it. */
 static double by_rate(double most, double each, double call_s)
 {
     bool known = most > 0 && each > 0 && call_s > 0;
@@ -24,7 +24,7 @@ double vq_wanted_room(const struct vq_wanted_pool *p)
         double most = p->limit.rates.of[r];
         room = fmin(room, by_rate(most, each[r], p->call_s));
     }
-    return fmax(room, 1); /* a slow pool has a call in flight now and then */
+    return fmax(room, 1); /* a slow pool has a call in flight from time to time */
 }
 
 double vq_wanted_take(uint64_t open, const uint32_t *pools, uint32_t count, double *room)

@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ROOM_SHARE 4 /* at most this part of the free room is reserved ahead: 1 / 4 */
+#define ROOM_SHARE 4 /* at most 1 / ROOM_SHARE of the free room is reserved ahead */
 #define FUSE_MAGIC UINT64_C(0x65735546)
 
 static const struct {

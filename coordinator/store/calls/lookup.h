@@ -42,7 +42,7 @@ struct vq_answer {
 enum vq_status vq_lookup_answer(const struct vq_view *view, const struct vq_hash *request,
                                 struct vq_answer *ret_answer, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The answer behind a task's vote (or non-vote): of the repeat in force, or of its repair if the
+/* The answer that gave a task's vote (or non-vote): of the repeat in force, or of its repair if the
  * vote was read there (*ret_repaired). VQ_NOT_FOUND: no answer is in force. */
 enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *plan,
                                   const struct vq_id *run, uint64_t task,

@@ -1,4 +1,4 @@
-/* What was asked and answered: the last answers as they come, and the tasks that failed, with examples. Texts of others are text nodes. */
+/* Questions and answers: the last answers as they come, and the failed tasks, with examples. Texts from outside become text nodes only. */
 import { byId, el, button, name, textOf, visible } from "/pages/dom.js";
 import { count } from "/pages/numbers.js";
 import { clock, rate } from "/pages/words.js";
@@ -6,12 +6,12 @@ import { table } from "/pages/tables.js";
 
 const SHOWN_MAX = 20;
 
-/* A text as it is, with its own line breaks. */
+/* An unchanged text with its line breaks. */
 const whole = (value) => el("div", { class: "text", tabindex: 0 }, el("bdi", null, visible(textOf(value))));
 
 const part = (title, value) => (value ? el("div", { class: "part" }, el("h4", null, title), whole(value)) : null);
 
-/* The question, as the judge got it. */
+/* The question that the judge got. */
 function question(answer) {
   const poles = answer.low || answer.high;
   return [
@@ -44,7 +44,7 @@ function article(answer) {
     el("p", { class: "soft" }, clock(answer.unix_ms), `, after ${rate(answer.latency_ms / 1000)} s, pool `, name(answer.pool)));
 }
 
-/* Adds answers above those that are shown. */
+/* Adds answers above the present ones. */
 export function addAnswers(answers) {
   if (answers.length === 0) return;
   const place = byId("sample");
@@ -72,7 +72,7 @@ function letter(dead) {
 const classRows = (classes, more) => classes.map((one) => [one.class, MEANINGS[one.class] || "", count(one.count),
   one.judges.map((judge, i) => [i ? ", " : "", name(judge.name), ` ${count(judge.count)}`]), ...more(one)]);
 
-/* Later stages were built on these: only a resume asks them again. */
+/* Later stages depend on these tasks, so only a resume asks them again. */
 function earlier(dead, run) {
   const rows = (dead.earlier || []).flatMap((stage) => classRows(stage.classes, () => []).map((row) => [name(stage.stage), ...row]));
   return rows.length === 0 ? [] : [el("p", null, "Tasks of earlier stages have failed for good. ", el("code", null, `vibeq resume ${run} --retry-failed`),

@@ -1,6 +1,6 @@
 /* The API of a run, from its own server or from that of the page of runs (/runs/NAME/): status, history, pools, workers, incidents, the last
- * answers, dead letters, commands; and the list of runs. The token comes with the address (#TOKEN), stays in this tab, and goes into a header and
- * nowhere else. */
+ * answers, dead letters, commands; and the list of runs. The token comes with the address (#TOKEN), stays in this tab, and is sent only
+ * in a header. */
 
 const COMMAND_MS = 4000;
 const ID_BYTES = 16;
@@ -9,7 +9,7 @@ const RUNS = "/api/v1/runs";
 const AT = location.pathname.match(/^\/runs\/([^/]+)\/?$/);
 const BASE = AT ? `${RUNS}/${AT[1]}/` : "/api/v1/";
 
-/* Whether the page of runs serves this page. */
+/* Whether the server of the page of runs serves this page. */
 export const isAmongRuns = AT !== null;
 
 export function takeToken() {
@@ -23,12 +23,12 @@ export function takeToken() {
 
 export const keepToken = (token) => sessionStorage.setItem(KEY, token);
 
-/* An address of ours for another tab, which has nothing of this one. */
+/* An address of ours, with the token, for another tab, which does not share the storage of this tab. */
 const withToken = (path) => path + "#" + encodeURIComponent(sessionStorage.getItem(KEY) || "");
 export const pageOf = (run) => withToken(`/runs/${encodeURIComponent(run)}/`);
 export const pageOfRuns = () => withToken("/");
 
-/* Throws {denied: true} if the token is wrong, {away: true} if nothing answers, or {refused: true} with the server's words. */
+/* Throws {denied: true} if the token is wrong, {away: true} if the server does not answer, or {refused: true} with the server's message. */
 async function ask(path, options = {}) {
   const headers = { Authorization: "Bearer " + (sessionStorage.getItem(KEY) || "") };
   let answer;
@@ -51,7 +51,7 @@ async function json(path) {
 export const status = () => json("status");
 export const history = (after) => json("history?after=" + after);
 export const runs = () => json(RUNS);
-export const entry = () => json(BASE.slice(0, -1)); /* this run in the list of runs */
+export const entry = () => json(BASE.slice(0, -1)); /* the entry of this run in the list of runs */
 
 export const pools = () => json("pools");
 export const workers = () => json("workers");

@@ -1,4 +1,4 @@
-/* The charts over time, drawn by uPlot from the columns of /api/v1/history. A chart keeps its place while its data changes. */
+/* The charts over time, drawn by uPlot from the columns of /api/v1/history. A chart's element stays while its data changes. */
 import { count, dollars } from "/pages/numbers.js";
 import { rate } from "/pages/words.js";
 
@@ -9,7 +9,7 @@ const timeOfDay = (s, withSeconds) =>
   new Date(s * 1000).toLocaleTimeString("sv", { hour: "2-digit", minute: "2-digit", second: withSeconds ? "2-digit" : undefined });
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
-/* What the charts show: x, and lists of equal length. `live`: the newest status, which is younger than the last sample. */
+/* The data of the charts: x, and lists of equal length. `live`: the newest status, which is later than the last sample. */
 export function columnsOf(samples, live) {
   const columns = { x: [], done: [], failed: [], leased: [], open: [], calls: [], tokens: [], spent: [] };
   const rows = samples.unix_ms.length;
@@ -48,7 +48,7 @@ export function columnsOf(samples, live) {
 const CHARTS = {
   depth: {
     words: count,
-    series: [ /* the widest is drawn first; its label names what lies between it and the next */
+    series: [ /* the largest one is drawn first; its label names the area between it and the next one */
       ["open", "waiting", "track"], ["leased", "at workers", "a"], ["failed", "failed", "bad"], ["done", "settled", "good"]],
     parts: (columns, i) => ({ open: columns.open[i] - columns.leased[i], leased: columns.leased[i] - columns.failed[i],
       failed: columns.failed[i] - columns.done[i], done: columns.done[i] }),
@@ -60,7 +60,7 @@ const CHARTS = {
 
 function options(chart, width, data) {
   const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-  const at = (i) => i ?? data().x.length - 1; /* the newest, while no other is pointed at */
+  const at = (i) => i ?? data().x.length - 1; /* the newest one, unless the pointer is on another one */
   const shown = (key, i) => (at(i) < 0 ? "" : chart.words((chart.parts ? chart.parts(data(), at(i)) : { [key]: data()[key][at(i)] })[key] ?? 0));
   return {
     width, height: HEIGHT,

@@ -1,4 +1,4 @@
-/* The page of one run: asks for the status each second and for the samples each ten seconds while it is visible, and sends commands. */
+/* The page of one run: while it is visible, it requests the status every second and the samples every ten seconds. It sends commands. */
 import * as api from "/pages/api.js";
 import { byId, el, name, visible } from "/pages/dom.js";
 import { count, dollars, isNumber } from "/pages/numbers.js";
@@ -18,7 +18,7 @@ let samples = null, last = null, historyAt = 0, awaySince = 0, sampleAt = 0, ans
 
 const settled = (tasks) => tasks.answered + tasks.not_needed + tasks.failed + tasks.blocked;
 
-/* What had the focus, and a key, has it again. */
+/* Gives the focus back to the element with the same key. */
 function put(id, ...children) {
   const place = byId(id), key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   place.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
@@ -84,7 +84,7 @@ function cards(status) {
   ];
 }
 
-/* Where the run is. Which stages follow depends on the answers: those that are expected are shown. */
+/* The progress through the stages. The later stages depend on the answers, so the expected ones are shown. */
 function stages(status) {
   const share = (100 * settled(status.tasks)) / Math.max(1, status.tasks_total);
   return [status.stages_before.map((stage) => el("li", { class: "over" }, name(stage))),
@@ -98,14 +98,14 @@ function alertOf(status) {
 }
 
 const isOver = (status) => status.state === "finished" || status.state === "stopped";
-/* Of a run that is over, the page of runs has its status and its samples alone. */
+/* For a finished run, the page of runs has only its status and its samples. */
 const isServed = (status) => !api.isAmongRuns || !isOver(status);
 
-/* What came of a run that is over, as the list of runs has it. */
+/* The result of a finished run, from the list of runs. */
 async function showOutcome() {
   const run = await api.entry();
   if (incidents === null) {
-    incidents = await api.incidents().catch(() => null); /* a run of an older version has none */
+    incidents = await api.incidents().catch(() => null); /* a run of an older version has no incidents */
     showIncidents(last);
   }
   put("outcome", el("div", { class: "banner" }, run.headline ? el("p", null, name(run.headline)) : null,
@@ -131,7 +131,7 @@ function show(status) {
   put("alert", alertOf(status));
   byId("pause").hidden = status.state === "held" || over;
   byId("resume").hidden = status.state !== "held";
-  if (!status.tasks) return; /* the queue is not there yet */
+  if (!status.tasks) return; /* the queue does not exist yet */
   put("cards", cards(status));
   put("pools", tables.pools(status, recent, act));
   put("workers", tables.workers(status, rates, act));
@@ -142,7 +142,7 @@ function show(status) {
   put("failures", tables.failures(status));
 }
 
-/* The choice of a person stays. */
+/* Keeps the person's choice. */
 function poolNames(status) {
   const select = byId("retune").elements.pool, names = status.pools.map((pool) => pool.name);
   if (names.join("\n") === [...select.options].map((option) => option.value).join("\n")) return;
@@ -182,12 +182,12 @@ async function showSample() {
   if (isHeld || Date.now() - sampleAt < SAMPLE_MS) return;
   sampleAt = Date.now();
   const more = await api.sample(answerNo);
-  if (more.last < answerNo) answerNo = 0; /* the run was resumed in between */
+  if (more.last < answerNo) answerNo = 0; /* the run was resumed in the meantime */
   else answers.addAnswers(more.answers.filter((answer) => answer.no > answerNo));
   answerNo = Math.max(answerNo, more.last);
 }
 
-/* What a person has opened stays open while nothing changes. */
+/* Elements that a person opened stay open while the data does not change. */
 async function showLetters(status) {
   const failed = status.tasks ? status.tasks.failed : 0;
   const key = `${status.stage} ${failed}`;

@@ -1,5 +1,5 @@
-/* The page of runs: asks for the list each two seconds while it is visible. A row keeps its place in the document while its run is the
- * same, and is made again only when something of it has changed, so that the focus of a person stays. */
+/* The page of runs: requests the list every two seconds while it is visible. A row stays in the document while its run does, and is built
+ * again only if its data has changed, so that the focus stays. */
 import * as api from "/pages/api.js";
 import { byId, el, name } from "/pages/dom.js";
 import { count, dollars, isNumber } from "/pages/numbers.js";
@@ -52,7 +52,7 @@ function rowOf(run) {
 const KEYS = { name: (run) => run.name, state: (run) => run.state, calls: (run) => run.calls_per_s, spent: (run) => run.spent_usd,
   left: (run) => run.eta_s, started: (run) => run.started_unix_ms ?? run.changed_unix_ms };
 
-/* Active runs are first unless a person has chosen an order; what is not known is last. */
+/* Active runs are first unless a person has chosen an order; unknown values are last. */
 function compare(a, b) {
   if (!order.chosen && a.active !== b.active) return a.active ? -1 : 1;
   const x = KEYS[order.by](a), y = KEYS[order.by](b);

@@ -1,5 +1,5 @@
-/* The tables of pools, workers, judges and failures, from one status. A table is made again at each status; what a person points at stays,
- * because a button keeps its place and the focus. */
+/* The tables of pools, workers, judges and failures, from one status. A table is built again for each status. Buttons keep their places
+ * and the focus. */
 import { el, svg, button, name } from "/pages/dom.js";
 import { count, isNumber } from "/pages/numbers.js";
 import { rate, duration, clock } from "/pages/words.js";
@@ -15,7 +15,7 @@ export function table(heads, rows, none) {
 
 const SPARK = { width: 90, height: 22 };
 
-/* A small line over the last minutes. */
+/* A small line chart of the last minutes. */
 function spark(values, label) {
   if (!values || values.length < 2) return null;
   const most = Math.max(...values, 1e-9), step = SPARK.width / (values.length - 1);
@@ -24,10 +24,10 @@ function spark(values, label) {
     svg("polyline", { points: points.join(" ") })), ` ${rate(values[values.length - 1])} ${label}`);
 }
 
-/* A button that has the focus has it again after its table is made again. */
+/* A button gets the focus back after its table was built again. */
 const keyed = (label, act, ...words) => button(label, () => act(...words), { data: { key: words.join(" ") } });
 
-/* One dimension of a pool that has a limit: how much of it is used, and where it comes from. */
+/* One limit of a pool: its use and its source. */
 function dimension(key, at) {
   if (!isNumber(at.limit)) return null;
   const share = at.limit > 0 ? Math.min(1, at.used / at.limit) : 0;
@@ -35,7 +35,7 @@ function dimension(key, at) {
     at.by ? el("span", { class: "soft" }, ` (${at.by}${isNumber(at.granted) && at.granted < at.limit * 0.95 ? `, granted ${rate(at.granted)}` : ""})`) : null);
 }
 
-/* recent: by the pool's name, its last minutes. */
+/* recent: the last minutes by the pool's name. */
 export function pools(status, recent, act) {
   return table(["pool", "state", "limits", "last ten minutes", "limited by", "calls", ""], status.pools.map((pool) => [
     name(pool.name),
@@ -52,7 +52,7 @@ export function pools(status, recent, act) {
 
 export const placeOf = (worker) => `${worker.name} ${worker.host} ${worker.pid}`;
 
-/* rates: results a second, by the worker's process. */
+/* rates: results per second, by the worker's process. */
 export function workers(status, rates, act) {
   return table(["worker", "host", "version", "leases", "tasks held", "calls in flight", "results", "a second", "last message", ""], [...status.workers].sort((x, y) => x.name.localeCompare(y.name)).map((worker) => [
     [name(worker.name), worker.draining ? el("div", { class: "soft" }, "draining") : null, worker.keys ? el("div", { class: "bad" }, name(worker.keys)) : null],

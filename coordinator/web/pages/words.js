@@ -1,4 +1,4 @@
-/* Rates and times in words. */
+/* Rates and times as text. */
 import { count } from "/pages/numbers.js";
 
 export function rate(value) {
