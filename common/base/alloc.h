@@ -1,10 +1,10 @@
-/* Allocation that tests can make fail. Everything is released with vq_free. */
+/* Memory allocation with failures that tests can inject. Every block is released with vq_free. */
 #pragma once
 
 #include "common/base/status.h"
 
-/* NULL when there is no memory (or the countdown hit); zeroed; overflow of n * size counts as no
- * memory. A size of 0 gives a unique pointer. The caller owns the result. */
+/* Returns a zeroed block, or NULL: no memory, an overflow of n * size, or an injected failure. A
+ * size of 0 gives a unique pointer. The caller owns the result. */
 void *vq_alloc(size_t n, size_t size) VQ_WARN_UNUSED;
 /* Grows or shrinks; on NULL the old block is untouched. New bytes are not zeroed. */
 void *vq_realloc(void *old, size_t n, size_t size) VQ_WARN_UNUSED;
@@ -27,6 +27,7 @@ enum vq_status vq_copy_bytes(const char *text, size_t bytes, char **ret_copy) VQ
 enum vq_status vq_grow(void *array, size_t *cap, size_t need, size_t item_bytes,
                        size_t max) VQ_WARN_UNUSED;
 
-/* Tests: the n-th allocation from now fails (1 = the next); 0 switches off. Not for threads. */
+/* For tests: the n-th allocation from now fails (1: the next); 0 switches this off. Not
+ * thread-safe. */
 void vq_alloc_fail_at(uint64_t n);
 uint64_t vq_alloc_count(void);

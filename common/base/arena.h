@@ -1,5 +1,4 @@
-/* Memory that lives and dies together: blocks and texts are taken one by one and released all at
- * once. */
+/* An arena: blocks and texts are allocated one by one and released all at once. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -10,16 +9,17 @@
 struct vq_arena { /* zeroed: empty */
     void **blocks;
     size_t count, cap;
-    bool failed; /* something was not given */
+    bool failed; /* an allocation failed */
 };
 
-/* To be asked once, after several blocks: VQ_OK, or VQ_NOMEM. */
+/* VQ_NOMEM: an allocation failed; else VQ_OK. Check it once, after several blocks. */
 static inline enum vq_status vq_arena_status(const struct vq_arena *arena)
 {
     return arena->failed ? VQ_NOMEM : VQ_OK;
 }
 
-/* All NULL without memory; zeroed like vq_alloc. The arena owns what they return. */
+/* The arena owns the returned blocks and texts. Blocks are zeroed, as by vq_alloc. NULL: no
+ * memory. */
 void *vq_arena_alloc(struct vq_arena *arena, size_t n, size_t size) VQ_WARN_UNUSED;
 void *vq_arena_copy(struct vq_arena *arena, const void *from, size_t n, size_t size) VQ_WARN_UNUSED;
 char *vq_arena_text(struct vq_arena *arena, struct vq_span text) VQ_WARN_UNUSED;
@@ -29,8 +29,8 @@ char *vq_arena_printf(struct vq_arena *arena, const char *fmt, ...) VQ_PRINTF(2,
     vq_arena_alloc_at((arena), (void *)&(pointer), (n), sizeof(*(pointer)))
 enum vq_status vq_arena_alloc_at(struct vq_arena *arena, void *pointer, size_t n,
                                  size_t size) VQ_WARN_UNUSED;
-/* A copy of the buffer's text; the buffer is freed, also on failure: what it failed with, or
- * VQ_NOMEM. */
+/* Copies the buffer's text into the arena and frees the buffer, also on failure. Fails with the
+ * buffer's status, or VQ_NOMEM. */
 enum vq_status vq_arena_take(struct vq_arena *arena, struct vq_buf *buf,
                              struct vq_span *ret_text) VQ_WARN_UNUSED;
 void vq_arena_clear(struct vq_arena *arena); /* releases everything */

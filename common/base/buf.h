@@ -1,4 +1,4 @@
-/* A growing byte buffer with a maximum given at the start, and borrowed spans of bytes. */
+/* A growing byte buffer with a fixed maximum size, and borrowed spans of bytes. */
 #pragma once
 
 #include "common/base/status.h"
@@ -50,8 +50,8 @@ static inline bool vq_span_is_blank(struct vq_span text)
     return vq_span_trim(text).bytes == 0;
 }
 
-/* `at` is NUL-terminated whenever it is not NULL. The first failed append sticks in `status` and
- * later appends do nothing, so that a writer checks once at the end. */
+/* `at` is NUL-terminated whenever it is not NULL. The first failed append sets `status`, and later
+ * appends do nothing, so a writer checks it once at the end. */
 struct vq_buf {
     char *at;
     size_t bytes;
@@ -62,13 +62,13 @@ struct vq_buf {
 
 void vq_buf_init(struct vq_buf *buf, size_t bytes_max);
 void vq_buf_free(struct vq_buf *buf);
-void vq_buf_clear(struct vq_buf *buf); /* keeps the memory; forgets a sticky failure */
+void vq_buf_clear(struct vq_buf *buf); /* keeps the memory; resets `status` */
 void vq_buf_append(struct vq_buf *buf, const void *bytes, size_t n);
 void vq_buf_puts(struct vq_buf *buf, const char *text);
 void vq_buf_putc(struct vq_buf *buf, char c);
 void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...) VQ_PRINTF(2, 3);
-/* Makes room for n more bytes and returns where they go (then add to `bytes`); NULL when over the
- * limit. */
+/* Makes room for n more bytes and returns their place; the caller writes them and adds n to
+ * `bytes`. NULL: over the limit. */
 char *vq_buf_reserve(struct vq_buf *buf, size_t n);
 static inline struct vq_span vq_buf_span(const struct vq_buf *buf)
 {

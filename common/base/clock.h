@@ -1,4 +1,4 @@
-/* The only place that reads a clock. Cores never include this: they are given `now_ns`. */
+/* The only module that reads a clock. Pure cores never include it: their caller passes `now_ns`. */
 #pragma once
 
 #include <stdint.h>

@@ -1,15 +1,13 @@
-/* Named places at which a test build can be killed: what follows a commit, a store or a send must
- * never count on what comes next. Without the CMake option VQ_CRASH_POINTS (every build that is for
- * use) nothing of this is compiled.
+/* Crash points: named places at which a test build can kill itself, around each commit, store and
+ * send. Only builds with the CMake option VQ_CRASH_POINTS, which are for tests, contain them.
  *
- * With it, two variables of the environment say what happens:
- *   VIBEQ_CRASH_AT=NAME:N   this process kills itself (SIGKILL) when it comes to point NAME for the
+ * Two environment variables control such a build:
+ *   VIBEQ_CRASH_AT=NAME:N   the process kills itself (SIGKILL) when it reaches point NAME for the
  *                           N-th time
- *   VIBEQ_CRASH_LOG=FILE    a line NAME is added when a process first comes to a point; and of all
- *                           processes with this log only the first one that would kill itself does:
- *                           it makes FILE.died. The others, and who comes after, go on.
- * The list of all points is crash_points.def. Points stand in shells and stores, never in a pure
- * core. */
+ *   VIBEQ_CRASH_LOG=FILE    when a process first reaches a point, it appends the line NAME to FILE.
+ *                           Of all processes with the same FILE, only the first one kills itself
+ *                           and creates FILE.died; the others, and later ones, continue.
+ * crash_points.def lists all points. Points are in shells and stores, never in a pure core. */
 #pragma once
 
 #ifdef VQ_CRASH_POINTS
@@ -21,9 +19,9 @@ enum vq_crash_point {
     VQ_CRASH__COUNT
 };
 
-/* Threads: any. */
+/* Thread-safe. */
 void vq_crash_hit(enum vq_crash_point point);
-/* The point whose name is `what`_`kind`; nothing happens when there is none. */
+/* The point whose name is `what`_`kind`; no effect if there is none. */
 void vq_crash_hit_of(const char *what, const char *kind);
 
 #define VQ_CRASH_POINT(name)          vq_crash_hit(VQ_CRASH_##name)

@@ -9,13 +9,13 @@ struct vq_hash {
     uint8_t b[VQ_HASH_BYTES];
 };
 
-/* State of a hash in the making; copying the struct forks it. */
+/* The state of an unfinished hash; a copy of the struct continues independently. */
 struct vq_hasher {
     _Alignas(64) unsigned char opaque[384];
 };
 
-/* `domain` separates uses: the same bytes under two domains give two hashes. At most 16 bytes of it
- * count. */
+/* `domain` separates uses: the same bytes under two domains give two hashes. Only its first 16
+ * bytes count. */
 void vq_hasher_init(struct vq_hasher *h, const char *domain);
 void vq_hasher_bytes(struct vq_hasher *h, const void *bytes, size_t n);
 /* Length-prefixed, so that ("ab","c") and ("a","bc") differ. */
@@ -27,9 +27,9 @@ void vq_hash_of(const char *domain, struct vq_span bytes, struct vq_hash *ret_ha
 bool vq_hash_eq(const struct vq_hash *a, const struct vq_hash *b);
 int vq_hash_cmp(const struct vq_hash *a, const struct vq_hash *b);
 uint64_t vq_hash_u64(
-    const struct vq_hash *h); /* the first eight bytes, big-endian: for draws decided by hash */
+    const struct vq_hash *h); /* the first eight bytes, big-endian: for random draws by hash */
 
-/* SHA-256 as lower-case hex: for files, so that common tools give the same. */
+/* SHA-256 as lower-case hex, for files: common tools compute the same hash. */
 void vq_sha256_hex(struct vq_span bytes, char ret_hex[65]);
 
 #define VQ_HEX_BYTES(n) ((n)*2 + 1)

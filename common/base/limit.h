@@ -1,10 +1,10 @@
-/* The limit of a pool: one form from the configuration over the authority's slices to a worker's
+/* The limit of a pool, in one form for the configuration, the authority's slices and a worker's
  * pacing. A provider's limit belongs to a pool: an account (or deployment) and a model.
  *
  * The meaning of 0 depends on the owner of the limit. In the configuration 0 is "unknown". In a
  * worker's slice a rate of 0 is "not limited", and a concurrency of 0 means that the worker must
  * not start a call. The authority alone computes with INFINITY for "not limited", and never sends
- * it. The quota of a day is not part of a limit: it is spent and does not come back (struct
+ * it. A daily quota is not part of a limit, because it does not refill after it is spent (struct
  * vq_amount). */
 #pragma once
 
@@ -19,8 +19,8 @@ enum vq_rate {
     VQ_RATE__COUNT
 };
 
-/* Of a pool, a minute. Requests count one each; input is what a provider counts as prompt
- * tokens. */
+/* The rates of a pool, per minute. Input tokens are those that the provider counts for the
+ * prompt. */
 struct vq_rates {
     union {
         struct {
@@ -47,7 +47,7 @@ static inline struct vq_rates vq_rates_larger(const struct vq_rates *a, const st
     return rates;
 }
 
-/* The share of each rate. */
+/* Each rate times `share`. */
 static inline struct vq_rates vq_rates_part(const struct vq_rates *rates, double share)
 {
     struct vq_rates part;

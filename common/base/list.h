@@ -1,15 +1,15 @@
-/* Doubly linked lists through a member of the items. An item is in at most one list per link; a
- * link that is all zero is in none. */
+/* Intrusive doubly linked lists: each item contains its link. A link is in at most one list; a
+ * zeroed link is in none. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The struct that `link` (a pointer, never NULL) is the member of. */
+/* The struct that contains `link` (a pointer, never NULL) as its member. */
 #define VQ_CONTAINER_OF(link, type, member)                                                        \
     ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* A list is a ring through its head; an unlinked node points to nothing. */
+/* A list is a ring that includes its head. The pointers of an unlinked node are NULL. */
 struct vq_link {
     struct vq_link *next, *prev;
 };
@@ -38,7 +38,8 @@ static inline void vq_unlink(struct vq_link *link)
     }
 }
 
-/* Takes it out of wherever it is and puts it last; or, with a link of a list, before that one. */
+/* Removes `link` from its list, if any, and appends it to the list of `head`. If `head` is a link
+ * of an item, `link` is inserted before that item. */
 static inline void vq_list_push(struct vq_link *head, struct vq_link *link)
 {
     vq_unlink(link);

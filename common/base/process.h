@@ -1,7 +1,7 @@
-/* What each of our programs does first. */
+/* The first step of each vibeq program. */
 #pragma once
 
-/* No core dumps, no ptrace by others; and descriptors 0 to 2 are open: one that is closed becomes
- * /dev/null, since the next file that is opened would take its number, and what is printed would go
- * into that file. Ends the process where there is no /dev/null. */
+/* Disables core dumps and ptrace by other processes. Opens /dev/null for each closed descriptor
+ * from 0 to 2: otherwise the next opened file gets that number, and output goes into that file.
+ * Ends the process if there is no /dev/null. */
 void vq_process_begin(void);

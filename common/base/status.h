@@ -1,4 +1,5 @@
-/* Status codes of every function that can fail, and the sentence that goes with a failure. */
+/* The status codes of all functions that can fail, and the error message that describes a
+ * failure. */
 #pragma once
 
 #include <stdarg.h>
@@ -33,25 +34,26 @@ enum vq_status_class vq_status_class(enum vq_status status);
 
 #define VQ_ERROR_BYTES_MAX 1024
 
-/* What went wrong, where, and what to do, for a person. Embedded by the caller, empty at first. */
+/* An error message for the user: what happened, where, and what to do. The caller owns it; it
+ * starts empty. */
 struct vq_error {
     char text[VQ_ERROR_BYTES_MAX];
 };
 
-/* Writes the sentence (cut at the limit) and returns `status`, so that a failure is one line. `err`
- * may be NULL. */
+/* Writes the message (cut at the limit) and returns `status`. `err` may be NULL. */
 enum vq_status vq_fail(struct vq_error *err, enum vq_status status, const char *fmt, ...)
     VQ_PRINTF(3, 4);
 
-/* Puts "PREFIX: " before the sentence; a helper for callers that know where. `err` may be NULL. */
+/* Puts "PREFIX: " before the message, for callers that know the place of the error. `err` may be
+ * NULL. */
 void vq_error_prefix(struct vq_error *err, const char *fmt, ...) VQ_PRINTF(2, 3);
 
-/* Our own bugs end the process, in release too. A peer's or a file's bytes must never reach one. */
+/* Ends the process at a bug of vibeq, in release builds too. Bytes of a peer or a file must never
+ * make an assertion fail. */
 #define VQ_ASSERT(cond) ((cond) ? (void)0 : vq_assert_failed(#cond, __FILE__, __LINE__))
 _Noreturn void vq_assert_failed(const char *cond, const char *file, int line);
 
-/* Returns from the enclosing function with the status when it is not VQ_OK. For functions with
- * nothing to clean up. */
+/* Returns from the enclosing function if the status is not VQ_OK. For functions without cleanup. */
 #define VQ_TRY(call)                                                                               \
     do {                                                                                           \
         enum vq_status vq_try_status_ = (call);                                                    \

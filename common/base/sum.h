@@ -1,4 +1,4 @@
-/* Sums of numbers from peers: they stop at the largest number and never wrap to 0. */
+/* Saturating sums, for numbers from peers: at the largest number they stop and do not wrap to 0. */
 #pragma once
 
 #include <stdint.h>

@@ -1,11 +1,13 @@
-/* Numbers for people: counts, bytes, durations, rates, dollars; and what the terminal can show. */
+/* Numbers for people (counts, bytes, durations, rates, dollars), and the abilities of the
+ * terminal. */
 #pragma once
 
 #include "common/base/buf.h"
 
 #define VQ_FMT_BYTES 32
 
-/* Each writes into the caller's array and returns it, so that it can stand in a printf argument. */
+/* Each function writes into the caller's array and returns it, so the call can be a printf
+ * argument. */
 const char *vq_fmt_count(uint64_t n, char ret_text[VQ_FMT_BYTES]); /* "1,234,567" */
 const char *vq_fmt_bytes(uint64_t n,
                          char ret_text[VQ_FMT_BYTES]); /* "17 B", "1.5 KiB", "2.0 GiB" */
@@ -21,7 +23,7 @@ static inline const char *vq_fmt_form(uint64_t n, const char *one, const char *m
 {
     return n == 1 ? one : many;
 }
-/* What a noun after the number ends with. */
+/* The ending of a noun after the number n: "" or "s". */
 static inline const char *vq_fmt_plural(uint64_t n)
 {
     return vq_fmt_form(n, "", "s");
@@ -31,12 +33,12 @@ static inline const char *vq_fmt_plural(uint64_t n)
  * characters, or '#' and '-' when `ascii`. Appends exactly `width` columns. */
 void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii);
 
-/* Appends a foreign text as a part of one line: control characters, those of Latin-1 too,
- * become spaces, since a terminal may act on them; controls of direction are named, as <U+202E>;
- * bytes that are no UTF-8 become U+FFFD. */
+/* Appends an untrusted text as a part of one line. Control characters, also those of Latin-1,
+ * become spaces, since a terminal may act on them. Bidi controls become their names, such as
+ * <U+202E>. Invalid UTF-8 becomes U+FFFD. */
 void vq_fmt_plain(struct vq_buf *out, struct vq_span text);
 
-/* The same, cut or padded with spaces to `columns` code points ("..." as the last one when cut). */
+/* The same, cut or padded with spaces to `columns` code points ("..." as the last one if cut). */
 void vq_fmt_pad(struct vq_buf *out, struct vq_span text, uint32_t columns);
 
 enum vq_color {
@@ -49,9 +51,9 @@ enum vq_color {
     VQ_COLOR_BLUE,
 };
 
-/* What the stream `fd` is: columns is 80 when it is no terminal or does not say. Colour needs a
- * terminal, a TERM that is not "dumb", and no NO_COLOR (any non-empty value switches it off);
- * unicode needs a UTF-8 locale name. */
+/* The abilities of the stream `fd`. columns is 80 if it is no terminal or its width is unknown.
+ * Colour needs a terminal, a TERM that is not "dumb", and no NO_COLOR (any non-empty value switches
+ * it off); unicode needs a UTF-8 locale name. */
 struct vq_terminal {
     bool is_tty;
     bool color;
@@ -59,9 +61,9 @@ struct vq_terminal {
     uint32_t columns;
 };
 void vq_terminal_of(int fd, struct vq_terminal *ret_terminal);
-/* The other end was closed: of a terminal (writing gives EIO from then on), or of a pipe
+/* Whether the other end was closed: of a terminal (writes then fail with EIO) or of a pipe
  * (EPIPE). */
 bool vq_terminal_is_gone(int fd);
 
-/* The escape sequence, or "" where the terminal has no colour. */
+/* The escape sequence; "" if the terminal has no colour. */
 const char *vq_color(const struct vq_terminal *terminal, enum vq_color color);

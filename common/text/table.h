@@ -15,28 +15,28 @@
 enum vq_table_format {
     /* RFC 4180 with a header; CR LF or LF, a byte order mark, line ends inside quotes */
     VQ_TABLE_CSV,
-    /* one object a line; columns are the union of the keys in order of appearance */
+    /* one object per line; columns are the union of the keys in order of appearance */
     VQ_TABLE_JSONL,
 };
 
-struct vq_table_options { /* all zero: as the file has it */
+struct vq_table_options { /* all zero: cells are read as written */
     bool unwrap_lists;    /* a cell that is a JSON or Python list of one string is that string */
 };
 
-/* What was read otherwise than it was written, each with its count and first line. */
+/* Values that were replaced while reading: for each kind the count and the first line. */
 struct vq_table_mended {
     uint64_t not_numbers, not_numbers_line; /* NaN or Infinity in JSON lines: read as null */
     uint64_t surrogates, surrogates_line;   /* half a surrogate pair: read as U+FFFD */
     uint64_t unwrapped;                     /* cells, by `unwrap_lists` */
 };
 
-/* Row r is record r + 1: records are counted after the header, without empty lines. All text is
- * valid UTF-8 without NUL bytes and belongs to the table. */
+/* Row r is record r + 1 after the header; empty lines are not records. All text is valid UTF-8
+ * without NUL bytes and belongs to the table. */
 struct vq_table {
     uint32_t columns_count;
     uint32_t rows_count;
     const struct vq_span *columns; /* names, distinct */
-    /* rows_count x columns_count, by row; a missing JSON key or null is empty */
+    /* rows_count x columns_count, by row; a missing JSON key and null give an empty cell */
     const struct vq_span *cells;
     const uint64_t *lines; /* by row: the physical line where the record begins, from 1 */
     struct vq_table_mended mended;
@@ -48,34 +48,34 @@ static inline struct vq_span vq_table_cell(const struct vq_table *table, uint32_
     return table->cells[(size_t)row * table->columns_count + column];
 }
 
-/* The first line whose value in the column is a JSON object or array, and so stands in its cell as
- * JSON text; 0: none. */
+/* The first line whose value in the column is a JSON object or array (its cell is JSON text); 0: no
+ * such line. */
 uint64_t vq_table_nested_line(const struct vq_table *table, uint32_t column);
 
-/* By name: the column's index, or UINT32_MAX. */
+/* The index of the column with this name, or UINT32_MAX. */
 uint32_t vq_table_column(const struct vq_table *table, struct vq_span name);
 
-/* Reads `bytes` (copied: they may go afterwards). In JSON lines numbers are text (the shortest that
- * reads back equal), booleans "true" and "false", objects and arrays compact JSON. `name` stands in
- * error sentences, which say line and column or field, and what to do. VQ_INVALID for bad input: no
- * bytes, no header, no record, NUL bytes, bad UTF-8, another encoding, rows of another length than
- * the header, names twice or too long, a quote that is never closed or stands in a bare field,
- * broken JSON, a line that is no object. VQ_LIMIT above a limit of this header. On VQ_OK the caller
- * owns *ret_table. */
+/* Parses `bytes`, which are copied. In JSON lines, a number becomes the shortest text that reads
+ * back equal, a boolean "true" or "false", an object or array compact JSON. Errors name `name`, the
+ * line, the column or field, and what to do. VQ_INVALID for bad input: no bytes, no header, no
+ * record, NUL bytes, bad UTF-8, another encoding, a row whose length differs from the header's, a
+ * column name that is too long or used twice, an unclosed quote, a quote inside an unquoted field,
+ * invalid JSON, a line that is not an object. VQ_LIMIT above a limit of this header. On VQ_OK the
+ * caller owns *ret_table. */
 enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format, const char *name,
                               struct vq_table **ret_table, struct vq_error *err) VQ_WARN_UNUSED;
-/* The same with options; NULL is none. */
+/* The same with options; NULL: the defaults. */
 enum vq_status vq_table_parse_with(struct vq_span bytes, enum vq_table_format format,
                                    const char *name, const struct vq_table_options *options,
                                    struct vq_table **ret_table,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_table_destroy(struct vq_table **table);
 
-/* How a file is called, whatever its case: ".csv". */
+/* Whether a file name ends with `ending`, such as ".csv", in any case. */
 bool vq_name_ends_with(const char *name, const char *ending);
 
 /* `format` is "csv", "jsonl" or "auto": by the path's ending (.jsonl, .ndjson, .json; .csv), else
- * by the first byte that is not white space ('{' is JSON lines). VQ_INVALID for another word or a
+ * by the first byte that is not white space ('{': JSON lines). VQ_INVALID: another word, or a
  * ".json" file that is one array. */
 enum vq_status vq_table_format_of(const char *format, const char *path, struct vq_span bytes,
                                   enum vq_table_format *ret_format,

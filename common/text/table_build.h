@@ -1,4 +1,4 @@
-/* A table in the making; private to table*.c. */
+/* A table that is being built; private to table*.c. */
 #pragma once
 
 #include "common/text/intern.h"
@@ -7,7 +7,7 @@
 struct vq_arena_block;
 
 struct vq_table_build {
-    const char *name;     /* of the file, for sentences */
+    const char *name;     /* of the file, for errors */
     struct vq_error *err; /* nullable */
     struct vq_table_options options;
     struct vq_table_mended mended;
@@ -19,19 +19,19 @@ struct vq_table_build {
     uint64_t *lines;
     uint32_t rows_count;
     size_t lines_cap;
-    uint64_t *nested_lines; /* by column, as far as nested_cap; the rest: 0 */
+    uint64_t *nested_lines; /* by column; columns from nested_cap on have 0 */
     size_t nested_cap;
 };
 
 /* Copies text into the arena. */
 enum vq_status vq_table_keep(struct vq_table_build *build, struct vq_span text,
                              struct vq_span *ret_kept) VQ_WARN_UNUSED;
-/* The same of a cell, by the options. */
+/* The same for a cell, with the options applied. */
 enum vq_status vq_table_keep_cell(struct vq_table_build *build, struct vq_span text,
                                   struct vq_span *ret_kept) VQ_WARN_UNUSED;
 enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span kept) VQ_WARN_UNUSED;
 enum vq_status vq_table_add_row(struct vq_table_build *build, uint64_t line) VQ_WARN_UNUSED;
-/* A new name is added, a known one found; columns.count shows the caller which. */
+/* Finds the column of this name, or adds it; a new column raises columns.count. */
 enum vq_status vq_table_add_column(struct vq_table_build *build, struct vq_span name, uint64_t line,
                                    uint32_t *ret_column) VQ_WARN_UNUSED;
 
