@@ -1,12 +1,14 @@
-/* Batch pools: what the provider's batch API takes, and what a call in a batch costs. Pure. The
- * limits are those of the worker's dialects (worker/provider/batch*.c); a test compares them. */
+/* Batch pools: the limits of the provider's batch API, and the price of a call in a batch. Pure.
+ * The limits are those of the worker's dialects (worker/provider/batch*.c); a test compares
+ * them. */
 #pragma once
 
 #include "common/conf/pools.h"
 
-#define VQ_CONF_BATCH_PRICE     0.5    /* of the interactive price, if none is given */
-#define VQ_CONF_BATCH_WINDOW_S  86400u /* in which providers promise the results */
-#define VQ_CONF_BATCH_GAIN      0.04   /* of the price; for less, no call waits for another batch */
+#define VQ_CONF_BATCH_PRICE    0.5    /* of the interactive price, if the configuration has none */
+#define VQ_CONF_BATCH_WINDOW_S 86400u /* providers promise the results within it */
+/* of the price; a call does not wait for another batch if it gains less */
+#define VQ_CONF_BATCH_GAIN      0.04
 #define VQ_CONF_BATCH_BYTES_MIN UINT64_C(65536)
 
 struct vq_conf_batch_limits {
@@ -14,10 +16,10 @@ struct vq_conf_batch_limits {
     uint64_t bytes;    /* of its document */
 };
 
-/* What the provider takes. False: the dialect has no batch API. */
+/* The limits of the provider. False: the dialect has no batch API. */
 bool vq_conf_batch_provider(const char *dialect, struct vq_conf_batch_limits *ret_limits);
 
-/* Of a batch pool: the configured limits, or the provider's. False: an interactive pool, whose
+/* The configured limits of a batch pool, else the provider's. False: an interactive pool; the
  * limits are 0. */
 bool vq_conf_batch_limits(const struct vq_conf_use *use, struct vq_conf_batch_limits *ret_limits);
 

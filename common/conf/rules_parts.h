@@ -1,4 +1,4 @@
-/* What the files of rules between keys share. Private to them. */
+/* Shared by the files rules*.c; private to them. */
 #pragma once
 
 #include "common/conf/config.h"
@@ -13,29 +13,29 @@ struct vq_rules {
     struct vq_error *err;
 };
 
-/* VQ_INVALID, with the sentence and where `path` stands in the file. */
+/* Returns VQ_INVALID; the error has the place of `path` in the file and the message. */
 enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const char *fmt, ...)
     VQ_PRINTF(3, 4);
-/* The same at a key of a place: "judges[2]" and "key" are the path "judges[2].key". */
+/* The same for the path PLACE.KEY: "judges[2]" and "key" give "judges[2].key". */
 enum vq_status vq_rules_broken_at(const struct vq_rules *r, const char *place, const char *key,
                                   const char *fmt, ...) VQ_PRINTF(4, 5);
-/* A key that another setting refuses, and why. */
+/* A key that must not be set beside another setting, and the reason. */
 struct vq_refused_key {
     bool set;
     const char *path, *why;
 };
-/* The first that is set; NULL: none is. */
+/* The first key that is set; NULL: none. */
 const struct vq_refused_key *vq_rules_first_set(const struct vq_refused_key *keys, size_t count);
-/* VQ_INVALID for the first that is set: one that says nothing with this method. */
+/* VQ_INVALID: a key is set that has no effect with this method; the error names the first one. */
 enum vq_status vq_rules_silent(const struct vq_rules *r, const char *method,
                                const struct vq_refused_key *keys, size_t count) VQ_WARN_UNUSED;
 bool vq_rules_is_blank(const char *text);
-/* Neither blank, nor with control characters, nor longer than a name may be. */
+/* Whether the text can be a name: not blank, no control characters, at most VQ_NAME_BYTES_MAX. */
 bool vq_rules_is_name(const char *text);
 
 /* rules_models.c: accounts and models. */
 enum vq_status vq_rules_models(const struct vq_rules *r) VQ_WARN_UNUSED;
-/* rules_rating.c: method: judge, and the criteria of either method that has them. */
+/* rules_rating.c: method judge, and the criteria of both methods that have criteria. */
 enum vq_status vq_rules_rating(const struct vq_rules *r) VQ_WARN_UNUSED;
 
 /* rules_tiers.c: the service tier of a pool. */
@@ -50,7 +50,7 @@ enum vq_status vq_rules_interactive(const struct vq_rules *r) VQ_WARN_UNUSED;
 /* rules_persona.c: method: persona. */
 enum vq_status vq_rules_persona(const struct vq_rules *r) VQ_WARN_UNUSED;
 
-/* rules_cascade.c: a cheap judge first. */
+/* rules_cascade.c: cascades. */
 enum vq_status vq_rules_cascade(const struct vq_rules *r) VQ_WARN_UNUSED;
 
 /* rules_pairs.c: more than two models. */

@@ -1,5 +1,5 @@
-/* The keys of a configuration: what each is, where it is in the struct, its default and its bounds.
- * Private to common/conf and its tests. */
+/* The keys of a configuration: the kind of each key, its place in the struct, its default and its
+ * bounds. Private to common/conf and its tests. */
 #pragma once
 
 #include "common/base/status.h"
@@ -20,27 +20,27 @@ struct vq_key {
     const char *key;
     enum vq_key_kind kind;
     const char *by_default; /* NULL: not set */
-    const char *choices;    /* texts and enums: the words allowed, "a|b"; NULL: any text */
+    const char *choices;    /* of texts and enums: the allowed words, "a|b"; NULL: any text */
     int64_t int_min;
     uint64_t uint_min;
     uint64_t int_max; /* of both integer kinds */
     double real_min;
     double real_max;
     const struct vq_key *keys; /* of a section; ends with a NULL key */
-    /* a section given as one scalar is this key of it; NULL: it may not be */
+    /* a section: if it is given as one scalar, this key gets the value; NULL: not allowed */
     const char *scalar_key;
     uint32_t items_max; /* of lists */
-    /* a section that, not given, stays absent (a NULL pointer) instead of getting its defaults */
+    /* a section: if it is not given, its pointer is NULL, and its keys get no defaults */
     bool optional;
     const char *meaning;
-    size_t offset;       /* of its member in the struct of the map that it is a key of */
+    size_t offset;       /* of its member in the struct of its section */
     size_t bytes;        /* of that member */
-    size_t item_bytes;   /* of a list, and of an optional section: one struct or text */
-    size_t count_offset; /* of a list: where the number of items is */
-    bool in_place;       /* a list whose member is an array, not a pointer to one */
+    size_t item_bytes;   /* of a list or an optional section: bytes of one struct or text */
+    size_t count_offset; /* of a list: offset of the number of items */
+    bool in_place;       /* of a list: the member is an array, not a pointer */
 };
 
-/* The top level; ends with a NULL key. */
+/* The keys of the top level; the last entry has a NULL key. */
 const struct vq_key *vq_conf_keys(void);
 
 /* A key of a section by its name, or NULL. */

@@ -1,9 +1,9 @@
-/* Short forms that a person may write, in full. Private to common/conf. */
+/* Expands the short forms that a user may write. Private to common/conf. */
 #pragma once
 
 #include "common/conf/yaml_tree.h"
 
 /* `data: file.csv`, `judges: [model, model]`, `vibes: ["Name: High: ... Low: ..."]`, `redis: URL`,
- * `prompts: DIR`. VQ_INVALID for a vibe's text without both labels. */
+ * `prompts: DIR`. VQ_INVALID: a vibe's text lacks one of the labels. */
 enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
                                         struct vq_error *err) VQ_WARN_UNUSED;

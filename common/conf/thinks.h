@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-/* `model` as a provider names it, with or without an owner ("openai/o3-mini"). A name that is not
- * known does not think. */
+/* `model`: the name that a provider uses, with or without an owner ("openai/o3-mini"). False for an
+ * unknown name. */
 bool vq_model_thinks(const char *model);

@@ -1,5 +1,5 @@
-/* A YAML document as a tree whose nodes know where they stood: for errors with line and column, for
- * overrides, and for shorthand that a schema cannot express. Private to common/conf. */
+/* A YAML document as a tree. Each node has its line and column, for errors. Overrides and shorthand
+ * change the tree before it is checked. Private to common/conf. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -19,7 +19,7 @@ struct vq_node {
     enum vq_node_kind kind;
     uint32_t line; /* from 1; 0: not from the file (an override or a default) */
     uint32_t column;
-    char *key;  /* in a map: its key */
+    char *key;  /* of a map's item: its key */
     char *text; /* of a scalar, NUL-terminated, without NUL bytes inside */
     bool plain; /* a scalar without quotes: may be null, a number, a boolean */
     bool from_override;
@@ -29,8 +29,8 @@ struct vq_node {
 };
 
 /* Parses one document; an empty one is an empty map. Anchors, aliases, tags, a second document,
- * keys that are no plain texts and keys given twice are refused. Sentences begin with NAME, line
- * and column. */
+ * keys that are not plain texts and duplicate keys are refused. Errors begin with NAME, line and
+ * column. */
 enum vq_status vq_yaml_parse(struct vq_span yaml, const char *name, struct vq_node **ret_root,
                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Block style, UTF-8, lines not folded. Quoted scalars stay quoted. */
@@ -44,7 +44,7 @@ bool vq_node_is_null(const struct vq_node *node);
 
 enum vq_status vq_node_make(enum vq_node_kind kind, const char *text,
                             struct vq_node **ret_node) VQ_WARN_UNUSED;
-/* Takes `item` over (also on failure, when it is destroyed); `key` is copied, NULL in a list. */
+/* Takes ownership of `take_item` (and destroys it on failure). `key` is copied; NULL in a list. */
 enum vq_status vq_node_add(struct vq_node *parent, const char *key,
                            struct vq_node *take_item) VQ_WARN_UNUSED;
 /* The same with an item that is made here; `parent` owns it. */
@@ -56,8 +56,8 @@ void vq_node_remove(struct vq_node *parent, uint32_t index);
 /* Replaces the text of a scalar. */
 enum vq_status vq_node_set_text(struct vq_node *scalar, const char *text,
                                 bool plain) VQ_WARN_UNUSED;
-/* Puts `take_item` in the place of *slot, keeping its key; the old node is destroyed. */
+/* Replaces *slot by `take_item`, which gets the old key; the old node is destroyed. */
 void vq_node_replace(struct vq_node **slot, struct vq_node *take_item);
 
-/* "vibes[2].name" from the root, or NULL. */
+/* The node at a path such as "vibes[2].name" from the root, or NULL. */
 const struct vq_node *vq_node_at(const struct vq_node *root, const char *path);
