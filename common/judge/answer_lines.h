@@ -1,5 +1,5 @@
-/* Private to this folder: an answer as lines with list marks, and its texts without what surrounds
- * them. */
+/* Private to this folder: splits an answer into lines with list marks, and removes decoration
+ * around texts. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -16,13 +16,13 @@ struct vq_answer_line {
     enum vq_line_mark mark;
 };
 
-/* Takes the next line off *text. False at the end. */
+/* Removes the next line from the front of *text. False: the text is empty. */
 bool vq_answer_next_line(struct vq_span *text, struct vq_answer_line *ret_line);
 
-/* Without a bullet or number in front. */
+/* The text without a bullet or number in front. */
 struct vq_span vq_answer_skip_mark(struct vq_span text);
-/* Without spaces, quotes, markdown, half brackets and separators around it; an apostrophe at the
- * end stays. */
+/* The text without spaces, quotes, markdown, unpaired brackets and separators around it; an
+ * apostrophe at the end stays. */
 struct vq_span vq_answer_bare(struct vq_span text);
 /* Bytes of the space, quote or emphasis mark at the front of `text`, else 0. */
 size_t vq_answer_decoration_bytes(struct vq_span text);
@@ -30,6 +30,6 @@ size_t vq_answer_decoration_bytes(struct vq_span text);
 size_t vq_answer_colon_bytes(struct vq_span text);
 
 /* Appends the bare text as one line of well-formed UTF-8 without emphasis marks and control
- * characters, spaces run together, cut between characters at bytes_max. Out of room sticks in
+ * characters, runs of spaces as one space, cut between characters at bytes_max. A failure sets
  * out->status. */
 void vq_answer_clean(struct vq_span text, size_t bytes_max, struct vq_buf *out);

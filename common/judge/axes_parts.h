@@ -1,4 +1,4 @@
-/* Private to this folder: what the files of the axis reader share. */
+/* Private to this folder: shared by the files axes*.c. */
 #pragma once
 
 #include "common/judge/axes.h"
@@ -9,24 +9,24 @@ enum vq_axes_end {
     VQ_AXES_END__COUNT
 };
 
-/* A text taken apart at its labels "High:" and "Low:". */
+/* A text, split at its labels "High:" and "Low:". */
 struct vq_axes_split {
     struct vq_span name;                     /* before the first label */
-    struct vq_span ends[VQ_AXES_END__COUNT]; /* .at NULL: there is no such label */
+    struct vq_span ends[VQ_AXES_END__COUNT]; /* .at NULL: the text lacks this label */
 };
 
-/* False when there is no label. A label counts if it is capitalised, or stands at the front or
- * behind punctuation; with `weak`, any "high:" does where there is no better one. Linear. */
+/* False: the text has no label. A label counts if it is capitalised, at the front, or after
+ * punctuation. With `weak`, any "high:" counts if the text has no such label. Linear. */
 bool vq_axes_split(struct vq_span text, bool weak, struct vq_axes_split *ret_split);
-/* Whether the text begins with a label, decoration aside. */
+/* Whether the text begins with a label, after decoration. */
 bool vq_axes_begins_with_label(struct vq_span text);
 
-/* A name as it is kept: without "Axis 2:", "New Axes:", "Name:" or a bullet in front, and without
- * what follows its colon, which is a description. */
+/* The short form of a name: without "Axis 2:", "New Axes:", "Name:" or a bullet in front, and
+ * without the description after its colon. */
 struct vq_span vq_axes_short_name(struct vq_span text);
 
-/* An item as it was found: an axis if it has all three parts, else rejected with the text `raw`.
- * VQ_NOMEM. */
+/* An item of an answer. It is an axis if it has all three parts; else it is rejected with the text
+ * `raw`. VQ_NOMEM. */
 struct vq_axes_found {
     struct vq_span name;
     struct vq_span ends[VQ_AXES_END__COUNT];
@@ -34,14 +34,14 @@ struct vq_axes_found {
 };
 enum vq_status vq_axes_take(struct vq_axes *axes, const struct vq_axes_found *found) VQ_WARN_UNUSED;
 
-/* Appends the clean text, cut at bytes_max; nothing when it is empty or the list is full.
+/* Appends the clean text, cut at bytes_max; nothing if it is empty or the list is full.
  * VQ_NOMEM. */
 enum vq_status vq_lines_take(struct vq_lines *lines, struct vq_span text,
                              size_t bytes_max) VQ_WARN_UNUSED;
 
-/* Lists in lines (axes_text.c), and JSON or Python lists (axes_list.c), `text` without thinking
- * blocks. The second one hands each string and object to `item`, a string as `raw` alone; nothing
- * when there is no such list. */
+/* Read lists in lines (axes_text.c) and JSON or Python lists (axes_list.c); `text` has no thinking
+ * blocks. vq_axes_read_list calls `item` for each string and object, with only `raw` for a string;
+ * never if the text has no such list. */
 enum vq_status vq_axes_read_text(struct vq_span text, struct vq_axes *axes) VQ_WARN_UNUSED;
 typedef enum vq_status (*vq_axes_item_fn)(void *ctx, const struct vq_axes_found *found);
 enum vq_status vq_axes_read_list(struct vq_span text, vq_axes_item_fn item,

@@ -15,7 +15,7 @@
 #define VQ_CHAIN_BYTES_MAX                                                                         \
     (8u << 20) /* of the answers of one chain; with its queries it fits a frame */
 #define VQ_CHAIN_ASKED_BYTES_MAX                                                                   \
-    (4u << 20) /* of its system part and queries, which a worker is sent at once */
+    (4u << 20) /* of its system part and queries, which go to a worker in one message */
 
 /* Packs several texts into one span: the queries of a chain, or the messages of a prefix (the user
  * and the assistant in turn). */
@@ -23,13 +23,13 @@ void vq_chain_pack(struct vq_buf *packed, struct vq_span text);
 /* Takes the next text from the front of *rest. Returns false at the end, and also if the bytes in
  * *rest are not packed correctly. */
 bool vq_chain_unpack(struct vq_span *rest, struct vq_span *ret_text);
-/* How many there are; UINT32_MAX: not packed right, or more than VQ_CHAIN_TURNS_MAX * 2. */
+/* The number of texts; UINT32_MAX: not packed correctly, or more than VQ_CHAIN_TURNS_MAX * 2. */
 uint32_t vq_chain_count(struct vq_span packed);
-/* Bytes of all of them, without what packs them. */
+/* Bytes of all texts, without those of the packing. */
 size_t vq_chain_bytes(struct vq_span packed);
 
-struct vq_chain_state {   /* before a turn is asked: what has been said, and its query */
-    struct vq_hash first; /* state 0: all requests of the chain begin with bytes of it */
+struct vq_chain_state {   /* before a turn: all earlier messages, and the turn's query */
+    struct vq_hash first; /* state 0: the request hashes of the chain begin with its first bytes */
     struct vq_hash at;
 };
 void vq_chain_begin(struct vq_span system, struct vq_span query, struct vq_chain_state *ret_state);

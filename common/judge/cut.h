@@ -1,13 +1,13 @@
-/* Private to this folder: what a value says that the end of a cut answer may have touched. Under
- * such an ending a verdict or rating counts only if it is the last thing said and whole, or if the
- * answer begins with it and what follows does not take it back. */
+/* Private to this folder: whether a value in a cut answer is complete. In a cut answer, a verdict
+ * or rating counts only if it is complete and at the end, or if the answer begins with it and the
+ * rest does not revoke it. */
 #pragma once
 
 #include "common/base/buf.h"
 
-/* Whether the value ends as one that nothing follows: after its last word come at most a full stop,
- * quotes, brackets and markdown that close, all that it opens is closed, and it asks nothing. False
- * without a word. */
+/* Whether the value is complete. After its last word it has only a full stop and closing quotes,
+ * brackets or markdown; all that it opens is closed; it is not a question. False if it has no
+ * word. */
 bool vq_cut_is_whole(struct vq_span value);
 /* Whether the line may revoke a value stated above it: "but B", "Wait, ..". If this is unclear, the
  * result is true. */

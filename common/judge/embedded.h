@@ -1,4 +1,4 @@
-/* Private to this folder: the files of prompts/ as embed.cmake put them into the program. */
+/* Private to this folder: the files of prompts/, which embed.cmake puts into the program. */
 #pragma once
 
 #include "common/judge/criteria.h"

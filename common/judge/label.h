@@ -1,19 +1,19 @@
-/* Private to this folder: which label a short text states, for example what follows "Model:" on its
- * line. */
+/* Private to this folder: reads the label that a short text states, for example the text after
+ * "Model:" on its line. */
 #pragma once
 
 #include "common/judge/verdict.h"
 
-/* Bytes of the character at the front of `text` if it separates words (ASCII but letters and
- * digits; spaces, quotes, dashes and brackets beyond ASCII), else 0. */
+/* Bytes of the character at the front of `text` if it separates words, else 0. Separators are all
+ * ASCII characters except letters and digits, and non-ASCII spaces, quotes, dashes and brackets. */
 size_t vq_label_punct_bytes(struct vq_span text);
 struct vq_span vq_label_skip_punct(struct vq_span text);
-/* The word at the front of `text`; empty when a separator or nothing stands there. */
+/* The word at the front of `text`; empty: the text is empty or begins with a separator. */
 struct vq_span vq_label_word(struct vq_span text);
-/* The next word of *text, which is moved past it; empty at the end. */
+/* Returns the next word and moves *text after it; empty at the end. */
 struct vq_span vq_label_next_word(struct vq_span *text);
-/* Moves *text past ":" or "=" and the quotes and markdown around it, as in `**Model:** A`. False
- * when there is none. */
+/* Moves *text after ":" or "=" and the quotes and markdown around it, as in `**Model:** A`. False:
+ * no separator. */
 bool vq_label_skip_separator(struct vq_span *text);
 /* ASCII case does not matter; `lower` is in lower case. */
 bool vq_label_word_is(struct vq_span word, const char *lower);
@@ -23,8 +23,8 @@ static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
     return vq_span(bytes == 0 ? text.at : text.at + bytes, text.bytes - bytes); /* not NULL + 0 */
 }
 
-/* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it speaks of labels, but not of one
- * alone. NONE: it holds no label. Linear in the text. */
+/* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it mentions labels, but does not
+ * state a single one. NONE: it contains no label. Linear in the text. */
 enum vq_outcome vq_label_read(struct vq_span text);
-/* The same for a text that is the label and nothing else; every other gives NONE. */
+/* The same for a text that consists of the label alone; any other text gives NONE. */
 enum vq_outcome vq_label_alone(struct vq_span text);

@@ -1,8 +1,8 @@
-/* What a rubric judge's answer says: a rating from 1 to 5, yes or no, or which of two responses is
- * better. The answer is asked to end with a line `**Result:** VALUE` after its `**Reasoning:**`. A
- * reply that gives no value is no rating, never a guess, but for the policy that repeats what the
- * paper's code did. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), sections A and 5 of the
- * method's page; what `strict` demands is our own. */
+/* Reads the answer of a rubric judge: a rating from 1 to 5, yes or no, or the better of two
+ * responses. The template asks for a line `**Result:** VALUE` after the `**Reasoning:**`. An answer
+ * without a value gives no rating; only the paper's policy guesses, as the paper's code did.
+ * Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), sections A and 5 of the method's page; the
+ * rules of `strict` are vibeq's own. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -10,40 +10,41 @@
 enum vq_rating_kind {
     VQ_RATING_LIKERT,  /* 1 to 5 */
     VQ_RATING_BINARY,  /* 1 yes, 0 no */
-    VQ_RATING_PAIRWISE /* 0 the response shown first (A), 1 the second (B) */
+    VQ_RATING_PAIRWISE /* 0: the response shown first (A), 1: the second (B) */
 };
 #define VQ_RATING_LIKERT_MIN 1
 #define VQ_RATING_LIKERT_MAX 5
 
 enum vq_rating_policy {
-    /* The value is a whole word and the only one that stands behind `Result`, in its range;
-     * thinking blocks say nothing. */
+    /* The value is a whole word in its range, and the only value after `Result`; thinking blocks
+     * are ignored. */
     VQ_RATING_STRICT,
-    /* As the paper's code read it: the first `**Result:**` anywhere, a prefix is enough, no range;
-     * for the three criteria of a dialogue `score of N` stands in for it; a pairwise answer without
-     * a result is drawn from the seed. */
+    /* As in the paper's code: the first `**Result:**` anywhere counts, a prefix is enough, and the
+     * range is not checked. For the three criteria of a dialogue, `score of N` counts if there is
+     * no result. A pairwise answer without a result is drawn from the seed. */
     VQ_RATING_PAPER
 };
 
-enum vq_rating_status { /* counted beside every rate */
+enum vq_rating_status { /* every rate is reported with these counts */
     VQ_RATING_OK,
-    VQ_RATING_FALLBACK,     /* paper: the value stands in the text (`score of N`) */
-    VQ_RATING_OUT_OF_RANGE, /* a number, but none from 1 to 5. paper: it counts all the same */
-    VQ_RATING_AMBIGUOUS,    /* it speaks of several values, or takes back the one that it states */
-    VQ_RATING_MISSING,      /* it states none. paper, pairwise: the value was drawn */
-    VQ_RATING_TRUNCATED,    /* it states none, since it was cut off */
+    VQ_RATING_FALLBACK,     /* paper: the value is in the text (`score of N`) */
+    VQ_RATING_OUT_OF_RANGE, /* a number that is not 1 to 5; under paper it counts */
+    VQ_RATING_AMBIGUOUS,    /* several values, or a value that the answer revokes */
+    VQ_RATING_MISSING,      /* no value; under paper, a pairwise value is drawn */
+    VQ_RATING_TRUNCATED,    /* no value, because the answer was cut */
     VQ_RATING_REFUSED,      /* the provider marked the answer as refused or filtered */
     VQ_RATING__COUNT
 };
-/* "ok", "fallback", "out_of_range", "ambiguous", "missing", "truncated", "refused"; "?" for another
+/* "ok", "fallback", "out_of_range", "ambiguous", "missing", "truncated", "refused"; "?": another
  * number. */
 const char *vq_rating_status_name(enum vq_rating_status status);
 
 struct vq_rating {
     enum vq_rating_status status;
-    bool has_value; /* it counts. strict: only with OK */
+    bool has_value; /* the rating counts; under strict only with OK */
     int64_t value;
-    /* in the answer: between `Reasoning:` and the result, or all before it; trimmed */
+    /* a part of the answer: from `Reasoning:` to the result, or all text before the result;
+     * trimmed */
     struct vq_span reasoning;
 };
 
@@ -52,10 +53,10 @@ struct vq_rating_reader {
     enum vq_rating_policy policy;
     /* paper, Likert: `score of N` is a fallback (the three criteria of a dialogue) */
     bool score_of;
-    uint64_t seed; /* paper, pairwise: of the draw for an answer without a result */
+    uint64_t seed; /* paper, pairwise: draws the value of an answer without a result */
 };
 
-/* Reads any bytes and never fails. `finish_reason` and `refusal` as the provider gave them. Linear
+/* Reads any bytes and never fails. `finish_reason` and `refusal`: as the provider reported. Linear
  * in the answer. */
 void vq_rating_read(const struct vq_rating_reader *reader, struct vq_span answer,
                     struct vq_span finish_reason, bool refusal, struct vq_rating *ret_rating);

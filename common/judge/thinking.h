@@ -1,13 +1,12 @@
-/* For those who read answers: their thinking (<think>..</think> and what thinking_marks.def lists),
- * which is no part of what they say. A mark opens a block only at the front of the answer or of a
- * line, outside code; one inside a line is a mention, unless it is closed on the same line. A
- * closing mark that closes nothing ends a block that began in the prompt, unless a sentence
- * mentions it. */
+/* Removes the thinking from answers: <think>..</think> and the other marks of thinking_marks.def. A
+ * mark opens a block only at the front of the answer or of a line, outside code. Inside a line it
+ * opens one only if it is closed on the same line; else it is a mention. A closing mark without an
+ * opening one ends a block that began in the prompt, unless a sentence mentions it. */
 #pragma once
 
 #include "common/base/buf.h"
 
-/* An answer being read without its thinking. Borrows the text. */
+/* A reader of an answer without its thinking. Borrows the text. */
 struct vq_thinking {
     struct vq_span text;
     size_t at;
@@ -24,20 +23,19 @@ struct vq_thinking {
     size_t fences_unclosed[2];
 };
 
-/* What of the text may hold an answer: what follows the last closing mark that closes nothing, and
- * the blocks in front; else all of it. Empty when a block is left open. Later blocks are still in
- * it. Linear. */
+/* The part of the text that may contain the answer: all of it after the blocks in front and after
+ * the last closing mark without an opening one. Empty: a block is not closed. Later blocks are
+ * still in it. Linear. */
 struct vq_span vq_thinking_rest(struct vq_span text);
 
-/* Begins with what vq_thinking_rest gives. */
+/* Starts at the front of vq_thinking_rest. */
 void vq_thinking_begin(struct vq_span answer, struct vq_thinking *ret_lines);
-/* Takes the next line outside of blocks; a line ends at LF, CR and where a block stands. False at
- * the end. */
+/* Takes the next line outside of blocks; a line ends at LF, at CR and before a block. False at the
+ * end. */
 bool vq_thinking_next_line(struct vq_thinking *lines, struct vq_span *ret_line);
 
-/* Whether nothing but blanks is left without the thinking. */
+/* Whether the answer is only thinking and blanks. */
 bool vq_thinking_is_all(struct vq_span answer);
 
-/* Appends the text without its blocks; a line ends where a block stood. Out of room sticks in
- * buf->status. */
+/* Appends the text with a line end in the place of each block. A failure sets buf->status. */
 void vq_thinking_strip(struct vq_span text, struct vq_buf *buf);

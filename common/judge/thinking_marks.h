@@ -1,4 +1,4 @@
-/* Private to this folder: the marks of thinking (thinking_marks.def) at one place of a text. */
+/* Private to this folder: finds a mark of thinking (thinking_marks.def) at one place of a text. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -6,9 +6,10 @@
 #define VQ_THINKING_KINDS_MAX 64u
 
 enum vq_thinking_opens {
-    VQ_THINKING_ALONE, /* also where it is never closed */
-    VQ_THINKING_PAIR,  /* only where it is closed */
-    VQ_THINKING_WHOLE  /* at the front of the answer, joined to a capital letter; alone */
+    VQ_THINKING_ALONE, /* opens a block even if it is not closed */
+    VQ_THINKING_PAIR,  /* opens a block only if it is closed */
+    /* only at the front of the answer and directly before a capital letter; need not be closed */
+    VQ_THINKING_WHOLE
 };
 
 struct vq_thinking_mark {
@@ -18,8 +19,8 @@ struct vq_thinking_mark {
     enum vq_thinking_opens opens;
 };
 
-/* Whether a mark may begin here, by the first byte, and of a word by its first two. The text is not
- * empty. */
+/* Whether a mark may begin here, judged by the first byte (of a word, the first two). The text is
+ * not empty. */
 static inline bool vq_thinking_may_begin(struct vq_span text)
 {
     char second = text.bytes > 1 ? (char)(text.at[1] | 0x20) : '\0';
@@ -37,5 +38,5 @@ static inline bool vq_thinking_may_begin(struct vq_span text)
     default: return false;
     }
 }
-/* The mark at the front of `text`. False: there is none. Looks at a bounded number of bytes. */
+/* The mark at the front of `text`; false: none. Reads a bounded number of bytes. */
 bool vq_thinking_mark_at(struct vq_span text, struct vq_thinking_mark *ret_mark);
