@@ -1,6 +1,6 @@
 /* Upper bounds of the amounts that a worker can report for one call, one pool and one process. A
  * worker cuts the numbers of a provider to these bounds; the coordinator refuses a message that
- * exceeds one. They are generous on purpose: an honest worker never exceeds them. */
+ * exceeds one. They are generous, so an honest worker never exceeds them. */
 #pragma once
 
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #define VQ_CLAIM_NANO_MAX    UINT64_C(1000000000000)      /* of one call: $1,000 */
 #define VQ_CLAIM_SPENT_MAX   UINT64_C(100000000000000000) /* of one process: $100 million */
 #define VQ_CLAIM_COUNT_MAX   UINT64_C(1000000000000000)   /* calls or tokens of one process */
-#define VQ_CLAIM_RATE_MAX    1e12                         /* a minute */
+#define VQ_CLAIM_RATE_MAX    1e12                         /* per minute */
 #define VQ_CLAIM_FLIGHTS_MAX 65536u                       /* calls in flight of one worker */
 #define VQ_CLAIM_WAITING_MAX (1u << 20) /* asks of one worker that wait for one pool */
 /* A monthly quota is renewed within VQ_CLAIM_WAIT_S. A worker's pause is up to a tenth longer, and

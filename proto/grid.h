@@ -13,8 +13,8 @@ struct vq_grid {
 };
 
 #define VQ_TASK_NONE UINT64_MAX /* not a task of this stage */
-/* Stands in for the number of a stage whose grid differs: an earlier start, with other answers,
- * gave that number to another grid */
+/* Replaces the number of a stage if an earlier start, with other answers, gave that number to a
+ * different grid */
 #define VQ_STAGE_ELSEWHERE UINT32_MAX
 
 struct vq_cell {

@@ -6,7 +6,8 @@
 
 #define VQ_ID_BYTES 16
 
-struct vq_id { /* a run's uid, a worker process, a call (8 random bytes of its worker + counter) */
+/* of a run, a worker process, or a call (8 random bytes of its worker, then a counter) */
+struct vq_id {
     uint8_t b[VQ_ID_BYTES];
 };
 

@@ -13,7 +13,7 @@ enum vq_param {
 /* All known bits; other bits of a peer are ignored. */
 #define VQ_PARAMS_ALL 0xffu
 
-/* The name of one bit, such as "max_tokens", and a text for people that says what is sent instead.
- * NULL: no such bit. */
+/* The name of one bit, such as "max_tokens", and a text for people about the replacement in the
+ * request. NULL: unknown bit. */
 const char *vq_param_word(uint32_t param);
 const char *vq_param_instead(uint32_t param);

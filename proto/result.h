@@ -51,8 +51,8 @@ static inline void vq_result_batch_text(const char *name, uint32_t number,
     (void)snprintf(ret_text, VQ_RESULT_BATCH_BYTES, "%s %u", name, number);
 }
 
-/* A batch is named after the process that made its calls: a name begins with "vq-", the first bytes
- * of that process's id in hex, with which its call ids begin too, and "-". */
+/* A batch is named after the process that made its calls: its name begins with "vq-", the first
+ * bytes of that process's id in hex, and "-". The ids of its calls begin with the same bytes. */
 #define VQ_BATCH_NAME_ID_BYTES    8
 #define VQ_BATCH_NAME_FRONT_BYTES (VQ_HEX_BYTES(VQ_BATCH_NAME_ID_BYTES) + 4)
 static inline void vq_batch_name_front(const struct vq_id *id,
@@ -63,7 +63,7 @@ static inline void vq_batch_name_front(const struct vq_id *id,
     (void)snprintf(ret_front, VQ_BATCH_NAME_FRONT_BYTES, "vq-%s-", hex);
 }
 
-/* A batch's name is ours: 1 to 64 of [A-Za-z0-9_.-]. */
+/* Whether the name can be a batch's name: 1 to 64 characters of [A-Za-z0-9_.-]. */
 static inline bool vq_batch_name_fits(struct vq_span name)
 {
     static const char allowed[] =

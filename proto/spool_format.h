@@ -7,19 +7,19 @@
 #define VQ_SPOOL_FRONT_BYTES 16                   /* mark, length, check */
 #define VQ_SPOOL_MARK        UINT32_C(0x71760000) /* with the type in the low byte */
 
-/* A record as it lies in a file. */
+/* A record in a file. */
 struct vq_spool_record {
     enum vq_spool_type type;
     struct vq_id call;
     struct vq_span body;
-    size_t bytes; /* altogether */
+    size_t bytes; /* of the whole record */
 };
 
 void vq_spool_put_head(struct vq_buf *out, const struct vq_id *run, const struct vq_id *worker);
-/* One record; sticky failures of `out`. */
+/* Appends one record. A failure sets out->status. */
 void vq_spool_put_record(struct vq_buf *out, enum vq_spool_type type, const struct vq_id *call,
                          struct vq_span body);
-/* The record that begins at `bytes`; false: it is not whole, or not a record. */
+/* Reads the record at the front of `bytes`; false: incomplete, or not a record. */
 bool vq_spool_get_record(struct vq_span bytes, struct vq_spool_record *ret_record);
 
 struct vq_spool_head {

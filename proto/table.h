@@ -1,5 +1,4 @@
-/* The table of messages.def as data. Private to proto/: the codec walks it, the documentation is
- * written from it. */
+/* The table of messages.def as data, for the codec and for PROTOCOL.md. Private to proto/. */
 #pragma once
 
 #include "proto/wire.h"
@@ -26,9 +25,9 @@ struct vq_wire_field {
     const char *name;
     const char *doc;
     enum vq_wire_type type;
-    uint32_t offset;                     /* of the member; of a list: of the pointer to its items */
-    uint32_t count_offset;               /* of a list: of its count */
-    uint64_t bound;                      /* most bytes, greatest number, most items; 0: no bound */
+    uint32_t offset;       /* of the member; of a list: of the pointer to its items */
+    uint32_t count_offset; /* of a list: of its count */
+    uint64_t bound;        /* the most bytes, the largest number, or the most items; 0: no bound */
     const struct vq_wire_record *record; /* of INSIDE and LIST */
 };
 
@@ -37,7 +36,7 @@ struct vq_wire_record {
     const struct vq_wire_field *fields;
     uint32_t fields_count;
     uint32_t bytes; /* of the struct */
-    bool bare;      /* one plain value: no array around it */
+    bool bare;      /* one value, without an array around it */
 };
 
 struct vq_wire_message {
@@ -51,15 +50,15 @@ struct vq_wire_message {
 extern const struct vq_wire_message vq_wire_messages[];
 extern const uint32_t vq_wire_messages_count;
 
-const struct vq_wire_message *vq_wire_message(uint64_t type);       /* NULL: no such type */
-const struct vq_wire_message *vq_wire_standalone(const char *name); /* there is one */
+const struct vq_wire_message *vq_wire_message(uint64_t type);       /* NULL: unknown type */
+const struct vq_wire_message *vq_wire_standalone(const char *name); /* never NULL */
 
-/* Walks a frame's headers, allocating nothing: one array, no bytes after it, nothing longer
- * than the frame, no maps and no extension types, within VQ_FRAME_DEPTH_MAX and
- * VQ_FRAME_ITEMS_MAX. VQ_INVALID, VQ_LIMIT. */
+/* Checks a frame's headers and allocates nothing. A valid frame is one array without bytes after
+ * it, maps or extension types; no item is longer than the frame; it is within VQ_FRAME_DEPTH_MAX
+ * and VQ_FRAME_ITEMS_MAX. VQ_INVALID, VQ_LIMIT. */
 enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The version a frame claims, of any protocol; false when it has none. */
+/* The protocol version that a frame names, of any protocol; false: it names none. */
 bool vq_wire_peek_version(struct vq_span frame, uint64_t *ret_version);
 
 #define VQ_WIRE_RECORDS_MAX 64

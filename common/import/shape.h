@@ -1,5 +1,5 @@
-/* Walks JSON that other programs wrote, and says where it is not what a reader expects: file,
- * place, field, expected, found. */
+/* Reads values of JSON that other programs wrote, and reports unexpected values: file, place,
+ * field, expected, found. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -13,7 +13,7 @@ struct vq_shape {
      * list */
     const char *list;
     uint64_t number;
-    const char *format; /* its name, for the way on */
+    const char *format; /* its name, for the advice in errors */
     struct vq_error *err;
 };
 
@@ -28,18 +28,18 @@ enum vq_shape_kind {
 /* The value at `path` ("choices.0.turns": keys and numbers of elements), or NULL. */
 const struct json_t *vq_shape_look(const struct json_t *from, const char *path);
 
-/* The same, of one of `kinds`. VQ_INVALID with the whole sentence; `expected` is how it calls what
- * it wants. */
+/* The same, for a value of one of `kinds`. VQ_INVALID: the error calls the wanted value
+ * `expected`. */
 enum vq_status vq_shape_need(const struct vq_shape *at, const struct json_t *from, const char *path,
                              unsigned kinds, const char *expected,
                              const struct json_t **ret_value) VQ_WARN_UNUSED;
 
-/* VQ_INVALID: at `path`, `expected` was expected; what is there (`found`, or if NULL what the value
- * is) was found. */
+/* Returns VQ_INVALID. The error names `path`, `expected` and the found value: `found`, or if NULL
+ * the kind of the value. */
 enum vq_status vq_shape_fail(const struct vq_shape *at, const struct json_t *from, const char *path,
                              const char *expected, const char *found) VQ_WARN_UNUSED;
 
-/* Appends the text that a value holds: a string; a number or boolean as JSON has it; of a list of
- * content parts ({"text": ...} or strings) all texts; of another object or list its JSON; of null
- * and NULL nothing. The status is out's. */
+/* Appends a value as text: a string literally; a number or boolean as in JSON; all texts of a list
+ * of content parts ({"text": ...} or strings); another object or list as JSON; nothing for null and
+ * NULL. A failure sets out->status. */
 void vq_shape_text(const struct json_t *value, struct vq_buf *out);

@@ -1,14 +1,16 @@
-/* What the other sources of this folder need of the loop. Private: it shows libuv. */
+/* The parts of the loop for the other sources of this folder. Private, because it includes
+ * libuv. */
 #pragma once
 
 #include "common/net/loop.h"
 
 #include <uv.h>
 
-/* Something that is read in step 2 and whose wake-ups cannot be trusted alone (a ZeroMQ socket).
- * Lives in its owner. */
+/* A source that is read in step 2 and whose wake-ups are not reliable (a ZeroMQ socket). A member
+ * of its owner. */
 struct vq_source {
-    bool (*ready)(void *ctx); /* asked before sleep: is there something to read or write? */
+    /* checked before sleep: whether there is something to read or write */
+    bool (*ready)(void *ctx);
     void (*drain)(void *ctx);
     void *ctx;
     struct vq_source *next;

@@ -1,5 +1,5 @@
-/* Redis on the loop: pipelined commands, each with a deadline, over a connection that is
- * restored automatically. Without a connection nothing is queued: the caller gets an error at once.
+/* Redis on the loop: pipelined commands, each with a deadline, over a connection that is restored
+ * automatically. Without a connection, a command is not queued: the caller gets an error at once.
  * After a lost or late reply it is unknown whether the command ran. */
 #pragma once
 
@@ -14,13 +14,13 @@
 #define VQ_REDIS_RETRY_MS          50 /* first pause before connecting again; doubles, jittered */
 #define VQ_REDIS_RETRY_MAX_MS      2000
 #define VQ_REDIS_REFUSES                                                                           \
-    "the server refuses us: "       /* on_down's text begins so, then the server's own */
+    "the server refuses us: "       /* the beginning of on_down's text; the server's text follows */
 #define VQ_REDIS_PATH_BYTES_MAX 107 /* of a unix socket */
 #define VQ_REDIS_HOST_BYTES_MAX 256
 #define VQ_REDIS_USER_BYTES_MAX 127
 
-/* redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]  rediss://... (with TLS)  unix://PATH  or just a path
- * beginning with "/". */
+/* redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] rediss://... (with TLS) unix://PATH or a path that
+ * begins with "/". */
 struct vq_redis_address {
     char unix_path[VQ_REDIS_PATH_BYTES_MAX + 1]; /* "": use host and port */
     char host[VQ_REDIS_HOST_BYTES_MAX];
@@ -32,7 +32,7 @@ struct vq_redis_address {
     struct vq_secret *password;             /* owned; NULL: none */
 };
 
-/* VQ_INVALID with what is wrong, without repeating the password. */
+/* VQ_INVALID: the error names the mistake and never repeats the password. */
 enum vq_status vq_redis_address_parse(const char *url, const char *ca_file,
                                       struct vq_redis_address *ret_address,
                                       struct vq_error *err) VQ_WARN_UNUSED;
@@ -47,7 +47,7 @@ enum vq_redis_type {
     VQ_REDIS_ARRAY,
 };
 
-/* A view: good during the callback. */
+/* A view, valid during the callback. */
 struct vq_redis_reply {
     enum vq_redis_type type;
     int64_t integer;
@@ -59,16 +59,17 @@ struct vq_redis_reply {
 /* Item i < items of an array. */
 struct vq_redis_reply vq_redis_reply_item(const struct vq_redis_reply *reply, size_t i);
 
-/* VQ_OK: `reply` is the server's, which may be an ERROR. VQ_TIMEOUT, VQ_UNAVAILABLE: no reply in
- * time, or the connection broke; reply is NULL and whether it ran is unknown. */
+/* VQ_OK: `reply` is the server's reply, which may be an ERROR. VQ_TIMEOUT, VQ_UNAVAILABLE: no reply
+ * in time, or the connection broke; `reply` is NULL, and it is unknown whether the command ran. */
 typedef void (*vq_redis_fn)(void *ctx, enum vq_status status, const struct vq_redis_reply *reply);
 
 struct vq_redis_options {
     const struct vq_redis_address *address; /* borrowed for the life of the client */
     uint32_t deadline_ms;                   /* of a command and of connecting; 0: the default */
-    /* Connected, authenticated, database selected: commands may go. */
+    /* Called after connect, authentication and selection of the database: commands may be sent. */
     void (*on_up)(void *ctx);
-    /* After the callbacks of all commands in flight; also for a failed first attempt. */
+    /* Called when the connection is lost, after the callbacks of all commands in flight; also if
+     * the first attempt fails. */
     void (*on_down)(void *ctx, const char *why);
     void *ctx;
 };
@@ -78,15 +79,16 @@ struct vq_redis;
  * build has none. */
 enum vq_status vq_redis_create(struct vq_loop *loop, const struct vq_redis_options *options,
                                struct vq_redis **ret_redis, struct vq_error *err) VQ_WARN_UNUSED;
-/* Commands in flight end with VQ_UNAVAILABLE; on_down is not called. Not from a callback. */
+/* Commands in flight end with VQ_UNAVAILABLE; on_down is not called. Must not be called from a
+ * callback. */
 void vq_redis_destroy(struct vq_redis **redis);
 bool vq_redis_is_up(const struct vq_redis *redis);
-/* Gives the connection up (commands in flight: VQ_UNAVAILABLE) and makes a new one. */
+/* Closes the connection (commands in flight end with VQ_UNAVAILABLE) and opens a new one. */
 void vq_redis_drop(struct vq_redis *redis, const char *why);
 
-/* One command of binary arguments, copied into the output. `fn` (NULL: the reply is ignored) is
- * called exactly once, never from inside. Replies come in the order of the commands.
- * VQ_UNAVAILABLE: no connection; VQ_LIMIT; VQ_NOMEM: fn is not called. */
+/* Sends one command with binary arguments, which are copied. `fn` (NULL: the reply is ignored) is
+ * called exactly once, never from inside this function; replies arrive in the order of the
+ * commands. On failure `fn` is not called. VQ_UNAVAILABLE: no connection; VQ_LIMIT; VQ_NOMEM. */
 enum vq_status vq_redis_command(struct vq_redis *redis, const struct vq_span *args, uint32_t count,
                                 vq_redis_fn fn, void *ctx) VQ_WARN_UNUSED;
 /* The same for words without binary arguments: "GET", key, NULL. */
@@ -94,7 +96,8 @@ enum vq_status vq_redis_words(struct vq_redis *redis, vq_redis_fn fn, void *ctx,
                               ...) VQ_WARN_UNUSED
 __attribute__((sentinel));
 
-/* A Lua script, sent whole each time: short beside what it carries. */
+/* A Lua script. Its whole text is sent each time, because it is short compared with its
+ * arguments. */
 struct vq_redis_script {
     const char *text;
 };

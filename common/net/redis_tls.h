@@ -1,4 +1,4 @@
-/* Private to net: TLS under a connection to Redis. Only a build with hiredis_ssl has it. */
+/* Private to net: TLS for a connection to Redis. It needs a build with hiredis_ssl. */
 #pragma once
 
 #include "common/base/status.h"
@@ -12,11 +12,11 @@ struct vq_redis_tls;
  * VQ_INVALID: it cannot be read, or this build has no TLS for Redis. VQ_NOMEM. */
 enum vq_status vq_redis_tls_create(const char *ca_file, struct vq_redis_tls **ret_tls,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-void vq_redis_tls_destroy(struct vq_redis_tls **tls); /* NULL inside is fine */
+void vq_redis_tls_destroy(struct vq_redis_tls **tls); /* *tls may be NULL */
 
-/* On a connected socket. host: the name or the address that the server's certificate must have.
- * VQ_UNAVAILABLE: see vq_redis_tls_why. */
+/* Starts TLS on a connected socket. host: the name or address that the server's certificate must
+ * have. VQ_UNAVAILABLE: see vq_redis_tls_why. */
 enum vq_status vq_redis_tls_begin(struct vq_redis_tls *tls, struct redisContext *context,
                                   const char *host) VQ_WARN_UNUSED;
-/* Why the last connection failed in TLS; false: it did not. */
+/* The reason why the last connection failed in TLS; false: TLS did not fail. */
 bool vq_redis_tls_why(const struct vq_redis_tls *tls, char *ret_why, size_t bytes);

@@ -1,5 +1,5 @@
-/* How one HTTP exchange ended below HTTP itself. No third-party include: provider tables use it
- * as well. */
+/* How one HTTP exchange ended on the transport level. Provider tables use this header, so it has no
+ * third-party include. */
 #pragma once
 
 enum vq_transport {
@@ -10,11 +10,11 @@ enum vq_transport {
     VQ_TRANSPORT_TIMEOUT_CONNECT,    /* no connection (TLS included) in time */
     VQ_TRANSPORT_TIMEOUT_FIRST_BYTE, /* connected, no byte of a response in time */
     VQ_TRANSPORT_TIMEOUT_TOTAL,      /* a response began and was not complete in time */
-    VQ_TRANSPORT_SLOW,               /* fewer bytes a second than asked for, for too long */
+    VQ_TRANSPORT_SLOW,               /* fewer bytes per second than required, for too long */
     VQ_TRANSPORT_RESET,              /* the connection broke before a byte of the response */
     VQ_TRANSPORT_PARTIAL,            /* the connection broke inside the response */
     VQ_TRANSPORT_TOO_BIG,            /* body or headers over the cap */
     VQ_TRANSPORT_PROTOCOL,           /* not HTTP, a refused scheme, a bad URL */
-    VQ_TRANSPORT_CANCELLED,          /* by us */
+    VQ_TRANSPORT_CANCELLED,          /* by this process */
     VQ_TRANSPORT__COUNT
 };

@@ -1,12 +1,12 @@
-/* Compressed files, and files that are no text at all. */
+/* Unpacks compressed files, and detects binary formats. */
 #pragma once
 
 #include "common/base/buf.h"
 
-/* By the first bytes: what gzip or zstd packed is unpacked into `work` (its limit bounds the text),
- * anything else is handed back as it is. VQ_INVALID: a format that vibeq does not read (Parquet,
- * Arrow, zip, xz ...), with the command that converts it; or packed data that is damaged or cut
- * off. VQ_LIMIT, VQ_NOMEM. `work` is initialised and freed by the caller; `ret_text` borrows from
- * it or is `bytes`. `name` is the file's, for sentences. */
+/* Detects the format by the first bytes. Data of gzip or zstd is unpacked into `work` (whose limit
+ * bounds the text); other bytes are returned unchanged. VQ_INVALID: damaged or incomplete
+ * compressed data, or a format that vibeq does not read (Parquet, Arrow, zip, xz ...); the error
+ * names the command that converts it. VQ_LIMIT, VQ_NOMEM. The caller initialises and frees `work`;
+ * `ret_text` borrows from it or is `bytes`. `name`: of the file, for errors. */
 enum vq_status vq_unpack(struct vq_span bytes, const char *name, struct vq_buf *work,
                          struct vq_span *ret_text, struct vq_error *err) VQ_WARN_UNUSED;
