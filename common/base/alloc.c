@@ -1,5 +1,5 @@
-/* Checked allocation over the C library, with a countdown by which tests make each call fail in
- * turn. Invariant: no size arithmetic of a caller can wrap. */
+/* Checked allocation over the C library, with a countdown that lets tests fail each allocation in
+ * turn. Invariant: the computation of a size never wraps. */
 #include "common/base/alloc.h"
 
 #include <stdatomic.h>

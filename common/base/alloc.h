@@ -12,15 +12,15 @@ char *vq_strndup(const char *text, size_t bytes) VQ_WARN_UNUSED; /* NUL-terminat
 char *vq_strdup(const char *text) VQ_WARN_UNUSED;
 void vq_free(void *block); /* NULL is fine */
 
-/* The same with a status: VQ_OK, or VQ_NOMEM and a pointer that is NULL. VQ_ALLOC takes the pointer
- * itself, of any type, and makes room for `n` of its items. */
+/* The same with a status: VQ_OK, or VQ_NOMEM and a pointer that is NULL. VQ_ALLOC sets the given
+ * pointer, of any type, to room for `n` of its items. */
 #define VQ_ALLOC(pointer, n) vq_alloc_at((void *)&(pointer), (n), sizeof(*(pointer)))
 enum vq_status vq_alloc_at(void *pointer, size_t n, size_t size) VQ_WARN_UNUSED;
 enum vq_status vq_copy(const char *text, char **ret_copy) VQ_WARN_UNUSED;
 enum vq_status vq_copy_bytes(const char *text, size_t bytes, char **ret_copy) VQ_WARN_UNUSED;
 
 /* Makes room for `need` items in a growing array (doubling, at least 16). VQ_GROW takes the pointer
- * to its first item; this pointer and `*cap` change only on VQ_OK. VQ_LIMIT above `max` items,
+ * to the first item; this pointer and `*cap` change only on VQ_OK. VQ_LIMIT above `max` items,
  * VQ_NOMEM. */
 #define VQ_GROW(array, cap, need, max)                                                             \
     vq_grow((void *)&(array), (cap), (need), sizeof(*(array)), (max))

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Takes the block over, also on failure. */
+/* Takes ownership of the block, also on failure. */
 static void *keep(struct vq_arena *arena, void *block)
 {
     if (block == NULL ||

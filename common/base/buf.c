@@ -48,7 +48,7 @@ char *vq_buf_reserve(struct vq_buf *buf, size_t n)
         buf->status = VQ_LIMIT;
         return NULL;
     }
-    if (buf->bytes + n < buf->cap) { /* mostly */
+    if (buf->bytes + n < buf->cap) { /* the usual case */
         return buf->at + buf->bytes;
     }
     enum vq_status status = VQ_GROW(buf->at, &buf->cap, buf->bytes + n + 1, buf->bytes_max + 1);

@@ -20,7 +20,7 @@ int64_t vq_days_in_month(int64_t year, int month)
 /* Year and month of a day since 1970. */
 static void month_of_day(int64_t days, int64_t *ret_year, int *ret_month)
 {
-    int64_t year = 1970 + days / 366; /* never too late */
+    int64_t year = 1970 + days / 366; /* never later than the day's year */
     while (vq_days_of(year + 1, 1, 1) <= days) {
         year++;
     }
@@ -47,7 +47,8 @@ static int64_t nth_sunday(int64_t year, int month, int64_t n)
     return first + (10 - first % 7) % 7 + 7 * (n - 1);
 }
 
-/* Hours that Pacific time is behind UTC at the midnight that begins the local day `day`. */
+/* The difference of UTC and Pacific time, in hours, at the midnight that begins the local day
+ * `day`. */
 static int64_t hours_behind(int64_t day)
 {
     int64_t year = 0;
@@ -59,8 +60,8 @@ static int64_t hours_behind(int64_t day)
 int64_t vq_calendar_pacific_midnight(int64_t now_unix_s)
 {
     int64_t now_s = now_unix_s < DAY_S ? DAY_S : now_unix_s;
-    int64_t day =
-        (now_s - 8 * HOUR_S) / DAY_S; /* the local one, or in summer's last hour the one before */
+    /* the local day; in the last hour of a summer day, the day before */
+    int64_t day = (now_s - 8 * HOUR_S) / DAY_S;
     int64_t midnight_s = 0;
     do {
         day++;

@@ -27,7 +27,7 @@ static const char *const names[VQ_CRASH__COUNT] = {
 
 static atomic_uint hits[VQ_CRASH__COUNT];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int deadly = -1; /* the point, if any */
+static int deadly = -1; /* the point at which to die; -1: none */
 static unsigned deadly_hit;
 static const char *log_path;
 
@@ -57,7 +57,7 @@ static void read_environment(void)
         deadly = point_of(name);
     }
     deadly_hit = colon == NULL ? 1 : (unsigned)strtoul(colon + 1, NULL, 10);
-    if (deadly < 0 || deadly_hit == 0) { /* a test that would test nothing */
+    if (deadly < 0 || deadly_hit == 0) { /* such a test would test nothing */
         (void)fprintf(stderr, "VIBEQ_CRASH_AT=%s names no crash point\n", at);
         abort();
     }

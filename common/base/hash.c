@@ -1,5 +1,4 @@
-/* BLAKE2b-256, keyed by nothing and separated by a domain name that is hashed first. Not its job:
- * secrets. */
+/* BLAKE2b-256 without a key; a domain name is hashed first. Not its job: secrets. */
 #include "common/base/hash.h"
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
-/* Chains stay near one node: the table doubles when it has as many items as buckets.
- * Not its job: owning or comparing what the nodes stand in. */
+/* Chained hashing. Invariant: there are at most as many items as buckets, because the table doubles
+ * before. Not its job: owning or comparing the items. */
 #include "common/base/index.h"
 
 #include "common/base/alloc.h"

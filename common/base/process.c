@@ -1,4 +1,4 @@
-/* The first steps of a process. Not its job: signals, which each program takes in its own way. */
+/* The first steps of a process. Not its job: signals, which each program handles itself. */
 #include "common/base/process.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 static void fill_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        /* the lowest free number is this one */
+        /* open returns the lowest free number, which is fd */
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) {
             abort();
         }
@@ -23,7 +23,7 @@ void vq_process_begin(void)
     struct rlimit none = {0, 0};
     fill_descriptors();
     (void)setrlimit(RLIMIT_CORE, &none); /* best effort: a container may forbid it */
-#ifndef VQ_SANITIZED                     /* the leak checker attaches to its own process */
+#ifndef VQ_SANITIZED                     /* the leak checker needs ptrace on its own process */
     (void)prctl(PR_SET_DUMPABLE, 0);
 #endif
 }

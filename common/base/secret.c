@@ -1,6 +1,6 @@
 /* Secrets live in sodium's guarded, locked heap and leave it only through vq_secret_expose.
- * Invariant: no byte of a secret is copied into an error, a log or ordinary memory that this file
- * does not wipe. */
+ * Invariant: no byte of a secret is copied into an error, a log, or ordinary memory that is not
+ * wiped here. */
 #include "common/base/secret.h"
 
 #include "common/base/hash.h"
@@ -24,8 +24,8 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret
     if (sodium_init() < 0) {
         return VQ_UNAVAILABLE;
     }
-    /* sodium puts the block at the end of a page: a whole number of words keeps its beginning
-     * aligned */
+    /* sodium puts the block at the end of a page, so its size must be a multiple of 8 to align its
+     * beginning */
     size_t whole = (sizeof(struct vq_secret) + bytes.bytes + 7) & ~(size_t)7;
     struct vq_secret *secret = sodium_malloc(whole);
     if (secret == NULL) {
@@ -37,8 +37,8 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret
     return VQ_OK;
 }
 
-/* Without the line ends and blanks around it, which a file, a here-document or a copy brings along,
- * and which no key has. */
+/* Removes line ends and blanks around the key. No key has them, but files, here-documents and
+ * pasted texts do. */
 static struct vq_span trimmed(struct vq_span key)
 {
     while (key.bytes > 0 && strchr(" \t\r\n\v\f", key.at[key.bytes - 1]) != NULL) {
@@ -112,7 +112,7 @@ enum vq_status vq_secret_load(const char *reference, struct vq_secret **ret_secr
     if (strncmp(reference, "file:", 5) == 0 && reference[5] != '\0') {
         return load_file(reference + 5, ret_secret, err);
     }
-    /* The text itself may be a key pasted by mistake: it is not repeated. */
+    /* The error does not repeat the text, because it may be a key that was pasted by mistake. */
     return vq_fail(
         err, VQ_INVALID,
         "a key is named as env:NAME or file:PATH, and never written into a config or a command");
@@ -121,7 +121,7 @@ enum vq_status vq_secret_load(const char *reference, struct vq_secret **ret_secr
 void vq_secret_destroy(struct vq_secret **secret)
 {
     if (*secret != NULL) {
-        sodium_free(*secret); /* zeroes first */
+        sodium_free(*secret); /* zeroes the memory first */
         *secret = NULL;
     }
 }

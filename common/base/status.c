@@ -1,5 +1,5 @@
-/* Status names, texts and classes from the one table, and the two ways to report a failure: a
- * sentence for a person, or an abort for a bug of ours. Not its job: logging. */
+/* Names, texts and classes of statuses from status.def, and the two ways to report a failure: an
+ * error message, or an abort for a bug of vibeq. Not its job: logging. */
 #include "common/base/status.h"
 
 #include <stdio.h>

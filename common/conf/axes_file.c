@@ -1,6 +1,5 @@
-/* Lists of axes in files of their own, read by the tree that configurations are read by. Invariant:
- * what is written is read back the same. Not its job: what a run needs of its vibes besides
- * (rules.c). */
+/* Files with a list of axes, parsed like a configuration. Invariant: a written list is read back
+ * equal. Not its job: further rules about the vibes of a run (rules.c). */
 #include "common/conf/axes_file.h"
 
 #include "common/conf/config.h"
@@ -21,7 +20,7 @@ static enum vq_status wrong(const struct vq_node *node, const char *name, uint32
     return VQ_INVALID;
 }
 
-/* The list under `vibes`, whatever stood around it; *root becomes the map that has it. */
+/* Makes *root a map with the list under `vibes`, if it was a bare list. */
 static enum vq_status wrap(struct vq_node **root, const char *name, struct vq_error *err)
 {
     if ((*root)->kind == VQ_NODE_LIST) {

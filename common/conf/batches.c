@@ -1,5 +1,5 @@
-/* What follows from `batch` of a pool's model. Not its job: what may be combined with it
- * (rules_batches.c), and the requests of the batch APIs (worker/provider). */
+/* Limits and price of a batch pool, from `batch` of a pool's model. Not its job: rules about batch
+ * pools (rules_batches.c), and the requests of the batch APIs (worker/provider). */
 #include "common/conf/batches.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), the struct filled
- * (fill.c), rules between keys (rules.c), paths made absolute. Out: the struct as a tree, the tree
- * as YAML; two structs compared as trees. Who owns what: the caller owns the struct and all its
- * strings until vq_config_destroy. */
+/* Reads, writes and compares configurations. Reading: parse YAML into a tree, resolve the tree
+ * (resolve.c), fill the struct (fill.c), check the rules between keys (rules.c), make paths
+ * absolute. Writing: the struct to a tree, the tree to YAML. Two structs are compared as trees.
+ * Ownership: the caller owns the struct and all its strings until vq_config_destroy. */
 #include "common/conf/config.h"
 
 #include "common/base/alloc.h"
@@ -87,7 +87,7 @@ static enum vq_status resolve_persona(struct vq_config *c, const char *base_dir)
 static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, const char *base_dir)
 {
     VQ_TRY(vq_copy(name, &c->file));
-    if (c->data.path != NULL) { /* "-" is standard input everywhere */
+    if (c->data.path != NULL) { /* "-" is standard input, in any folder */
         bool is_stdin = strcmp(c->data.path, "-") == 0;
         VQ_TRY(vq_path_join(is_stdin ? NULL : base_dir, c->data.path, &c->data.path_abs));
     }
@@ -126,8 +126,8 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     return VQ_OK;
 }
 
-/* A relative folder is taken from the working folder, so that what is written later does not depend
- * on it. */
+/* A relative folder is resolved against the working folder now, so that a configuration that is
+ * written later does not depend on the working folder. */
 static enum vq_status resolve_paths(struct vq_config *c, const char *name, const char *base_dir)
 {
     char *real = base_dir[0] == '/' ? NULL : realpath(base_dir, NULL);
@@ -139,7 +139,7 @@ static enum vq_status resolve_paths(struct vq_config *c, const char *name, const
     return status;
 }
 
-/* Whether as many models are given as the method needs. */
+/* Refuses a number of models that the method does not allow. */
 static enum vq_status check_models_given(const struct vq_node *root, const char *name,
                                          struct vq_error *err)
 {
@@ -151,7 +151,7 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     bool persona =
         method != NULL && method->kind == VQ_NODE_SCALAR && strcmp(method->text, "persona") == 0;
     if ((given >= 2 && !rates) || given == 2 || (given == 1 && rates) ||
-        persona) { /* of a persona: rules_persona.c */
+        persona) { /* rules_persona.c checks persona */
         return VQ_OK;
     }
     (void)vq_fail(
@@ -167,7 +167,8 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     return VQ_INVALID;
 }
 
-/* A cascade that escalates by the margin between labels asks its first judge for them. */
+/* Whether the judge is the first of a cascade that escalates by the margin between labels: it must
+ * return log-probabilities. */
 static bool needs_margin(const struct vq_config *c, const struct vq_conf_judge *judge)
 {
     return c->cascade != NULL && c->cascade->escalate.margin > 0 && c->cascade->first != NULL &&
@@ -247,7 +248,7 @@ enum vq_status vq_config_load(const char *path, const char *const *overrides,
     return status;
 }
 
-/* The struct with absolute paths in the place of those given; borrows every string. */
+/* A copy of the struct with absolute paths; it borrows all strings. */
 static struct vq_config with_absolute_paths(const struct vq_config *config)
 {
     struct vq_config copy = *config;
@@ -287,10 +288,10 @@ enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, 
     return VQ_OK;
 }
 
-/* ---- what differs ---- */
+/* ---- differences ---- */
 
 struct walk {
-    char key[VQ_CONFIG_KEY_BYTES]; /* of the nodes that are compared */
+    char key[VQ_CONFIG_KEY_BYTES]; /* of the compared nodes */
     vq_config_key_fn fn;
     void *ctx;
 };

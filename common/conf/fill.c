@@ -1,8 +1,7 @@
 /* Moves values between a resolved tree and struct vq_config, by the offsets in the table of keys.
  *
  * Invariants: the tree was resolved, so every value has its kind and is in range; each text, list
- * and optional section of the struct is an allocation of its own. Not its job: checking
- * anything. */
+ * and optional section of the struct is a separate allocation. Not its job: checks. */
 #include "common/conf/fill.h"
 
 #include "common/base/alloc.h"
@@ -32,7 +31,7 @@ static char *items_of(const struct vq_key *key, const void *base)
     return key->in_place ? at : pointer_at(at);
 }
 
-/* The struct of a section; NULL: an optional one that is absent. */
+/* The struct of a section; NULL: an absent optional section. */
 static void *section_of(const struct vq_key *key, const void *base)
 {
     char *at = (char *)(uintptr_t)base + key->offset;
@@ -46,7 +45,7 @@ static enum vq_status copy_text(void *at, const char *text)
     return copy == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-/* ---- in ---- */
+/* ---- from the tree to the struct ---- */
 
 static uint32_t place_of(const char *choices, const char *word)
 {
@@ -153,7 +152,7 @@ void vq_conf_clear(const struct vq_key *keys, void *base)
     }
 }
 
-/* ---- out ---- */
+/* ---- from the struct to the tree ---- */
 
 const char *vq_conf_real_text(double value, char ret_text[VQ_REAL_BYTES])
 {

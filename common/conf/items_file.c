@@ -1,6 +1,6 @@
-/* Items of data sets from tables and trees, field by field through one reader. Invariant: a
- * value that the reader does not know (a trait, a label) is an error; it never counts as missing.
- * Not its job: which personas a run has. */
+/* Reads items of data sets from tables and trees, with one reader for each field. Invariant: an
+ * unknown trait or label is an error; it never counts as missing. Not its job: the personas of a
+ * run. */
 #include "common/conf/items_file.h"
 
 #include "common/base/alloc.h"
@@ -30,7 +30,7 @@ static const char *const usual[FIELDS][USUAL_MAX] = {
 
 struct reader {
     const char *name;
-    const char *asked[FIELDS]; /* by the caller; NULL: a usual one */
+    const char *asked[FIELDS]; /* the caller's names; NULL: the default names */
     struct vq_error *err;
     struct vq_items_file file;
     size_t cap;
@@ -62,7 +62,8 @@ static enum vq_status take_label(const struct reader *r, struct vq_conf_item *it
     return VQ_OK;
 }
 
-/* One field of an item; `field` is what the file calls it. Empty is not given. */
+/* Reads one field of an item; `field` is its name in the file. An empty text counts as not
+ * given. */
 static enum vq_status take(const struct reader *r, struct vq_conf_item *item, enum field which,
                            const char *field, struct vq_span text)
 {
@@ -98,7 +99,7 @@ static void free_item(struct vq_conf_item *item)
     vq_free(item->reference);
 }
 
-/* Takes the item over, also on failure. */
+/* Takes ownership of the item, also on failure. */
 static enum vq_status add(struct reader *r, struct vq_conf_item *item, const char *text_field)
 {
     enum vq_status status = VQ_OK;
@@ -119,7 +120,7 @@ static enum vq_status add(struct reader *r, struct vq_conf_item *item, const cha
     return status;
 }
 
-/* The first of a JSON list of texts. */
+/* Reads the first of a JSON list of texts. */
 static enum vq_status take_first(const struct reader *r, struct vq_conf_item *item,
                                  const char *field, const struct vq_node *list)
 {
@@ -190,7 +191,7 @@ static enum vq_status take_row(struct reader *r, const struct vq_table *table, u
         free_item(&item);
         return status;
     }
-    return add(r, &item, field); /* the text's, which came last */
+    return add(r, &item, field); /* the name of the text's column, which is read last */
 }
 
 static enum vq_status read_table(struct reader *r, struct vq_span text, enum vq_table_format format)

@@ -1,4 +1,4 @@
-/* JSON on its way to the reader of YAML. Not its job: what a tree means. */
+/* Converts JSON for the parser of YAML. Not its job: the meaning of a tree. */
 #include "common/conf/json_tree.h"
 
 #include "common/conf/resolve.h"
@@ -16,7 +16,7 @@ static bool is_json(struct vq_span text)
     return at < text.bytes && (text.at[at] == '{' || text.at[at] == '[');
 }
 
-/* The four hex digits behind "\u" at `at`, or -1. */
+/* The value of the four hex digits after "\u" at `at`, or -1. */
 static int32_t escaped(struct vq_span text, size_t at)
 {
     if (at + 6 > text.bytes || text.at[at] != '\\' || text.at[at + 1] != 'u') {
@@ -51,7 +51,8 @@ static void rewrite(struct vq_span text, struct vq_buf *out)
             vq_buf_printf(out, "\\U%08x", (unsigned)point);
             from = at + 12;
         }
-        at += high >= 0xd800 && from == at + 12 ? 11 : 1; /* what is escaped says nothing */
+        /* skips the character after a backslash */
+        at += high >= 0xd800 && from == at + 12 ? 11 : 1;
     }
     vq_buf_append(out, text.at + from, text.bytes - from);
 }

@@ -1,5 +1,6 @@
-/* Overrides walk the tree and make what is missing. Invariant: a failed override may leave empty
- * maps behind, never a wrong value. Not its job: whether a key exists (resolve.c). */
+/* Applies overrides to the tree and creates missing nodes. Invariant: a failed override may leave
+ * empty maps in the tree, but never a wrong value. Not its job: whether a key exists
+ * (resolve.c). */
 #include "common/conf/overrides.h"
 
 #include "common/text/utf8.h"
@@ -43,7 +44,7 @@ static enum vq_status parse_value(const char *path, const char *value, struct vq
     return VQ_OK;
 }
 
-/* One step of a path: ".key", "key" or "[3]". Moves *path behind it. */
+/* One step of a path: ".key", "key" or "[3]". Moves *path after it. */
 struct step {
     char key[64]; /* empty: an index */
     uint32_t index;
@@ -81,9 +82,8 @@ static bool next_step(const char **path, bool first, struct step *ret_step)
     return true;
 }
 
-/* The place of a step in its parent, which becomes a map or list if it was nothing; a place that
- * was not there holds an empty scalar. NULL in *ret_slot: the parent is of another kind, or the
- * index leaves a gap. */
+/* Finds the place of a step in its parent. An empty parent becomes a map or list; a new place gets
+ * an empty scalar. *ret_slot NULL: the parent has another kind, or the index leaves a gap. */
 static enum vq_status slot_for(struct vq_node *parent, const struct step *step,
                                struct vq_node ***ret_slot)
 {

@@ -1,5 +1,5 @@
-/* Personas and their labels from the trees that configurations are read by. Invariant: names are
- * distinct, of one line and not empty. Not its job: how a persona is put to a model. */
+/* Reads personas and their labels from files that are parsed like configurations. Invariant: names
+ * are distinct, one line and not empty. Not its job: the text that gives a persona to a model. */
 #include "common/conf/personas_file.h"
 
 #include "common/base/alloc.h"
@@ -104,7 +104,7 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* A scalar. One without text is the baseline: *ret_baseline. */
+/* Reads a description. A scalar without text is the baseline: *ret_baseline. */
 static enum vq_status take_description(struct reader *r, const struct vq_node *node,
                                        const char *path, struct vq_conf_persona *p,
                                        bool *ret_baseline)
@@ -156,7 +156,8 @@ static enum vq_status take_map(struct reader *r, const struct vq_node *map, cons
     return p->labelled ? take_labels(labels, r->name, path, p->big_five, r->err) : VQ_OK;
 }
 
-/* A map with a name inside or, `named`, as its key, or a description under its key. */
+/* Reads a persona: a map with its name inside, or, if `named`, a map or a description with the name
+ * as its key. */
 static enum vq_status take_persona(struct reader *r, const struct vq_node *node, uint32_t i,
                                    bool named)
 {
@@ -237,9 +238,9 @@ void vq_personas_file_free(struct vq_personas_file *file)
     *file = (struct vq_personas_file){.count = 0};
 }
 
-/* ---- labels in a file of their own ---- */
+/* ---- files of labels ---- */
 
-/* Which of a persona's sets. */
+/* Selects one of a persona's sets of labels. */
 static enum vq_status choose(const struct vq_node *of, const char *name, const char *set,
                              const struct vq_node **ret_labels, struct vq_error *err)
 {

@@ -1,8 +1,8 @@
-/* From accounts and endpoints to pools. First the accounts in their order, each model a pool; then
- * every role's models with endpoints of their own, in the order of the roles, each endpoint, model
- * and key once; last the built-in embedder, where none is named. A key in an account and the same
- * key at a judge's own endpoint stay two pools: the coordinator sees their fingerprints and
- * warns. */
+/* Makes the list of pools. First come the accounts in their order, with a pool for each model. Then
+ * come the roles with their own endpoints, in the order of the roles, with one pool for each
+ * endpoint, model and key. The built-in embedder is last, if none is named. A key of an account
+ * that is also the key of a judge's own endpoint gives two pools: the coordinator sees the equal
+ * fingerprints and warns. */
 #include "common/conf/pools.h"
 
 #include "common/base/alloc.h"
@@ -25,7 +25,7 @@ static bool is_offline(const struct vq_conf_judge *judge)
 
 /* ---- the list ---- */
 
-/* Flex answers after minutes: timeouts that have their default values are those of flex. */
+/* Replaces default timeouts by those of the flex tier, which answers after minutes. */
 static void lengthen(struct vq_conf_use *use)
 {
     const struct vq_conf_judge *usual = vq_conf_built_in_embedder();
@@ -108,7 +108,7 @@ static uint64_t lower_count(uint64_t a, uint64_t b)
     return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* Two roles that share a pool: what either says of a limit counts. */
+/* Two roles share a pool: the lower of their limits is in force. */
 static void merge(struct vq_conf_limits *to, const struct vq_conf_limits *also)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
@@ -127,7 +127,7 @@ static void merge(struct vq_conf_limits *to, const struct vq_conf_limits *also)
     }
 }
 
-/* Its own endpoint, or the built-in server's. */
+/* Adds the pool of a role with its own endpoint, or with the built-in server. */
 static enum vq_status add_own(struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
                               struct vq_error *err)
 {
@@ -154,8 +154,8 @@ static enum vq_status add_own(struct vq_conf_uses *uses, const struct vq_conf_ju
                               .first_byte_timeout_ms = judge->first_byte_timeout_ms,
                               .total_timeout_ms = judge->total_timeout_ms};
     const char *name = judge->name;
-    bool taken = vq_conf_uses_find(uses, vq_span_str(name)) !=
-                 UINT32_MAX; /* two roles may name two models alike */
+    /* two roles may give different models the same name */
+    bool taken = vq_conf_uses_find(uses, vq_span_str(name)) != UINT32_MAX;
     const char *where = judge->base_url == NULL ? "built-in" : judge->base_url;
     return add(uses, &use, name, taken ? where : NULL, err);
 }
@@ -217,7 +217,7 @@ void vq_conf_uses_free(struct vq_conf_uses *uses)
     *uses = (struct vq_conf_uses){.count = 0};
 }
 
-/* ---- who serves whom ---- */
+/* ---- the pools of a judge ---- */
 
 uint32_t vq_conf_uses_find(const struct vq_conf_uses *uses, struct vq_span name)
 {

@@ -1,5 +1,5 @@
-/* Queries from tables, trees and plain lines. Not its job: their order, and how many of them a
- * dialogue has. */
+/* Reads queries from tables, trees and plain lines. Not its job: the order and the number of a
+ * dialogue's queries. */
 #include "common/conf/queries_file.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +18,7 @@ struct reader {
     size_t cap;
 };
 
-/* What is wrong with a text, or NULL. */
+/* The fault of a text, or NULL. */
 static const char *fault(struct vq_span text)
 {
     return vq_span_is_blank(text)            ? "a query without text"
@@ -171,7 +171,7 @@ static enum vq_status take_map(struct reader *r, const struct vq_node *map)
         } else if (strcmp(item->key, "closing") == 0 ||
                    strcmp(item->key, "concluding_remark") == 0) {
             VQ_TRY(take_remark(r, item, &r->file.closing));
-        } else if (strcmp(item->key, "prompt") != 0) { /* how the list was made: for people */
+        } else if (strcmp(item->key, "prompt") != 0) { /* the prompt that made the list */
             return vq_tree_wrong(item, r->name, "", r->err,
                                  "a list of queries has questions, opening and closing, not "
                                  "\"%.40s\"",

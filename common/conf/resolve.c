@@ -1,7 +1,8 @@
-/* The passes over a configuration's tree, in order: shorthand and overrides; empty values out;
- * defaults that depend on other keys; then one walk along the key table that refuses unknown keys
- * and wrong values, rewrites scalars in canonical form and adds the defaults. Invariant: after the
- * walk the struct can be filled without a check. Not its job: rules between keys (rules.c). */
+/* The passes over a configuration's tree, in order: apply shorthand and overrides; remove empty
+ * values; add defaults that depend on other keys; then one walk along the key table, which refuses
+ * unknown keys and wrong values, rewrites scalars in canonical form and adds the other defaults.
+ * Invariant: after the walk, the struct can be filled without checks. Not its job: rules between
+ * keys (rules.c). */
 #include "common/conf/resolve.h"
 
 #include "common/conf/config.h"
@@ -21,7 +22,7 @@
 #include <strings.h>
 
 #define PATH_BYTES_MAX 256
-#define SHOWN_BYTES    60 /* of a wrong value, in a sentence */
+#define SHOWN_BYTES    60 /* of a wrong value, in an error */
 
 struct walk {
     const char *name;
@@ -29,7 +30,7 @@ struct walk {
     char path[PATH_BYTES_MAX];
 };
 
-/* ---- Places in sentences ---- */
+/* ---- Places in errors ---- */
 
 void vq_conf_prefix_node(const struct vq_node *node, const char *name, const char *path,
                          struct vq_error *err)
@@ -77,9 +78,10 @@ static enum vq_status wrong(struct walk *walk, const struct vq_node *node, const
     return VQ_INVALID;
 }
 
-/* ---- Empty values and defaults that depend on others ---- */
+/* ---- Empty values, and defaults that depend on other keys ---- */
 
-/* A key without a value is a key that was not given. List items stay: they are refused by kind. */
+/* A key without a value counts as not given. Empty items of lists stay: the check of kinds refuses
+ * them. */
 static void drop_nulls(struct vq_node *node)
 {
     for (uint32_t i = node->items_count; i-- > 0;) {
@@ -91,8 +93,7 @@ static void drop_nulls(struct vq_node *node)
     }
 }
 
-/* The section, made if it is not there; NULL in *ret_section when the file gives something else
- * there. */
+/* Finds or creates the section. *ret_section NULL: the file has another kind of value there. */
 static enum vq_status section_of(struct vq_node *root, const char *key,
                                  struct vq_node **ret_section)
 {
@@ -124,7 +125,7 @@ static bool text_is(const struct vq_node *node, const char *text)
     return node != NULL && node->kind == VQ_NODE_SCALAR && strcmp(node->text, text) == 0;
 }
 
-/* The values that the VibeCheck paper gives for its data sets (its Table 5 and the published
+/* Adds the values of the VibeCheck paper for its data sets (Table 5 and the published
  * configurations). */
 static enum vq_status add_paper_defaults(struct vq_node *root)
 {
@@ -153,23 +154,22 @@ static enum vq_status add_paper_defaults(struct vq_node *root)
     return VQ_OK;
 }
 
-/* A list of axes is longer than a verdict. */
+/* Default max_tokens of roles that answer with a list of axes. */
 #define ROLE_TOKENS_TEXT "2000"
-/* Thinking counts as output: room for it and the answer. */
+/* Default max_tokens of models that think: thinking counts as output. */
 #define THINKING_TOKENS_TEXT "8000"
 
-/* A rating comes with a paragraph of reasoning. */
+/* Default max_tokens of a rating, which has a paragraph of reasoning. */
 #define RATING_TOKENS_TEXT "1024"
 
-/* A persona talks at length. */
+/* Default max_tokens of a subject, whose answers are long. */
 #define SUBJECT_TOKENS_TEXT "2048"
 
-/* So is an answer on several vibes. */
+/* Default max_tokens of an answer on several vibes: a base, and more for each vibe. */
 #define JOINT_TOKENS_BASE 300u
 #define JOINT_TOKENS_VIBE 150u
 
-/* judging.vibes_per_call; 1 where it is not set, or not a number that the walk below will
- * accept. */
+/* judging.vibes_per_call; 1 if it is not set, or is a number that the later walk refuses. */
 static uint32_t joint_vibes(const struct vq_node *root)
 {
     const struct vq_node *n = vq_node_at(root, "judging.vibes_per_call");
@@ -177,7 +177,7 @@ static uint32_t joint_vibes(const struct vq_node *root)
     return value >= 1 && value <= VQ_VIBES_PER_CALL_MAX ? (uint32_t)value : 1;
 }
 
-/* Whether the pool, as written, has the model. */
+/* Whether the pool, as the user wrote it, has the model. */
 static bool pool_has(const struct vq_node *pool, const char *model)
 {
     const struct vq_node *models = vq_node_get(pool, "models");
@@ -251,7 +251,7 @@ static enum vq_status add_provider(const struct vq_node *root, struct vq_node *r
                : vq_node_add_text(role, "dialect", "openai", false);
 }
 
-/* `tokens`: max_tokens where it is not set; NULL: that of the table. */
+/* `tokens`: the default of max_tokens; NULL: the key table's. */
 static enum vq_status add_judge_defaults(const struct vq_node *root, struct vq_node *judge,
                                          const char *tokens)
 {
@@ -305,7 +305,7 @@ static enum vq_status add_persona_defaults(struct vq_node *root)
     return VQ_OK;
 }
 
-/* An alpha alone asks for early stopping. */
+/* early_stop_alpha without early_stop turns early stopping on. */
 static enum vq_status add_early_stop(struct vq_node *root, bool exact)
 {
     const struct vq_node *models = vq_node_get(root, "models");
@@ -373,7 +373,7 @@ static bool is_secret(const char *key)
     return strcmp(key, "key") == 0 || strcmp(key, "url") == 0 || strcmp(key, "base_url") == 0;
 }
 
-/* A wrong value for a sentence, cut; nothing of a key that may hold a secret. */
+/* A wrong value for an error, cut; never a value that may be a secret. */
 static struct vq_span shown(const struct vq_key *key, const struct vq_node *node)
 {
     if (is_secret(key->key)) {
@@ -447,7 +447,7 @@ static enum vq_status check_bool(struct walk *walk, const struct vq_key *key, st
                  (int)s.bytes, s.at);
 }
 
-/* Is `word` one of "a|b|c"? Also cuts the list into spans, for the nearest one. */
+/* Whether `word` is one of "a|b|c". Also splits the list into spans, to find the nearest word. */
 static bool one_of(const char *choices, const char *word, struct vq_span spans[8],
                    uint32_t *ret_count)
 {

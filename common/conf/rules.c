@@ -1,7 +1,7 @@
-/* Rules between keys, on the filled struct; the tree is only asked where a key stood. One function
- * a section, in the order of the file, so that the first mistake a reader meets is the one that is
- * named; who is asked is in rules_models.c. Not its job: kinds and ranges (resolve.c), whether
- * files or columns exist. */
+/* Rules between keys, on the filled struct; the tree only gives the places of keys. There is one
+ * function per section, in the order of the file, so that the first mistake in the file is
+ * reported. rules_models.c has the rules of models. Not its job: kinds and ranges (resolve.c),
+ * whether files or columns exist. */
 #include "common/conf/rules.h"
 
 #include "common/conf/resolve.h"
@@ -254,7 +254,7 @@ static enum vq_status check_vibes(const struct vq_rules *r)
     return VQ_OK;
 }
 
-/* What single calls can do and joint ones cannot. */
+/* Refuses settings that joint calls on several vibes do not support. */
 static enum vq_status check_joint(const struct vq_rules *r)
 {
     const struct vq_conf_judging *j = &r->config->judging;
@@ -277,7 +277,7 @@ static enum vq_status check_joint(const struct vq_rules *r)
                                           j->vibes_per_call, rule->why);
 }
 
-/* What would make a settled vibe matter to the others. */
+/* Refuses settings under which a stopped vibe would change the results of other vibes. */
 static enum vq_status check_early_stop(const struct vq_rules *r)
 {
     const struct vq_conf_judging *j = &r->config->judging;
@@ -341,7 +341,7 @@ static enum vq_status check_redis(const struct vq_rules *r)
     const char *rest = url + (tls ? 9 : 8);
     bool tcp = (tls || strncmp(url, "redis://", 8) == 0) && *rest != '\0' &&
                strpbrk(rest, " \t\r\n") == NULL;
-    if (!unix_path && !tcp) { /* it may hold a password: it is not repeated */
+    if (!unix_path && !tcp) { /* the error does not repeat the URL, which may contain a password */
         return vq_rules_broken(
             r, "redis.url", "must be redis[s]://[[user]:password@]host:port[/db] or unix:///PATH");
     }

@@ -1,12 +1,12 @@
-/* Rules about batch pools: what the provider's batch API takes, what cannot be combined with it,
- * and which models need a pool that answers at once. docs/use/providers.md has pages and dates. */
+/* Rules of batch pools: the limits of the provider's batch API, settings that exclude batches, and
+ * models that need an interactive pool. docs/use/providers.md has pages and dates. */
 #include "common/conf/batches.h"
 #include "common/conf/rules_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A limit of single calls that is set; NULL: none is. */
+/* The name of a limit of interactive calls that is set; NULL: none. */
 static const char *interactive_limit(const struct vq_conf_limits *l)
 {
     static const char *const rates[VQ_RATE__COUNT] = {
@@ -74,7 +74,7 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
                      judge->model, why);
 }
 
-/* Discovery asks one text after the other. */
+/* Discovery needs interactive pools, since each call depends on the answer before it. */
 static enum vq_status check_discovery(const struct vq_rules *r, const struct vq_conf_uses *uses)
 {
     const struct vq_config *c = r->config;

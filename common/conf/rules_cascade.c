@@ -1,5 +1,5 @@
-/* Rules of `cascade`: the two judges, the reasons to escalate, and the settings whose numbers would
- * not be corrected. Not its job: ranges (config_keys.def). */
+/* Rules of `cascade`: the two judges, the conditions of escalation, and settings whose numbers the
+ * estimate cannot correct. Not its job: ranges (config_keys.def). */
 #include "common/conf/rules_parts.h"
 #include "common/text/intern.h"
 
@@ -48,7 +48,7 @@ static enum vq_status check_reasons(const struct vq_rules *r)
     return VQ_OK;
 }
 
-/* What counts every row score as it is, or asks in another way. */
+/* Refuses settings that use uncorrected row scores, or that ask in another way. */
 static enum vq_status check_settings(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;

@@ -1,8 +1,7 @@
 /* Rules about accounts and about models: judges and the other roles. A role has its own endpoint,
- * uses the built-in server, or is answered by any pool that has its model. In the last case its
- * requests count as one provider's and one dialect's for all pools, so that stored answers do not
- * depend on the pool that gave them. Not its job: whether keys exist (they live with
- * the workers). */
+ * uses the built-in server, or is answered by any pool that has its model. In the last case all its
+ * requests have one identity and one dialect, so that stored answers do not depend on the pool. Not
+ * its job: whether API keys exist (only workers have them). */
 #include "common/conf/batches.h"
 #include "common/conf/rules_parts.h"
 #include "common/text/url.h"
@@ -12,7 +11,7 @@
 
 #define IDENTITY_BYTES_MAX 4096
 
-/* ---- what accounts and roles have in common ---- */
+/* ---- common to accounts and roles ---- */
 
 struct endpoint {
     const char *dialect, *base_url, *api_version, *identity;
@@ -32,7 +31,7 @@ static enum vq_status check_key(const struct vq_rules *r, const char *place, con
     for (const char *at = key + (env ? 4 : 0); good && *at != '\0'; at++) {
         good = isalnum((unsigned char)*at) || *at == '_';
     }
-    if (!good) { /* it may be a key: it is not repeated */
+    if (!good) { /* the error does not repeat the text, which may be a key */
         return vq_rules_broken_at(
             r, place, name,
             "name the key as env:NAME or file:PATH; never write the key itself "
@@ -71,7 +70,7 @@ static bool is_version(const char *text)
     return bytes > 0 && text[bytes] == '\0';
 }
 
-/* Whether an address needs no version of its own: it names the newer interface. */
+/* Whether the address names Azure's newer interface, which needs no `api_version`. */
 static bool has_version_in_path(const char *base_url)
 {
     static const char end[] = "/openai/v1";
@@ -203,7 +202,8 @@ static enum vq_status check_pool(const struct vq_rules *r, uint32_t i)
 
 /* ---- roles ---- */
 
-/* The pools of a role must agree on what its requests count as, or the role says it. */
+/* The pools of a role must agree on the identity and dialect of its requests, unless the role sets
+ * them. */
 static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_conf_judge *j,
                                    const char *place)
 {
@@ -273,7 +273,7 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
     return status;
 }
 
-/* What only some dialects have. */
+/* Checks settings that only some dialects have. */
 static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_conf_judge *j,
                                     const char *place)
 {
@@ -305,7 +305,7 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
     return VQ_OK;
 }
 
-/* One model, wherever it stands: `place` is "judges[2]" or "proposer". */
+/* Checks one role; `place` is "judges[2]" or "proposer". */
 static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_judge *j,
                                  const char *place)
 {
@@ -350,7 +350,7 @@ static const struct vq_conf_judge *role_at(const void *roles, size_t step, uint3
     return (const struct vq_conf_judge *)(const void *)((const char *)roles + i * step);
 }
 
-/* Roles that begin `step` bytes after each other. */
+/* Checks a list of roles that are `step` bytes apart. */
 static enum vq_status check_list(const struct vq_rules *r, const void *roles, size_t step,
                                  uint32_t count, const char *key)
 {
@@ -405,7 +405,7 @@ static enum vq_status check_roles(const struct vq_rules *r)
     return VQ_OK;
 }
 
-/* A cap in dollars needs to know what each call may cost. */
+/* A budget in dollars needs the prices of all pools. */
 static enum vq_status check_budget(const struct vq_rules *r)
 {
     if (r->config->budget_usd <= 0) {

@@ -1,6 +1,6 @@
-/* Rules of more than two models: the design of the pairs, and the settings that are about two
- * models alone. Not its job: whether the columns exist, and whether the data hold enough prompts
- * for the design. */
+/* Rules of more than two models: the design of the pairs, and settings that need exactly two
+ * models. Not its job: whether the columns exist, and whether the data hold enough prompts for the
+ * design. */
 #include "common/conf/rules_parts.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ static enum vq_status check_incomplete(const struct vq_rules *r, const struct vq
     return VQ_OK;
 }
 
-/* What is computed for two models only. */
+/* Refuses settings that need exactly two models. */
 static enum vq_status check_settings(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;

@@ -1,5 +1,5 @@
-/* Rules of method: judge: criteria, whom they are shown to, and what of the other methods' settings
- * would say nothing here. Not its job: whether columns or files exist. */
+/* Rules of method judge: criteria, their columns, and settings of other methods that have no effect
+ * here. Not its job: whether columns or files exist. */
 #include "common/conf/rules_parts.h"
 #include "common/judge/criteria.h"
 #include "common/text/intern.h"
@@ -82,14 +82,14 @@ static enum vq_status check_text(const struct vq_rules *r, const struct place *p
     return VQ_OK;
 }
 
-/* Whether the columns are those that its kind wants. */
+/* Checks that the columns fit the kind of the criterion. */
 static enum vq_status check_columns(const struct vq_rules *r, const struct place *p,
                                     enum vq_rating_kind kind)
 {
     const struct vq_config *config = r->config;
     const struct vq_conf_criterion *c = p->criterion;
     bool pairwise = kind == VQ_RATING_PAIRWISE;
-    if (config->method == VQ_METHOD_PERSONA) { /* it has no columns; rules_persona.c */
+    if (config->method == VQ_METHOD_PERSONA) { /* it has no columns: see rules_persona.c */
         return VQ_OK;
     }
     if (pairwise && config->models_count < 2) {
@@ -137,7 +137,7 @@ static enum vq_status check_criterion(const struct vq_rules *r, uint32_t i)
         return vq_rules_broken(r, p.path, "human: name the column with people's labels");
     }
     enum vq_rating_kind kind;
-    if (p.criterion->file != NULL) { /* its kind is known when it is read */
+    if (p.criterion->file != NULL) { /* its kind is known after the file is read */
         return VQ_OK;
     }
     if (p.criterion->kind == NULL) {
@@ -148,7 +148,7 @@ static enum vq_status check_criterion(const struct vq_rules *r, uint32_t i)
     return check_columns(r, &p, kind);
 }
 
-/* ---- what would say nothing ---- */
+/* ---- settings without effect ---- */
 
 static enum vq_status check_silent(const struct vq_rules *r)
 {

@@ -1,5 +1,5 @@
-/* Rules about service tiers: the tiers of each dialect as the providers document them
- * (docs/use/providers.md has pages and dates). */
+/* Rules of service tiers: the documented tiers of each dialect (docs/use/providers.md has pages and
+ * dates). */
 #include "common/conf/rules_parts.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* config_keys.def as the table of keys: where each value is in struct vq_config, its default, range
- * and meaning. Not its job: moving values (fill.c), judging them (resolve.c). */
+/* The table of keys, from config_keys.def: the place of each value in struct vq_config, its
+ * default, range and meaning. Not its job: copying values (fill.c), checking them (resolve.c). */
 #include "common/conf/schema.h"
 
 #include "common/conf/config.h"
@@ -40,7 +40,7 @@ static const char method_list[] =
 #define estimator_words         "l2_cv|elasticnet|lasso|legacy_bootstrap"
 #define p_values_words          "bootstrap|wald"
 
-/* The rows of the .def as rows of the key table. */
+/* Convert rows of the .def to rows of the key table. */
 #define ROW(kind_, s, m, k, ...)                                                                   \
     {.kind = VQ_KEY_KIND_##kind_, .offset = offsetof(struct s, m), .key = k, __VA_ARGS__},
 #define SCALAR(kind_, s, m, k, d, t, ...)                                                          \
@@ -68,7 +68,7 @@ static const char method_list[] =
         .item_bytes = sizeof(*((struct s *)0)->m), .meaning = t)
 #define KEY(kind, ...) KEY_##kind(__VA_ARGS__)
 
-/* A section is listed before the one that names it. */
+/* A section is defined before the section that contains it. */
 #define KEYS(name, ROWS) static const struct vq_key name##_keys[] = {ROWS(KEY){.key = NULL}}
 
 KEYS(data, VQ_KEYS_DATA);
@@ -96,7 +96,7 @@ KEYS(criterion, VQ_KEYS_CRITERION);
 KEYS(probe, VQ_KEYS_PROBE);
 KEYS(pool, VQ_KEYS_POOL);
 
-/* A subject has keys of its own in front of a judge's. */
+/* A subject has its own keys, and then those of a judge. */
 #define SUBJECT_KEYS(K) VQ_KEYS_SUBJECT(K) VQ_KEYS_JUDGE(K)
 KEYS(subject, SUBJECT_KEYS);
 

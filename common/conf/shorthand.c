@@ -1,6 +1,6 @@
 /* Expands shorthand into the full form: a scalar in the place of a section becomes the section's
- * main key, a text in the list of vibes is split at its labels, a vibe's property becomes its
- * high end. Invariant: a section that is in full form stays unchanged. Not its job: checking. */
+ * main key; a text in the list of vibes is split at its labels; a vibe's property becomes its high
+ * end. Invariant: a section in full form is unchanged. Not its job: checks. */
 #include "common/conf/shorthand.h"
 
 #include "common/base/alloc.h"
@@ -8,7 +8,7 @@
 #include "common/conf/resolve.h"
 #include "common/conf/schema.h"
 
-/* Errors in a node that was made here name the place of what it was made from. */
+/* Gives a new node the place of the node that it replaces, for errors. */
 static void stand_at(struct vq_node *node, const struct vq_node *place)
 {
     node->line = place->line;
@@ -19,7 +19,8 @@ static void stand_at(struct vq_node *node, const struct vq_node *place)
     }
 }
 
-/* Puts a node, made with `status`, where the one stands that it was made from. */
+/* Replaces *slot by a new node that was made from it, if `status` is VQ_OK; the new node gets the
+ * place of the old one. */
 static enum vq_status put_in_place(struct vq_node **slot, struct vq_node *take_node,
                                    enum vq_status status)
 {
@@ -32,8 +33,8 @@ static enum vq_status put_in_place(struct vq_node **slot, struct vq_node *take_n
     return VQ_OK;
 }
 
-/* `data: file.csv` for `data: {path: file.csv}`, and for a list `human: COLUMN` for
- * `human: [COLUMN]`. The scalar is a text then, whatever it looks like. */
+/* `data: file.csv` for `data: {path: file.csv}`, and for a list `human: COLUMN` for `human:
+ * [COLUMN]`. The scalar then counts as a text, even if it looks like a number. */
 static enum vq_status wrap_scalar(struct vq_node **slot, enum vq_node_kind kind, const char *key)
 {
     struct vq_node *outer;
@@ -52,7 +53,7 @@ static struct vq_span trimmed(struct vq_span text)
     return text;
 }
 
-/* The word, as a word of its own and with a colon, in any case: "... High: ...". */
+/* Finds a label as a separate word with a colon, in any case: "... High: ...". */
 static const char *find_label(const char *text, const char *label)
 {
     for (const char *at = text; (at = strcasestr(at, label)) != NULL; at++) {
@@ -63,7 +64,7 @@ static const char *find_label(const char *text, const char *label)
     return NULL;
 }
 
-/* "Name: High: ... Low: ..." in either order. False when a part is missing. */
+/* Splits "Name: High: ... Low: ..." (the labels in either order). False: a part is missing. */
 static bool split_axis(const char *text, struct vq_span parts[3])
 {
     const char *high = find_label(text, "high:");
@@ -121,8 +122,8 @@ static enum vq_status add_text(struct vq_node *map, const char *key, const char 
     return VQ_OK;
 }
 
-/* A vibe's `property` into `high` and the fixed `low`. One that has low or high too is left for the
- * rules to refuse. */
+/* Converts a vibe's `property` to `high` and the fixed `low`. If the vibe also has low or high, it
+ * is unchanged, and the rules refuse it. */
 static enum vq_status expand_property(struct vq_node *vibe)
 {
     const struct vq_node *property = vq_node_get(vibe, "property");
@@ -143,8 +144,7 @@ static enum vq_status expand_property(struct vq_node *vibe)
 static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
                                   struct vq_error *err);
 
-/* `human: COLUMN` for `human: [COLUMN]`: a list whose items may be texts may be given as one of
- * them. */
+/* `human: COLUMN` for `human: [COLUMN]`: a list of texts may be given as one text. */
 static enum vq_status wrap_text(struct vq_node *map, const char *key)
 {
     for (uint32_t i = 0; i < map->items_count; i++) {
@@ -157,7 +157,7 @@ static enum vq_status wrap_text(struct vq_node *map, const char *key)
     return VQ_OK;
 }
 
-/* `batch: true` for `batch: {enabled: true}`: a section that may be given as its main key. */
+/* `batch: true` for `batch: {enabled: true}`: a section may be given as its main key. */
 static enum vq_status wrap_section(struct vq_node *map, const struct vq_key *key)
 {
     for (uint32_t i = 0; i < map->items_count; i++) {
@@ -172,7 +172,7 @@ static enum vq_status wrap_section(struct vq_node *map, const struct vq_key *key
     return VQ_OK;
 }
 
-/* Sections and lists inside an item of a list. */
+/* Expands sections and lists inside an item of a list. */
 static enum vq_status expand_item(struct vq_node *map, const struct vq_key *keys, const char *name,
                                   struct vq_error *err)
 {
@@ -223,8 +223,8 @@ static bool is_scalar_or_none(const struct vq_node *node)
     return node == NULL || node->kind == VQ_NODE_SCALAR;
 }
 
-/* The word for a map of `alpha` and `final`, or for `false`, which older versions wrote; NULL for
- * anything else. */
+/* The word of early_stop for a map of `alpha` and `final`, or for `false` (from older versions);
+ * NULL: any other value. */
 static const char *early_stop_word(const struct vq_node *given)
 {
     if (given->kind != VQ_NODE_MAP) {
@@ -242,7 +242,7 @@ static const char *early_stop_word(const struct vq_node *given)
                                                                     : NULL;
 }
 
-/* `early_stop: {alpha: 0.01, final: true}` of judging into two keys. */
+/* Splits `early_stop: {alpha: 0.01, final: true}` of judging into two keys. */
 static enum vq_status expand_early_stop(struct vq_node *judging, const char *name,
                                         struct vq_error *err)
 {
@@ -283,7 +283,7 @@ enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
             continue;
         }
         if (key->kind == VQ_KEY_KIND_SECTIONS && key->scalar_key != NULL) {
-            VQ_TRY(wrap_text(root, key->key)); /* one judge, one criterion */
+            VQ_TRY(wrap_text(root, key->key)); /* such as one judge or one criterion */
         }
         struct vq_node *item = root->items[i];
         if (strcmp(item->key, "judging") == 0 && item->kind == VQ_NODE_MAP) {

@@ -1,6 +1,6 @@
-/* Names of models that think before they answer. A default for output tokens follows from it; what
- * a user sets always counts. Not its job: parameters that such models refuse, which are learned
- * from the refusal. */
+/* Names of models that think before they answer: they get a larger default of max_tokens. A value
+ * of the user always wins. Not its job: parameters that such models refuse, which workers learn
+ * from refusals. */
 #include "common/conf/thinks.h"
 
 #include <ctype.h>
@@ -9,9 +9,9 @@
 
 #define NAME_BYTES_MAX 200
 
-/* At the beginning of the name, which goes on with no letter. */
+/* At the beginning of the name, and not followed by a letter. */
 static const char *const begins[] = {"o1", "o3", "o4", "gpt-5", "gpt-oss", "grok-4"};
-/* Anywhere in it. */
+/* Anywhere in the name. */
 static const char *const holds[] = {"deepseek-r1", "-reasoner", "-reasoning", "thinking",
                                     "qwq",         "magistral", "gemini-2.5", "gemini-3"};
 

@@ -1,5 +1,5 @@
-/* What follows from a service tier. Not its job: which dialect has which tier (rules_tiers.c), what
- * follows from a refusal (worker/core/call.c). */
+/* Price and properties of a service tier. Not its job: the tiers of a dialect (rules_tiers.c),
+ * refusals for lack of capacity (worker/core/call.c). */
 #include "common/conf/tiers.h"
 
 #include <string.h>

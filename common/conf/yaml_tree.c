@@ -1,6 +1,6 @@
-/* libyaml's events into nodes, and nodes back into events. Invariants: depth and the number of
- * nodes are bounded; a node is owned by its parent, the root by the caller; a failed parse leaves
- * nothing behind. Not its job: what keys mean. */
+/* Converts libyaml's events to nodes, and nodes to events. Invariants: the depth and the number of
+ * nodes are bounded; a node is owned by its parent, the root by the caller; a failed parse frees
+ * all nodes. Not its job: the meaning of keys. */
 #include "common/conf/yaml_tree.h"
 
 #include "common/base/alloc.h"
@@ -153,7 +153,7 @@ const struct vq_node *vq_node_at(const struct vq_node *root, const char *path)
 
 struct reader {
     yaml_parser_t parser;
-    yaml_event_t event; /* the current one; held until the next */
+    yaml_event_t event; /* the current event, until the next one is read */
     bool holds_event;
     const char *name;
     struct vq_error *err;
@@ -254,7 +254,8 @@ static enum vq_status read_items(struct reader *r, struct vq_node *node, uint32_
             status = read_node(r, depth + 1, &item);
         }
         if (status == VQ_OK) {
-            item->line = line; /* of the key, where there is one: that is what a reader looks for */
+            /* the line of the key, if there is one, since users look for the key */
+            item->line = line;
             item->column = column;
             status = vq_node_add(node, key, item);
             if (status == VQ_LIMIT) {
@@ -268,7 +269,7 @@ static enum vq_status read_items(struct reader *r, struct vq_node *node, uint32_
     return VQ_OK;
 }
 
-/* The event that begins the node is current; the one that ends it is current afterwards. */
+/* Reads a node. Before the call its first event is current; afterwards, its last event. */
 static enum vq_status read_node(struct reader *r, uint32_t depth, struct vq_node **ret_node)
 {
     if (depth > VQ_YAML_DEPTH_MAX || ++r->nodes > VQ_YAML_NODES_MAX) {
@@ -303,7 +304,7 @@ static enum vq_status read_document(struct reader *r, struct vq_node **ret_root)
     if (r->event.type == YAML_STREAM_END_EVENT) {
         return vq_node_make(VQ_NODE_MAP, NULL, ret_root);
     }
-    VQ_TRY(next_event(r)); /* behind the document's start */
+    VQ_TRY(next_event(r)); /* the event after the document's start */
     struct vq_node *root;
     VQ_TRY(read_node(r, 0, &root));
     enum vq_status status = next_event(r); /* the document's end */
@@ -407,7 +408,7 @@ enum vq_status vq_yaml_emit(const struct vq_node *root, struct vq_buf *out)
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, -1);
     bool done = emit_document(&emitter, root) && yaml_emitter_flush(&emitter) != 0;
-    /* Without an error of the emitter an event found no memory: what a tree holds is UTF-8. */
+    /* If the emitter reports no error, an event got no memory; a tree has only valid UTF-8. */
     bool no_memory = emitter.error == YAML_MEMORY_ERROR || emitter.error == YAML_NO_ERROR;
     enum vq_status status = done                   ? VQ_OK
                             : out->status != VQ_OK ? out->status

@@ -47,7 +47,7 @@ enum vq_status vq_node_make(enum vq_node_kind kind, const char *text,
 /* Takes ownership of `take_item` (and destroys it on failure). `key` is copied; NULL in a list. */
 enum vq_status vq_node_add(struct vq_node *parent, const char *key,
                            struct vq_node *take_item) VQ_WARN_UNUSED;
-/* The same with an item that is made here; `parent` owns it. */
+/* The same with a new item, which `parent` owns. */
 enum vq_status vq_node_add_new(struct vq_node *parent, const char *key, enum vq_node_kind kind,
                                struct vq_node **ret_item) VQ_WARN_UNUSED;
 enum vq_status vq_node_add_text(struct vq_node *parent, const char *key, const char *text,

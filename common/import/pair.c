@@ -1,6 +1,6 @@
-/* Two models out of a set of answers, joined on their keys. Invariants: rows keep A's order; of
- * answers with the same key the first counts, and every one that does not is counted. Pure; owns
- * nothing beyond a call. Not its job: reading (set.c). */
+/* Joins the answers of two models on their keys. Invariants: rows are in A's order; of several
+ * answers with the same key the first is used, and all unused answers are counted. Pure; keeps no
+ * memory between calls. Not its job: reading (set.c). */
 #include "common/import/import.h"
 
 #include "common/base/alloc.h"
@@ -16,7 +16,7 @@
 
 /* The answers of one model in one file. */
 struct group {
-    struct vq_span model; /* the file's stem where the file does not say */
+    struct vq_span model; /* the file's stem if the file names no model */
     uint32_t file;
     uint64_t rows;
 };
@@ -96,7 +96,7 @@ static enum vq_status find_groups(struct pair *p)
     return VQ_OK;
 }
 
-/* ---- which two ---- */
+/* ---- the choice of two models ---- */
 
 static enum vq_status not_two(const struct pair *p, const char *what, const char *name)
 {
@@ -114,7 +114,8 @@ static enum vq_status not_two(const struct pair *p, const char *what, const char
     return status;
 }
 
-/* The first group of another name than the first group's, if all have one of two names; else 0. */
+/* The first group whose name differs from the first group's; 0 unless the groups have exactly two
+ * names. */
 static uint32_t second_name(const struct pair *p)
 {
     uint32_t second = 0;
@@ -245,7 +246,7 @@ static enum vq_status join(struct pair *p)
     return VQ_OK;
 }
 
-/* The question's, else A's, else B's. */
+/* The prompt of the question, else of A's answer, else of B's. */
 static struct vq_span prompt_of(const struct pair *p, uint32_t id)
 {
     size_t question = p->questions[id];

@@ -1,6 +1,6 @@
 /* arena-hard and MT-bench. A question has question_id (or uid) and turns (or prompt); an answer has
- * choices with turns (FastChat's form) or messages (arena-hard 2), and its model. Of several turns
- * the first is taken, since a row of vibeq is one answer. */
+ * choices with turns (FastChat's form) or messages (arena-hard 2), and its model. Only the first of
+ * several turns is used, since a row of vibeq is one answer. */
 #include "common/import/reader.h"
 
 static const json_t *either(const json_t *value, const char *one, const char *other)

@@ -1,6 +1,6 @@
-/* Readers of the result files of other programs, one function a format: what is the key, the
- * prompt, the output, the model. Not its job: which format a file has (set.c), where a value is not
- * what it should be (shape.c). */
+/* Readers of result files of other programs, one function per format: each finds the key, the
+ * prompt, the output and the model. Not its job: the choice of the format (set.c), errors about
+ * values (shape.c). */
 #include "common/import/reader.h"
 
 #include "common/text/json.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* AlpacaEval: {"instruction": ..., "input": ..., "output": ..., "generator": ...}. There is no id:
+/* AlpacaEval: {"instruction": ..., "input": ..., "output": ..., "generator": ...}. It has no id, so
  * the instruction is the key. */
 enum vq_status vq_import_alpaca_eval(struct vq_import_item *item)
 {
@@ -29,9 +29,9 @@ enum vq_status vq_import_alpaca_eval(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* Chats as OpenAI's files for training have them: messages, the last of the assistant. An id and a
- * model may stand beside them; an id that the server made for its reply is no key, since each reply
- * has another. */
+/* Chats in the form of OpenAI's training files: messages, the last one from the assistant. Members
+ * for an id and a model are optional. An id that a server made for its reply is not a key, since it
+ * differs for each reply. */
 enum vq_status vq_import_openai_chat(struct vq_import_item *item)
 {
     static const char *const ids[] = {"custom_id", "id", "question_id"};
@@ -49,8 +49,8 @@ enum vq_status vq_import_openai_chat(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* promptfoo's results: an entry for each test, prompt and provider. The prompt as it was rendered
- * is the key. A test that failed with an error has no output, and its cell stays empty. */
+/* promptfoo's results: an entry for each test, prompt and provider. The rendered prompt is the key.
+ * A test that failed with an error has no output, and its cell stays empty. */
 enum vq_status vq_import_promptfoo(struct vq_import_item *item)
 {
     const json_t *prompt, *provider;
@@ -110,9 +110,8 @@ enum vq_status vq_import_inspect(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* HELM's scenario_state.json: request_states with instance, request, result. Of several completions
- * the first is taken. An instance is asked again under perturbations and train trials, which are
- * prompts of their own. */
+/* HELM's scenario_state.json: request_states with instance, request, result. The first of several
+ * completions is used. Each perturbation and train trial of an instance is a separate prompt. */
 static void put_helm_key(struct vq_import_item *item, const json_t *id)
 {
     struct vq_buf *text = &item->set->text;
@@ -150,10 +149,10 @@ enum vq_status vq_import_helm(struct vq_import_item *item)
     return vq_import_add(item);
 }
 
-/* lm-evaluation-harness, one line a document: doc_id, arguments, resps (whole answers),
- * filtered_resps. Answers are those of resps, of a task that generates text; a filter may have cut
- * the others down to a number. The model is not in these files. */
-/* With a chat template the prompt is a chat in JSON. */
+/* lm-evaluation-harness, one line per document: doc_id, arguments, resps (whole answers),
+ * filtered_resps. The answer is taken from resps, for tasks that generate text, because a filter
+ * may have reduced filtered_resps to a number. The model is not in these files. */
+/* With a chat template, the prompt is a chat as JSON. */
 static void put_lm_eval_prompt(struct vq_import_item *item, const json_t *prompt)
 {
     const char *text = json_string_value(prompt);

@@ -1,4 +1,4 @@
-/* Tables that are joined on a column. The usual names of prompt and output are tried in order.
+/* Tables that are joined on a column. The default names of prompt and output are tried in order.
  * Pure. */
 #include "common/import/reader.h"
 
@@ -28,7 +28,7 @@ static enum vq_status missing(const struct vq_table *t, const char *name, const 
     return status;
 }
 
-/* UINT32_MAX: none of them is there. */
+/* The index of the column; UINT32_MAX: the table has no such column. */
 static uint32_t column(const struct vq_table *t, const char *given, const char *const *usual)
 {
     if (given != NULL) {

@@ -1,6 +1,6 @@
-/* The rows that readers fill, and the walk over a file's records. Invariants: all pieces of a row
- * lie in set->text; a row that was added is whole. Who owns what: the set owns rows and text, and
- * borrows names. Not its job: what a record holds (read_*.c). */
+/* The rows that readers fill, and the iteration over a file's records. Invariants: all pieces of a
+ * row are in set->text; an added row is complete. Ownership: the set owns rows and text, and
+ * borrows names. Not its job: the content of a record (read_*.c). */
 #include "common/import/reader.h"
 
 #include "common/base/alloc.h"
@@ -160,7 +160,7 @@ static enum vq_status read_lines(const struct walk *w, struct vq_span text)
     return status;
 }
 
-/* A document with a list at a path, or one that is a list. */
+/* Reads a document that has a list at a path, or is a list. */
 static enum vq_status read_document(const struct walk *w, struct vq_span text)
 {
     json_t *document = NULL;

@@ -1,5 +1,5 @@
-/* Paths, kinds and the sentences about them. Pure; owns nothing. Not its job: what a format needs
- * (read_*.c). */
+/* Paths and kinds of JSON values, and the errors about them. Pure; owns nothing. Not its job: the
+ * content of a format (read_*.c). */
 #include "common/import/shape.h"
 
 #include "common/text/json_load.h"
@@ -13,12 +13,12 @@
 #define KEY_SHOWN     40
 #define FOUND_BYTES   400
 
-/* One step; `*path` moves past it. */
+/* Takes one step and moves *path after it. */
 static const json_t *step(const json_t *from, const char **path)
 {
     char segment[SEGMENT_BYTES];
     size_t n = strcspn(*path, ".");
-    VQ_ASSERT(n > 0 && n < sizeof(segment)); /* paths are ours */
+    VQ_ASSERT(n > 0 && n < sizeof(segment)); /* paths are constants of vibeq */
     memcpy(segment, *path, n);
     segment[n] = '\0';
     *path += n + ((*path)[n] == '.');
@@ -73,7 +73,7 @@ static void put_keys(struct vq_buf *out, const json_t *object)
     }
 }
 
-/* The value at the path, or the part of the path that exists. */
+/* Describes the found value at the path, or the part of the path that exists. */
 static void put_found(struct vq_buf *out, const json_t *from, const char *path)
 {
     const json_t *last = from;

@@ -1,5 +1,5 @@
-/* Ties the file, its packing and its table together. Who owns what: the table copies its texts, so
- * the unpacked bytes live only while it is read. Not its job: what the columns mean. */
+/* Connects reading, unpacking and parsing of a data file. Ownership: the table copies its texts, so
+ * the unpacked bytes are freed after parsing. Not its job: the meaning of columns. */
 #include "common/pack/data_file.h"
 
 #include "common/base/alloc.h"

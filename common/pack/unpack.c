@@ -1,15 +1,15 @@
-/* gzip through zlib, zstd through libzstd, both piece by piece, so that the limit is checked before
- * the text grows beyond it. Files of several members or frames (pigz, bgzip, cat) are read to their
- * end. Not its job: what the text means. */
+/* gzip through zlib, zstd through libzstd, both piece by piece, so that the text never exceeds the
+ * limit. A file may have several members or frames (pigz, bgzip, cat). Not its job: the meaning of
+ * the text. */
 #include "common/pack/unpack.h"
 
 #include <zlib.h>
 #include <zstd.h>
 
 #define PIECE_BYTES (256u << 10)
-#define INPUT_BYTES (1u << 30) /* given to zlib at once: it counts in 32 bits */
+#define INPUT_BYTES (1u << 30) /* the most bytes for one call of zlib, which counts in 32 bits */
 
-/* Room for one more piece: at most what the limit leaves. */
+/* Makes room for one more piece, within the limit. */
 static enum vq_status room(struct vq_buf *work, const char *name, char **ret_at, size_t *ret_bytes,
                            struct vq_error *err)
 {
@@ -75,7 +75,7 @@ static enum vq_status gunzip(struct vq_span bytes, const char *name, struct vq_b
                              struct vq_error *err)
 {
     z_stream z = {.zalloc = NULL};
-    if (inflateInit2(&z, 15 + 16) != Z_OK) { /* gzip's header only */
+    if (inflateInit2(&z, 15 + 16) != Z_OK) { /* accepts gzip only, not zlib's own format */
         return vq_fail(err, VQ_NOMEM, "no memory to unpack %s", name);
     }
     enum vq_status status = inflate_all(&z, bytes, name, work, err);
@@ -121,7 +121,7 @@ static bool begins(struct vq_span bytes, const char *with, size_t n)
     return bytes.bytes >= n && memcmp(bytes.at, with, n) == 0;
 }
 
-/* Formats that are known and not read. */
+/* Refuses known formats that vibeq does not read. */
 static enum vq_status check_format(struct vq_span bytes, const char *name, struct vq_error *err)
 {
 #define PANDAS(read)                                                                               \

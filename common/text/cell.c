@@ -1,5 +1,5 @@
-/* Reads cells by what programs write into them: pandas a word for a missing value, str() of a
- * Python list its literal. Pure; owns nothing. Not its job: what follows from it. */
+/* Recognises cells that programs write: pandas writes a word for a missing value, str() of a Python
+ * list writes its literal. Pure; owns nothing. Not its job: the use of such cells. */
 #include "common/text/cell.h"
 
 #include "common/text/utf8.h"
@@ -22,7 +22,7 @@ bool vq_cell_is_missing_word(struct vq_span cell)
 struct reader {
     struct vq_span text;
     size_t at;
-    struct vq_buf *out; /* NULL: only looks */
+    struct vq_buf *out; /* NULL: only checks */
 };
 
 static void put_point(struct reader *r, uint32_t point)
@@ -54,7 +54,7 @@ static bool hex(struct reader *r, size_t digits, uint32_t *ret_value)
     return true;
 }
 
-/* \uXXXX, and its other half where there is one. */
+/* Reads \uXXXX, and the other half of a surrogate pair, if any. */
 static bool unicode(struct reader *r)
 {
     uint32_t high, low;
@@ -73,7 +73,7 @@ static bool unicode(struct reader *r)
     return true;
 }
 
-/* From the byte after the backslash. */
+/* Reads an escape, from the byte after the backslash. */
 static bool escape(struct reader *r)
 {
     static const char names[] = "ntrbfav0\\\"'/";
@@ -101,7 +101,7 @@ static bool escape(struct reader *r)
     }
 }
 
-/* From the opening quote to after the closing one. */
+/* Reads a string, from the opening quote to the byte after the closing one. */
 static bool quoted(struct reader *r)
 {
     char quote = r->text.at[r->at++];

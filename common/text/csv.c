@@ -1,5 +1,4 @@
-/* CSV out, the counterpart of table.h's reader: what is written here reads back equal. Not its job:
- * files. */
+/* Writes CSV. Invariant: the reader of table.h reads the same texts back. Not its job: files. */
 #include "common/text/csv.h"
 
 #include "common/text/json.h"
@@ -16,7 +15,7 @@ void vq_csv_init_safe(struct vq_csv *csv, struct vq_buf *out)
     *csv = (struct vq_csv){.out = out, .safe = true};
 }
 
-/* ---- what a spreadsheet would act on ---- */
+/* ---- texts that a spreadsheet would run ---- */
 
 static bool is_number(struct vq_span field)
 {
@@ -46,7 +45,8 @@ static bool begins_formula(struct vq_span field)
     return field.bytes > 0 && memchr("=+-@\t\r", field.at[0], 6) != NULL;
 }
 
-/* A text that begins so already gets one more apostrophe, so that taking one away gives it back. */
+/* A text that begins with apostrophes and then such a character gets one more, so that removing one
+ * apostrophe restores it. */
 static bool needs_apostrophe(struct vq_span field)
 {
     size_t at = 0;
@@ -84,10 +84,10 @@ static bool needs_quotes(struct vq_span field)
         return false;
     }
     if (field.at[0] == ' ' || field.at[field.bytes - 1] == ' ') {
-        return true; /* some readers trim bare fields */
+        return true; /* some readers trim unquoted fields */
     }
     if (field.bytes >= 3 && memcmp(field.at, "\xef\xbb\xbf", 3) == 0) {
-        return true; /* at the start of a file it would be taken for a byte order mark */
+        return true; /* a reader would drop it at the start of a file */
     }
     for (size_t i = 0; i < field.bytes; i++) {
         if (memchr(",\"\r\n", field.at[i], 4) != NULL) {
@@ -156,7 +156,7 @@ void vq_csv_real(struct vq_csv *csv, double value, int digits)
 void vq_csv_end_row(struct vq_csv *csv)
 {
     if (csv->only_empty) {
-        vq_buf_puts(csv->out, "\"\""); /* an empty line would be no row */
+        vq_buf_puts(csv->out, "\"\""); /* readers do not count an empty line as a row */
     }
     vq_buf_putc(csv->out, '\n');
     csv->fields = 0;

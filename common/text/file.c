@@ -1,5 +1,6 @@
-/* Whole files. Invariant: a file that vq_file_replace names is never seen half-written. Blocks; for
- * start-up and small result files, not for the loop's hot path. */
+/* Reads and writes whole files. Invariant: no reader sees a part of a file that vq_file_replace
+ * writes. The functions block: use them for start-up and small result files, not in the loop's hot
+ * path. */
 #include "common/text/file.h"
 
 #include "common/base/alloc.h"
@@ -81,7 +82,7 @@ enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *r
         status = vq_fail(err, VQ_INVALID, "%s is a folder, not a file", path);
     } else if (S_ISREG(st.st_mode) && (uint64_t)st.st_size <= bytes_max && st.st_size > 0 &&
                vq_buf_reserve(&buf, (size_t)st.st_size) ==
-                   NULL) { /* one allocation where the size is known */
+                   NULL) { /* one allocation if the size is known */
         status = vq_fail(err, buf.status, "no memory to read %s", path);
     }
     if (status == VQ_OK) {
@@ -132,8 +133,7 @@ static void sync_folder_of(const char *path)
     }
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        (void)fsync(
-            fd); /* some file systems refuse it on folders; the rename itself has happened */
+        (void)fsync(fd); /* some file systems refuse it on folders; the rename is done */
         (void)close(fd);
     }
     vq_free(copy);
@@ -142,7 +142,7 @@ static void sync_folder_of(const char *path)
 struct vq_file_new {
     int fd;
     char *path;
-    struct vq_buf temporary; /* the path of the new file, beside the other */
+    struct vq_buf temporary; /* the path of the new file, in the same folder */
 };
 
 static void new_free(struct vq_file_new **file)
@@ -157,7 +157,7 @@ enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file
                                  struct vq_error *err)
 {
     struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { /* /dev/null, for who may */
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { /* such as /dev/null */
         return vq_fail(err, VQ_INVALID,
                        "%s is no regular file, and a new one would take its place; name another",
                        path);
@@ -210,7 +210,7 @@ enum vq_status vq_file_new_commit(struct vq_file_new **ret_file, struct vq_error
     if (status == VQ_OK) {
         sync_folder_of(file->path);
     } else {
-        (void)unlink(file->temporary.at); /* best effort: the failure is what counts */
+        (void)unlink(file->temporary.at); /* best effort: the first failure is reported */
     }
     new_free(ret_file);
     return status;
@@ -257,7 +257,7 @@ enum vq_status vq_file_create(const char *path, struct vq_span bytes, uint32_t m
     if (status == VQ_OK) {
         sync_folder_of(path);
     } else {
-        (void)unlink(path); /* best effort: the failure is what counts */
+        (void)unlink(path); /* best effort: the first failure is reported */
     }
     return status;
 }

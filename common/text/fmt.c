@@ -1,5 +1,5 @@
-/* Human units and terminal traits. Pure but for vq_terminal_of, which asks the environment and the
- * terminal. Invariant: every text fits VQ_FMT_BYTES. Not its job: printing. */
+/* Numbers for people, and abilities of the terminal. Pure, except vq_terminal_of, which reads the
+ * environment and the terminal. Invariant: every text fits VQ_FMT_BYTES. Not its job: printing. */
 #include "common/text/fmt.h"
 
 #include "common/base/clock.h"
@@ -64,7 +64,7 @@ const char *vq_fmt_duration(int64_t ns, char ret_text[VQ_FMT_BYTES])
     return ret_text;
 }
 
-/* Rounded to whole units with separators; above 2^63 or not finite only "-". */
+/* Rounded to whole units with separators; "-" if above 2^63 or not finite. */
 static const char *whole(double value, char ret_text[VQ_FMT_BYTES])
 {
     if (!(value >= 0 && value < 9e18)) {

@@ -19,7 +19,7 @@ void vq_intern_free(struct vq_intern *intern)
     *intern = (struct vq_intern){0};
 }
 
-/* Eight bytes at a time, multiply and fold (the mixing step of wyhash). */
+/* Hashes eight bytes at a time: multiply and fold (the mixing step of wyhash). */
 static uint64_t hash_of(struct vq_span key)
 {
     uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ key.bytes;
@@ -32,7 +32,7 @@ static uint64_t hash_of(struct vq_span key)
     return h ^ h >> 29;
 }
 
-/* The slot that holds `key`, or the free one where it belongs. */
+/* The slot of `key`, or the free slot for it. */
 static size_t slot_of(const struct vq_intern *intern, struct vq_span key)
 {
     size_t mask = intern->slots_count - 1;
@@ -85,9 +85,9 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Edits over bytes, where two neighbours that changed places count as one (optimal string
- * alignment); both at most NEAR_BYTES_MAX long. Three rows: this one, the one before, the one
- * before that. */
+/* The edit distance over bytes, with a swap of two neighbours as one edit (optimal string
+ * alignment). Both spans have at most NEAR_BYTES_MAX bytes. `rows`: the current row and the two
+ * before it. */
 static uint32_t edits_between(struct vq_span a, struct vq_span b)
 {
     uint32_t rows[3][NEAR_BYTES_MAX + 1];

@@ -1,6 +1,6 @@
-/* JSON out. Invariant: what is appended is valid UTF-8 and, once every object and array is ended,
- * one valid JSON value. Not its job: reading JSON (jansson does, behind the one look at its bounds
- * that is here), files. */
+/* Writes JSON, and checks the bounds of JSON texts. Invariant: the output is valid UTF-8 and, after
+ * all objects and arrays are ended, one valid JSON value. Not its job: reading JSON (jansson, after
+ * vq_json_exceeds), files. */
 #include "common/text/json.h"
 
 #include "common/text/utf8.h"
@@ -10,7 +10,7 @@
 
 #define BLOCK_BYTES 16u
 
-/* Whether a block can be copied as it is. No branch is in the loop, so that it becomes a few vector
+/* Whether a block can be copied unchanged. The loop has no branch, so that it compiles to vector
  * instructions. */
 static bool block_is_plain(const char *at)
 {
@@ -23,8 +23,8 @@ static bool block_is_plain(const char *at)
     return escaped == 0;
 }
 
-/* The part of `text` that can be copied as it is: no control byte, quote, backslash or non-ASCII
- * byte. */
+/* The number of bytes at the front of `text` that can be copied unchanged: no control byte, quote,
+ * backslash or non-ASCII byte. */
 static size_t plain_bytes(struct vq_span text)
 {
     size_t n = 0;
@@ -41,9 +41,9 @@ static size_t plain_bytes(struct vq_span text)
     return n;
 }
 
-/* Line and paragraph separators end a line in scripts, and the JSON may stand in a page; with
- * these, U+0085 ends a line in YAML, which takes no other control character, no byte order mark and
- * no noncharacter as it is. */
+/* The JSON may be part of a page or of YAML. Line and paragraph separators end a line in scripts
+ * and in YAML, and so does U+0085 in YAML. YAML accepts other control characters, the byte order
+ * mark and noncharacters only escaped. */
 static bool must_be_escaped(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 || point == 0x2029 ||
@@ -311,7 +311,7 @@ void vq_json_put_real(struct vq_json *json, const char *key, double value, int d
     vq_json_real(json, value, digits);
 }
 
-/* Where the quote is that ends the string, or the end of the text or after it. */
+/* The index of the quote that ends the string; text.bytes or more if there is none. */
 static size_t string_end(struct vq_span text, size_t at)
 {
     while (at < text.bytes && text.at[at] != '"') {

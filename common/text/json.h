@@ -22,7 +22,7 @@ struct vq_json {
 };
 
 void vq_json_init(struct vq_json *json, struct vq_buf *out, uint32_t indent);
-/* A document that is one object: begins it, and ends it with a line end. */
+/* Begin and end a document that is one object; the end appends a line end. */
 void vq_json_open(struct vq_json *json, struct vq_buf *out, uint32_t indent);
 void vq_json_close(struct vq_json *json);
 void vq_json_object(struct vq_json *json);
@@ -48,7 +48,7 @@ void vq_json_put_str(struct vq_json *json, const char *key, const char *text);
 void vq_json_put_span(struct vq_json *json, const char *key, struct vq_span text);
 void vq_json_put_u64(struct vq_json *json, const char *key, uint64_t value);
 void vq_json_put_i64(struct vq_json *json, const char *key, int64_t value);
-/* null unless it is known */
+/* writes null if the value is not known */
 void vq_json_put_known(struct vq_json *json, const char *key, bool is_known, int64_t value);
 void vq_json_put_bool(struct vq_json *json, const char *key, bool value);
 void vq_json_put_null(struct vq_json *json, const char *key);

@@ -1,13 +1,13 @@
 /* jansson over the checked allocation.
  *
- * When an allocation fails while jansson 2.14 reads, it may leak, say that the text is bad, or
- * write behind its token buffer, which it takes to have grown. So none fails for it: the reading is
- * left on the spot (longjmp), and all that it had taken is given back here. That needs every block
- * known while a reading goes on: each has a link in front, which is in use only so long. Blocks in
- * a room need none of this: they go with it.
+ * If an allocation fails while jansson 2.14 parses, jansson may leak memory, report invalid JSON,
+ * or write past its token buffer, which it believes to have grown. So jansson never sees a failure:
+ * this file leaves the parse at once (longjmp) and frees all of its blocks. To know these blocks,
+ * it puts a link in front of each one, which is used only during the parse. Blocks in a room need
+ * no link: the room frees them.
  *
- * Invariant: a block in a list belongs to the one reading that this thread is in. Not its job:
- * bounds, and what a value means. */
+ * Invariant: a block in a list belongs to the current parse of this thread. Not its job: bounds,
+ * and the meaning of a value. */
 #include "common/text/json_load.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +17,7 @@
 
 struct block {
     struct block *next;
-    struct block **at; /* what points to it; NULL: in no list; &in_room: not on the heap */
+    struct block **at; /* the pointer to this block; NULL: in no list; &in_room: not on the heap */
 };
 
 static struct block *in_room;
@@ -31,7 +31,7 @@ static _Thread_local struct {
     jmp_buf out;
 } reading;
 
-/* NULL: there is no room, or not for so much. */
+/* NULL: there is no room, or its rest is too small. */
 static struct block *take_in_room(size_t bytes)
 {
     struct vq_json_room *room = reading.reads ? reading.room : NULL;
@@ -39,7 +39,8 @@ static struct block *take_in_room(size_t bytes)
         return NULL;
     }
     struct block *block = (struct block *)(void *)(room->bytes + room->used);
-    size_t blocks = 1 + (bytes + sizeof(*block) - 1) / sizeof(*block); /* the next is aligned */
+    /* whole blocks, so that the next one is aligned */
+    size_t blocks = 1 + (bytes + sizeof(*block) - 1) / sizeof(*block);
     if (blocks * sizeof(*block) > sizeof(room->bytes) - room->used) {
         return NULL;
     }
@@ -88,7 +89,7 @@ static void give_back(void *at)
     vq_free(block);
 }
 
-/* Before the program's first value is made. */
+/* Runs before the program makes a JSON value. */
 __attribute__((constructor)) static void hook(void)
 {
     json_set_alloc_funcs(take, give_back);

@@ -1,5 +1,5 @@
-/* One pass over the bytes. Invariant: bytes that need no change are copied as they are, in order.
- * Not its job: whether the text is JSON (jansson), depth and size (vq_json_exceeds). */
+/* Repairs the text in one pass. Invariant: all other bytes are copied unchanged, in order. Not its
+ * job: whether the text is JSON (jansson), depth and size (vq_json_exceeds). */
 #include "common/text/json_mend.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 #include <strings.h>
 
 #define INTEGER_DIGITS_MAX 18u  /* any integer with this number of digits fits 64 bits */
-#define NUMBER_BYTES_MAX   400u /* a longer one becomes text unread */
+#define NUMBER_BYTES_MAX   400u /* a longer number becomes text without a check of its value */
 #define ESCAPE_BYTES       6u   /* \uXXXX */
 
 struct mend {
     struct vq_span text;
-    size_t copied; /* bytes of `text` that are in `out` */
+    size_t copied; /* bytes of `text` that are handled already */
     struct vq_buf *out;
     struct vq_json_mended *counts;
 };
@@ -55,7 +55,8 @@ static bool is_low(unsigned unit)
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-/* From the opening quote; returns the byte after the closing one, or the end. */
+/* Repairs a string from its opening quote. Returns the index after the closing quote, or the
+ * end. */
 static size_t string(struct mend *m, size_t at)
 {
     struct vq_span text = m->text;
@@ -98,7 +99,7 @@ static bool is_not_number(struct vq_span token)
     return false;
 }
 
-/* A number by JSON's grammar that jansson refuses for its size. */
+/* Whether it is a number by JSON's grammar that is too large for jansson. */
 static bool is_too_large(struct vq_span token)
 {
     size_t at = token.at[0] == '-', digits = 0;
@@ -129,7 +130,7 @@ static bool is_too_large(struct vq_span token)
     return *end == '\0' && !isfinite(value);
 }
 
-/* A word or number; returns the byte after it. */
+/* Repairs a word or number. Returns the index after it. */
 static size_t token(struct mend *m, size_t at)
 {
     size_t end = at;

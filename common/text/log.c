@@ -1,8 +1,8 @@
-/* Log lines. A line is built whole on the stack and goes out in one write(2), so lines of threads
- * do not mix. Invariants: the format string's KEY=CONVERSION pairs are walked with their own va_arg
- * each, so that the type decides how a value is written; a full or broken stream never stops the
- * program. Repeats of an event are counted by a small table under the same mutex. Not its job: log
- * files, rotation, deciding what is worth a line. */
+/* Log lines. A line is built completely on the stack and written by one write(2), so lines of
+ * threads do not mix. Invariants: each KEY=CONVERSION pair takes its own va_arg, so the type of a
+ * value decides how it is written; a full or broken stream never stops the program. A small table
+ * counts the repeats of events, under the same mutex. Not its job: log files, rotation, the choice
+ * of events. */
 #include "common/text/log.h"
 
 #include "common/base/buf.h"
@@ -47,7 +47,8 @@ void vq_log_to(int fd, enum vq_log_level level, enum vq_log_format format)
     (void)pthread_mutex_unlock(&logger.mutex);
 }
 
-/* A line in the making: what does not fit is dropped and marked at the end. */
+/* A line that is being built. Fields that do not fit are dropped, and the end of the line has a
+ * mark. */
 struct line {
     char at[VQ_LOG_LINE_BYTES_MAX];
     size_t bytes;
@@ -57,7 +58,8 @@ struct line {
 
 static void put(struct line *line, const char *bytes, size_t n)
 {
-    size_t room = sizeof(line->at) - 64 - line->bytes; /* kept for the end of the line */
+    /* 64 bytes are reserved for the end of the line */
+    size_t room = sizeof(line->at) - 64 - line->bytes;
     if (line->full || n > room) {
         line->full = true;
         return;
@@ -254,7 +256,7 @@ static void put_fields(struct line *line, const char *fields, va_list *args)
         put_key(line, vq_span(at, key));
         at = put_value(line, at + key + 1, args);
         if (line->full) {
-            line->bytes = before; /* a field is there whole or not at all */
+            line->bytes = before; /* a field is complete or dropped */
         }
     }
 }
@@ -280,8 +282,8 @@ static void put_head(struct line *line, enum vq_log_level level, const char *eve
     puts_line(line, text);
 }
 
-/* Under the mutex: may this event write a line now? *ret_dropped is how many it could not since its
- * last one. */
+/* Whether this event may write a line now. *ret_dropped: the lines that were dropped since its last
+ * one. The caller holds the mutex. */
 static bool admit(const char *event, uint64_t *ret_dropped)
 {
     uint32_t hash = 2166136261u;
@@ -292,7 +294,8 @@ static bool admit(const char *event, uint64_t *ret_dropped)
     int64_t second = vq_clock_mono_ns() / VQ_NS_PER_S;
     if (slot->event == NULL || strcmp(slot->event, event) != 0) {
         *slot = (struct repeats){
-            .event = event}; /* events that share a slot lose their counts: harmless */
+            /* an event that takes another event's slot loses the count, which is harmless */
+            .event = event};
     }
     if (slot->second != second) {
         slot->second = second;
@@ -310,7 +313,7 @@ static bool admit(const char *event, uint64_t *ret_dropped)
 
 static void put_end(struct line *line, uint64_t dropped)
 {
-    /* 64 bytes were kept for this, and it takes at most 60. */
+    /* At most 60 of the 64 reserved bytes. */
     char text[64];
     int n = snprintf(text, sizeof(text), "%s",
                      line->full ? line->json ? ",\"cut\":true" : " cut=true" : "");
@@ -348,7 +351,7 @@ void vq_log(enum vq_log_level level, const char *event, const char *fields, ...)
         do {
             put_bytes = write(fd, line.at, line.bytes);
         } while (put_bytes < 0 &&
-                 errno == EINTR); /* any other failure: a log must not stop a run */
+                 errno == EINTR); /* other failures are ignored: a log must not stop a run */
     }
     (void)pthread_mutex_unlock(&logger.mutex);
 }

@@ -1,7 +1,7 @@
-/* What CSV and JSON lines have in common: the checks of the raw bytes, the arena, the cells, the
- * columns' names. Invariants: a table handed out has at least one column and one row, cells_count =
- * rows * columns, and every span lies in the arena. Who owns what: the table owns its arena; spans
- * die with it. Not its job: syntax (table_csv.c, table_jsonl.c), files. */
+/* Common to CSV and JSON lines: checks of the raw bytes, the arena, the cells, the names of
+ * columns. Invariants: a finished table has at least one column and one row; cells_count = rows *
+ * columns; every span points into the arena. Ownership: the table owns its arena, and so all spans.
+ * Not its job: syntax (table_csv.c, table_jsonl.c), files. */
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
@@ -128,8 +128,9 @@ static void place_of(struct vq_span bytes, size_t at, uint64_t *ret_line, uint64
     *ret_column = vq_utf8_count(vq_span(bytes.at + start, at - start)) + 1;
 }
 
-/* UTF-8 has no form for half a surrogate pair; programs write ED A0..BF xx all the same. Of `bytes`
- * a copy in `work`, in which each is U+FFFD, which is as long; without any, `bytes` as they are. */
+/* Half a surrogate pair is invalid in UTF-8, but some programs write it as ED A0..BF xx. If `bytes`
+ * has any, *ret_bytes is a copy in `work` with each replaced by U+FFFD, which has the same length;
+ * else it is `bytes`. */
 static enum vq_status mend_surrogates(struct vq_table_build *build, struct vq_span bytes,
                                       struct vq_buf *work, struct vq_span *ret_bytes)
 {
@@ -277,7 +278,7 @@ void vq_table_destroy(struct vq_table **table)
     if (*table == NULL) {
         return;
     }
-    struct owned_table *owned = (struct owned_table *)*table; /* its first member */
+    struct owned_table *owned = (struct owned_table *)*table; /* the table is its first member */
     struct vq_table_build parts = {.blocks = owned->blocks,
                                    .columns = owned->columns,
                                    .cells = owned->cells,
@@ -290,7 +291,8 @@ void vq_table_destroy(struct vq_table **table)
 
 uint64_t vq_table_nested_line(const struct vq_table *table, uint32_t column)
 {
-    const struct owned_table *owned = (const struct owned_table *)table; /* its first member */
+    /* the table is its first member */
+    const struct owned_table *owned = (const struct owned_table *)table;
     return column < owned->nested_count ? owned->nested_lines[column] : 0;
 }
 

@@ -1,6 +1,6 @@
-/* CSV through libcsv in its strict mode. The parser is fed one physical line at a time, so that the
- * line of every record and of every error is known. Invariant: after an error the callbacks do
- * nothing. libcsv's own trimming of blanks is off: in RFC 4180 they belong to the field. */
+/* CSV through libcsv in its strict mode. It passes the parser one physical line at a time, so that
+ * the line of every record and error is known. Invariant: after an error the callbacks do nothing.
+ * libcsv's trimming of blanks is off, because in RFC 4180 they belong to the field. */
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
@@ -13,9 +13,9 @@
 struct csv_reader {
     struct vq_table_build *build;
     enum vq_status status; /* of the callbacks */
-    uint64_t line;         /* being fed, from 1 */
+    uint64_t line;         /* the current one, from 1 */
     uint64_t record_line;  /* where the record began */
-    bool in_record;        /* it has not ended */
+    bool in_record;        /* the record has not ended */
     bool header_done;
     size_t row_fields;
 };
@@ -55,7 +55,7 @@ static enum vq_status body_field(struct csv_reader *r, struct vq_span text)
             VQ_TABLE_FIELD_BYTES_MAX);
     }
     if (r->row_fields >= r->build->columns.count) {
-        return VQ_OK; /* counted; the end of the row says that it is too long */
+        return VQ_OK; /* only counted; the end of the row reports that it is too long */
     }
     struct vq_span kept;
     VQ_TRY(vq_table_keep_cell(r->build, text, &kept));
@@ -138,8 +138,8 @@ static enum vq_status read_lines(struct csv_reader *r, struct csv_parser *parser
     return r->status;
 }
 
-/* Where a first line has no comma, no quote and one of these, the table was saved with it between
- * its columns. */
+/* Refuses a table whose first line has no comma and no quote, but a character that other programs
+ * use as separator. */
 static enum vq_status check_separator(const struct vq_table_build *build, struct vq_span bytes)
 {
     const char *end = bytes.bytes == 0 ? NULL : memchr(bytes.at, '\n', bytes.bytes);

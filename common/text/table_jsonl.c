@@ -1,6 +1,6 @@
-/* JSON lines through jansson, one object a line. Records may have different keys, so cells are
- * first kept as (column, text) with each row's first index, and laid out as a table at the end.
- * Invariants: duplicate keys, NUL characters and deep nesting are refused before a value is
+/* JSON lines through jansson, one object per line. Records may have different keys, so cells are
+ * first collected as (column, text) with the first index of each row, and the table is made at the
+ * end. Invariants: duplicate keys, NUL characters and deep nesting are refused before a value is
  * used. */
 #include "common/text/table_build.h"
 
@@ -24,10 +24,10 @@ struct jsonl_reader {
     struct loose_cell *cells;
     size_t cells_count;
     size_t cells_cap;
-    size_t *firsts; /* by row: its first cell */
+    size_t *firsts; /* by row: the index of its first cell */
     size_t firsts_cap;
     uint64_t line;
-    struct vq_buf mended; /* a line, where it is not as it was written */
+    struct vq_buf mended; /* the current line, if it was repaired */
 };
 
 static enum vq_status bad_line(struct jsonl_reader *r, enum vq_status status, const char *key,
@@ -64,7 +64,7 @@ static enum vq_status keep_dump(struct jsonl_reader *r, const json_t *value,
     return status;
 }
 
-/* By the options a list of one string is that string. */
+/* If the options say so, replaces a list of one string by that string. */
 static const json_t *unwrapped(struct jsonl_reader *r, const json_t *value)
 {
     bool one = r->build->options.unwrap_lists && json_array_size(value) == 1 &&
@@ -95,7 +95,7 @@ static enum vq_status keep_value(struct jsonl_reader *r, const json_t *value,
     return VQ_BUG;
 }
 
-/* The first line whose value in this column is an object or an array. */
+/* Records the first line whose value in this column is an object or an array. */
 static enum vq_status note_nested(struct jsonl_reader *r, uint32_t column)
 {
     size_t known = r->build->nested_cap;
@@ -147,8 +147,8 @@ static enum vq_status add_object(struct jsonl_reader *r, json_t *object)
     return VQ_OK;
 }
 
-/* jansson restarts its column count after the line end, which is where a cut line ends: counted
- * here by its offset. */
+/* For a cut line, jansson reports a column after the line end, which it counts from 0 again. So the
+ * column is computed from the offset. */
 static enum vq_status bad_json(const struct jsonl_reader *r, struct vq_span line,
                                const json_error_t *error)
 {

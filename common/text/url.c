@@ -1,6 +1,6 @@
-/* A small, strict address parser: what it does not know it refuses. Invariant: nothing that may be
- * a password is repeated in a sentence. Not its job: percent-decoding, international names (write
- * those as xn--), asking the name service. */
+/* A small, strict parser of addresses: it refuses unknown forms. Invariant: errors never repeat a
+ * text that may be a password. Not its job: percent-decoding, international names (users write them
+ * as xn--), name lookups. */
 #include "common/text/url.h"
 
 #include <ctype.h>
@@ -31,8 +31,8 @@ static bool is_ipv4_loopback(struct vq_span host)
     return read_ipv4(host, octets) && octets[0] == 127;
 }
 
-/* Numeric, and not of a range for private networks, documentation or benchmarks (RFC 1918, 2544,
- * 3927, 4193, 4291, 5737, 6598). */
+/* Whether the host is a numeric address outside the ranges for private networks, documentation and
+ * benchmarks (RFC 1918, 2544, 3927, 4193, 4291, 5737, 6598). */
 static bool is_global(struct vq_span host)
 {
     static const struct {
@@ -82,7 +82,7 @@ static bool parse_port(struct vq_span text, uint16_t *ret_port)
     return true;
 }
 
-/* HOST[:PORT] or [IPv6][:PORT]. */
+/* Parses HOST[:PORT] or [IPv6][:PORT]. */
 static bool parse_authority(struct vq_span text, struct vq_url *url)
 {
     const char *colon;

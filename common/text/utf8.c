@@ -1,9 +1,9 @@
-/* UTF-8 by the table of well-formed byte sequences. Invariant: no function reads past the span it
- * was given. Not its job: normalisation, case, width. */
+/* UTF-8 by the table of well-formed byte sequences. Invariant: no function reads past its span. Not
+ * its job: normalisation, case, width. */
 #include "common/text/utf8.h"
 
-/* Length of a sequence by its first byte and the range its second byte must lie in; 0 for a byte
- * that begins none. */
+/* The length of a sequence and the range of its second byte, by its first byte; 0: the byte begins
+ * no sequence. */
 static size_t lead(unsigned char c, unsigned char *ret_low, unsigned char *ret_high)
 {
     *ret_low = 0x80;
@@ -27,8 +27,8 @@ static size_t lead(unsigned char c, unsigned char *ret_low, unsigned char *ret_h
     return 4;
 }
 
-/* Bytes of the sequence at `at` that are as they should be; *ret_need is what a whole one takes (0:
- * no lead byte). */
+/* The number of valid bytes of the sequence at `at`; *ret_need: the length of a complete one (0:
+ * not a lead byte). */
 static size_t measure(const unsigned char *at, size_t left, size_t *ret_need)
 {
     unsigned char low, high;

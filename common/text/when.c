@@ -1,5 +1,5 @@
-/* Reads digits at fixed places; the calendar of the machine does the rest. Not its job: what the
- * time is for. */
+/* Reads digits at fixed places; the C library's calendar computes the time. Not its job: the use of
+ * the time. */
 #include "common/text/when.h"
 
 #include "common/base/calendar.h"
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A number of `digits` digits, at least `least` and at most `most`; moves *at. */
+/* Reads a number with `digits` digits, from `least` to `most`, and moves *at after it. */
 static bool number(const char **at, int digits, int least, int most, int *ret_number)
 {
     int n = 0;
@@ -50,7 +50,7 @@ static bool date(const char **at, struct tm *tm)
     return sign(at, "T ");
 }
 
-/* Nothing, "Z", "+01:00" or "-08:00" at the end: the time. */
+/* Computes the time from `tm` and the rest of the text: nothing, "Z", "+01:00" or "-08:00". */
 static bool zoned(const char *at, struct tm *tm, time_t *ret_time)
 {
     int hours = 0, minutes = 0;
