@@ -1,9 +1,9 @@
-/* All chains walk a turn at a time, those that have asked the same so far side by side: sorted by
- * what they have asked, each set of equals is one node of the tree of beginnings, and belongs to
- * its first chain. Who is alone, or at its end, leaves.
+/* Walks all chains turn by turn. The beginnings form a tree: chains that are equal so far share a
+ * node, which belongs to its first chain. Sorting brings equal chains together. A chain leaves the
+ * walk when it has ended or is alone in its node.
  *
- * Invariant: chains of a node have the same owner of the node before it; where that one is among
- * them, it is the first. A turn costs a sort of those that are still in step with another one. */
+ * Invariant: the chains of a node come from the same parent node; if the parent's owner is among
+ * them, it is the first. A turn costs one sort of the chains that still share a node. */
 #include "common/judge/alike.h"
 
 #include "common/base/alloc.h"
@@ -14,9 +14,9 @@
 
 struct walker {
     struct vq_chain_state state;
-    struct vq_span queries; /* that follow */
+    struct vq_span queries; /* the following ones */
     uint32_t chain;
-    uint32_t owner; /* of the node it came from; at the start NO_OWNER */
+    uint32_t owner; /* of the parent node; NO_OWNER at the start */
     uint32_t asker;
 };
 
@@ -38,20 +38,20 @@ static bool same_node(const struct walker *a, const struct walker *b)
     return a->owner == b->owner && a->asker == b->asker && vq_hash_eq(&a->state.at, &b->state.at);
 }
 
-/* The chains of one node, `turn` turns down; the first is its owner. Those that go on in step are
- * kept, at `to`; returns how many. */
+/* Handles the chains of one node at depth `turn`; the first one is its owner. Chains that still
+ * share a node are written to `to`; returns their number. */
 static uint32_t node_pass(const struct walker *at, uint32_t count, uint32_t turn, struct walker *to,
                           struct vq_chain_alike *alike)
 {
     uint32_t owner = at->chain, kept = 0;
     for (uint32_t i = 0; count > 1 && i < count; i++) {
-        struct walker walker = at[i]; /* `to` is at it, or before */
+        struct walker walker = at[i]; /* a copy, because `to` may overlap `at` */
         struct vq_span query;
         if (walker.chain != owner) {
             alike[walker.chain] = (struct vq_chain_alike){owner, turn + 1};
         }
         if (vq_chain_unpack(&walker.queries, &query)) {
-            vq_chain_go_on(&walker.state, vq_span("", 0), query); /* whatever the answer is */
+            vq_chain_go_on(&walker.state, vq_span("", 0), query); /* for any answer */
             walker.owner = owner;
             to[kept++] = walker;
         }

@@ -1,5 +1,6 @@
-/* Lines of an answer. Everything here borrows and looks at each byte a bounded number of times, so
- * that a hostile answer costs no more than its length. Not its job: what the lines mean. */
+/* Lines of an answer. All functions borrow the text and read each byte a bounded number of times,
+ * so the cost is linear in the answer, even for hostile answers. Not its job: the meaning of
+ * lines. */
 #include "common/judge/answer_lines.h"
 
 #include "common/judge/label.h"
@@ -106,7 +107,7 @@ static size_t hashes(struct vq_span text)
     return n >= 1 && n <= 6 && n < text.bytes && vq_is_blank(text.at[n]) ? n : 0;
 }
 
-/* Whether all of the text is bold, but for a colon at the end; *ret_inner is then without the
+/* Whether all of the text is bold, except a colon at the end; *ret_inner is the text without the
  * stars. */
 static bool is_bold(struct vq_span text, struct vq_span *ret_inner)
 {
@@ -189,8 +190,7 @@ static size_t count_of(struct vq_span text, char c)
     return count;
 }
 
-/* Takes one layer off the ends: a pair of quotes with none of its kind inside, or a lonely double
- * quote. */
+/* Removes one layer of quotes: a pair without the same quotes inside, or a single double quote. */
 static struct vq_span unquote(struct vq_span text)
 {
     if (text.bytes >= 6 && memcmp(text.at, "\xE2\x80\x9C", 3) == 0 &&
@@ -215,7 +215,7 @@ static struct vq_span unquote(struct vq_span text)
     return text;
 }
 
-/* Takes a bracket off an end that has no partner in the text. */
+/* Removes a bracket at an end if its partner is not in the text. */
 static struct vq_span unbracket(struct vq_span text)
 {
     static const char pairs[][2] = {{'{', '}'}, {'(', ')'}, {'[', ']'}};

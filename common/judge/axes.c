@@ -1,6 +1,6 @@
-/* Lists of axes: what was found is cleaned, checked, and kept or rejected here. The strings of an
- * axis are one block of memory, which begins with the name. Not its job: where in an answer the
- * axes are (axes_text.c, axes_list.c); names, lines and numbers (axes_names.c). */
+/* Lists of axes: cleans and checks each found axis, and adds or rejects it. The strings of an axis
+ * are one block of memory, which begins with the name. Not its job: finding axes in an answer
+ * (axes_text.c, axes_list.c); names, lines and numbers (axes_names.c). */
 #include "common/judge/axes.h"
 
 #include "common/base/alloc.h"
@@ -29,8 +29,8 @@ void vq_axes_free(struct vq_axes *axes)
     *axes = (struct vq_axes){.count = 0};
 }
 
-/* An axis as one block: name, low and high, each with its NUL. `buf` holds the block. Any of them
- * may come out empty. */
+/* Makes an axis in one block `buf`: name, low and high, each with its NUL. Each of them may be
+ * empty. */
 static enum vq_status build(struct vq_span name, struct vq_span low, struct vq_span high,
                             struct vq_buf *buf, struct vq_axis *ret_axis)
 {
@@ -54,7 +54,7 @@ static bool is_whole(const struct vq_axis *axis)
     return axis->name[0] != '\0' && axis->low[0] != '\0' && axis->high[0] != '\0';
 }
 
-/* Appends a copy of what `block` holds. */
+/* Appends a copy of the block. */
 static enum vq_status append(struct vq_axes *axes, const struct vq_buf *block,
                              const struct vq_axis *axis)
 {
@@ -138,8 +138,7 @@ enum vq_status vq_axes_take(struct vq_axes *axes, const struct vq_axes_found *fo
 
 /* ---- names ---- */
 
-/* Bytes of "Axis 2:", "New Axes:", "Name:" at the front; 0 when there is none or nothing
- * follows. */
+/* Bytes of "Axis 2:", "New Axes:", "Name:" at the front; 0: none, or no text after it. */
 static size_t prefix_bytes(struct vq_span text)
 {
     static const char *const nouns[] = {"axis", "axes", "vibe", "vibes", "name", "difference"};
@@ -169,7 +168,7 @@ static size_t prefix_bytes(struct vq_span text)
     return (size_t)(at.at - text.at);
 }
 
-/* Bytes of what parts a name from its texts, at the end of `text`. */
+/* Bytes of a separator between a name and its texts, at the end of `text`. */
 static size_t separator_behind(struct vq_span text)
 {
     static const char *const wide[] = {"\xEF\xBC\x9A", "\xE2\x80\x93", "\xE2\x80\x94"};
@@ -184,8 +183,8 @@ static size_t separator_behind(struct vq_span text)
     return 0;
 }
 
-/* A name without "Axis 2:", "New Axes:", "Name:", a bullet, and a colon or an open bracket behind
- * it. */
+/* A name without "Axis 2:", "New Axes:", "Name:" or a bullet before it, and without a colon or open
+ * bracket after it. */
 static struct vq_span clean_name(struct vq_span text)
 {
     text = vq_answer_bare(text);
@@ -237,7 +236,7 @@ void vq_axes_name_fold(struct vq_span name, struct vq_buf *buf)
     }
 }
 
-/* Longest common subsequence with NONE_TEXT, without regard to case. */
+/* The longest common subsequence with NONE_TEXT, in any case of letters. */
 static size_t common_with_none(struct vq_span text)
 {
     size_t row[ALIKE_MAX + 1] = {0};

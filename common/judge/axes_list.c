@@ -1,10 +1,10 @@
 /* JSON and Python lists as models write them: with fences around them, either kind of quotes,
  * unescaped quotes inside, an extra comma, a missing end. A JSON parser refuses most of these, so
- * this reader takes what it can read and stops at the first place that it cannot.
+ * this reader takes all items up to the first place that it cannot read.
  *
- * One pass, depth bounded by DEPTH_MAX. A string of a list is an item; an object with a high or a
- * low is one; a member whose value is such an object or a text with both labels gives its name. Not
- * its job: lines (axes_text.c); what is done with the items. */
+ * One pass, with the depth bounded by DEPTH_MAX. Items are: a string in a list; an object with a
+ * high or a low; a member whose value is such an object or a text with both labels (its key is the
+ * name). Not its job: lines (axes_text.c); the use of the items. */
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
 #include "common/text/utf8.h"
@@ -37,7 +37,7 @@ static size_t skip_blank(struct vq_span text, size_t at)
     return at;
 }
 
-/* Past blanks; true when `c` stood there, which is passed too. */
+/* Skips blanks, and then `c`; true: `c` was there. */
 static bool accept(struct scan *s, char c)
 {
     s->at = skip_blank(s->text, s->at);
@@ -78,7 +78,7 @@ static bool read_hex(const struct scan *s, size_t at, uint32_t *ret_unit)
     return true;
 }
 
-/* What stands behind a backslash. */
+/* Reads the escape after a backslash. */
 static void read_escape(struct scan *s, struct vq_buf *buf)
 {
     char c = peek(s);
@@ -101,8 +101,8 @@ static void read_escape(struct scan *s, struct vq_buf *buf)
     }
 }
 
-/* A string in quotes. A quote ends it only in front of one of `after` or the end: "it's". False
- * when it is not closed. */
+/* Reads a string in quotes. A quote ends it only before one of `after` or the end, because of texts
+ * such as "it's". False: not closed. */
 static bool read_string(struct scan *s, const char *after, struct vq_buf *buf)
 {
     char quote = peek(s);
@@ -125,7 +125,7 @@ static bool read_string(struct scan *s, const char *after, struct vq_buf *buf)
     return false;
 }
 
-/* A number, true, null, a word without quotes: passed over. */
+/* Skips a number, true, null, or a word without quotes. */
 static bool skip_bare(struct scan *s)
 {
     size_t from = s->at;
@@ -154,7 +154,7 @@ enum member {
 struct object {
     struct vq_buf key;
     struct vq_buf values[MEMBER__COUNT];
-    size_t from; /* where it begins, for a rejected one */
+    size_t from; /* its beginning, for a rejected object */
 };
 
 static enum member member_of(struct vq_span key)
@@ -179,7 +179,8 @@ static enum member member_of(struct vq_span key)
     return MEMBER_OTHER;
 }
 
-/* A string member; one that is an axis in one text is given at once, under its key. */
+/* Takes a string member. A member that is an axis in one text becomes an item at once, with its key
+ * as the name. */
 static bool take_member(struct scan *s, struct object *o, struct vq_buf *value)
 {
     enum member member = member_of(vq_buf_span(&o->key));
@@ -306,7 +307,7 @@ static bool read_items(struct scan *s)
     return going;
 }
 
-/* A list, an object, or something to pass over. False when it breaks off. */
+/* Reads a list or an object, or skips another value. False: it is not complete. */
 static bool read_value(struct scan *s, struct vq_span name)
 {
     char c = peek(s);
@@ -325,7 +326,7 @@ static bool read_value(struct scan *s, struct vq_span name)
     return done;
 }
 
-/* Whether a list may begin at `at`: a bracket, and behind it a quote or another bracket. */
+/* Whether a list may begin at `at`: a bracket, then a quote or another bracket. */
 static bool begins_list(struct vq_span text, size_t at)
 {
     size_t next = skip_blank(text, at + 1);
@@ -335,10 +336,10 @@ static bool begins_list(struct vq_span text, size_t at)
              member_of(vq_span(text.at + next, text.bytes - next)) != MEMBER_OTHER));
 }
 
-/* Where the first list begins: at the front of a line, or behind "axes =" or "Axes:". */
+/* Finds the beginning of the first list: at the front of a line, or after "axes =" or "Axes:". */
 static bool find_list(struct vq_span text, size_t *ret_at)
 {
-    bool front = true; /* nothing but blanks on this line so far, or an "=" or ":" just now */
+    bool front = true; /* only blanks on this line so far, or after an "=" or ":" */
     for (size_t at = 0; at < text.bytes; at++) {
         char c = text.at[at];
         if (front && (c == '[' || c == '{')) {
@@ -362,7 +363,7 @@ enum vq_status vq_axes_read_list(struct vq_span text, vq_axes_item_fn item, void
     if (!find_list(text, &s.at)) {
         return VQ_OK;
     }
-    do { /* an object a line is a list too */
+    do { /* one object per line is a list, too */
         if (!read_value(&s, vq_span_str(""))) {
             break;
         }

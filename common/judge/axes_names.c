@@ -1,5 +1,5 @@
-/* Short answers about lists: names to keep, plain lines, the number of a match. Not its job: axes
- * themselves (axes.c). */
+/* Reads short answers about lists: names to keep, plain lines, the number of a match. Not its job:
+ * axes (axes.c). */
 #include "common/base/alloc.h"
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes.h"
@@ -42,7 +42,8 @@ enum vq_status vq_lines_take(struct vq_lines *lines, struct vq_span text, size_t
     return status;
 }
 
-/* Whether the words of the text begin with `start`, and with `whole` are no more than that. */
+/* Whether the words of the text begin with `start`; with `whole`, whether they are exactly
+ * `start`. */
 static bool says(struct vq_span text, const char *start, bool whole)
 {
     struct vq_span words = vq_label_skip_punct(text);
@@ -54,7 +55,7 @@ static bool says(struct vq_span text, const char *start, bool whole)
     return whole ? vq_label_skip_punct(rest).bytes == 0 : vq_label_word(rest).bytes == 0;
 }
 
-/* Whether an item has a bullet; then plain lines are remarks. */
+/* Whether an item has a bullet. If so, plain lines are remarks. */
 static bool has_bullets(struct vq_span text)
 {
     struct vq_answer_line line;
@@ -119,8 +120,8 @@ static enum vq_status flush(struct vq_buf *item, struct vq_lines *lines)
     return status;
 }
 
-/* The items of a list. What stands before the first bullet or behind a blank line is none; a line
- * below a bullet goes on with it. */
+/* Reads the items of a list. Lines before the first bullet or after a blank line are not items; a
+ * line below a bullet continues its item. */
 static enum vq_status read_lines(struct vq_span text, struct vq_lines *lines)
 {
     if (says(text, "none", true) || says(text, "no pattern", false) ||
@@ -202,7 +203,7 @@ enum said {
 struct match {
     enum said said;
     uint32_t number;
-    bool goes_on; /* there are words behind what it says */
+    bool goes_on; /* more words follow */
 };
 
 /* The value of a word of digits; 0 for every other word. */
@@ -221,8 +222,8 @@ static uint32_t number_of(struct vq_span word)
     return number;
 }
 
-/* What a value says: its first word must be the number or none, after "axis", "number"; a second
- * number takes it back. */
+/* Reads a value. After words such as "axis" and "number", its first word must be the number or
+ * "none"; a second number makes the value invalid. */
 static struct match read_match(struct vq_span value, uint32_t count)
 {
     static const char *const nouns[] = {"axis", "number", "no", "item", "match", "the", "is"};
@@ -250,7 +251,7 @@ static struct match read_match(struct vq_span value, uint32_t count)
         } else if (number > 0 && number <= count) {
             match = (struct match){.said = SAID_NUMBER, .number = number};
         } else if (none || (no && !more)) {
-            match.said = SAID_NONE; /* "no match" ends so */
+            match.said = SAID_NONE; /* the end of "no match" */
         } else if (more && !noun) {
             return (struct match){.said = SAID_UNCLEAR, .goes_on = true};
         }
@@ -259,7 +260,7 @@ static struct match read_match(struct vq_span value, uint32_t count)
     return match;
 }
 
-/* "Match: 3" anywhere in the line; the last one of it. */
+/* Finds the last "Match: 3" in the line. */
 static bool find_match(struct vq_span line, uint32_t count, struct match *ret_match)
 {
     struct vq_span value = vq_span(NULL, 0);
@@ -282,7 +283,7 @@ bool vq_match_parse(struct vq_span answer, uint32_t count, uint32_t *ret_number)
 {
     struct match stated = {.said = SAID_NOTHING};
     struct match alone = {.said = SAID_NOTHING};
-    bool awaits = false; /* "Match:" stood alone on its line */
+    bool awaits = false; /* the line above was only "Match:" */
     struct vq_thinking lines;
     struct vq_span line;
     vq_thinking_begin(answer, &lines);

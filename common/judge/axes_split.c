@@ -1,16 +1,16 @@
-/* Labels in a text: "Name: High: h Low: l" and its relatives. A label is the word high or low,
- * perhaps "end" after it, and a colon, with quotes and emphasis anywhere between; a dash does for
- * the colon where a label is expected, at the front or behind punctuation. Not its job: which lines
- * to look at. */
+/* Finds labels in a text: "Name: High: h Low: l" and similar forms. A label is the word high or
+ * low, perhaps followed by "end", and a colon; quotes and emphasis may be between them. At the
+ * front and after punctuation, where a label is expected, a dash may replace the colon. Not its
+ * job: the choice of lines. */
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
 
-#define PAREN_BYTES_MAX 6 /* "(+1)": where a model puts its scale */
+#define PAREN_BYTES_MAX 6 /* "(+1)": the scale that some models add */
 
 struct label {
     size_t begin; /* of the decoration in front of it */
-    size_t end;   /* behind its colon */
+    size_t end;   /* after its colon */
 };
 
 static size_t skip_decoration(struct vq_span text, size_t at)
@@ -33,7 +33,7 @@ static bool word_before(struct vq_span text, size_t at, size_t *ret_bytes)
     return vq_label_punct_bytes(vq_span(text.at + from, at - from)) != at - from;
 }
 
-/* Whether a label at `at` would be expected there: nothing but decoration since the front or since
+/* Whether a label is expected at `at`: only decoration is between `at` and the front or the last
  * punctuation. */
 static bool is_expected(struct vq_span text, size_t at)
 {
@@ -44,7 +44,7 @@ static bool is_expected(struct vq_span text, size_t at)
     return at == 0 || !word_before(text, at, &bytes);
 }
 
-/* "(+1)" and the like. */
+/* Skips "(+1)" and similar. */
 static size_t skip_scale(struct vq_span text, size_t at)
 {
     size_t to = at;
@@ -65,7 +65,7 @@ static size_t skip_scale(struct vq_span text, size_t at)
     return at;
 }
 
-/* "end" and its like behind the word: "High end:", "low-end:". */
+/* Skips "end" and similar words after the label's word: "High end:", "low-end:". */
 static size_t skip_noun(struct vq_span text, size_t at)
 {
     static const char *const nouns[] = {"end", "side", "pole", "extreme", "score", "description"};
@@ -94,15 +94,15 @@ static size_t dash_bytes(struct vq_span text, size_t at)
     return spaced ? 2 : 0;
 }
 
-/* How much a find is trusted, the most first. */
+/* The trust in a found label, the highest first. */
 enum trust {
-    TRUST_COLON, /* capitalised or where a label is expected, with a colon */
-    TRUST_DASH,  /* where a label is expected, with a dash */
+    TRUST_COLON, /* capitalised or in an expected place, with a colon */
+    TRUST_DASH,  /* in an expected place, with a dash */
     TRUST_WORD,  /* "high:" in the middle of a sentence */
     TRUST_NONE
 };
 
-/* Whether, and how far, the label `word` begins at `at`. */
+/* The trust in a label `word` at `at`, and the end of the label. */
 static enum trust label_at(struct vq_span text, size_t at, const char *word, size_t *ret_end)
 {
     struct vq_span here = vq_label_word(vq_span_after(text, at));
@@ -125,10 +125,10 @@ static enum trust label_at(struct vq_span text, size_t at, const char *word, siz
     return dash > 0 ? TRUST_DASH : TRUST_NONE;
 }
 
-/* The first of the most trusted finds of the label `word`. */
+/* Finds the label `word`: the first one with the highest trust. */
 static bool find_label(struct vq_span text, const char *word, bool weak, struct label *ret_label)
 {
-    enum trust best = weak ? TRUST_NONE : TRUST_WORD; /* only what is better than this counts */
+    enum trust best = weak ? TRUST_NONE : TRUST_WORD; /* only a better one counts */
     bool found = false;
     size_t bytes;
     for (size_t at = 0; at < text.bytes && best != TRUST_COLON; at++) {
@@ -151,7 +151,7 @@ static bool find_label(struct vq_span text, const char *word, bool weak, struct 
     return found;
 }
 
-/* Without the dash or slash that parted it from the next label. */
+/* The text without the dash or slash before the next label. */
 static struct vq_span without_dash(struct vq_span text)
 {
     text = vq_span_trim(text);

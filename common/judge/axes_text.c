@@ -1,17 +1,18 @@
-/* Lists of axes in lines: headings with High and Low below them, in either order, and one-line
- * forms.
+/* Reads lists of axes in lines: headings with High and Low below them, in either order, and
+ * one-line forms.
  *
  * One item is open at a time. A line is, in this order, a label line of the open item, a one-line
  * axis, a bullet or heading that opens an item, or plain text: the rest of a wrapped line, a name
- * if labels follow, else a remark. What a plain line opened and no label followed was a preamble or
- * a remark and vanishes; a bullet without its labels is rejected, so that it is seen. Each line is
- * looked at a bounded number of times. Not its job: what is a label (axes_split.c). */
+ * if labels follow, else a remark. An item that a plain line opened and that gets no label was a
+ * preamble or a remark, and is dropped. A bullet without labels is rejected, so that it is
+ * reported. Each line is read a bounded number of times. Not its job: the form of a label
+ * (axes_split.c). */
 #include "common/judge/answer_lines.h"
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
 #include "common/text/utf8.h"
 
-#define RAW_BYTES_MAX (4 * VQ_AXES_TEXT_BYTES_MAX) /* of one part, before it is cleaned and cut */
+#define RAW_BYTES_MAX (4 * VQ_AXES_TEXT_BYTES_MAX) /* of one part, before cleaning and cutting */
 
 struct item {
     bool open;
@@ -19,18 +20,18 @@ struct item {
     size_t indent;
     struct vq_buf name, raw;
     struct vq_buf ends[VQ_AXES_END__COUNT];
-    struct vq_buf *last; /* where wrapped lines go; NULL: nowhere */
+    struct vq_buf *last; /* the text that wrapped lines continue; NULL: none */
 };
 
 struct reader {
     struct vq_axes *axes;
     struct item item;
-    struct vq_span rest; /* behind the line that is read */
-    bool listed;         /* the axes have bullets: a plain line is none */
+    struct vq_span rest; /* after the current line */
+    bool listed;         /* the axes have bullets: a plain line is not an axis */
     bool after_blank;
 };
 
-/* Appends with a space between, as much as there is room for. */
+/* Appends a space and the text, cut at the limit. */
 static void put(struct vq_buf *buf, struct vq_span text)
 {
     if (buf->status != VQ_OK || buf->bytes + 1 >= buf->bytes_max) {
@@ -143,7 +144,7 @@ static bool label_follows(struct vq_span rest)
     return false;
 }
 
-/* "High: ..", perhaps with "Low: .." behind it. */
+/* Reads "High: ..", perhaps followed by "Low: ..". */
 static enum vq_status read_label_line(struct reader *r, const struct vq_answer_line *line)
 {
     struct vq_axes_split split;
@@ -163,7 +164,8 @@ static enum vq_status read_label_line(struct reader *r, const struct vq_answer_l
     return VQ_OK;
 }
 
-/* The end of one text and the label of the other: "  goes on here Low: casual". */
+/* Whether the line is the end of one text and then the other label: " continues here Low:
+ * casual". */
 static bool is_wrapped_label(const struct reader *r, const struct vq_answer_line *line,
                              struct vq_axes_split *ret_split)
 {
@@ -183,10 +185,10 @@ static enum vq_status read_plain(struct reader *r, const struct vq_answer_line *
     bool ends =
         item->open && (item->last != NULL || has(item, VQ_AXES_HIGH) || has(item, VQ_AXES_LOW));
     if (named && !ends) {
-        return VQ_OK; /* a word about the name */
+        return VQ_OK; /* a remark about the name */
     }
     if (ends && !is_complete(item) && r->after_blank) {
-        item->last = NULL; /* a remark between the two */
+        item->last = NULL; /* a remark between the two texts */
         return VQ_OK;
     }
     char first = line->text.at[0];
@@ -211,7 +213,7 @@ static enum vq_status read_marked(struct reader *r, const struct vq_answer_line 
     if (!below) {
         return open_item(r, line, line->mark, vq_axes_short_name(line->text));
     }
-    if (item->last != NULL) { /* a point of its own below "High:" */
+    if (item->last != NULL) { /* a nested bullet below "High:" */
         put(item->last, line->text);
         put(&item->raw, line->text);
     }
@@ -240,12 +242,12 @@ static enum vq_status read_line(struct reader *r, const struct vq_answer_line *l
     return plain ? read_plain(r, line) : read_marked(r, line);
 }
 
-/* Whether an axis has a bullet of its own. */
+/* Whether an axis has its own bullet. */
 static bool is_listed(struct vq_span text)
 {
     struct vq_answer_line line;
     struct vq_axes_split split;
-    bool bullet = false; /* the last line with words was one, and no label */
+    bool bullet = false; /* the last line with words had a bullet, and is not a label */
     while (vq_answer_next_line(&text, &line)) {
         if (line.text.bytes == 0) {
             continue;

@@ -1,9 +1,9 @@
-/* Packed texts, and the hash that walks along a dialogue.
+/* Packed texts, and the hashes of the turns of a dialogue.
  *
- * Packed: four bytes of length, least first, then the text. A state is a digest of the one before,
- * an answer and a query, each with its length in front, so that no two dialogues share one; a step
- * hashes only the new texts. Not its job: which answer counts (the store), the form of messages
- * that a provider wants. */
+ * A packed text is four bytes of length (little-endian), then the text. A state is a digest of the
+ * previous state, an answer and a query, each with its length in front, so different dialogues have
+ * different states. A step hashes only the new texts. Not its job: which answer is in force (the
+ * store), the form of messages for a provider. */
 #include "common/judge/chain.h"
 
 #define LENGTH_BYTES 4u

@@ -1,5 +1,5 @@
-/* By characters a token: text has 1 (Chinese) to 5 (English), tables and code up to about 8. Not
- * its job: what follows from it. */
+/* The check uses characters per token: text has 1 (Chinese) to 5 (English), tables and code up to
+ * about 8. Not its job: the consequences. */
 #include "common/judge/context.h"
 
 #include <stddef.h>

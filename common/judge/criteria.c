@@ -1,9 +1,8 @@
-/* Criteria of rubric judges: a table of those that are built in, and the reader of users' files.
+/* Criteria of rubric judges: the table of built-in criteria, and the reader of users' files.
  *
- * Invariants: a criterion that was parsed is one block, its strings behind the struct, so that
- * destroying it is one free; the built-in ones are constants that the build made from
- * prompts/criteria/ (embed.cmake) and that the reader reads to the same. Not its job: where a file
- * lies, and how a rubric is put before a judge. */
+ * Invariants: a parsed criterion is one block, with its strings after the struct. The built-in
+ * criteria are constants, which embed.cmake makes from prompts/criteria/; the reader gives the same
+ * result for these files. Not its job: finding files, and the prompt with the rubric. */
 #include "common/judge/criteria.h"
 
 #include "common/base/alloc.h"
@@ -48,18 +47,18 @@ enum vq_status vq_criterion_kind_find(struct vq_span word, enum vq_rating_kind *
     return VQ_NOT_FOUND;
 }
 
-/* State of one reading: what is left of the text, and where errors are. */
+/* State of reading one file: the rest of the text, and the place for errors. */
 struct reading {
     const char *file;
     struct vq_error *err;
     struct vq_span rest;
-    size_t line; /* of the one that was read last, from 1 */
+    size_t line; /* of the last line that was read, from 1 */
 };
 
 static struct vq_span next_line(struct reading *r)
 {
-    const char *newline =
-        r->rest.bytes == 0 ? NULL : memchr(r->rest.at, '\n', r->rest.bytes); /* NULL: the last */
+    /* NULL: the last line */
+    const char *newline = r->rest.bytes == 0 ? NULL : memchr(r->rest.at, '\n', r->rest.bytes);
     size_t bytes = newline == NULL ? r->rest.bytes : (size_t)(newline - r->rest.at);
     struct vq_span line = vq_span(r->rest.at, bytes);
     size_t step = bytes + (newline == NULL ? 0 : 1);
@@ -73,7 +72,7 @@ static enum vq_status fail(const struct reading *r, enum vq_status status, const
     return vq_fail(r->err, status, "%s:%zu: %s", r->file, r->line, what);
 }
 
-/* "KEY: value" of the next line. */
+/* Reads the next line, "KEY: value". */
 static enum vq_status read_field(struct reading *r, const char *key, const char *what,
                                  struct vq_span *ret_value)
 {
@@ -94,7 +93,7 @@ static struct vq_span base_name(const char *file)
     return vq_span(from, dot == NULL || dot == from ? strlen(from) : (size_t)(dot - from));
 }
 
-/* Bytes that no rubric has and that a C string or a reader's terminal takes ill. */
+/* Refuses bytes that harm C strings or terminals, and that no rubric needs. */
 static enum vq_status check_bytes(struct reading *r, struct vq_span text)
 {
     size_t good = vq_utf8_valid_bytes(text);

@@ -1,5 +1,5 @@
-/* Values near the end of an answer that was cut. When in doubt a value is not whole: a wrong vote
- * costs more than a missing one. */
+/* Values near the end of a cut answer. If in doubt, a value is not complete, because a wrong vote
+ * is worse than a missing one. */
 #include "common/judge/cut.h"
 
 #include "common/judge/label.h"
@@ -35,7 +35,7 @@ static bool take_end(struct vq_span *text, const char *end)
     return ends;
 }
 
-/* Takes what may close a value off its end. */
+/* Removes closing characters from the end of a value. */
 static struct vq_span without_closers(struct vq_span text)
 {
     bool stopped = false, taken = true;
@@ -68,7 +68,7 @@ static bool is_closed(struct vq_span text)
             return false;
         }
     }
-    size_t stars = 0; /* that open: no blank follows */
+    size_t stars = 0; /* stars that open: no blank follows */
     while (stars < text.bytes && text.at[stars] == '*') {
         stars++;
     }

@@ -1,5 +1,4 @@
-/* The words that providers have for how an answer ended. Not its job: what the answer says all the
- * same. */
+/* The finish reasons of providers. Not its job: the content of the answer. */
 #include "common/judge/ending.h"
 
 #include "common/judge/label.h"
@@ -21,7 +20,8 @@ static bool is_joint(char c)
     return c == '_' || c == '-' || c == '.' || c == ' ';
 }
 
-/* Whether the text begins with the word, joints apart; *ret_rest is then what follows. */
+/* Whether the text begins with the word, ignoring `_`, `-`, `.` and blanks; *ret_rest is the text
+ * after it. */
 static bool begins(struct vq_span text, const char *word, struct vq_span *ret_rest)
 {
     size_t at = 0;
@@ -51,7 +51,7 @@ enum vq_ending vq_ending_of(struct vq_span finish_reason, bool refusal)
         return VQ_ENDING_ORDINARY;
     }
     if (begins(word, "finish_reason", &rest) || begins(word, "stop_reason", &rest)) {
-        word = rest; /* FinishReason.STOP, as text of an enum */
+        word = rest; /* such as FinishReason.STOP, an enum as text */
     }
     for (size_t i = 0; i < VQ_COUNT(endings); i++) {
         if (begins(word, endings[i].word, &rest) && vq_span_trim(rest).bytes == 0) {

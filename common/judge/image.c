@@ -1,5 +1,5 @@
-/* What an image is, and its data: URI. sodium encodes base64. Not its job: where an image comes
- * from (the coordinator's job reads files), and how a provider wants it (the dialects). */
+/* Types of images, and their data: URIs. sodium encodes base64. Not its job: reading files (the
+ * coordinator), and the form of a provider's request (the dialects). */
 #include "common/judge/image.h"
 
 #include <sodium.h>

@@ -1,8 +1,8 @@
-/* Which label a short text states. The label must be the first word, after quotes, brackets,
- * markdown and a noun such as "Output"; then what follows must not take it back: the other label, a
- * negation, a second kind of label. A text that does is for the repair call to sort out. When in
- * doubt this file says "ambiguous": a wrong vote costs more than a call.
- * Not its job: where in an answer to look. */
+/* Reads the label that a short text states. The label must be the first word, after quotes,
+ * brackets, markdown and a noun such as "Output". The rest must not revoke it with the other label,
+ * a negation, or a second kind of label; such a text is ambiguous and needs a repair call. If in
+ * doubt, a text is ambiguous, because a wrong vote costs more than a call. Not its job: finding the
+ * text in an answer. */
 #include "common/judge/label.h"
 
 static bool is_alnum(char c)
@@ -35,8 +35,8 @@ size_t vq_label_punct_bytes(struct vq_span text)
     return general || cjk || wide || mark ? 3 : 0;
 }
 
-/* These two look at every byte of every answer some times: ASCII, which is nearly all of it, is
- * decided on the spot. */
+/* These two functions read every byte of every answer several times, so they decide ASCII, the most
+ * common case, without a call. */
 struct vq_span vq_label_skip_punct(struct vq_span text)
 {
     size_t at = 0;
@@ -120,10 +120,11 @@ static bool starts_with_na(struct vq_span text)
 struct label {
     enum vq_outcome outcome; /* NONE: the text does not begin with a label */
     bool lower;              /* `a` or `b`, which are words too */
-    struct vq_span rest;     /* behind the label */
+    struct vq_span rest;     /* after the label */
 };
 
-/* Whether the "a" in front of `rest` is that of "a tie"; *ret_after is then behind it. */
+/* Whether the "a" before `rest` is an article as in "a tie"; *ret_after is the text after the
+ * noun. */
 static bool is_article(struct vq_span rest, struct vq_span *ret_after)
 {
     struct vq_span word = rest;
@@ -155,7 +156,7 @@ static struct label label_at(struct vq_span text)
     label.rest = vq_span_after(text, word.bytes);
     if (label.rest.bytes >= 2 && (label.rest.at[0] == '-' || label.rest.at[0] == '_') &&
         is_alnum(label.rest.at[1])) {
-        return label; /* A-level, b_2: the word goes on */
+        return label; /* A-level, b_2: the word continues */
     }
     if (vq_label_word_is(word, "a") && is_article(label.rest, &label.rest)) {
         label.outcome = VQ_OUTCOME_EQUAL;
@@ -178,7 +179,7 @@ static struct label label_at(struct vq_span text)
     return label;
 }
 
-/* What a text speaks of, besides the label that it begins with. */
+/* What a text mentions besides its first label. */
 struct mentions {
     bool a;
     bool b;
@@ -227,7 +228,7 @@ static struct mentions mentions_in(struct vq_span text)
     }
 }
 
-/* Whether what follows the label leaves it standing. */
+/* Whether the text after the label does not revoke it. */
 static bool stands(enum vq_outcome label, const struct mentions *m)
 {
     switch ((int)label) {
@@ -239,7 +240,7 @@ static bool stands(enum vq_outcome label, const struct mentions *m)
     }
 }
 
-/* Past quotes, brackets, markdown, and nouns: Output A, the assistant's B, \boxed{\text{A}}. */
+/* Skips quotes, brackets, markdown, and nouns: Output A, the assistant's B, \boxed{\text{A}}. */
 static struct vq_span skip_to_label(struct vq_span text)
 {
     static const char *const nouns[] = {"output", "response", "assistant", "model",

@@ -1,5 +1,5 @@
-/* Margins between labels. What comes out of the store may be of another program: every number is
- * checked. */
+/* Margins between labels. Another program may have written the text in the store, so every number
+ * is checked. */
 #include "common/judge/margin.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define NUMBER_BYTES 32u
 
-/* A number of at most 0 and nothing else. */
+/* Reads a text that is only a number of at most 0. */
 static bool take_log(struct vq_span text, double *ret_log)
 {
     char copy[NUMBER_BYTES];

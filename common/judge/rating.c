@@ -1,12 +1,12 @@
 /* The rating in a rubric judge's answer.
  *
- * strict: line by line, thinking left out. A line that begins with `Result:` (quotes and markdown
- * around it) states what follows on it, or, where nothing does, the next line with words; a heading
- * `Result` does without the colon. Of several such lines the last one counts. Where there is none,
- * lines with `Rating:`, `Score:` and their like count, if they agree. A line that is one JSON
- * object is read by its members. Of a cut answer a rating counts only where the cut cannot have
- * changed it (cut.h). paper: what the paper's regular expressions find, byte for byte. Not its job:
- * asking again, which response was shown first. */
+ * strict: reads line by line, without thinking. A line that begins with `Result:` (perhaps in
+ * quotes or markdown) states the value after it on the line; if there is none, the next line with
+ * words is the value. A heading `Result` needs no colon. The last of several such lines counts. If
+ * there is none, lines with `Rating:`, `Score:` and similar words count, if they agree. A line that
+ * is one JSON object is read by its members. In a cut answer, a rating counts only if the cut
+ * cannot have changed it (cut.h). paper: the value that the paper's regular expressions find, byte
+ * for byte. Not its job: retries, and which response was shown first. */
 #include "common/judge/rating.h"
 
 #include "common/base/rng.h"
@@ -40,7 +40,7 @@ static const struct found nothing = {VQ_RATING_MISSING, 0};
 
 #define NUMBER_DIGITS_MAX 15u
 
-/* Digits at the front; more than a number can have count as very many. */
+/* Reads the digits at the front; a number with too many digits becomes INT64_MAX. */
 static size_t read_number(struct vq_span text, int64_t *ret_value)
 {
     size_t n = 0;
@@ -72,8 +72,8 @@ static struct found likert(struct vq_span text)
     return nothing;
 }
 
-/* "yes" and "no" are words of prose too: behind the first one they count when they are written as
- * labels, or joined to it. */
+/* "yes" and "no" are also words of prose: after the first one, they count only if they are written
+ * as labels, or joined to it. */
 static struct found binary(struct vq_span text)
 {
     struct vq_span word = vq_label_next_word(&text);
@@ -103,7 +103,8 @@ static struct found pairwise(struct vq_span text)
         return nothing;
     }
     if (said != VQ_OUTCOME_FIRST && said != VQ_OUTCOME_SECOND) {
-        return (struct found){VQ_RATING_AMBIGUOUS, 0}; /* both, neither, a tie: not asked for */
+        /* both, neither, a tie: not a valid rating */
+        return (struct found){VQ_RATING_AMBIGUOUS, 0};
     }
     return (struct found){VQ_RATING_OK, said == VQ_OUTCOME_SECOND};
 }
@@ -118,7 +119,7 @@ static struct found stated(enum vq_rating_kind kind, struct vq_span text)
     return nothing;
 }
 
-/* What follows "WORD:" at the front of the line. */
+/* Finds the text after "WORD:" at the front of the line. */
 static bool is_headed(struct vq_span line, const char *word, struct vq_span *ret_rest)
 {
     line = vq_label_skip_punct(line);
@@ -136,7 +137,7 @@ static bool is_blank(struct vq_span text)
     return vq_label_skip_punct(text).bytes == 0;
 }
 
-/* What a line says of where a rating stands. */
+/* The heading of a rating in a line. */
 enum heading {
     HEADING_NONE,
     HEADING_RESULT, /* "Result: 4", or "Result" alone */
@@ -167,16 +168,17 @@ static enum heading heading_of(struct vq_span line, struct vq_span *ret_rest)
     return result ? HEADING_RESULT : HEADING_OTHER;
 }
 
-/* What the lines so far say. */
+/* The result of the lines so far. */
 struct reading {
     enum vq_rating_kind kind;
     bool cut;           /* the answer was cut */
     struct found found; /* by `Result` */
     struct found other; /* by the other headings, which must agree */
-    bool whole;  /* the last of them ends the answer so far, and a cut after it changes nothing */
-    bool begins; /* the answer begins with the last of them, and nothing below takes it back */
-    bool over;   /* there are lines below it */
-    unsigned lines; /* with words */
+    /* the last of them is at the end of the answer so far, and a cut after it cannot change it */
+    bool whole;
+    bool begins;    /* the answer begins with the last of them, and no later line revokes it */
+    bool over;      /* there are lines after it */
+    unsigned lines; /* lines with words */
     bool headed;    /* the first of them is a heading */
     const char *result_at;
 };
@@ -201,7 +203,7 @@ static void keep_value(struct reading *r, enum heading heading, struct vq_span v
         r->headed && r->lines == (below ? 2u : 1u) && memchr(value.at, '?', value.bytes) == NULL;
 }
 
-/* A line that is one JSON object, or the beginning of one. */
+/* Reads a line that is one JSON object, or the beginning of one. */
 static bool read_object(struct reading *r, struct vq_span line)
 {
     struct vq_span value;
@@ -283,8 +285,8 @@ static bool starts_with(struct vq_span text, const char *lower)
     return text.bytes >= n;
 }
 
-/* What the group behind `\*\*Result:\*\*\s+` matches at the front of the text, without a word
- * boundary. */
+/* Matches the regular expression's group after `\*\*Result:\*\*\s+` at the front of the text,
+ * without a word boundary. */
 static bool match_value(enum vq_rating_kind kind, struct vq_span text, struct found *ret_found)
 {
     int64_t value = 0;

@@ -1,5 +1,5 @@
-/* The rating in a JSON object: one pass over its tokens. What is no JSON finds nothing, or is read
- * as a line. Not its job: what the value says. */
+/* Finds the rating in a JSON object, in one pass over its tokens. A text that is not JSON gives no
+ * value; its caller then reads it as a line. Not its job: the meaning of the value. */
 #include "common/judge/rating_json.h"
 
 #include "common/judge/label.h"
@@ -17,7 +17,7 @@ static size_t skip_blanks(struct vq_span text, size_t at)
     return at;
 }
 
-/* Behind the closing quote of the string at `at`; 0: it is not closed. */
+/* The index after the closing quote of the string at `at`; 0: not closed. */
 static size_t string_end(struct vq_span text, size_t at)
 {
     for (size_t i = at + 1; i < text.bytes; i++) {
@@ -30,7 +30,7 @@ static size_t string_end(struct vq_span text, size_t at)
     return 0;
 }
 
-/* Of a value that is a string, a number or a word. */
+/* Takes a value that is a string, a number or a word. */
 static bool take_value(struct vq_span text, size_t at, struct vq_span *ret_value, bool *ret_closed)
 {
     if (at < text.bytes && text.at[at] == '"') {
@@ -53,7 +53,7 @@ bool vq_rating_json(struct vq_span text, struct vq_span *ret_value, bool *ret_cl
     static const char *const others[] = {"rating", "score", "answer", "verdict"};
     struct vq_span values[2];
     bool closed[2];
-    unsigned counts[2] = {0, 0}; /* of `result`, of the others */
+    unsigned counts[2] = {0, 0}; /* the number of members `result`, and of the others */
     text = vq_span_trim(text);
     if (text.bytes == 0 || text.at[0] != '{') {
         return false;

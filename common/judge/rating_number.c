@@ -1,5 +1,5 @@
-/* The number that a short text states. Never a guess: a text with two numbers of which neither is
- * the scale says MANY. Not its job: which numbers a rubric allows. */
+/* Reads the number that a short text states, and never guesses: two numbers of which none is the
+ * scale give MANY. Not its job: the range of a rubric. */
 #include "common/judge/rating_number.h"
 
 #include "common/judge/label.h"
@@ -16,10 +16,10 @@ static const char *const leading[] = {
 
 struct number {
     int64_t value;
-    bool whole;            /* digits, and after a point zeros only */
+    bool whole;            /* only digits, perhaps with a point and zeros */
     bool negative;         /* a minus is joined to it */
     struct vq_span before; /* the word in front of it; empty: none */
-    bool slash;            /* in front of it, blanks apart */
+    bool slash;            /* a slash is before it, perhaps with blanks between */
     bool points;           /* "-point", " points", "-star" follow */
 };
 
@@ -49,7 +49,8 @@ static bool take_fraction(struct vq_span *text)
     return zeros && vq_label_word(t).bytes == 0;
 }
 
-/* What may stand between a slash and a number. */
+/* Whether the gap before a number contains a slash and only characters that may be between the
+ * two. */
 static bool has_slash(struct vq_span gap)
 {
     for (size_t i = gap.bytes; i > 0; i--) {
@@ -63,7 +64,7 @@ static bool has_slash(struct vq_span gap)
     return false;
 }
 
-/* The next word of *text that begins with a digit; *text moves past it. False: there is none. */
+/* Finds the next word of *text that begins with a digit, and moves *text after it. False: none. */
 static bool next_number(struct vq_span *text, struct number *ret_number)
 {
     struct vq_span before = {0};
@@ -98,7 +99,7 @@ static bool is_plain(const struct number *n, int64_t value)
     return n->whole && n->value == value;
 }
 
-/* Whether the only numbers in the text after the rating are the rating again and the scale. */
+/* Whether the text after the rating has no other numbers than the same rating and the scale. */
 static bool is_beside(struct vq_span text, int64_t value)
 {
     struct number n, next;
@@ -128,7 +129,7 @@ static struct vq_span first_word(struct vq_span *text)
     return vq_label_word(*text);
 }
 
-/* Past "on a scale of 1 to 5," in front of a rating. */
+/* Skips "on a scale of 1 to 5," before a rating. */
 static struct vq_span skip_scale_front(struct vq_span text)
 {
     static const char *const fronts[] = {"on", "scale", "from", "using"};
@@ -172,7 +173,7 @@ enum vq_rating_number vq_rating_number(struct vq_span text, int64_t *ret_value)
 bool vq_rating_is_bare(struct vq_span text)
 {
     static const char *const beside[] = {"out", "of", "output", "response", "option", "assistant"};
-    bool value = false; /* the last word is one */
+    bool value = false; /* the last word is a value */
     for (struct vq_span word = first_word(&text); word.bytes > 0; word = first_word(&text)) {
         text = vq_span_after(text, word.bytes);
         bool label =

@@ -1,12 +1,11 @@
 /* Makes request hashes and messages from a question.
  *
- * A hash is made in three steps, each over the digest of the one before: asker (identity, dialect,
- * model, parameters, template), sample, question (vibe, order, repeat). The first two are made once
- * and shared by all calls they have in common, so that one more hash costs two or three BLAKE2b
- * blocks. Swapping the models changes nothing: a sample's id does not know which output is whose,
- * and the order that enters is the order seen through that id (0: the output that sorts first is
- * shown first).
- * Not its job: HTTP, JSON, which calls are made. */
+ * A hash is made in three steps, each over the digest of the previous step: asker (identity,
+ * dialect, model, parameters, template), sample, question (vibe, order, repeat). Calls share the
+ * digests of the first two steps, so one more hash costs two or three BLAKE2b blocks. A swap of the
+ * models does not change a hash: a sample's id is independent of it, and the order in the hash is
+ * relative to the id (0: the output that sorts first is shown first). Not its job: HTTP, JSON, the
+ * choice of calls. */
 #include "common/judge/request.h"
 
 #include "common/judge/template.h"
@@ -50,7 +49,8 @@ static void hash_axis(struct vq_hasher *h, const struct vq_axis *vibe)
     hash_str(h, vibe->high);
 }
 
-/* A judge for a draw: what it is, not how it is set. */
+/* Begins a draw: of the judge, it uses only dialect-independent identity and model, not the
+ * parameters. */
 static void draw_begin(struct vq_hasher *h, const char *domain, const struct vq_sample_id *sample,
                        const struct vq_judge *judge)
 {
@@ -107,7 +107,7 @@ static uint64_t double_bits(double value)
     return bits;
 }
 
-/* Everything that is sent and is the same for all calls of a judge with this template. */
+/* Hashes everything in a request that is the same for all calls of a judge with this template. */
 static void hash_base(const struct vq_judge *judge, const struct vq_template *template,
                       struct vq_hash *ret_hash)
 {
@@ -124,8 +124,7 @@ static void hash_base(const struct vq_judge *judge, const struct vq_template *te
     vq_hasher_u64(&h, judge->seed >= 0 ? (uint64_t)judge->seed : 0);
     vq_hasher_u64(&h, judge->truncate ? 1 : 0);
     vq_hasher_bytes(&h, vq_template_hash(template)->b, VQ_HASH_BYTES);
-    if (judge
-            ->structured) { /* what is off is not hashed: nor was it when there was no such thing */
+    if (judge->structured) { /* only hashed if set, so that older hashes stay valid */
         hash_str(&h, "structured-1");
     }
     if (judge->logprobs) {
@@ -195,7 +194,7 @@ static enum vq_status render_parts(const struct vq_template *template,
     return vq_template_render(template, VQ_TEMPLATE_USER, values, user);
 }
 
-/* What is put into the template, but for the vibe. */
+/* Sets all values of the template, except those of the vibe. */
 static void fill_sample(const struct vq_asker *asker, const struct vq_sample *sample,
                         unsigned order, size_t output_bytes_max,
                         struct vq_span values[VQ_PLACEHOLDER__COUNT])

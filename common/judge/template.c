@@ -1,10 +1,9 @@
 /* Prompt templates. A template is parsed once into pieces, literal text or a placeholder, of its
- * two parts; rendering walks the pieces and never looks into what it puts in.
+ * two parts; rendering walks the pieces and never parses the inserted values.
  *
  * Invariants: pieces point into `clean`, the template's own copy of the text without a byte order
  * mark and with LF line ends; pieces of the system part come first. The template owns `text`,
- * `clean` and `pieces`.
- * Not its job: where a text comes from, and what a judge makes of it. */
+ * `clean` and `pieces`. Not its job: the source of a template's text, and answers. */
 #include "common/judge/template.h"
 
 #include "common/base/alloc.h"
@@ -38,16 +37,17 @@ static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
 
 #define P(name) (1u << VQ_PLACEHOLDER_##name)
 
-/* Sent as it stands: what the coordinator rendered. */
+/* The template AS_IS: sends the texts that the coordinator rendered. */
 static const char as_is_text[] = "@system\n{{output_a}}\n@user\n{{prompt}}\n";
 static const struct vq_span as_is = {as_is_text, sizeof(as_is_text) - 1};
 
 static const struct {
     const char *file;
     const struct vq_span *text;
-    /* bit set of enum vq_placeholder: these, and no others but {{image}} beside {{output_a}} */
+    /* bits of enum vq_placeholder: all of them are required, and no others are allowed, except
+     * {{image}} together with {{output_a}} */
     unsigned required;
-    bool is_system; /* it has a system part only */
+    bool is_system; /* it has only a system part */
 } kinds[VQ_TEMPLATE__COUNT] = {
     [VQ_TEMPLATE_JUDGE] = {"judge.txt", &vq_embedded_judge,
                            P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(VIBE_NAME) | P(VIBE_LOW) |
@@ -97,7 +97,7 @@ struct vq_template {
     struct vq_hash hash;
 };
 
-/* State of one parse: what errors need besides the template. */
+/* State of one parse: the template, and the data for errors. */
 struct parse {
     struct vq_template *template;
     enum vq_template_kind kind;
@@ -164,7 +164,7 @@ static struct vq_span trimmed(struct vq_span s)
     return s;
 }
 
-/* The copy that the pieces point into: without byte order mark, CR LF as LF. */
+/* Makes the copy that the pieces point into: without byte order mark, and with LF for CR LF. */
 static void clean_text(struct vq_template *t)
 {
     size_t from = t->text_bytes >= 3 && memcmp(t->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
@@ -242,7 +242,7 @@ static enum vq_status parse_part(struct parse *p, struct vq_span part)
     return VQ_OK;
 }
 
-/* The next line of `rest` that is exactly `marker` (blanks after it are fine); NULL if there is
+/* The next line of `rest` that is exactly `marker` (blanks after it are allowed); NULL if there is
  * none. */
 static const char *find_marker(struct vq_span rest, const char *marker)
 {
@@ -268,7 +268,7 @@ static struct vq_span after_line(const char *line, const char *end)
     return newline == NULL ? vq_span(end, 0) : vq_span(newline + 1, (size_t)(end - newline - 1));
 }
 
-/* The only part of a template that has no user part. */
+/* Finds the part of a template that has only a system part. */
 static enum vq_status split_system(const struct parse *p, struct vq_span *ret_system,
                                    struct vq_span *ret_user)
 {
@@ -300,7 +300,7 @@ static enum vq_status split_system(const struct parse *p, struct vq_span *ret_sy
     return VQ_OK;
 }
 
-/* Finds the two parts, trimmed; *ret_system comes out empty when there is none. */
+/* Finds the two parts, trimmed; *ret_system is empty if there is no system part. */
 static enum vq_status split_parts(const struct parse *p, struct vq_span *ret_system,
                                   struct vq_span *ret_user)
 {
@@ -342,7 +342,8 @@ static enum vq_status split_parts(const struct parse *p, struct vq_span *ret_sys
     return VQ_OK;
 }
 
-/* Stands in the hashes of stored answers, so that a kind keeps its number when others come. */
+/* The hashes of stored answers include this number, so a kind keeps its number when kinds are
+ * added. */
 static uint64_t hashed_number(enum vq_template_kind kind)
 {
     switch ((int)kind) {
@@ -473,7 +474,7 @@ enum vq_status vq_template_render(const struct vq_template *template, enum vq_te
     return buf->status;
 }
 
-/* Bytes of the last literal that are kept: up to its last line break, if it has one. */
+/* Bytes of the last literal up to its last line break, or all of it if it has none. */
 static size_t whole_lines(struct vq_span literal)
 {
     const char *newline = literal.bytes == 0 ? NULL : memrchr(literal.at, '\n', literal.bytes);

@@ -1,11 +1,11 @@
-/* Where thinking begins and ends in an answer. Blocks do not nest: a block ends at the first
- * closing mark of its kind.
+/* Finds thinking blocks in an answer. Blocks do not nest: a block ends at the first closing mark of
+ * its kind.
  *
- * A mark counts by where it stands. An opening mark at the front of the answer or of a line opens a
- * block; inside a line it does so only if it is closed on that line. A closing mark without a block
- * ends what began in the prompt, unless a sentence mentions it. Marks in closed fences and between
- * backticks are code. Each byte is looked at a bounded number of times: what is not closed is
- * noted. Borrows its texts; keeps nothing. Not its job: which marks there are
+ * The place of a mark decides its effect. An opening mark at the front of the answer or of a line
+ * opens a block; inside a line it opens one only if it is closed on that line. A closing mark
+ * without a block ends a block that began in the prompt, unless a sentence mentions it. Marks in
+ * closed fences and between backticks are code. Each byte is read a bounded number of times,
+ * because unclosed marks are remembered. Borrows its texts. Not its job: the list of marks
  * (thinking_marks.c). */
 #include "common/judge/thinking.h"
 
@@ -13,7 +13,7 @@
 #include "common/judge/thinking_marks.h"
 
 #define FENCE_BYTES_MIN 3u
-#define FENCE_BYTES_MAX 8u /* longer ones count as this long */
+#define FENCE_BYTES_MAX 8u /* longer fences count as this long */
 
 static bool is_blank(char c)
 {
@@ -35,7 +35,7 @@ static size_t line_end(struct vq_span text, size_t at)
 
 /* ---- code ---- */
 
-/* Bytes of the run of ` or ~ that a fence is. */
+/* Bytes of a fence: a run of ` or ~. */
 static size_t fence_bytes(struct vq_span text, size_t at)
 {
     size_t n = 0;
@@ -45,8 +45,7 @@ static size_t fence_bytes(struct vq_span text, size_t at)
     return n >= FENCE_BYTES_MIN ? n : 0;
 }
 
-/* Whether the line that begins at `at` is nothing but a fence that closes one of `n` of these
- * signs. */
+/* Whether the line at `at` is only a fence that closes a fence of `n` of these signs. */
 static bool closes_fence(struct vq_span text, size_t at, char sign, size_t n)
 {
     while (at < text.bytes && is_blank(text.at[at])) {
@@ -62,7 +61,8 @@ static bool closes_fence(struct vq_span text, size_t at, char sign, size_t n)
     return at >= text.bytes || is_break(text.at[at]);
 }
 
-/* Past the code that the fence at `at` begins; `at` where there is none, or it is not closed. */
+/* The index after the code that begins with the fence at `at`; `at` if it is no fence, or is not
+ * closed. */
 static size_t skip_fence(struct vq_thinking *t, size_t at)
 {
     char sign = t->text.at[at];
@@ -90,15 +90,15 @@ static size_t skip_fence(struct vq_thinking *t, size_t at)
 
 /* ---- blocks ---- */
 
-/* What is known of the line that is scanned. */
+/* State of the scanned line. */
 struct scan {
     size_t at;
-    bool front;       /* nothing but blanks came yet */
-    bool ticked;      /* an odd number of backticks came */
-    size_t last_tick; /* after the last backtick of the line; 0: not looked for yet */
+    bool front;       /* only blanks so far */
+    bool ticked;      /* an odd number of backticks so far */
+    size_t last_tick; /* the index after the last backtick of the line; 0: unknown */
 };
 
-/* Whether what is at s->at stands between backticks of its line. */
+/* Whether s->at is between backticks of its line. */
 static bool in_backticks(const struct vq_thinking *t, struct scan *s)
 {
     if (s->ticked && s->last_tick == 0) {
@@ -110,7 +110,7 @@ static bool in_backticks(const struct vq_thinking *t, struct scan *s)
     return s->ticked && s->last_tick > s->at;
 }
 
-/* Bytes of a quote or bracket that ends at `end`. */
+/* Whether a quote or bracket ends at `end`. */
 static bool quote_before(struct vq_span text, size_t end)
 {
     return memchr("\"'`(", text.at[end - 1], 4) != NULL ||
@@ -124,7 +124,7 @@ static bool quote_after(struct vq_span text)
                               (text.bytes >= 3 && memcmp(text.at, "\xE2\x80", 2) == 0));
 }
 
-/* Whether a sentence speaks of the closing mark: "it leaves a stray </think> tag". */
+/* Whether a sentence mentions the closing mark: "it leaves a stray </think> tag". */
 static bool is_mentioned(const struct vq_thinking *t, struct scan *s, size_t bytes)
 {
     if (s->front) {
@@ -145,8 +145,8 @@ static bool is_mentioned(const struct vq_thinking *t, struct scan *s, size_t byt
     return (letter && next.bytes < after.bytes) || memchr(".,;:!?)", next.at[0], 7) != NULL;
 }
 
-/* Behind the first closing mark of the kind at or after *at, 0: there is none; *at is then where
- * the search ended. One between two backticks is code. */
+/* The index after the first closing mark of the kind at or after *at; 0: none, and *at is the end
+ * of the search. A mark between two backticks is code. */
 static size_t find_close(struct vq_span text, uint32_t kind, bool on_line, size_t *at)
 {
     size_t from = *at;
@@ -176,7 +176,7 @@ static bool take_block(struct vq_thinking *t, size_t from, size_t end, bool clos
     return true;
 }
 
-/* A pair inside a line. */
+/* Takes a pair inside a line as a block. */
 static bool take_inside(struct vq_thinking *t, size_t from, size_t end, uint32_t kind)
 {
     uint64_t bit = UINT64_C(1) << kind;
@@ -192,7 +192,7 @@ static bool take_inside(struct vq_thinking *t, size_t from, size_t end, uint32_t
     return close > 0 && take_block(t, from, close, false, false);
 }
 
-/* The mark is passed over, unless it begins or ends a block. */
+/* Handles a mark: it begins or ends a block, or is skipped. */
 static bool take_mark(struct vq_thinking *t, struct scan *s, const struct vq_thinking_mark *mark)
 {
     size_t end = s->at + mark->bytes;
@@ -214,7 +214,7 @@ static bool take_mark(struct vq_thinking *t, struct scan *s, const struct vq_thi
     return mark->opens != VQ_THINKING_PAIR && take_block(t, s->at, t->text.bytes, false, true);
 }
 
-/* Whether the byte is passed over wherever it stands inside a line. */
+/* Whether the first byte can be skipped anywhere inside a line. */
 static bool is_plain(struct vq_span text)
 {
     return !is_break(text.at[0]) && text.at[0] != '`' && !vq_thinking_may_begin(text);
@@ -263,7 +263,7 @@ static bool is_blank_until(const struct vq_thinking *t, size_t end)
     return true;
 }
 
-/* As vq_thinking_rest; *ret_plain: that is the whole text, and no block is in it. */
+/* As vq_thinking_rest; *ret_plain: it is the whole text, and has no block. */
 static struct vq_span find_rest(struct vq_span text, bool *ret_plain)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
@@ -300,7 +300,7 @@ void vq_thinking_begin(struct vq_span answer, struct vq_thinking *ret_lines)
     bool plain = false;
     struct vq_span text = answer.bytes == 0 ? vq_span_str("") : find_rest(answer, &plain);
     *ret_lines = (struct vq_thinking){.text = text};
-    if (plain) { /* the search is not repeated */
+    if (plain) { /* no second search */
         (void)take_block(ret_lines, text.bytes, text.bytes, false, false);
     }
 }

@@ -1,6 +1,6 @@
-/* The marks of thinking at one place of a text: tags by the words in their names, and pairs that
- * are no such tag. Reads at most MARK_BYTES_MAX bytes. Not its job: whether a mark counts where it
- * stands. */
+/* Finds marks of thinking at one place of a text: tags, by the words in their names, and pairs of
+ * other forms. Reads at most MARK_BYTES_MAX bytes. Not its job: whether a mark counts at its place
+ * (thinking.c). */
 #include "common/judge/thinking_marks.h"
 
 #include "common/judge/label.h"
@@ -8,7 +8,7 @@
 #define BLANKS_MAX       4u  /* in a row, inside a mark */
 #define NAME_BYTES_MAX   40u /* of a tag */
 #define PARTS_MAX        5u  /* of its name */
-#define SPACED_PARTS_MAX 2u  /* with blanks between them, unless its last part is the word */
+#define SPACED_PARTS_MAX 2u  /* if blanks are between them, unless the last part is the word */
 #define REST_BYTES_MAX   64u /* attributes */
 #define SUFFIX_BYTES                                                                               \
     5u /* a part that ends in a word of this many letters or more contains it: antthinking */
@@ -89,8 +89,8 @@ static size_t match_all(struct vq_span text, const char *mark)
     return at;
 }
 
-/* Bytes of the text that are the mark; 0: it does not begin with it, which the first byte mostly
- * says, without its case. */
+/* Bytes of the mark at the front of the text; 0: the text does not begin with it. In most cases the
+ * first byte decides that. */
 static inline size_t match(struct vq_span text, const char *mark)
 {
     bool may = text.bytes > 0 && ((text.at[0] ^ mark[0]) & ~0x20) == 0;
@@ -137,7 +137,7 @@ static bool is_name(char c)
     return is_alnum(c) || is_blank(c) || memchr("_-:.", c, 4) != NULL;
 }
 
-/* The next part of a name; the name moves past it: inner, then Monologue, of innerMonologue. */
+/* The next part of a name, which moves after it: inner, then Monologue, of innerMonologue. */
 static struct vq_span next_part(struct vq_span *name)
 {
     while (name->bytes > 0 && !is_alnum(name->at[0])) {
@@ -165,13 +165,13 @@ static bool is_word(struct vq_span part, const char *word)
     return vq_label_word_is(part, word);
 }
 
-/* Which word the name has, and whether it says that thinking ends: end_of_thought. */
+/* Finds the word in the name, and whether the name marks the end of thinking: end_of_thought. */
 static bool read_name(struct vq_span name, struct vq_thinking_mark *mark)
 {
     static const char *const ends[] = {"end", "stop", "finish", "close", "done"};
     bool spaced = memchr(name.at, ' ', name.bytes) != NULL;
     bool found = false;
-    bool last = false; /* the last part has it */
+    bool last = false; /* the last part is the word */
     for (unsigned i = 0; i < PARTS_MAX; i++) {
         struct vq_span part = next_part(&name);
         if (part.bytes == 0) {
@@ -186,10 +186,10 @@ static bool read_name(struct vq_span name, struct vq_thinking_mark *mark)
             }
         }
     }
-    return false; /* a sentence */
+    return false; /* a sentence, not a name */
 }
 
-/* A tag whose name has one of the words, in these brackets. */
+/* Finds a tag in these brackets whose name contains one of the words. */
 static bool tag_in(struct vq_span text, size_t row, struct vq_thinking_mark *mark)
 {
     size_t at = match(text, brackets[row].front);

@@ -1,7 +1,6 @@
-/* Packed vectors. The bytes are the same on every machine: numbers are taken apart and put together
- * by shifts. What is decoded was checked in full first: the length must be exactly what the header
- * says, so the one allocation is bounded by the answer. Not its job: asking for embeddings, what is
- * near to what. */
+/* Packed vectors. The bytes are the same on every machine: numbers are encoded and decoded by
+ * shifts. A decoder first checks the whole text: its length must match the header exactly, so the
+ * only allocation is bounded by the answer. Not its job: requests for embeddings, distances. */
 #include "common/judge/vectors.h"
 
 #include "common/base/alloc.h"

@@ -1,18 +1,16 @@
 /* The verdict of a ranker's or a preference judge's answer.
  *
- * One pass over the text. Thinking blocks are left out; what remains is read
- * line by line, and each line may replace what an earlier one said. Three kinds of finds are kept
- * apart:
+ * One pass over the text, without thinking blocks, line by line. A line may replace the verdict of
+ * an earlier line. There are three kinds of finds:
  *   stated   "Model: A" at the front of a line, or a JSON member "model": "A"
- *   inline   "... so my choice: A" inside a line; counts when nothing is stated
- *   alone    the last line is a label and nothing else; counts when there is neither
- * A find that speaks of several labels is kept as UNPARSEABLE: a later line may replace it, an
- * earlier one does not. Each byte is looked at a bounded number of times: values of inline finds
- * end at the next one.
- * An answer that is one JSON object, as a schema asks for, is read as that (verdict_json.c): what
- * its analysis quotes counts for nothing. Not its job: which label a value states (label.c); repair
- * calls.
- * docs/method/verdicts.md is the table that is tested. */
+ *   inline   "... so my choice: A" inside a line; counts only if there is no stated one
+ *   alone    the last line is only a label; counts only if there is no other find
+ * A find with several labels counts as UNPARSEABLE: a later line may replace it. Each byte is read
+ * a bounded number of times, because the value of an inline find ends at the next find.
+ *
+ * An answer that is one JSON object, as a schema demands, is read as JSON (verdict_json.c), so
+ * labels in its analysis do not count. A test runs the table of docs/method/verdicts.md. Not its
+ * job: the label of a value (label.c); repair calls. */
 #include "common/judge/verdict.h"
 
 #include "common/judge/cut.h"
@@ -55,16 +53,16 @@ const char *vq_outcome_name(enum vq_outcome outcome)
     return "?";
 }
 
-/* What the lines so far say; NONE where they say nothing. */
+/* The finds of the lines so far; NONE: none. */
 struct finds {
     bool preference; /* the labels are A, B and tie; "Preference" is a keyword too */
     enum vq_outcome stated;
     enum vq_outcome inline_;
     enum vq_outcome alone;
-    bool awaits_label; /* the last line with words was a keyword and nothing else */
+    bool awaits_label; /* the last line with words was only a keyword */
 };
 
-/* A preference has no N/A and no unsure: who says so has not said which. */
+/* A preference has no N/A and no unsure; such an answer is UNPARSEABLE. */
 static enum vq_outcome of_kind(const struct finds *finds, enum vq_outcome said)
 {
     bool foreign = said == VQ_OUTCOME_NA || said == VQ_OUTCOME_UNSURE;
@@ -80,7 +78,7 @@ static void keep(const struct finds *finds, enum vq_outcome *find, enum vq_outco
 
 static bool is_keyword(const struct finds *finds, struct vq_span word)
 {
-    switch (word.bytes == 0 ? 0 : word.at[0] | 0x20) { /* every word of an answer comes by */
+    switch (word.bytes == 0 ? 0 : word.at[0] | 0x20) { /* called for every word of an answer */
     case 'a': return vq_label_word_is(word, "answer");
     case 'c': return vq_label_word_is(word, "choice");
     case 'm': return vq_label_word_is(word, "model");
@@ -107,8 +105,7 @@ static struct vq_span skip_spaces(struct vq_span text)
 }
 
 /* The value of a JSON member whose name is `word`, a part of `line`: `"model" : "A"`. Single quotes
- * are taken too. A value that was cut off comes out empty. False when this is not a member with a
- * string. */
+ * are accepted, too. The value is empty if it was cut. False: not a member with a string. */
 static bool json_value(struct vq_span line, struct vq_span word, struct vq_span *ret_value)
 {
     size_t before = (size_t)(word.at - line.at);
@@ -142,7 +139,7 @@ static bool json_value(struct vq_span line, struct vq_span word, struct vq_span 
     return true;
 }
 
-/* Past quotes, markdown, a number ("2.") and "Final": what may stand before a keyword at the front
+/* Skips quotes, markdown, a number ("2.") and "Final", which may be before a keyword at the front
  * of a line. */
 static struct vq_span skip_line_front(struct vq_span line)
 {
@@ -162,7 +159,7 @@ static struct vq_span skip_line_front(struct vq_span line)
     return line;
 }
 
-/* "Model: A" at the front of a line. */
+/* Reads "Model: A" at the front of a line. */
 static void read_stated(struct finds *finds, struct vq_span line)
 {
     struct vq_span front = skip_line_front(line);
@@ -179,11 +176,11 @@ static void read_stated(struct finds *finds, struct vq_span line)
     }
 }
 
-/* Keywords anywhere in a line: JSON members, which count as stated, and inline ones. */
+/* Reads keywords anywhere in a line: JSON members, which count as stated, and inline ones. */
 static void read_inside(struct finds *finds, struct vq_span line)
 {
     struct vq_span rest = line;
-    const char *open = NULL; /* where the value of the last inline keyword begins */
+    const char *open = NULL; /* the beginning of the last inline keyword's value */
     for (;;) {
         rest = vq_label_skip_punct(rest);
         if (rest.bytes == 0) {
@@ -214,7 +211,7 @@ static void read_inside(struct finds *finds, struct vq_span line)
     }
 }
 
-/* A label and nothing else, with or without a keyword in front. A colon at the end makes it a
+/* Reads a line that is only a label, perhaps after a keyword. A line with a colon at its end is a
  * heading. */
 static enum vq_outcome read_alone(const struct finds *finds, struct vq_span line)
 {
@@ -229,7 +226,7 @@ static enum vq_outcome read_alone(const struct finds *finds, struct vq_span line
 static void read_line(struct finds *finds, struct vq_span line)
 {
     if (vq_label_skip_punct(line).bytes == 0) {
-        return; /* blank, a rule, a fence: the last line with words stays the last */
+        return; /* blank, a rule, a fence: it has no words */
     }
     finds->alone = of_kind(finds, read_alone(finds, line));
     if (finds->awaits_label) {
@@ -240,7 +237,7 @@ static void read_line(struct finds *finds, struct vq_span line)
     read_inside(finds, line);
 }
 
-/* Reads the lines outside of thinking blocks; a line ends where a block stands. */
+/* Reads the lines outside of thinking blocks; a line ends before a block. */
 static void read_lines(struct finds *finds, struct vq_span text)
 {
     struct vq_thinking lines;
@@ -253,11 +250,11 @@ static void read_lines(struct finds *finds, struct vq_span text)
 
 /* ---- cut answers ---- */
 
-/* Where a verdict of a cut answer may stand. */
+/* The places in a cut answer where a verdict counts. */
 struct ends {
     struct vq_span first, last; /* lines with words; NULL: none */
-    bool last_awaited;          /* the line above it is a keyword and nothing else */
-    bool taken_back;            /* by a line below the first */
+    bool last_awaited;          /* the line before it is only a keyword */
+    bool taken_back;            /* by a line after the first */
 };
 
 static bool is_fence(struct vq_span line)
@@ -292,7 +289,7 @@ static struct ends find_ends(const struct finds *finds, struct vq_span answer)
     return ends;
 }
 
-/* What follows the last keyword of the line and its separator; false: it has none. */
+/* Finds the text after the last keyword of the line and its separator; false: no keyword. */
 static bool last_value(const struct finds *finds, struct vq_span line, struct vq_span *ret_value)
 {
     bool found = false;
@@ -309,7 +306,7 @@ static bool last_value(const struct finds *finds, struct vq_span line, struct vq
     return found;
 }
 
-/* The verdict that is the last thing said, and whole. */
+/* The verdict at the end of the answer, if it is complete. */
 static enum vq_outcome said_last(const struct finds *finds, const struct ends *ends)
 {
     struct vq_span value = ends->last;
@@ -320,8 +317,7 @@ static enum vq_outcome said_last(const struct finds *finds, const struct ends *e
     return vq_label_alone(value);
 }
 
-/* The verdict that the answer begins with, on a line that is over or as a JSON member that is
- * closed. */
+/* The verdict at the beginning of the answer, on a finished line or in a closed JSON member. */
 static enum vq_outcome said_first(const struct finds *finds, const struct ends *ends)
 {
     if (ends->first.at == NULL || ends->taken_back) {
@@ -342,7 +338,7 @@ static enum vq_outcome said_first(const struct finds *finds, const struct ends *
                                                             : VQ_OUTCOME_NONE;
 }
 
-/* `said` is what the whole text states: it counts if the cut cannot have changed it. */
+/* `said` is the verdict of the whole text: it counts if the cut cannot have changed it. */
 static enum vq_outcome read_cut(const struct finds *finds, struct vq_span answer,
                                 enum vq_outcome said)
 {

@@ -1,6 +1,6 @@
-/* Verdicts on numbered axes in JSON, as models write it: bare, in a fence, or behind a sentence.
- * Where an axis stands twice the last one counts, as in text. Invariant: a bounded number of places
- * is tried, each in one pass. */
+/* Reads verdicts on numbered axes in JSON, as models write it: bare, in a fence, or after a
+ * sentence. If an axis is there twice, the last one counts, as in text. Invariant: a bounded number
+ * of places is tried, each in one pass. */
 #include "common/judge/verdict_json.h"
 
 #include "common/judge/label.h"
@@ -18,7 +18,8 @@ struct found {
     enum vq_outcome verdicts[VQ_VERDICTS_MAX];
 };
 
-/* 1 .. count of "3", "Property 3", "axis_3", "3. Formality"; 0 for every other text. */
+/* The number, 1 .. count, of "3", "Property 3", "axis_3", "3. Formality"; 0 for every other
+ * text. */
 static uint32_t number_of_text(struct vq_span text, uint32_t count)
 {
     static const char *const words[] = {"property", "axis", "vibe", "dimension"};
@@ -55,7 +56,7 @@ static uint32_t number_of(const json_t *value, uint32_t count)
                : 0;
 }
 
-/* The member of an object whose name is one of these, whatever its case. */
+/* The member of an object whose name is one of these, in any case of letters. */
 static const json_t *member(const json_t *object, const char *const *names, size_t count)
 {
     const char *key;
@@ -192,7 +193,7 @@ bool vq_verdict_ends_in_json(struct vq_span answer)
     return answer.bytes > 0 && memchr("]}", answer.at[answer.bytes - 1], 2) != NULL;
 }
 
-/* What is left when blanks at both ends and a fence around it are taken off. */
+/* The text without blanks at both ends and without a fence around it. */
 static struct vq_span bare(struct vq_span text)
 {
     static const char fence[] = "```";
@@ -218,7 +219,7 @@ static struct vq_span bare(struct vq_span text)
 enum vq_status vq_verdict_json(struct vq_span answer, bool preference, enum vq_outcome *ret_outcome)
 {
     struct vq_span text = vq_span_str("");
-    if (vq_verdict_ends_in_json(answer)) { /* most answers are prose: they are not searched */
+    if (vq_verdict_ends_in_json(answer)) { /* most answers are prose, which is not searched */
         text = bare(vq_thinking_rest(answer));
     }
     if (text.bytes < 2 || text.at[0] != '{' || text.at[text.bytes - 1] != '}') {

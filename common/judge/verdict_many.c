@@ -1,16 +1,16 @@
-/* Verdicts on several numbered axes out of one answer. Thinking blocks are left out. What remains
- * is read as JSON if it is that; else for labels behind "Property 3:" and its like; and only in an
- * answer that has none of those for labels behind bare numbers, since an analysis may hold a
+/* Reads verdicts on several numbered axes from one answer, without its thinking blocks. JSON is
+ * read as JSON. Any other text is searched for labels after "Property 3:" and similar. Only if it
+ * has none of these, it is searched for labels after bare numbers, since an analysis may contain a
  * numbered list.
  *
- * A number's verdict is found behind it on its line ("Property 3: B"), or on the lines below it, up
- * to the next number, where one states it ("Model: B") or is a label and nothing else. What is
- * stated at the front of a line goes before what is found inside one; of several finds of a kind
- * the last one counts. A find that speaks of several labels leaves its number without a verdict.
+ * The verdict of a number is after it on its line ("Property 3: B"), or on a line below it, before
+ * the next number, that states it ("Model: B") or is only a label. A verdict at the front of a line
+ * has priority over one inside a line; the last one of several of a kind counts. A find with
+ * several labels gives its number no verdict.
  *
- * Of an answer that was cut only what is stated counts, on a line that is over, or whole at the
- * very end. A repeated number starts the list again; text above such a place, above a line that
- * takes something back, or in a draft, does not count. Not its job: the label of a text (label.c),
+ * In a cut answer only a stated verdict counts, if its line is finished, or if it is complete at
+ * the very end. A repeated number starts the list again. Text before such a place, text before a
+ * line that revokes something, and drafts do not count. Not its job: the label of a text (label.c),
  * verdicts on one axis (verdict.c), and retries. */
 #include "common/judge/verdict_many.h"
 
@@ -21,7 +21,7 @@
 #include "common/judge/verdict_json.h"
 
 #define NUMBER_DIGITS_MAX 3
-#define NAME_BYTES_MAX    ((size_t)256) /* in brackets behind a number */
+#define NAME_BYTES_MAX    ((size_t)256) /* in brackets after a number */
 
 enum {
     NOT_A_NUMBER = 0
@@ -32,18 +32,18 @@ struct finds {
     bool bare; /* bare numbers count */
     enum vq_outcome stated[VQ_VERDICTS_MAX];
     enum vq_outcome inside[VQ_VERDICTS_MAX];
-    uint32_t open;   /* the number whose lines these are, which has no verdict yet; 0: none */
-    bool just_begun; /* nothing but the number's own line was seen of them */
-    bool no_memory;  /* to read one: nothing of it holds */
-    const char *cut; /* where the answer was cut; NULL: it was not */
-    bool seen[VQ_VERDICTS_MAX]; /* in a cut answer: the list has come to this number, ... */
+    uint32_t open;   /* the number of the current lines, if it has no verdict yet; 0: none */
+    bool just_begun; /* only the number's own line was read so far */
+    bool no_memory;  /* no memory to read one: all verdicts are invalid */
+    const char *cut; /* the place of the cut; NULL: not cut */
+    bool seen[VQ_VERDICTS_MAX]; /* in a cut answer: the list has reached this number, ... */
     bool draft;                 /* ... and is a draft */
 };
 
-/* "Property 3:" with what surrounds it. */
+/* "Property 3:" with its decoration. */
 struct mark {
     uint32_t number;
-    struct vq_span value; /* behind it, to the end of the line */
+    struct vq_span value; /* the text after it, to the end of the line */
 };
 
 static bool is_label_keyword(struct vq_span word)
@@ -64,7 +64,7 @@ static bool is_analysis_keyword(struct vq_span word)
     return vq_label_word_is_any(word, words, VQ_COUNT(words));
 }
 
-/* The number at the front of *text, which is moved behind it; 0 where none of the axes has it. */
+/* Takes the number at the front of *text, which moves after it. 0: no axis has this number. */
 static bool take_number(const struct finds *finds, struct vq_span *text, uint32_t *ret_number)
 {
     uint32_t number = 0;
@@ -91,7 +91,7 @@ static struct vq_span skip_any(struct vq_span text, const char *of)
     return text;
 }
 
-/* Behind a keyword: "_3", " #3", " 3". */
+/* Takes the number after a keyword: "_3", " #3", " 3". */
 static bool take_keyword_number(const struct finds *finds, struct vq_span *text,
                                 uint32_t *ret_number)
 {
@@ -103,7 +103,7 @@ static bool take_keyword_number(const struct finds *finds, struct vq_span *text,
     return true;
 }
 
-/* Past ":" or "=", or a dash between spaces. */
+/* Skips ":" or "=", or a dash between spaces. */
 static bool skip_separator(struct vq_span *text)
 {
     if (vq_label_skip_separator(text)) {
@@ -122,14 +122,14 @@ static bool skip_separator(struct vq_span *text)
     return true;
 }
 
-/* ---- what stands behind a number ---- */
+/* ---- the text after a number ---- */
 
 static enum vq_outcome vote_or_none(enum vq_outcome said)
 {
     return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_NONE;
 }
 
-/* The text after the last colon, when nothing before it speaks of a label: "Formality: B". */
+/* Reads the text after the last colon if the text before it mentions no label: "Formality: B". */
 static enum vq_outcome read_named(struct vq_span value)
 {
     for (size_t at = value.bytes; at > 0; at--) {
@@ -143,7 +143,7 @@ static enum vq_outcome read_named(struct vq_span value)
     return VQ_OUTCOME_NONE;
 }
 
-/* NONE: it says nothing of labels, and is a name or empty. */
+/* Reads the text after a number. NONE: a name without a label, or empty. */
 static enum vq_outcome read_value(struct finds *finds, struct vq_span value)
 {
     enum vq_outcome said = finds->bare ? vq_label_alone(value) : vq_label_read(value);
@@ -159,7 +159,7 @@ static enum vq_outcome read_value(struct finds *finds, struct vq_span value)
 
 /* ---- marks ---- */
 
-/* "Property 3:", "Verdict 3 -", with a name in brackets or without. */
+/* Finds "Property 3:", "Verdict 3 -", with or without a name in brackets. */
 static bool mark_at(const struct finds *finds, struct vq_span text, struct mark *ret_mark)
 {
     struct vq_span word = vq_label_word(text);
@@ -181,7 +181,7 @@ static bool mark_at(const struct finds *finds, struct vq_span text, struct mark 
     if (close != NULL) {
         rest = vq_span_after(open, (size_t)(close - open.at) + 1);
     }
-    bool heads = axis && vq_label_skip_punct(rest).bytes == 0; /* a line of its own */
+    bool heads = axis && vq_label_skip_punct(rest).bytes == 0; /* alone on its line */
     if (!skip_separator(&rest) && !heads) {
         return false;
     }
@@ -189,7 +189,7 @@ static bool mark_at(const struct finds *finds, struct vq_span text, struct mark 
     return true;
 }
 
-/* "3.", "3)", "(3)", "3:", also "**3.**" and `"3":`. */
+/* Finds "3.", "3)", "(3)", "3:", also "**3.**" and `"3":`. */
 static bool bare_mark_at(const struct finds *finds, struct vq_span text, struct mark *ret_mark)
 {
     struct vq_span rest = skip_any(text, " \t*_`\"'#([{-");
@@ -205,7 +205,7 @@ static bool bare_mark_at(const struct finds *finds, struct vq_span text, struct 
     return separated;
 }
 
-/* Where the next mark of the line begins; the bytes of `text` where there is none. */
+/* The index of the next mark of the line; text.bytes: none. */
 static size_t next_mark(const struct finds *finds, struct vq_span text, struct mark *ret_mark)
 {
     for (size_t at = 0; at < text.bytes;) {
@@ -233,7 +233,7 @@ static void forget(struct finds *finds)
     finds->open = NOT_A_NUMBER;
 }
 
-/* The list has come to this number. */
+/* The list has reached this number. */
 static void come_to(struct finds *finds, uint32_t number)
 {
     if (finds->cut == NULL || number == NOT_A_NUMBER) {
@@ -259,7 +259,7 @@ static bool is_draft(struct vq_span line)
     return false;
 }
 
-/* In a cut answer: whether a line withdraws the verdicts above it, or announces a draft. */
+/* In a cut answer: whether a line revokes the verdicts before it, or announces a draft. */
 static bool takes_back(struct finds *finds, struct vq_span front)
 {
     if (finds->cut == NULL || is_analysis_keyword(vq_label_word(front)) ||
@@ -291,7 +291,7 @@ static void keep(enum vq_outcome *find, enum vq_outcome said)
     }
 }
 
-/* The mark and all that follow it on its line. */
+/* Reads the mark and all later marks on its line. */
 static void read_marks(struct finds *finds, struct mark mark, bool stated)
 {
     for (;;) {
@@ -313,7 +313,7 @@ static void read_marks(struct finds *finds, struct mark mark, bool stated)
     }
 }
 
-/* A line below a number. */
+/* Reads a line below a number. */
 static void read_below(struct finds *finds, struct vq_span front, struct vq_span line)
 {
     struct vq_span word = vq_label_word(front);
