@@ -1,4 +1,4 @@
-/* Words for how a call ended, from the one table. */
+/* The words and the order of the ends of calls, from call_end.def. */
 #include "proto/messages.h"
 
 const char *vq_call_end_word(enum vq_call_end end)
@@ -14,7 +14,7 @@ const char *vq_call_end_word(enum vq_call_end end)
     return "?";
 }
 
-/* How much a record knows of the end of its call. */
+/* The rank of an end: a record replaces another one with a lower rank. */
 static int known(enum vq_call_end end)
 {
     return end == VQ_END_UNKNOWN ? 0 : end == VQ_END_BATCHED ? 1 : 2;

@@ -1,5 +1,5 @@
-/* Writes the tables of PROTOCOL.md from the table of the wire, so that the page cannot say
- * anything else than the code. */
+/* Writes the tables of PROTOCOL.md from the table of the wire, so that the page always agrees with
+ * the code. */
 #include "proto/table.h"
 
 static const char *type_name(enum vq_wire_type type)

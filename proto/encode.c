@@ -1,6 +1,6 @@
-/* Messages, results and specs to MessagePack, walking the table. Invariant: what is written
- * here, vq_msg_decode accepts; a value that it would refuse (over its bound, not finite) is
- * refused here as VQ_LIMIT, and the buffer is as before. */
+/* Encodes messages, results and specs as MessagePack, by the table. Invariant: vq_msg_decode
+ * accepts every encoded message. A value that it would refuse (over its bound, not finite) is
+ * refused here as VQ_LIMIT, and the buffer is unchanged. */
 #include "proto/table.h"
 
 #include <math.h>
@@ -119,7 +119,7 @@ static void write_record(struct writer *w, const struct vq_wire_record *record, 
     write_fields(w, record, at);
 }
 
-/* [version, type, fields ...] behind what the buffer holds already. */
+/* Appends [version, type, fields ...] to the buffer. */
 static enum vq_status write_frame(const struct vq_wire_message *message, const void *at,
                                   struct vq_buf *out)
 {

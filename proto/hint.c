@@ -1,5 +1,5 @@
-/* Looks up hints.def. All knowledge is in the table. Not its job: what a failure is
- * (worker/provider), and where advice is shown. */
+/* Looks up advice in hints.def. Not its job: classification of failures (worker/provider), and
+ * output of the advice. */
 #include "proto/hint.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The words of params.def. Invariant: a bit has one row. Not its job: what a refusal looks like
+/* The words of params.def. Invariant: a bit has one row. Not its job: recognising a refusal
  * (worker/provider/params.c). */
 #include "proto/params.h"
 

@@ -1,15 +1,16 @@
-/* Writing a spool, and its lock.
+/* Writes a spool, and takes its lock.
  *
- * The lock is on a file of its own, so that the spool can be replaced by a rename. Records wait in
- * memory until vq_spool_write, which is one write() for all of them; one that is cut short (no
- * space) is taken back, so that the file stays whole, and they wait on. ACKs wait longer, for the
- * next write or for many others: one that is forgotten in a kill costs a repeated result. The file
- * is rewritten when it is opened and when much of it is ACKed: the live records are written to
- * `spool.new`, which is then renamed. A kill at any point leaves one whole file or the other. Room
- * on the disk is booked before a call is noted as sent, for it and for the answers that are still
- * to come, behind the end of the file: what was paid for has its place. Room in memory for the
- * longest record is got when the spool is opened (untouched, it takes none of the machine's): no
- * note fails for want of it. Not its job: when to write what (the worker's core says so). */
+ * The lock is a separate file, so that a rename can replace the spool. Records wait in memory until
+ * vq_spool_write, which writes all of them with one write(). If the disk is full, a partial write
+ * is cut off again, so the file stays complete, and the records continue to wait. ACKs wait longer,
+ * for the next write or for many other ACKs; an ACK that is lost in a crash costs only a repeated
+ * result. The file is rewritten when it is opened, and when much of it is ACKed: the live records
+ * are written to `spool.new`, which is then renamed. After a crash at any point, one complete file
+ * is there, the old or the new one. Disk space after the end of the file is reserved before a call
+ * is recorded as sent, for its record and for all answers that are still missing, so a paid answer
+ * always has space. Memory for the longest record is allocated when the spool is opened (pages that
+ * are not used cost nothing), so a record never fails for lack of memory. Not its job: the choice
+ * and time of records (the worker's core). */
 #include "proto/spool.h"
 
 #include "common/base/alloc.h"
@@ -25,18 +26,18 @@
 #include <unistd.h>
 
 #define SPOOL_NEW      "spool.new"
-#define WAIT_BYTES_MAX 32768 /* more than this does not wait: it is written at once */
+#define WAIT_BYTES_MAX 32768 /* if more bytes wait, they are written at once */
 
 struct vq_spool {
     char *dir;
     struct vq_id run, worker;
     int lock_fd, fd;
     uint64_t bytes;
-    uint64_t rewrite_bytes; /* above it the file is rewritten */
+    uint64_t rewrite_bytes; /* a larger file is rewritten */
     size_t live;
-    size_t unanswered;    /* of this process: SENT, and no ANSWER noted yet */
-    uint64_t booked;      /* the disk has room up to this end of the file */
-    struct vq_buf record; /* what waits for the next write */
+    size_t unanswered;    /* calls of this process with SENT, but without ANSWER */
+    uint64_t booked;      /* disk space is reserved up to this offset */
+    struct vq_buf record; /* the records that wait for the next write */
     struct vq_buf body;
 };
 
@@ -77,7 +78,7 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd, struct v
         (void)close(fd);
         return vq_fail(err, VQ_IO, "cannot look at %s: %s", path, strerror(reason));
     }
-    if (st.st_nlink == 0) { /* its owner removed it as we waited */
+    if (st.st_nlink == 0) { /* its owner removed it before the lock was taken */
         (void)close(fd);
         return vq_fail(err, VQ_LOCKED, "the spool %s is just being removed", dir);
     }
@@ -85,7 +86,7 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd, struct v
     return VQ_OK;
 }
 
-/* In the folder of an open spool, where every name was found to be short enough. */
+/* The path in the folder of an open spool, which has checked that every name is short enough. */
 static void path_in(const struct vq_spool *spool, const char *name, char *ret_path)
 {
     enum vq_status status = vq_spool_path(spool->dir, name, ret_path, NULL);
@@ -97,7 +98,7 @@ static enum vq_status status_of(int reason)
     return reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? VQ_FULL : VQ_IO;
 }
 
-/* All of it, or nothing: what a short write left behind is cut off again. */
+/* Appends all of the bytes or none: a partial write is cut off again. */
 static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, const char *dir,
                                   struct vq_error *err)
 {
@@ -109,7 +110,8 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
         } else if (put == 0 || errno != EINTR) {
             int reason = put == 0 ? ENOSPC : errno;
             if (ftruncate(fd, (off_t)end) != 0) {
-                reason = reason == ENOSPC ? reason : errno; /* readers cut it as a torn tail */
+                /* readers drop the incomplete record at the end */
+                reason = reason == ENOSPC ? reason : errno;
             }
             return vq_fail(err, status_of(reason), "cannot write the spool in %s: %s", dir,
                            strerror(reason));
@@ -118,13 +120,13 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
     return VQ_OK;
 }
 
-/* Writes what waits in `record`; it stays there when it cannot be written. */
+/* Writes the waiting records; on failure they stay in `record`. */
 static enum vq_status flush(struct vq_spool *spool, struct vq_error *err)
 {
     enum vq_status status =
         file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err);
     if (status != VQ_OK) {
-        spool->booked = 0; /* cutting it off gave up what was booked behind it */
+        spool->booked = 0; /* the cut released the space that was reserved after the end */
         return status;
     }
     spool->bytes += spool->record.bytes;
@@ -132,8 +134,8 @@ static enum vq_status flush(struct vq_spool *spool, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Room for everything up to `end`, with some more where it can be had. A file system that cannot
- * book is fine. */
+/* Reserves disk space up to `end`, and some more if possible. A file system without reservation
+ * counts as VQ_OK. */
 static enum vq_status book(struct vq_spool *spool, uint64_t end, struct vq_error *err)
 {
     if (end <= spool->booked) {
@@ -188,7 +190,7 @@ static enum vq_status new_fill(struct vq_spool *spool, const struct vq_spool_hel
     return VQ_OK;
 }
 
-/* A file with just what `held` holds takes the place of the present one, or nothing changes. */
+/* Replaces the file by one with only the calls of `held`; on failure nothing changes. */
 static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *held,
                             struct vq_error *err)
 {
@@ -223,7 +225,8 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
     return VQ_OK;
 }
 
-/* By the file itself: what is counted is not enough to throw anything away. */
+/* Whether the file itself has no call without an ACK. The counters alone must not decide that a
+ * file is removed. */
 static bool nothing_left(const struct vq_spool *spool)
 {
     struct vq_spool_held *held = NULL;
@@ -243,7 +246,7 @@ static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
             spool->bytes = VQ_SPOOL_HEAD_BYTES;
             spool->booked = 0;
         }
-        return VQ_OK; /* that it cannot be cut is no loss yet */
+        return VQ_OK; /* a failed cut does no harm yet */
     }
     if (spool->bytes <= spool->rewrite_bytes) {
         return VQ_OK;
@@ -252,7 +255,8 @@ static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
     VQ_TRY(flush(spool, err));
     VQ_TRY(vq_spool_read(spool->dir, &spool->run, &held, err));
     enum vq_status status = renew(spool, held, err);
-    if (status == VQ_FULL) { /* no room for a second one: go on in this one, and try later */
+    /* no space for a second file: continue with this one, and retry later */
+    if (status == VQ_FULL) {
         spool->rewrite_bytes *= 2;
         status = VQ_OK;
     }
@@ -301,15 +305,15 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     return VQ_OK;
 }
 
-/* There was no room for a record: nothing of it stays, and those before it wait on. */
+/* Removes a record that did not fit; the records before it continue to wait. */
 static void drop_last(struct vq_spool *spool, size_t waiting)
 {
     spool->record.status = VQ_OK;
     spool->record.bytes = waiting;
-    spool->record.at[waiting] = '\0'; /* it held the head of the file once */
+    spool->record.at[waiting] = '\0'; /* `at` is allocated: it contained the head of the file */
 }
 
-/* One more record that waits. */
+/* Adds a waiting record. */
 static enum vq_status append(struct vq_spool *spool, enum vq_spool_type type,
                              const struct vq_result *result, struct vq_error *err)
 {
@@ -406,7 +410,7 @@ void vq_spool_close(struct vq_spool **spool)
     if (s->fd >= 0 && flush(s, NULL) == VQ_OK && nothing_left(s)) {
         path_in(s, VQ_SPOOL_FILE, path);
         VQ_CRASH_POINT(spool_unlink_before);
-        (void)unlink(path); /* that it stays is no harm */
+        (void)unlink(path); /* a file that stays does no harm */
     }
     if (s->fd >= 0) {
         (void)close(s->fd);

@@ -1,9 +1,9 @@
-/* Reading a spool: the bytes of its records, and what of them has no ACK.
+/* Reads a spool: its records, and the calls without an ACK.
  *
- * The whole file is read before anything is believed. A record that is not whole ends the file if
- * no whole record comes after it (its process was killed while it wrote); else the file is damaged,
- * and nothing of it is used. Results are decoded one by one and copied, so that they stay as long
- * as `held`. Not its job: locks, and what an answer says. */
+ * The whole file is checked before any record is used. An incomplete record is the end of the file
+ * if no complete record follows (its process was killed while it wrote); else the file is damaged,
+ * and none of it is used. Results are decoded one by one and copied, so they are valid as long as
+ * `held`. Not its job: locks, and the content of an answer. */
 #include "common/base/alloc.h"
 #include "proto/result.h"
 #include "proto/spool_format.h"
@@ -80,7 +80,7 @@ void vq_spool_put_head(struct vq_buf *out, const struct vq_id *run, const struct
     vq_buf_append(out, head, sizeof(head));
 }
 
-/* False: these VQ_SPOOL_HEAD_BYTES are no head. */
+/* False: the VQ_SPOOL_HEAD_BYTES at `bytes` are not a valid head. */
 static bool get_head(const char *bytes, struct vq_spool_head *ret_head)
 {
     char check[CHECK_BYTES];
@@ -138,7 +138,7 @@ bool vq_spool_get_record(struct vq_span bytes, struct vq_spool_record *ret_recor
 
 /* ---- the file ---- */
 
-/* All bytes of an open file. */
+/* Reads all bytes of an open file. */
 static enum vq_status bytes_read(int fd, const char *path, struct vq_buf *bytes,
                                  struct vq_error *err)
 {
@@ -152,7 +152,7 @@ static enum vq_status bytes_read(int fd, const char *path, struct vq_buf *bytes,
     if (st.st_size > VQ_SPOOL_BYTES_MAX) {
         return vq_fail(err, VQ_LIMIT, "the spool %s is over %u bytes", path, VQ_SPOOL_BYTES_MAX);
     }
-    size_t all = (size_t)st.st_size; /* its lock is ours: it grows no more */
+    size_t all = (size_t)st.st_size; /* the caller has its lock, so it does not grow */
     char *at = vq_buf_reserve(bytes, all);
     if (at == NULL) {
         return VQ_NOMEM;
@@ -174,7 +174,7 @@ static enum vq_status file_read(const char *path, struct vq_buf *bytes, struct v
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return errno == ENOENT
-                   ? VQ_OK /* nothing in it */
+                   ? VQ_OK /* no spool: no calls */
                    : vq_fail(err, VQ_IO, "cannot open the spool %s: %s", path, strerror(errno));
     }
     enum vq_status status = bytes_read(fd, path, bytes, err);
@@ -210,7 +210,7 @@ static enum vq_status head_check(const char *path, struct vq_span bytes, const s
     return VQ_OK;
 }
 
-/* Whether a whole record begins anywhere after `at`. */
+/* Whether a complete record begins anywhere after `at`. */
 static bool whole_after(struct vq_span bytes, size_t at)
 {
     struct vq_spool_record record;
@@ -222,7 +222,7 @@ static bool whole_after(struct vq_span bytes, size_t at)
     return false;
 }
 
-/* All records, in order; `held` gets the sizes. */
+/* Finds all records, in order; sets the sizes in `held`. */
 static enum vq_status records_find(const char *path, struct vq_span bytes,
                                    struct vq_spool_held *held, struct entry **ret_entries,
                                    size_t *ret_count, struct vq_error *err)
@@ -257,7 +257,7 @@ static enum vq_status records_find(const char *path, struct vq_span bytes,
     return VQ_OK;
 }
 
-/* ---- what has no ACK ---- */
+/* ---- calls without an ACK ---- */
 
 static int by_call(const void *a, const void *b)
 {
@@ -274,9 +274,9 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Leaves one entry a call without an ACK: its last answer, else its send; at the place of its
- * first. A call of a batch has two results, and may be ACKed before its second one is noted.
- * Returns how many. */
+/* Keeps one entry per call without an ACK: its last answer, else its send, at the place of its
+ * first entry. A call in a batch has two results, and may be ACKed before its second result is
+ * recorded. Returns the number of entries. */
 static size_t entries_live(struct entry *entries, size_t count)
 {
     size_t live = 0;
@@ -318,7 +318,7 @@ static enum vq_status result_keep(struct vq_spool_held *held, const struct vq_re
     return VQ_OK;
 }
 
-/* Its check is right and its content is not. */
+/* The error of a record whose check is right, but whose content is invalid. */
 static enum vq_status bad_record(const char *path, const struct entry *entry, enum vq_status status,
                                  struct vq_error *err)
 {
@@ -376,7 +376,8 @@ enum vq_status vq_spool_read(const char *dir, const struct vq_id *run,
     size_t count = 0;
     enum vq_status status = file_read(path, &bytes, err);
     if (status == VQ_OK && bytes.bytes < VQ_SPOOL_HEAD_BYTES) {
-        held->torn_bytes = bytes.bytes; /* killed while it made the file: nothing was sent yet */
+        /* the process was killed while it created the file: no call was sent yet */
+        held->torn_bytes = bytes.bytes;
     } else if (status == VQ_OK) {
         status = head_check(path, vq_buf_span(&bytes), run, &held->worker, err);
         if (status == VQ_OK) {

@@ -1,7 +1,7 @@
-/* Walks the headers of a MessagePack frame before anything is allocated for it: msgpack-c would
- * reserve room for what a header claims. Invariants: no byte outside the frame is read; the work
- * is linear in the frame's bytes; after VQ_OK a decoder needs at most VQ_FRAME_ITEMS_MAX
- * objects. What the values mean is not its job. */
+/* Checks the headers of a MessagePack frame before any allocation, because msgpack-c allocates as
+ * much as a header claims. Invariants: no byte outside the frame is read; the work is linear in the
+ * frame's bytes; after VQ_OK a decoder needs at most VQ_FRAME_ITEMS_MAX objects. Not its job: the
+ * meaning of values. */
 #include "proto/table.h"
 
 struct head {
@@ -35,7 +35,7 @@ static const struct {
     [0x1f] = {0, 0, 'x'},
 };
 
-/* Reads the header at `at`, of which `left` > 0 bytes exist; false when it is cut off. */
+/* Reads the header at `at`, where `left` > 0 bytes are readable; false: incomplete. */
 static bool read_head(const uint8_t *at, size_t left, struct head *ret_head)
 {
     uint8_t m = at[0];
@@ -73,7 +73,7 @@ enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err)
                        VQ_FRAME_BYTES_MAX);
     }
     const uint8_t *bytes = (const uint8_t *)frame.at;
-    uint64_t open[VQ_FRAME_DEPTH_MAX]; /* items still to come, of each array that is open */
+    uint64_t open[VQ_FRAME_DEPTH_MAX]; /* the number of missing items of each open array */
     size_t depth = 0;
     size_t at = 0;
     uint64_t items = 0;

@@ -1,9 +1,9 @@
-/* Frames to messages, walking the table. A frame's headers are walked before msgpack-c may
- * allocate for them; then every value is checked for type and bound. Invariants: any bytes are
- * safe to decode; nothing is written to the caller's message before all of it was accepted;
- * memory that a message points into belongs to the decoder, is reused from frame to frame and
- * bounded by VQ_FRAME_BYTES_MAX, VQ_FRAME_ITEMS_MAX and the table. Whether a message makes sense
- * is not its job. */
+/* Decodes frames to messages, by the table. A frame's headers are checked before msgpack-c may
+ * allocate; then every value is checked for type and bound. Invariants: any bytes are safe to
+ * decode; the caller's message is written only after the whole frame is accepted; the memory that a
+ * message points into belongs to the decoder, is reused for each frame, and is bounded by
+ * VQ_FRAME_BYTES_MAX, VQ_FRAME_ITEMS_MAX and the table. Not its job: whether a message makes
+ * sense. */
 #include "common/base/alloc.h"
 #include "proto/table.h"
 
@@ -13,7 +13,8 @@
 #define ARENA_BLOCK_BYTES 65536
 #define ZONE_BLOCK_BYTES  (256 * 1024)
 
-/* Blocks of growing size; one that holds a whole message stays for the next. */
+/* Blocks of growing size; a block that was large enough for a whole message is reused for the
+ * next. */
 struct block {
     struct block *older;
     size_t cap;
@@ -37,7 +38,7 @@ struct reader {
     const char *message;
     struct step path[VQ_FRAME_DEPTH_MAX + 1];
     size_t depth;
-    uint32_t lacks; /* the last fields of the frame that its version does not have */
+    uint32_t lacks; /* the number of last fields that the frame's version does not have */
 };
 
 static void arena_free(struct vq_decoder *decoder)
@@ -129,7 +130,7 @@ static enum vq_status refuse(struct reader *r, const char *fmt, ...)
     return status;
 }
 
-/* By msgpack_object_type; maps and extensions are refused before anything is parsed. */
+/* By msgpack_object_type; the check of headers refuses maps and extensions before. */
 static const char *const kind_names[] = {
     [MSGPACK_OBJECT_NIL] = "nil",
     [MSGPACK_OBJECT_BOOLEAN] = "a boolean",
@@ -342,7 +343,8 @@ static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame, ui
     if (got == MSGPACK_UNPACK_NOMEM_ERROR) {
         return vq_fail(err, VQ_NOMEM, "no memory for a frame of %zu bytes", frame.bytes);
     }
-    if (got != MSGPACK_UNPACK_SUCCESS || object.via.array.size < 2) { /* the walk saw an array */
+    /* the check of headers ensures an array */
+    if (got != MSGPACK_UNPACK_SUCCESS || object.via.array.size < 2) {
         return vq_fail(err, VQ_INVALID, "the frame is no [version, type, ...]");
     }
     *ret_frame = object;
@@ -389,10 +391,10 @@ enum vq_status vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
     return VQ_OK;
 }
 
-/* The fields that came with version 9: tokens_written, tier. */
+/* The fields that version 9 has added: tokens_written, tier. */
 #define RESULT_FIELDS_OF_9 2u
 
-/* `later`: how many of the last fields came after version `oldest`. */
+/* `later`: the number of last fields that were added after version `oldest`. */
 static enum vq_status decode_standalone(struct vq_decoder *decoder, struct vq_span bytes,
                                         const char *name, uint64_t oldest, uint32_t later, void *at,
                                         struct vq_error *err)
@@ -400,7 +402,7 @@ static enum vq_status decode_standalone(struct vq_decoder *decoder, struct vq_sp
     const struct vq_wire_message *message = vq_wire_standalone(name);
     msgpack_object object;
     VQ_TRY(parse(decoder, bytes, oldest, &object, err));
-    uint64_t version = object.via.array.ptr[0].via.u64; /* parse saw it */
+    uint64_t version = object.via.array.ptr[0].via.u64; /* parse has checked it */
     const msgpack_object *type = &object.via.array.ptr[1];
     if (type->type != MSGPACK_OBJECT_POSITIVE_INTEGER || type->via.u64 != message->type) {
         return vq_fail(err, VQ_INVALID, "these bytes are no %s", name);

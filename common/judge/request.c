@@ -49,8 +49,7 @@ static void hash_axis(struct vq_hasher *h, const struct vq_axis *vibe)
     hash_str(h, vibe->high);
 }
 
-/* Begins a draw: of the judge, it uses only dialect-independent identity and model, not the
- * parameters. */
+/* Begins a draw: of the judge, it uses only identity and model, not the parameters. */
 static void draw_begin(struct vq_hasher *h, const char *domain, const struct vq_sample_id *sample,
                        const struct vq_judge *judge)
 {

@@ -1,11 +1,11 @@
-/* Certificates in the text format of CZMQ's zcert (ZPL: sections, indented name = "value"
- * lines). Read and written here and not through czmq, because czmq leaves secret keys in freed
- * memory, accepts a file that other users can read, and names neither line nor reason when it
- * refuses one; the tests hold both readers against each other's files.
+/* Certificates in the text format of CZMQ's zcert (ZPL: sections, indented name = "value" lines).
+ * vibeq does not use czmq for them: czmq leaves secret keys in freed memory, accepts a file that
+ * other users can read, and reports no line and reason when it refuses a file. Tests check that
+ * each reader reads the other's files.
  *
- * Invariants: secret key text leaves a vq_secret only into buffers that are wiped before they
- * go; a file that holds one is 0600 from its first byte. Not its job: who may join with which
- * key (zap.c). */
+ * Invariants: the text of a secret key is copied from a vq_secret only to buffers that are wiped
+ * before they are freed; a file with a secret key has mode 0600 from its first byte. Not its job:
+ * which keys may join (zap.c). */
 #include "common/net/cert.h"
 
 #include "common/base/private_file.h"
@@ -36,7 +36,7 @@ enum vq_status vq_keypair_create(struct vq_keypair *ret_keys)
 {
     char public_key[VQ_CURVE_KEY_CHARS + 1], secret_key[VQ_CURVE_KEY_CHARS + 1];
     if (zmq_curve_keypair(public_key, secret_key) != 0) {
-        return VQ_UNAVAILABLE; /* a libzmq without CURVE */
+        return VQ_UNAVAILABLE; /* libzmq was built without CURVE */
     }
     struct vq_secret *secret;
     enum vq_status status = vq_secret_from_bytes(vq_span(secret_key, VQ_CURVE_KEY_CHARS), &secret);
@@ -97,7 +97,7 @@ enum vq_status vq_cert_write(const char *path, const struct vq_cert *cert, struc
     }
     struct vq_buf text;
     vq_buf_init(&text, VQ_CERT_FILE_BYTES_MAX);
-    /* all at once, so that growing leaves no copy of the key behind */
+    /* one allocation, because growing would leave a copy of the key in freed memory */
     if (vq_buf_reserve(&text, VQ_CERT_FILE_BYTES_MAX) == NULL) {
         return vq_fail(err, VQ_NOMEM, "%s: no memory", path);
     }
@@ -122,7 +122,7 @@ enum vq_status vq_cert_write(const char *path, const struct vq_cert *cert, struc
 
 /* ---- reading ---- */
 
-/* Fills `text` (VQ_CERT_FILE_BYTES_MAX + 1 bytes) and ends it with a NUL. */
+/* Reads the file into `text` (VQ_CERT_FILE_BYTES_MAX + 1 bytes) and adds a NUL. */
 static enum vq_status read_private_file(const char *path, char *text, struct vq_error *err)
 {
     int fd;
@@ -184,7 +184,7 @@ struct parsed {
     struct vq_error *err;
 };
 
-/* Where the value of section/name goes and how many bytes it holds; NULL: skipped. */
+/* The place of the value of section/name and its size in bytes; NULL: the value is skipped. */
 static char *place_of(struct parsed *p, struct vq_span section, struct vq_span name,
                       size_t *ret_cap, bool *ret_key)
 {
@@ -218,7 +218,7 @@ static enum vq_status parse_value(struct parsed *p, unsigned line, struct vq_spa
 {
     const char *equals = memchr(text.at, '=', text.bytes);
     if (equals == NULL) {
-        return VQ_OK; /* a nested section: not ours */
+        return VQ_OK; /* a nested section, which vibeq does not use */
     }
     struct vq_span name = vq_span_trim(vq_span(text.at, (size_t)(equals - text.at)));
     struct vq_span value =

@@ -1,11 +1,11 @@
-/* Children are forked here and not by libuv, which cannot set PR_SET_PDEATHSIG or a process
- * group for them. Everything that allocates happens before the fork; between fork and exec only
- * async-signal-safe calls are made, with all signals blocked.
+/* Forks children itself, because libuv cannot set PR_SET_PDEATHSIG or a process group for them. All
+ * allocations happen before the fork. Between fork and exec, with all signals blocked, it makes
+ * only async-signal-safe calls.
  *
- * Invariants: a child that was spawned is reaped exactly once, by SIGCHLD's handler or by
- * destroy; a pipe that exec closes reports, before vq_child_spawn returns, whether exec worked. The
- * death signal follows the thread that forked: the loop's. Not its job: what a child prints, and
- * whether to start it again. */
+ * Invariants: a spawned child is reaped exactly once, by SIGCHLD's handler or by destroy; before
+ * vq_child_spawn returns, it knows from a pipe that exec closes whether exec succeeded. The death
+ * signal depends on the thread that forked, the loop's thread. Not its job: the output of a child,
+ * and restarts. */
 #include "common/net/child.h"
 
 #include "common/base/alloc.h"
@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #define FALLBACK_FDS 65536
-/* The call itself, as glibc has a function for it only from 2.34 on. Headers older than Linux 5.11
- * lack these two; they are the same on every architecture. */
+/* The number of the system call, since glibc has a function for it only from 2.34 on. Headers older
+ * than Linux 5.11 lack these two; they are the same on every architecture. */
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -38,7 +38,7 @@ struct vq_child {
     void *ctx;
 };
 
-/* What the forked child needs, made before the fork. */
+/* The data for the forked child, prepared before the fork. */
 struct plan {
     char path[PATH_MAX];
     char *const *argv;
@@ -59,7 +59,7 @@ static enum vq_status find_program(const char *name, char ret_path[PATH_MAX], st
             return vq_fail(err, VQ_INVALID, "the path of a program is too long");
         }
         (void)snprintf(ret_path, PATH_MAX, "%s", name);
-        return VQ_OK; /* whether it runs, exec says */
+        return VQ_OK; /* exec reports whether it can run */
     }
     const char *path = getenv("PATH");
     path = path == NULL ? "/usr/bin:/bin" : path;
@@ -105,7 +105,8 @@ static enum vq_status make_env(const struct vq_child_options *o, char ***ret_env
             vq_free(env);
             return VQ_LIMIT;
         }
-        env[n++] = (char *)(uintptr_t)*v; /* execve takes them without const and leaves them be */
+        /* execve's type has no const, but it does not change them */
+        env[n++] = (char *)(uintptr_t)*v;
     }
     *ret_env = env;
     return VQ_OK;
@@ -135,7 +136,7 @@ static void default_signals(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
     for (int s = 1; s < NSIG; s++) {
-        (void)sigaction(s, &action, NULL); /* KILL and STOP refuse, rightly */
+        (void)sigaction(s, &action, NULL); /* fails for KILL and STOP, which is right */
     }
     sigset_t none;
     (void)sigemptyset(&none);
@@ -200,7 +201,7 @@ static pid_t wait_for(pid_t pid, int *ret_status, int flags)
     return got;
 }
 
-/* VQ_OK once exec has closed the pipe; else what kept it from running. */
+/* Waits for exec. VQ_OK: exec has closed the pipe; else the reason of the failure. */
 static enum vq_status await_exec(int pipe_fd, pid_t pid, const char *path, struct vq_error *err)
 {
     int failed = 0;
@@ -335,7 +336,7 @@ enum vq_status vq_child_kill(struct vq_child *child, int signum, bool group)
 void vq_child_leave(struct vq_child **child)
 {
     if (*child != NULL) {
-        (*child)->pid = 0; /* the parent of this process waits for it */
+        (*child)->pid = 0; /* so that it is not killed and not waited for */
         vq_child_destroy(child);
     }
 }

@@ -1,9 +1,9 @@
-/* A worker's end: a DEALER with CURVE that connects for ever. Frames that libzmq has no
- * connection or no room for wait here, in order, so that a caller never has to try again.
+/* A worker's end: a DEALER with CURVE that retries connecting for ever. Frames wait here, in order,
+ * while libzmq has no connection or no room for them, so a caller never has to retry.
  *
- * Invariants: no routing id is set, a new connection is a new peer to the other side; while
- * frames wait, new ones wait after them. Not its job: to notice that the coordinator is lost
- * (missing HEARTBEATs show it). */
+ * Invariants: no routing id is set, so a new connection is a new peer for the ROUTER; while frames
+ * wait, new ones wait after them. Not its job: detecting a lost coordinator (by missing
+ * HEARTBEATs). */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
@@ -15,7 +15,7 @@ struct vq_dealer {
     struct vq_loop *loop;
     void *context;
     struct vq_zpoll z;
-    struct vq_keypair keys; /* a copy: each new socket is given them */
+    struct vq_keypair keys; /* a copy, for each new socket */
     char server_key[VQ_CURVE_KEY_CHARS + 1];
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     void (*on_message)(void *ctx, struct vq_span frame);
@@ -166,8 +166,8 @@ fail:
     return status;
 }
 
-/* A new socket, and not disconnect and connect on the old one: what is sent right after a
- * disconnect may still go into the old connection's pipe, and be lost. */
+/* Makes a new socket instead of disconnect and connect on the old one: a frame that is sent
+ * directly after a disconnect may still go to the old connection's pipe and be lost. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *d, struct vq_error *err)
 {
     VQ_ASSERT(!d->receiving);

@@ -1,14 +1,14 @@
-/* The HTTP client: libcurl's multi socket interface on the loop. One multi handle costs time
- * linear in its connections, so calls are spread over handles of VQ_HTTP_CALLS_PER_MULTI; the
- * lowest handle with room takes the next call, which keeps kept-alive connections in use. All
- * sockets of all handles stand in one epoll set of this client, and that one descriptor is
- * polled by the loop: a socket that libcurl closes leaves the set by itself, which libuv's own
- * poll handles would not survive. A connection that libcurl no longer wants watched stays in the
- * set until something happens on it: mostly that is the answer to its next call.
+/* The HTTP client: libcurl's multi socket interface on the loop. A turn of a multi handle costs
+ * time linear in its connections, so calls are spread over handles of VQ_HTTP_CALLS_PER_MULTI. The
+ * lowest handle with room takes the next call, so that open connections are reused. All sockets of
+ * all handles are in one epoll set of this client, and the loop polls only this set: the kernel
+ * removes a socket from the set when libcurl closes it, while libuv's own poll handles do not
+ * support that. If libcurl stops watching a connection, it stays in the set until its next event,
+ * which is in most cases the answer to its next call.
  *
- * Invariants: a call that was started ends exactly once, through vq_http_call_end, and never
- * from inside vq_http_start; libcurl is never called from its own callbacks; a call is in
- * `in_flight` or in `free`. Not its job: retries, pacing and what a response means. */
+ * Invariants: a call that was started ends exactly once, through vq_http_call_end, and never from
+ * inside vq_http_start; libcurl is never called from its own callbacks; a call is in `in_flight` or
+ * in `free`. Not its job: retries, pacing and the meaning of a response. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/net/http_private.h"
@@ -18,12 +18,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* libcurl reads on as long as there is something to read: a flood of megabytes is one event. So few
- * are taken at a time, and those left come first in the next turn. */
+/* libcurl reads until a socket is empty, so one event may be a flood of megabytes. So only few
+ * events are taken at a time, and the rest comes first in the next turn. */
 #define EVENTS_AT_ONCE  2
 #define EVENTS_PER_TURN 512
 #define TURN_NS         (10 * VQ_NS_PER_MS)
-#define WATCHES_MAX     (1u << 20) /* descriptors above are not ours: see struct watch */
+#define WATCHES_MAX     (1u << 20) /* higher descriptors have no struct watch */
 
 struct vq_http_multi {
     struct vq_http *http;
@@ -31,14 +31,14 @@ struct vq_http_multi {
     struct vq_timer *timer;
     uint32_t index;
     uint32_t calls;
-    bool touched; /* in this turn: it may have finished calls */
+    bool touched; /* libcurl ran in this turn: some calls may have ended */
 };
 
-struct watch {         /* of one descriptor, in the epoll set */
-    bool ours;         /* a connection's: we hear when it opens and closes */
-    bool one_by_one;   /* HTTP/1: an answer is known by its place behind its request */
+struct watch {         /* a descriptor in the epoll set */
+    bool ours;         /* a connection's: libcurl's callbacks report when it opens and closes */
+    bool one_by_one;   /* HTTP/1: answers come in the order of the requests, without an id */
     uint32_t wanted;   /* events that libcurl waits for */
-    uint32_t standing; /* events in the set; only of ours */
+    uint32_t standing; /* events in the set; only if `ours` */
 };
 
 struct vq_http {
@@ -51,17 +51,17 @@ struct vq_http {
     struct vq_http_multi **multis;
     size_t multis_cap;
     uint32_t multis_count;
-    uint32_t first_room; /* no handle below has room */
+    uint32_t first_room; /* no handle with a lower index has room */
     uint32_t calls_max;
     uint32_t calls; /* in flight */
     size_t bodies_bytes_max;
-    size_t bodies_bytes; /* memory of responses' bodies, of all calls */
+    size_t bodies_bytes; /* memory of the response bodies of all calls */
     char *ca_file;
     struct vq_http_seen seen;
     struct vq_http_name names[VQ_HTTP_NAMES_MAX];
     struct vq_http_call *in_flight;
     struct vq_http_call *free;
-    bool closing; /* no new call, also not from a done function */
+    bool closing; /* no new calls, not even from `done` */
 };
 
 /* ---- calls that ended ---- */
@@ -91,7 +91,7 @@ static struct watch *watch_of(struct vq_http *http, int fd)
     return fd >= 0 && (size_t)fd < http->watches_cap ? &http->watches[fd] : NULL;
 }
 
-/* Which connection a call has opened is known when it has ended. */
+/* Records the connection that a call has opened, which is known only after its end. */
 static void note_connection(struct vq_http_call *call)
 {
     long connects = 0, version = 0;
@@ -115,7 +115,7 @@ void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, co
     VQ_ASSERT(m != NULL || call->waits);
     if (m != NULL) {
         note_connection(call);
-        (void)curl_multi_remove_handle(m->curl, call->easy); /* it is there */
+        (void)curl_multi_remove_handle(m->curl, call->easy); /* cannot fail: the handle is in it */
         call->multi = NULL;
         m->calls--;
         http->first_room = m->index < http->first_room ? m->index : http->first_room;
@@ -137,7 +137,7 @@ void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, co
     http->free = call;
 }
 
-/* ---- libcurl's wishes ---- */
+/* ---- libcurl's requests for events and timers ---- */
 
 static void act(struct vq_http_multi *m, curl_socket_t fd, int events)
 {
@@ -152,7 +152,7 @@ static void on_multi_timer(void *ctx)
     read_ends(m);
 }
 
-/* Never acts at once, also for 0: libcurl calls this from inside its own functions. */
+/* Never acts at once, not even for 0: libcurl calls this from inside its own functions. */
 static int on_timer_wish(CURLM *curl, long timeout_ms, void *ctx)
 {
     (void)curl;
@@ -170,7 +170,7 @@ void vq_http_socket_opened(struct vq_http *http, int fd)
     size_t known = http->watches_cap;
     if (fd < 0 ||
         VQ_GROW(http->watches, &http->watches_cap, (size_t)fd + 1, WATCHES_MAX) != VQ_OK) {
-        return; /* one that is not ours is watched too, at the cost of more system calls */
+        return; /* it is still watched, with more system calls */
     }
     memset(http->watches + known, 0, (http->watches_cap - known) * sizeof(*http->watches));
     http->watches[fd] = (struct watch){.ours = true};
@@ -180,7 +180,8 @@ void vq_http_socket_closes(struct vq_http *http, int fd)
 {
     struct watch *watch = watch_of(http, fd);
     if (watch != NULL) {
-        *watch = (struct watch){.ours = false}; /* closed, it leaves the set by itself */
+        /* the kernel removes a closed descriptor from the set */
+        *watch = (struct watch){.ours = false};
     }
 }
 
@@ -195,7 +196,8 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
         if (ours) {
             watch->wanted = 0;
         } else {
-            (void)epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL); /* closed already: it left by itself */
+            /* fails if it was closed, and so removed, before */
+            (void)epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
         }
         return 0;
     }
@@ -210,7 +212,7 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
         }
     }
     int failed = epoll_ctl(epoll, stands ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-    if (failed != 0) { /* a number that was used before: the other way round */
+    if (failed != 0) { /* the number of a descriptor was reused: try the other operation */
         failed = epoll_ctl(epoll, stands ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
     }
     if (ours) {
@@ -220,20 +222,20 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     return failed != 0 ? -1 : 0;
 }
 
-/* What came before it was asked for would be taken for the answer of the next call. libcurl does
- * not look: it takes a connection with something to read for a living one, and one at its end for a
- * dead one. */
+/* Makes an idle connection unusable: bytes that arrived without a request would count as the answer
+ * to the next call. libcurl does not check that: it takes a connection with unread bytes as alive,
+ * and one at its end as dead. */
 static void use_no_more(int fd)
 {
     char bytes[4096];
     int reads = 0;
     while (reads++ < 16 && recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
     }
-    (void)shutdown(fd, SHUT_RDWR); /* the rest, if there is more, libcurl finds out */
+    (void)shutdown(fd, SHUT_RDWR); /* libcurl handles further bytes */
 }
 
-/* An event on an idle connection: the server closed it, or sent bytes without a request. A
- * descriptor that stayed in the set would report the event in every turn. */
+/* Handles an event on an idle connection: the server closed it, or sent bytes without a request.
+ * The descriptor must leave the set, or it would report the event in every turn. */
 static bool is_unwanted(struct vq_http *http, int fd)
 {
     struct watch *watch = watch_of(http, fd);
@@ -248,7 +250,7 @@ static bool is_unwanted(struct vq_http *http, int fd)
     return true;
 }
 
-/* How many there were. */
+/* Returns the number of events. */
 static int take_events(struct vq_http *http)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
@@ -522,7 +524,7 @@ void vq_http_destroy(struct vq_http **ret_http)
         uv_close((uv_handle_t *)http->poll, free_poll);
     }
     if (http->epoll >= 0) {
-        (void)close(http->epoll); /* behind uv_close, which has forgotten it */
+        (void)close(http->epoll); /* after uv_close, so that libuv no longer uses it */
     }
     if (http->share != NULL) {
         (void)curl_share_cleanup(http->share);

@@ -1,9 +1,9 @@
-/* One HTTP call: its options, what libcurl reports of it, and what its end is called.
- * Invariants: the key is in the text of the header list and nowhere else of ours, and that text is
- * wiped; nothing is received beyond the caps; a request is sent at most once: libcurl would send
- * it again when a kept-alive connection breaks before the answer, and the first may have been
- * carried out and paid, so a second send is refused. libcurl's own low-speed check is not used:
- * it would end a call whose model thinks for a minute before its first byte. */
+/* One HTTP call: its options, libcurl's reports on it, and the classification of its end.
+ * Invariants: vibeq has the key only in the text of the header list, which is wiped; nothing is
+ * received beyond the caps; a request is sent at most once. If a reused connection breaks before
+ * the answer, libcurl tries to send the request again; that is refused, because the first send may
+ * have been carried out and billed. libcurl's own low-speed check is not used, because it would end
+ * a call whose model thinks for a minute before its first byte. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/net/http_private.h"
@@ -15,12 +15,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define KEEP_BODY_BYTES   65536 /* a larger response buffer is given back after its call */
+#define KEEP_BODY_BYTES   65536 /* a larger response buffer is freed after its call */
 #define LINE_BYTES_MAX    (VQ_HTTP_HEADER_BYTES_MAX + VQ_SECRET_BYTES_MAX)
 #define IO_BUFFER_BYTES   16384L
 #define IDLE_CONNECTION_S 110L /* common servers and balancers close theirs after 120 s or less */
 
-/* ---- what is kept of a response's head ---- */
+/* ---- the kept headers of a response ---- */
 
 static bool is_kept(struct vq_span name)
 {
@@ -79,7 +79,7 @@ static void first_byte(struct vq_http_call *call)
     if (call->first_byte_ns != 0) {
         return;
     }
-    call->first_byte_ns = vq_clock_mono_ns(); /* what the timer does about it: on_timer */
+    call->first_byte_ns = vq_clock_mono_ns(); /* on_timer then checks the next deadline */
 }
 
 static size_t on_header(char *at, size_t size, size_t n, void *ctx)
@@ -92,7 +92,8 @@ static size_t on_header(char *at, size_t size, size_t n, void *ctx)
         call->too_big = true;
         return 0;
     }
-    if (bytes >= 5 && memcmp(at, "HTTP/", 5) == 0) { /* forget what a 1xx before it said */
+    /* a new status line: drop the headers of an earlier 1xx response */
+    if (bytes >= 5 && memcmp(at, "HTTP/", 5) == 0) {
         call->kept_count = 0;
         vq_buf_clear(&call->kept_text);
     } else if (call->body_bytes == 0) { /* not trailers */
@@ -142,7 +143,7 @@ static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port
         call->sent_twice = true;
         return CURL_PREREQFUNC_ABORT;
     }
-    vq_http_name_found(call); /* when it goes over a connection that stands */
+    vq_http_name_found(call); /* for a reused connection, which needs no lookup */
     call->sent = true;
     call->connect_ns = vq_clock_mono_ns();
     return CURL_PREREQFUNC_OK;
@@ -158,18 +159,18 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockad
     return fd;
 }
 
-/* The client, not the call: a connection outlives the call that opened it. */
+/* `ctx` is the client, not the call, because a connection outlives the call that opened it. */
 static int on_close(void *ctx, curl_socket_t fd)
 {
     vq_http_socket_closes(ctx, fd);
     return close(fd);
 }
 
-/* ---- our deadlines ---- */
+/* ---- deadlines ---- */
 
-/* When the next deadline is; 0: there is none. The timer may fire before it: most calls end long
- * before the timer, which is neither stopped nor set again for them and for the next calls of the
- * same handle. The timer's handler finds out what is due. */
+/* The time of the next deadline; 0: none. The timer may fire earlier: most calls end long before it
+ * fires, so it is not stopped at their end, and not set again for the next calls of the same
+ * handle. The timer's handler checks which deadline has passed. */
 static int64_t deadline_ns(const struct vq_http_call *call)
 {
     if (call->first_byte_ns == 0) {
@@ -184,7 +185,8 @@ static void timer_set(struct vq_http_call *call, int64_t now_ns)
     if (due_ns == 0) {
         return;
     }
-    int64_t slow_ns = (int64_t)call->slow_s * VQ_NS_PER_S; /* a first byte may come at once */
+    /* if the first byte came at once, slow_from_ns is early */
+    int64_t slow_ns = (int64_t)call->slow_s * VQ_NS_PER_S;
     if (call->slow_bytes > 0 && due_ns > now_ns + slow_ns) {
         due_ns = now_ns + slow_ns;
     }
@@ -200,7 +202,7 @@ static void on_timer(void *ctx)
     struct vq_http_call *call = ctx;
     int64_t now_ns = vq_clock_mono_ns();
     if (call->multi == NULL && !call->waits) {
-        return; /* of a call that ended */
+        return; /* the call has ended */
     }
     if (call->first_byte_ns != 0 && call->slow_from_ns == 0) {
         call->slow_from_ns = call->first_byte_ns;
@@ -338,8 +340,8 @@ static bool is_header_name(struct vq_span name)
     return name.bytes > 0;
 }
 
-/* Adds a line of `prefix` and then `value`. The text moves before anything of the line is in it,
- * and never after the key, which is the last. */
+/* Adds a header line: `prefix`, then `value`. The buffer may move only before a line is added; it
+ * never moves after the key, which is the last line. */
 static enum vq_status add_header(struct vq_http_call *call, struct vq_span name,
                                  struct vq_span prefix, struct vq_span value)
 {
@@ -351,7 +353,7 @@ static enum vq_status add_header(struct vq_http_call *call, struct vq_span name,
     if (vq_buf_reserve(text, most) == NULL) {
         return text->status;
     }
-    bool empty = prefix.bytes + value.bytes == 0; /* libcurl's way to send an empty one */
+    bool empty = prefix.bytes + value.bytes == 0; /* libcurl's form of an empty header */
     vq_buf_append(text, name.at, name.bytes);
     vq_buf_puts(text, empty ? ";" : ": ");
     vq_buf_append(text, prefix.at, prefix.bytes);
@@ -375,7 +377,7 @@ static enum vq_status add_secret(void *ctx, struct vq_span key)
                       vq_span_str(prefix == NULL ? "Bearer " : prefix), key);
 }
 
-/* libcurl's list of the lines, now that they stay where they are. */
+/* Makes libcurl's list of the lines, after the buffer has its final place. */
 static void link_headers(struct vq_http_call *call)
 {
     char *line = call->head_text.at;
@@ -391,7 +393,7 @@ static enum vq_status make_headers(struct vq_http_call *call, const struct vq_ht
     if (request->headers_count > VQ_HTTP_HEADERS_MAX) {
         return VQ_INVALID;
     }
-    static const char no_pause[] = "Expect:"; /* before a long body */
+    static const char no_pause[] = "Expect:"; /* libcurl must not wait before a long body */
     vq_buf_append(&call->head_text, no_pause, sizeof(no_pause));
     call->head_count = 1;
     for (uint32_t i = 0; i < request->headers_count; i++) {
@@ -429,8 +431,8 @@ static bool is_numeric_host(const char *host)
     return host[0] == '[' || inet_pton(AF_INET, host, &address) == 1;
 }
 
-/* Whether the URL is one; its scheme and host. Credentials in it are refused: they would reach
- * logs. */
+/* Checks the URL and finds its scheme and host. Credentials in it are refused, because they would
+ * be logged. */
 static enum vq_status look_at_url(const char *url, struct vq_http_seen *ret_seen)
 {
     char *scheme = NULL, *host = NULL, *port = NULL, *user = NULL;
@@ -499,7 +501,7 @@ static bool set_request_options(struct vq_http_call *call, const struct vq_http_
     CURL *e = call->easy;
     CURLcode c = CURLE_OK;
 #define SET(option, value) c = c != CURLE_OK ? c : curl_easy_setopt(e, option, value)
-    if (call->url_n != seen->n) { /* else they stand: libcurl copies them each time */
+    if (call->url_n != seen->n) { /* else they are set already: libcurl copies them each time */
         call->url_n = 0;
         SET(CURLOPT_URL, r->url);
         SET(CURLOPT_PROTOCOLS_STR, seen->https ? "https" : "http");
@@ -559,7 +561,7 @@ void vq_http_call_forget(struct vq_http_call *call, const char *host)
     (void)snprintf(entry, sizeof(entry), "-%s", host);
     VQ_ASSERT(call->forgets == NULL);
     call->forgets = curl_slist_append(NULL, entry);
-    if (call->forgets != NULL) { /* else libcurl forgets it by itself, later */
+    if (call->forgets != NULL) { /* if NULL, the cache entry expires later */
         (void)curl_easy_setopt(call->easy, CURLOPT_RESOLVE, call->forgets);
     }
 }
@@ -612,7 +614,7 @@ enum vq_transport vq_http_call_classify(const struct vq_http_call *call, CURLcod
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING: return VQ_TRANSPORT_PROTOCOL;
-    default: /* reset, closed, HTTP/2 trouble, no memory */
+    default: /* reset, closed, an error of HTTP/2, no memory */
         return begun        ? VQ_TRANSPORT_PARTIAL
                : call->sent ? VQ_TRANSPORT_RESET
                             : VQ_TRANSPORT_CONNECT;

@@ -1,4 +1,4 @@
-/* Host, Origin and addresses. Invariant: what is not understood is refused. */
+/* Checks Host, Origin and addresses. Invariant: an unknown form is refused. */
 #include "common/net/http_gate.h"
 
 #include <arpa/inet.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #define PORT_DIGITS_MAX 5
-#define TEXT_MAX        200 /* of what was given, in a message */
+#define TEXT_MAX        200 /* of the given text, in an error */
 
 static bool parse_port(const char *digits, uint16_t *ret_port)
 {
@@ -20,7 +20,7 @@ static bool parse_port(const char *digits, uint16_t *ret_port)
     return true;
 }
 
-/* "HOST", "HOST:PORT", "[V6]" or "[V6]:PORT": where the host is, and what follows it. */
+/* "HOST", "HOST:PORT", "[V6]" or "[V6]:PORT": splits the host from the rest. */
 static bool split(const char *text, struct vq_span *ret_host, const char **ret_rest, bool *ret_v6)
 {
     *ret_v6 = text[0] == '[';
@@ -33,7 +33,7 @@ static bool split(const char *text, struct vq_span *ret_host, const char **ret_r
     return ret_host->bytes > 0 && ret_host->bytes <= VQ_HTTP_HOST_BYTES_MAX;
 }
 
-/* 4 or 6 if the host is an address in numbers, else 0. */
+/* 4 or 6 if the host is a numeric address of that version, else 0. */
 static int numbers_of(struct vq_span host, bool v6, char ret_text[VQ_HTTP_NUMBERS_BYTES],
                       bool *ret_loopback)
 {

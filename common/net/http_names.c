@@ -1,12 +1,13 @@
-/* One lookup at a time for a host. libcurl resolves each new connection's host in a thread of its
- * own: a worker that starts two thousand calls at once would start two thousand threads to ask the
- * same question. So the first call to a host whose address is not known leads; the others wait,
- * under their own deadlines, and go when it opens a socket. Its address is then in the cache that
- * all handles share, until the host does not answer there: it may have moved.
+/* Limits lookups to one at a time per host. libcurl resolves the host of each new connection in a
+ * separate thread, so a worker that starts 2,000 calls at once would start 2,000 threads for the
+ * same lookup. So the first call to a host with an unknown address leads. The others wait, under
+ * their own deadlines, and start when the leader opens a socket. The address is then in the cache
+ * that all handles share. If the host does not answer there, it is looked up again, since it may
+ * have moved.
  *
- * Invariants: a name has at most one leader; a call that waits is in no multi handle; when the
- * leader goes without an address, those who wait end as it did, or the first of them leads when it
- * was only cancelled. */
+ * Invariants: a name has at most one leader; a waiting call is in no multi handle; if the leader
+ * ends without an address, the waiting calls end in the same way, or the first of them leads if the
+ * leader was only cancelled. */
 #include "common/base/clock.h"
 #include "common/net/http_private.h"
 
@@ -61,7 +62,7 @@ static void go(struct vq_http_call *call)
 {
     call->waits = false;
     if (vq_http_call_go(call) != VQ_OK) {
-        call->waits = true; /* it is in no handle, and in no list either */
+        call->waits = true; /* the call is in no multi handle and in no list */
         vq_http_call_end(call, VQ_TRANSPORT_CONNECT, "no memory");
     }
 }
@@ -83,7 +84,7 @@ static void lead(struct vq_http_name *name, struct vq_http_call *call)
     }
 }
 
-/* Those who wait now; not those whom a done function starts meanwhile. */
+/* Releases the calls that wait now, but not calls that a done function starts meanwhile. */
 static void release_all(struct vq_http_name *name, bool failed)
 {
     struct vq_http_call *last = name->waiting_last;
@@ -108,7 +109,8 @@ static void on_release(void *ctx)
     } else if (name->leader == NULL) {
         lead(name, take_first(name));
     }
-    if (name->waiting != NULL && name->leader == NULL) { /* otherwise no call would release these */
+    /* a waiting call must lead, or no call would release the others */
+    if (name->waiting != NULL && name->leader == NULL) {
         vq_loop_defer(vq_http_loop(name->http), &name->release);
     }
 }

@@ -1,5 +1,5 @@
 /* A bucket that fills with time. Invariant: |left_ns| is at most the burst, so that one long turn
- * does not silence the server for long. */
+ * does not stop the server for long. */
 #include "common/net/http_share.h"
 
 #include "common/base/clock.h"
@@ -9,7 +9,8 @@
 static int64_t left_at(const struct vq_http_share *share, int64_t now_ns)
 {
     int64_t passed_ns = now_ns - share->at_ns;
-    if (passed_ns >= 2 * BURST_NS * 100 / share->percent) { /* longer than any debt takes */
+    /* after this time any debt is paid */
+    if (passed_ns >= 2 * BURST_NS * 100 / share->percent) {
         return BURST_NS;
     }
     int64_t left_ns = share->left_ns + passed_ns * share->percent / 100;

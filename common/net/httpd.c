@@ -1,9 +1,9 @@
-/* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out is
- * a timer, MHD_run does the rest. Invariants: beyond the loopback nothing but files is answered
- * without the token; a request whose Host header names another host is refused, and so is a POST of
- * another site's page; handlers run in the loop's thread; a connection whose answer was promised is
- * suspended until the answer is there; what costs more than the strangers' share waits, also in the
- * sockets. Owns connections and responses. */
+/* libmicrohttpd in external-epoll mode on the loop: the loop polls its epoll descriptor and runs
+ * its timeout as a timer; MHD_run does the rest. Invariants: beyond the loopback, only files are
+ * answered without the token; a request whose Host header names another host is refused, and so is
+ * a POST from another site's page; handlers run in the loop's thread; a connection with a delayed
+ * response is suspended until the response is given; requests beyond the strangers' share wait, in
+ * the sockets, too. Owns connections and responses. */
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"
@@ -21,61 +21,60 @@
 #include <zlib.h>
 
 #define LOOK_MS 50
-/* A body over its limit is read to its end, so that its sender gets the answer; but not
- * endlessly. */
+/* A body over its limit is read up to this size, so that its sender gets the response. */
 #define UPLOADED_BYTES_MAX (4 * VQ_HTTPD_REQUEST_BYTES_MAX)
-#define GZIP_WINDOW        (15 + 16) /* zlib's word for a gzip head */
+#define GZIP_WINDOW        (15 + 16) /* zlib's number for a gzip header */
 #define GZIP_MEMORY        8
 #define TOKEN_NEEDED       "a token is needed\n"
 
 struct seat {
     int fd;
-    int64_t since_ns; /* it was opened, or its last request was answered */
-    bool token;       /* the request at hand came with the token */
-    bool over;        /* it was closed by us, and ends in a later step */
+    int64_t since_ns; /* when it was opened, or its last request was answered */
+    bool token;       /* the current request has the token */
+    bool over;        /* this server closed it; it ends in a later step */
 };
 
-/* libmicrohttpd waits for edges, and does not see an end that came together with the last bytes:
- * such a connection would stay until it is idle for too long, and few of them fill the server. So
- * every connection is looked at now and then. */
+/* libmicrohttpd is edge-triggered and misses the end of a connection that arrives together with its
+ * last bytes. Such a connection would stay until its idle timeout, and few of them fill the server.
+ * So a timer checks every connection. */
 struct vq_httpd {
     struct vq_loop *loop;
     struct vq_timer *look; /* while a client is connected */
     struct seat seats[VQ_HTTPD_CONNECTIONS_MAX];
     uint32_t seats_count;
-    /* a client left in this run: a full server has room again, but accepts waiting clients only in
-     * its next run */
+    /* a client disconnected in this run: a full server has room again, but accepts waiting clients
+     * only in its next run */
     bool left;
     struct vq_httpd_options options;
     struct MHD_Daemon *daemon;
     uv_poll_t *poll;
     struct vq_timer *timer;
     struct vq_http_share share;
-    bool rests;         /* the share is used up: nothing is read until the timer fires */
-    int64_t trusted_ns; /* of this run of the daemon: spent on requests with the token */
-    uint32_t waiting;   /* answers that were promised and not given yet */
+    bool rests;         /* the share is used up: the server reads nothing until the timer fires */
+    int64_t trusted_ns; /* in this run of the daemon: time for requests with the token */
+    uint32_t waiting;   /* delayed responses that are not given yet */
     uint16_t port;
 };
 
-/* Of one request, from its first line to its end. */
+/* The state of one request, from its first line to its end. */
 struct vq_httpd_wait {
     struct vq_httpd *httpd;
     struct MHD_Connection *connection;
     struct vq_buf body;
     size_t uploaded;
     bool promised, given, suspended;
-    struct vq_httpd_response answer; /* once it is given; its body is `later` */
+    struct vq_httpd_response answer; /* valid after it is given; its body is `later` */
     struct vq_buf later;
 };
 
-/* ---- what is let in ---- */
+/* ---- admission ---- */
 
 struct token_check {
     const char *given;
     bool equal;
 };
 
-/* Takes as long whatever the first wrong byte is. */
+/* Compares in constant time, independent of the first wrong byte. */
 static enum vq_status compare_token(void *ctx, struct vq_span token)
 {
     struct token_check *check = ctx;
@@ -158,7 +157,7 @@ void vq_httpd_query_put(const struct vq_httpd_request *request, struct vq_buf *o
     (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, put_query, &query);
 }
 
-/* ---- answering ---- */
+/* ---- responses ---- */
 
 static const char own_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -171,7 +170,7 @@ static bool takes_gzip(struct MHD_Connection *connection)
            strstr(accepted, "gzip;q=0") == NULL;
 }
 
-/* False: it is no smaller, or there is no memory; then it is sent as it is. */
+/* False: it is not smaller, or there is no memory; the body is then sent uncompressed. */
 static bool compress_body(struct vq_span body, struct vq_buf *out)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)body.at, .avail_in = (uInt)body.bytes};
@@ -186,7 +185,7 @@ static bool compress_body(struct vq_span body, struct vq_buf *out)
     z.avail_out = (uInt)body.bytes;
     bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
     out->bytes = whole ? z.total_out : 0;
-    (void)deflateEnd(&z); /* of a stream that did not fit it says so, which is known */
+    (void)deflateEnd(&z); /* fails for a stream that did not fit, which is handled already */
     if (!whole) {
         vq_buf_free(out);
     }
@@ -332,14 +331,14 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct vq_httpd_wait *wa
                                            .wait = wait};
         return handle(httpd, connection, route, &request, !denied);
     }
-    if (denied && !is_local) { /* not even what exists */
+    if (denied && !is_local) { /* not even whether the path exists */
         return refuse(connection, 401, TOKEN_NEEDED);
     }
     return known ? refuse(connection, 405, "not this method\n")
                  : refuse(connection, 404, "there is nothing here\n");
 }
 
-/* ---- who may stay ---- */
+/* ---- connections ---- */
 
 static struct seat *seat_of(struct vq_httpd *httpd, struct MHD_Connection *connection)
 {
@@ -356,11 +355,11 @@ static struct seat *seat_of(struct vq_httpd *httpd, struct MHD_Connection *conne
 static void end_seat(struct seat *seat)
 {
     seat->over = true;
-    (void)shutdown(seat->fd, SHUT_RDWR); /* fails where there is nothing left to close */
+    (void)shutdown(seat->fd, SHUT_RDWR); /* fails if it is closed already */
 }
 
-/* A client cannot hold all connections by sending little: when few are free, the oldest connection
- * without a token is closed. */
+/* Closes the oldest connection without a token if few are free, so that slow clients cannot occupy
+ * all connections. */
 static void make_room(struct vq_httpd *httpd)
 {
     struct seat *oldest = NULL;
@@ -378,7 +377,7 @@ static void make_room(struct vq_httpd *httpd)
 
 /* ---- libmicrohttpd's callbacks ---- */
 
-/* A body that no command has: without the token it is not read. */
+/* Whether the body is longer than any command's. Without the token such a body is not read. */
 static bool is_long(struct MHD_Connection *connection)
 {
     const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -409,7 +408,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         }
         return token || !is_long(connection) ? MHD_YES : refuse(connection, 401, TOKEN_NEEDED);
     }
-    if (p->given) { /* it was suspended, and has its answer now */
+    if (p->given) { /* it was suspended, and its response is given now */
         return reply_with(connection, &p->answer);
     }
     if (*upload_bytes > 0) {
@@ -433,7 +432,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     (void)how;
     struct vq_httpd_wait *p = *state;
     struct seat *seat = seat_of(ctx, connection);
-    if (seat != NULL) { /* the next request of the same connection has its own time */
+    if (seat != NULL) { /* the time of the next request on this connection starts now */
         seat->since_ns = vq_clock_mono_ns();
         seat->token = false;
     }
@@ -482,7 +481,8 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
     }
 }
 
-/* Closing our side for reading is an edge; what came before can still be read. */
+/* Shuts down reading on ended connections: that triggers an edge, and bytes that arrived before can
+ * still be read. */
 static void on_look(void *ctx)
 {
     struct vq_httpd *httpd = ctx;
@@ -497,7 +497,7 @@ static void on_look(void *ctx)
     int ended = poll(looks, httpd->seats_count, 0);
     for (uint32_t i = 0; ended > 0 && i < httpd->seats_count; i++) {
         if (looks[i].revents != 0) {
-            (void)shutdown(looks[i].fd, SHUT_RD); /* fails where there is nothing left to close */
+            (void)shutdown(looks[i].fd, SHUT_RD); /* fails if it is closed already */
         }
     }
 }
@@ -506,7 +506,8 @@ static void on_look(void *ctx)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
-/* The epoll descriptor stays readable meanwhile, so it is not watched. */
+/* Stops reading until the timer fires. The epoll descriptor is not polled meanwhile, because it
+ * stays readable. */
 static void rest(struct vq_httpd *httpd, int64_t wait_ns)
 {
     (void)uv_poll_stop(httpd->poll);
@@ -522,7 +523,7 @@ static void run_daemon(struct vq_httpd *httpd)
         return;
     }
     if (httpd->rests) {
-        httpd->rests = false; /* it was watched before, so it can be watched again */
+        httpd->rests = false; /* cannot fail, since it was polled before */
         (void)uv_poll_start(httpd->poll, UV_READABLE, on_poll);
     }
     int64_t began_ns = vq_clock_thread_ns();
@@ -670,7 +671,7 @@ void vq_httpd_destroy(struct vq_httpd **httpd)
     }
     VQ_ASSERT(h->waiting == 0);
     if (h->poll != NULL) {
-        (void)uv_poll_stop(h->poll); /* before its descriptor is closed behind its back */
+        (void)uv_poll_stop(h->poll); /* before MHD closes its descriptor */
         uv_close((uv_handle_t *)h->poll, on_poll_closed);
     }
     vq_timer_destroy(&h->timer);

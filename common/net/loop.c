@@ -1,12 +1,12 @@
-/* The loop over libuv. libuv runs timers first and knows nothing of ZeroMQ's edges, so a turn is
- * ordered here: libuv's poll phase brings step 1, one check handle runs steps 2 to 5, one
- * prepare handle decides whether the loop may sleep and until when. Timers are a heap of our
- * own; libuv's timer only ends the sleep.
+/* The loop over libuv. libuv runs timers first and does not know ZeroMQ's edges, so this file
+ * orders a turn: libuv's poll phase is step 1, a check handle runs steps 2 to 5, and a prepare
+ * handle decides whether and how long the loop may sleep. Timers are in a heap of this file;
+ * libuv's timer only ends the sleep.
  *
  * Invariants: the heap has room for every timer that exists, so that starting one cannot fail; a
- * callback may destroy its own timer, deferred function or source; nothing here is touched by
- * another thread but through libuv's work queue. Not its job: what the callbacks do, and how
- * long they take (it only measures). */
+ * callback may destroy its own timer, deferred function or source; other threads touch this state
+ * only through libuv's work queue. Not its job: the work of callbacks and their duration, which it
+ * only measures. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/net/loop_private.h"
@@ -23,8 +23,9 @@ struct vq_timer {
     void *ctx;
     int64_t due_ns;
     uint64_t repeat_ms;
-    uint64_t order; /* of two due at once the earlier started goes first */
-    size_t at;      /* in the heap, when running */
+    /* of two with the same due time, the one that was started earlier fires first */
+    uint64_t order;
+    size_t at; /* the index in the heap, if running */
     bool running;
 };
 
@@ -37,10 +38,11 @@ struct vq_loop {
     struct vq_timer **heap;
     size_t heap_cap;
     size_t heap_used;
-    size_t timers; /* that exist, running or not */
+    size_t timers; /* all timers, running or not */
     uint64_t starts;
     struct vq_source *sources;
-    struct vq_source *next_source; /* of the walk that is on; moved on when its source goes */
+    /* of the current iteration; moves to the next one if its source is removed */
+    struct vq_source *next_source;
     struct vq_deferred *deferred_first;
     struct vq_deferred *deferred_last;
     void (*hook)(void *ctx);
@@ -249,7 +251,8 @@ void vq_deferred_cancel(struct vq_loop *loop, struct vq_deferred *deferred)
     deferred->queued = false;
 }
 
-/* Only those queued by now: one that queues itself again waits for the next turn. */
+/* Runs only the functions that are queued now: a function that queues itself again runs in the next
+ * turn. */
 static void run_deferred(struct vq_loop *loop)
 {
     struct vq_deferred end = {.queued = false};
@@ -296,12 +299,12 @@ static void on_after_sleep(uv_check_t *handle)
 
 static void on_sleep_end(uv_timer_t *handle)
 {
-    (void)handle; /* what is due fires in step 3 */
+    (void)handle; /* due timers fire in step 3 */
 }
 
 static void on_awake(uv_idle_t *handle)
 {
-    (void)handle; /* its being active is all */
+    (void)handle; /* it only has to be active */
 }
 
 static void measure_turn(struct vq_loop *loop)
@@ -370,7 +373,7 @@ enum vq_status vq_loop_create(struct vq_loop **ret_loop, struct vq_error *err)
     loop->after_sleep.data = loop;
     (void)uv_prepare_start(&loop->before_sleep, on_before_sleep);
     (void)uv_check_start(&loop->after_sleep, on_after_sleep);
-    (void)signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error code, not the end */
+    (void)signal(SIGPIPE, SIG_IGN); /* a disconnected peer gives an error code instead of SIGPIPE */
     *ret_loop = loop;
     return VQ_OK;
 }
@@ -465,7 +468,7 @@ static void on_work(uv_work_t *uv)
 
 static void on_work_done(uv_work_t *uv, int status)
 {
-    (void)status; /* nothing here is ever cancelled */
+    (void)status; /* work is never cancelled */
     struct work *work = uv->data;
     work->loop->work_out--;
     work->done(work->ctx);
@@ -485,7 +488,7 @@ enum vq_status vq_loop_work(struct vq_loop *loop, void (*work_fn)(void *ctx),
     return VQ_OK;
 }
 
-/* ---- how the loop is doing ---- */
+/* ---- statistics ---- */
 
 struct vq_loop_stats vq_loop_stats_take(struct vq_loop *loop)
 {

@@ -1,12 +1,12 @@
-/* hiredis (0.14 and later) on the loop, with what it lacks: a deadline for every command, a
- * connection that comes back with growing, jittered pauses, and an adapter that forgets its
- * descriptor before hiredis closes it.
+/* hiredis (0.14 and later) on the loop, with the parts that it lacks: a deadline for every command,
+ * reconnection with growing, jittered pauses, and an adapter that releases its descriptor before
+ * hiredis closes it.
  *
- * Invariants: every accepted command completes exactly once, never from inside the call that
- * gave it; after the first lost or late reply the connection is given up and everything in
- * flight is unknown. Replies are served in order, so only the oldest command can be late. Owns
- * its connection and the list of commands without a reply; the password is never copied but into
- * hiredis' own output. Not its job: what a reply means. */
+ * Invariants: every accepted command completes exactly once, never from inside the call that sent
+ * it; after the first lost or late reply the connection is closed, and the result of every command
+ * in flight is unknown. Replies arrive in order, so only the oldest command can be late. The
+ * password is copied only to hiredis' own output. Owns its connection and the list of commands
+ * without a reply. Not its job: the meaning of a reply. */
 #include "common/net/redis.h"
 
 #include "common/base/alloc.h"
@@ -27,11 +27,11 @@
 enum state {
     STATE_DOWN,
     STATE_RESOLVING,
-    STATE_CONNECTING, /* and greeting */
+    STATE_CONNECTING, /* and authenticating */
     STATE_UP,
 };
 
-/* hiredis' view of the loop; outlives the context by the closing of its handle. */
+/* hiredis' view of the loop; it is freed after the context, when its handle is closed. */
 struct adapter {
     uv_poll_t poll;
     struct vq_redis *redis;
@@ -47,9 +47,9 @@ struct pending {
     struct pending *next;
 };
 
-/* A host's address is looked up in the thread pool: hiredis itself would stop the loop for it.
- * Outlives a client that goes. A host with several addresses (localhost is often ::1 and 127.0.0.1,
- * and a server may listen on one of them) is tried by each in turn. */
+/* A lookup of a host's address in the thread pool, because hiredis' own lookup would block the
+ * loop. It may outlive its client. If a host has several addresses, they are tried in turn:
+ * localhost is often ::1 and 127.0.0.1, and a server may listen on only one of them. */
 struct lookup {
     struct vq_redis *redis; /* NULL: the result is no longer needed */
     uint32_t turn;
@@ -61,20 +61,20 @@ struct lookup {
 struct vq_redis {
     struct vq_loop *loop;
     struct vq_redis_options options;
-    struct lookup *lookup; /* under way */
+    struct lookup *lookup; /* the running lookup */
     uint32_t turn;         /* look-ups so far */
-    int64_t deadline_ns;   /* of a command, a duration */
+    int64_t deadline_ns;   /* of a command, as a duration */
     redisAsyncContext *context;
-    struct vq_redis_tls *tls; /* NULL: the address has none */
+    struct vq_redis_tls *tls; /* NULL: without TLS */
     enum state state;
     int64_t connect_until_ns;
     uint32_t greetings_left;
     struct pending *oldest, *newest;
-    enum vq_status loss; /* what commands in flight end with when the connection goes */
+    enum vq_status loss; /* the status of commands in flight when the connection closes */
     struct vq_timer *watch, *retry;
     struct vq_deferred gone, drop;
     uint64_t retry_ms;
-    bool dropped; /* the last connection, by vq_redis_drop */
+    bool dropped; /* vq_redis_drop closed the last connection */
     struct vq_rng rng;
     char why[WHY_BYTES];
     struct vq_redis_stats stats;
@@ -137,8 +137,8 @@ static void on_adapter_closed(uv_handle_t *handle)
     vq_free(handle->data);
 }
 
-/* Called once when a context ends, for any reason; the callbacks of commands in flight have run by
- * then. */
+/* Called once when a context ends, for any reason, after the callbacks of all commands in
+ * flight. */
 static void cleanup(void *data)
 {
     struct adapter *a = data;
@@ -244,7 +244,7 @@ static void on_reply(redisAsyncContext *context, void *data, void *private)
 
 /* ---- the connection ---- */
 
-/* Not from inside hiredis: its callbacks may have called us. */
+/* Closes the connection in a deferred step, because the caller may be a callback of hiredis. */
 static void give_up(struct vq_redis *r, enum vq_status loss, const char *why)
 {
     if (r->context == NULL || r->drop.queued) {
@@ -259,7 +259,7 @@ static void drop_deferred(void *ctx)
 {
     struct vq_redis *r = ctx;
     if (r->context != NULL) {
-        redisAsyncFree(r->context); /* cleanup follows from inside */
+        redisAsyncFree(r->context); /* calls cleanup */
     }
 }
 
@@ -295,7 +295,7 @@ static void on_greeted(redisAsyncContext *context, void *data, void *private)
         return;
     }
     r->state = STATE_UP;
-    if (!r->dropped) { /* else its user was not content the last time: pauses go on growing */
+    if (!r->dropped) { /* after vq_redis_drop, the pauses continue to grow */
         r->retry_ms = VQ_REDIS_RETRY_MS;
     }
     r->dropped = false;
@@ -305,7 +305,7 @@ static void on_greeted(redisAsyncContext *context, void *data, void *private)
     }
 }
 
-/* The words that are not empty. */
+/* Sends a command of the words that are not empty. */
 static enum vq_status greet(struct vq_redis *r, const char *word, const char *first,
                             struct vq_span second)
 {
@@ -336,7 +336,7 @@ static void on_connected(const redisAsyncContext *context, int status)
     struct adapter *a = context->ev.data;
     struct vq_redis *r = a->redis;
     if (status != REDIS_OK) {
-        return; /* cleanup follows */
+        return; /* hiredis calls cleanup */
     }
     const struct vq_redis_address *to = r->options.address;
     r->greetings_left = 0;
@@ -353,7 +353,8 @@ static void on_connected(const redisAsyncContext *context, int status)
         ok = greet(r, "SELECT", db, vq_span(NULL, 0));
     }
     if (ok == VQ_OK) {
-        ok = greet(r, "PING", "", vq_span(NULL, 0)); /* a server that still loads says so here */
+        /* a server that still loads its data replies with an error */
+        ok = greet(r, "PING", "", vq_span(NULL, 0));
     }
     if (ok != VQ_OK) {
         give_up(r, VQ_UNAVAILABLE, "cannot greet the server");
@@ -390,7 +391,7 @@ static void connect_to(struct vq_redis *r, const char *numeric_host)
         fail_to_connect(r, "cannot watch the connection");
         return;
     }
-    /* begins to wait for the connection */
+    /* starts waiting for the connection */
     (void)redisAsyncSetConnectCallback(context, on_connected);
     vq_timer_start(r->watch, WATCH_MS, WATCH_MS);
 }
@@ -479,7 +480,7 @@ static void on_watch(void *ctx)
     }
 }
 
-/* ---- the public face ---- */
+/* ---- public functions ---- */
 
 enum vq_status vq_redis_create(struct vq_loop *loop, const struct vq_redis_options *options,
                                struct vq_redis **ret_redis, struct vq_error *err)

@@ -1,9 +1,9 @@
 /* TLS of Redis connections by OpenSSL and hiredis_ssl.
  *
- * hiredis alone does not compare the certificate with the name of the host, so the SSL object is
- * made here. Invariants: a connection without a trusted certificate of the right name carries no
- * byte of Redis' protocol, so no password either; versions before TLS 1.2 are refused. Owns the SSL
- * object of the last connection together with hiredis: after its end it is asked for the reason. */
+ * hiredis does not compare the certificate with the name of the host, so this file makes the SSL
+ * object. Invariants: without a trusted certificate of the right name, no byte of Redis' protocol
+ * is sent, and so no password; versions before TLS 1.2 are refused. Owns the SSL object of the last
+ * connection together with hiredis, to read the reason of a failure from it. */
 #include "common/net/redis_tls.h"
 
 #include "common/base/alloc.h"
@@ -90,7 +90,7 @@ enum vq_status vq_redis_tls_begin(struct vq_redis_tls *tls, struct redisContext 
     const redisContextFuncs *plain = context->funcs;
     (void)SSL_up_ref(tls->ssl); /* for hiredis, if it succeeds */
     if (redisInitiateSSL(context, tls->ssl) != REDIS_OK) {
-        context->funcs = plain; /* hiredis leaves those of TLS, without their state */
+        context->funcs = plain; /* hiredis leaves TLS functions without their state */
         SSL_free(tls->ssl);
         return VQ_UNAVAILABLE;
     }

@@ -1,20 +1,20 @@
-/* The coordinator's end: a ROUTER with CURVE, whose peers are known by the routing id that
- * libzmq itself gave their connection (a zero byte and a counter). A peer that chose its own id
- * is not listened to.
+/* The coordinator's end: a ROUTER with CURVE. It identifies a peer by the routing id that libzmq
+ * gave its connection (a zero byte and a counter). Frames of a peer that chose its own id are
+ * dropped.
  *
  * Invariants: frames to one peer leave in the order of vq_router_send; while a peer has waiting
- * frames, new ones wait behind them; a peer that libzmq does not know has no waiting frames. A
- * context of its own, so that its ZAP handler is the only one. Not its job: sessions, and what a
- * frame means. */
+ * frames, new ones wait after them; a peer that libzmq does not know has no waiting frames. The
+ * ROUTER has its own context, so that its ZAP handler is the only one. Not its job: sessions, and
+ * the meaning of a frame. */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
 #include <errno.h>
 
 #define ZAP_ENFORCE_DOMAIN                                                                         \
-    93 /* a draft option that stable builds carry by number: without it any key is let in */
+    93 /* a draft option, accepted by number: without it and a handler, all keys are admitted */
 #define ROUTING_ID_BYTES 5
-#define PEER_BIT         (UINT64_C(1) << 32) /* so that 0 is no peer */
+#define PEER_BIT         (UINT64_C(1) << 32) /* so that 0 is not a peer */
 #define RETRY_MS         10
 
 struct outbox {
@@ -29,10 +29,10 @@ struct vq_router {
     struct vq_zpoll z;
     void (*on_message)(void *ctx, uint64_t peer, struct vq_span frame);
     void *ctx;
-    struct outbox *outboxes; /* of peers that do not keep up */
+    struct outbox *outboxes; /* of peers that read too slowly */
     size_t outboxes_cap;
     size_t outboxes_count;
-    /* while there are outboxes: ZMQ_EVENTS does not name the peers with room */
+    /* runs while there are outboxes, because ZMQ_EVENTS does not name the peers with room */
     struct vq_timer *retry;
     const char *sender_key; /* inside on_message */
     struct vq_zsock_stats stats;
@@ -60,7 +60,7 @@ static void routing_id_of(uint64_t peer, char ret_id[ROUTING_ID_BYTES])
 
 /* ---- sending ---- */
 
-/* VQ_OK, VQ_AGAIN (no room), VQ_NOT_FOUND, VQ_NOMEM. */
+/* Sends a frame at once: VQ_OK, VQ_AGAIN (no room), VQ_NOT_FOUND, VQ_NOMEM. */
 static enum vq_status send_now(struct vq_router *r, uint64_t peer, struct vq_span frame)
 {
     char id[ROUTING_ID_BYTES];
@@ -129,7 +129,7 @@ enum vq_status vq_router_send(struct vq_router *r, uint64_t peer, struct vq_span
     return status == VQ_AGAIN ? wait_in_line(r, peer, frame) : status;
 }
 
-/* True when the outbox is gone: all sent, or its peer is. */
+/* True: the outbox is freed, because all frames are sent or its peer is disconnected. */
 static bool flush_outbox(struct vq_router *r, struct outbox *box)
 {
     enum vq_status status = VQ_OK;
@@ -166,7 +166,7 @@ static void on_retry(void *ctx)
 
 /* ---- receiving ---- */
 
-/* Receives the rest of a message whose first part was `more`; true when it was exactly one part. */
+/* Receives the rest of a message whose first part was `more`; true: it was exactly one part. */
 static bool receive_payload(void *socket, bool more, zmq_msg_t *payload)
 {
     bool single = false;
@@ -180,14 +180,14 @@ static bool receive_payload(void *socket, bool more, zmq_msg_t *payload)
     return single;
 }
 
-/* Whose key the handshake has proved. */
+/* The client key that the handshake has proved. */
 static bool key_of(zmq_msg_t *payload, const char **ret_key)
 {
     *ret_key = zmq_msg_gets(payload, "User-Id");
     return *ret_key != NULL;
 }
 
-/* False when there is nothing to receive. */
+/* Receives one message. False: there is none. */
 static bool receive_one(struct vq_router *r)
 {
     zmq_msg_t id, payload;
@@ -368,7 +368,8 @@ bool vq_router_allows(const struct vq_router *r, const char *public_key)
 
 void vq_router_close_door(struct vq_router *r)
 {
-    vq_zap_close(r->zap); /* the domain is enforced: without a handler libzmq refuses */
+    /* without a handler libzmq refuses every client, because the domain is enforced */
+    vq_zap_close(r->zap);
 }
 
 const char *vq_router_sender_key(const struct vq_router *r)

@@ -1,11 +1,10 @@
-/* A handler of our own rather than libuv's: libuv puts the default back when its last handle of a
- * signal closes, and between that and any signal(SIG_IGN) of ours there is a moment in which the
- * same signal once more kills the process. Here the handler is followed by SIG_IGN in one step.
+/* Uses its own handler instead of libuv's. libuv restores the default action when the last handle
+ * of a signal closes; until a later signal(SIG_IGN), the same signal would kill the process. This
+ * file replaces the handler by SIG_IGN in one step.
  *
- * The handler counts up an eventfd of its signal, which the loop polls. Invariants: an eventfd,
- * once made, lives as long as the process, because a handler may still be on its way to it in
- * another thread; at most one vq_signal watches a signal. Not its job: what a signal means, and
- * that of children (child.c). */
+ * The handler increments an eventfd of its signal, which the loop polls. Invariants: an eventfd is
+ * never closed, because a handler in another thread may be about to write to it; at most one
+ * vq_signal watches a signal. Not its job: the reaction to a signal, and SIGCHLD (child.c). */
 #include "common/net/signals.h"
 
 #include "common/base/alloc.h"
@@ -25,9 +24,9 @@ struct vq_signal {
 };
 
 static struct {
-    int event; /* the descriptor and one more; 0: not made yet */
+    int event; /* the descriptor + 1; 0: not created yet */
     bool watched;
-    bool kept; /* what comes while no vq_signal watches waits for the next one */
+    bool kept; /* a signal that arrives while no vq_signal watches is kept for the next one */
 } signals[NSIG];
 static volatile sig_atomic_t any_came;
 
@@ -37,7 +36,7 @@ static void on_arrival(int signum)
     uint64_t one = 1;
     any_came = 1;
     ssize_t wrote = write(signals[signum].event - 1, &one, sizeof(one));
-    (void)wrote; /* fails only when it has counted to the end, and then the loop knows */
+    (void)wrote; /* fails only at the largest count, and then the loop has an event already */
     errno = saved;
 }
 
@@ -76,7 +75,7 @@ static enum vq_status event_of(int signum)
         signals[signum].event = fd + 1;
     }
     if (!signals[signum].kept) {
-        (void)take_count(signum); /* what an earlier watch left */
+        (void)take_count(signum); /* drops the count of an earlier watch */
     }
     return VQ_OK;
 }
@@ -135,7 +134,7 @@ void vq_signal_destroy(struct vq_signal **signal)
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(self->signum, &ignore, NULL);
-    if (any_came == 0) { /* only now: from here on none comes unseen */
+    if (any_came == 0) { /* checked after SIG_IGN is set, so that no signal is missed */
         (void)sigaction(self->signum, &self->before, NULL);
     }
     signals[self->signum].watched = false;

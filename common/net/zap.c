@@ -1,10 +1,10 @@
-/* Answers libzmq's question of each CURVE handshake, "may this key in?" (ZAP, RFC 27), from a
- * list. It runs on the loop: while it does not answer, no client is admitted. libzmq admits every
- * client if no handler is bound and the domain is not enforced, so the handler is bound before any
+/* Decides for each CURVE handshake of libzmq whether the client's key is admitted (ZAP, RFC 27), by
+ * a list. It runs on the loop: while it does not answer, no client is admitted. Without a handler
+ * and without an enforced domain, libzmq admits every client. So the handler is bound before any
  * other socket of its context, and router.c enforces the domain.
  *
- * Invariant: a request gets exactly one reply, 200 only for a CURVE key on the list, with the
- * key as the user id. */
+ * Invariant: a request gets exactly one reply, 200 only for a CURVE key on the list, with the key
+ * as the user id. */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
@@ -72,8 +72,8 @@ bool vq_zap_allows(const struct vq_zap *zap, const char *public_key)
     return allows(zap, public_key);
 }
 
-/* All parts of one request; a part that is too long for a request is cut, and then refused. -1:
- * none there. */
+/* Receives all parts of one request and returns their number; -1: no request. A part that is too
+ * long is cut, and then refused. */
 static int receive(void *socket, struct part parts[ZAP_PARTS])
 {
     int count = 0;

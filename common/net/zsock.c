@@ -1,10 +1,9 @@
-/* A ZeroMQ socket on the loop. ZMQ_FD is edge-triggered, and any send, receive or look at
- * ZMQ_EVENTS may swallow the edge. So the poll handle's callback does nothing but end the sleep;
- * the loop drains every socket once a turn (step 2) and, before it sleeps, asks ZMQ_EVENTS again
- * whether something is left: then it does not sleep.
+/* A ZeroMQ socket on the loop. ZMQ_FD is edge-triggered, and any send, receive or read of
+ * ZMQ_EVENTS may reset the edge. So the poll handle's callback only ends the sleep. The loop drains
+ * every socket once per turn (step 2). Before it sleeps, it reads ZMQ_EVENTS again, and does not
+ * sleep if there is more.
  *
- * Invariants: the poll handle is closed before its socket; ZMQ_FD is never used for anything but
- * waking up. */
+ * Invariants: the poll handle is closed before its socket; ZMQ_FD is only used for waking up. */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
@@ -13,7 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* of two threads with an epoll and an eventfd each, sockets, a connection and its successor */
+/* for two threads with an epoll and an eventfd each, for sockets, and for a connection and its
+ * successor */
 #define FILES_NEEDED 16
 
 static bool files_are_left(void)
@@ -48,7 +48,7 @@ enum vq_status vq_zsock_context(void **ret_context, struct vq_error *err)
 
 static void on_poll(uv_poll_t *handle, int status, int events)
 {
-    (void)handle; /* it ended the sleep: that is all */
+    (void)handle; /* its only effect is the end of the sleep */
     (void)status;
     (void)events;
 }
@@ -70,7 +70,7 @@ enum vq_status vq_zpoll_open(struct vq_zpoll *z, struct vq_loop *loop, void *tak
     }
     if (code != 0) {
         vq_free(poll);
-        (void)zmq_close(take_socket); /* fails only for what is no socket */
+        (void)zmq_close(take_socket); /* fails only if it is not a socket */
         return vq_fail(err, VQ_IO, "cannot watch a socket: %s", uv_strerror(code));
     }
     code = uv_poll_start(poll, UV_READABLE, on_poll);
@@ -130,7 +130,7 @@ enum vq_status vq_zsock_set_common(void *socket, struct vq_error *err)
         {ZMQ_TCP_KEEPALIVE, 1},
     };
     VQ_TRY(vq_zsock_set(socket, options, VQ_COUNT(options), err));
-    /* what CURVE adds to a frame counts as well */
+    /* the limit includes the bytes that CURVE adds to a frame */
     int64_t bytes_max = VQ_ZSOCK_FRAME_BYTES_MAX + 1024;
     if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &bytes_max, sizeof(bytes_max)) != 0) {
         return vq_fail(err, VQ_BUG, "libzmq refuses ZMQ_MAXMSGSIZE: %s", zmq_strerror(errno));

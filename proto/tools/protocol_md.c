@@ -1,4 +1,5 @@
-/* Rewrites the tables of PROTOCOL.md, whose path is the one argument, between their two marks. */
+/* Rewrites the tables of PROTOCOL.md between their two marks. The path of the page is the only
+ * argument. */
 #include "proto/table.h"
 
 #include <stdio.h>

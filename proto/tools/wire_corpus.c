@@ -8,8 +8,8 @@
 
 static char memory[1u << 20]; /* zeroed: an example needs no other values in its lists' items */
 
-/* Numbers, texts and lists that are not empty; lists of one item in the small example, three in
- * the larger. */
+/* Fills a record with numbers, texts and lists that are not empty; lists have one item in the small
+ * example, three in the larger one. */
 static void fill(const struct vq_wire_record *record, char *at, uint32_t items)
 {
     for (uint32_t i = 0; i < record->fields_count; i++) {
