@@ -110,8 +110,7 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
         } else if (put == 0 || errno != EINTR) {
             int reason = put == 0 ? ENOSPC : errno;
             if (ftruncate(fd, (off_t)end) != 0) {
-                /* readers drop the incomplete record at the end */
-                reason = reason == ENOSPC ? reason : errno;
+                reason = reason == ENOSPC ? reason : errno; /* readers drop the partial record */
             }
             return vq_fail(err, status_of(reason), "cannot write the spool in %s: %s", dir,
                            strerror(reason));
