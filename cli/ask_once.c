@@ -1,6 +1,7 @@
-/* Hands a worker SPEC, SAMPLE and one LEASE a judge, as a coordinator would, and reads its lines.
- * Invariants: requests and answers pass through memory files only, so that neither stays on a disk;
- * both children end with this process. Not its job: keys (the worker's), what an answer means. */
+/* Passes SPEC, SAMPLE and one LEASE per judge to a worker, as a coordinator would, and reads its
+ * lines. Invariants: requests and answers pass only through memory files, so neither stays on a
+ * disk; both children end with this process. Not its job: keys (the worker's), the meaning of an
+ * answer. */
 #include "cli/ask_once.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +19,7 @@
 
 #define FRAMES_BYTES_MAX (48u << 20)
 #define LINES_BYTES_MAX  ((size_t)256 << 20)
-#define GRACE_MS         30000u /* over the calls' own deadlines */
+#define GRACE_MS         30000u /* after the calls' own deadlines */
 #define WAIT_MS_MAX      UINT64_C(3660000)
 
 struct asking {
@@ -42,7 +43,7 @@ static bool asks_offline(const struct asking *a)
     return asks;
 }
 
-/* ---- what the worker reads ---- */
+/* ---- the worker's input ---- */
 
 static enum vq_status put_frame(struct vq_buf *out, const struct vq_msg *msg)
 {
@@ -140,7 +141,7 @@ static void worker_ended(void *ctx, struct vq_child_exit how)
 
 static void offline_ended(void *ctx, struct vq_child_exit how)
 {
-    (void)ctx; /* the calls to it fail, and say so */
+    (void)ctx; /* calls to it fail and report the reason */
     (void)how;
 }
 
@@ -186,7 +187,7 @@ static enum vq_status run_worker(struct asking *a, struct vq_error *err)
     return VQ_OK;
 }
 
-/* ---- what it said ---- */
+/* ---- the worker's output ---- */
 
 static enum vq_status take_text(const json_t *line, const char *key, char **ret_text)
 {

@@ -1,22 +1,22 @@
-/* One call a model, outside of any run, made by a worker process that is started for it, since keys
- * live with workers. */
+/* One call per model, outside of any run. A worker process makes it, because only workers have
+ * keys. */
 #pragma once
 
 #include "methods/grid/stage_grid.h"
 
-/* Which task of a stage that was made ready: its judges are asked about this sample, vibe and
- * order. Borrowed. */
+/* A task of a prepared stage: its judges get the question about this sample, vibe and order.
+ * Borrowed. */
 struct vq_once_task {
     const struct vq_stage_grid *asking;
     uint32_t sample, vibe;
     unsigned order;
 };
 
-/* What came of one judge's call. Texts are owned, NULL where there is nothing to say; counts are -1
- * then. */
+/* The result of one judge's call. Texts are owned; NULL: none. Counts are -1 if they are not
+ * known. */
 struct vq_once {
-    bool wanted;  /* it was to be asked */
-    bool heard;   /* the worker said what came of it */
+    bool wanted;  /* this judge is to be called */
+    bool heard;   /* the worker reported the result */
     bool refusal; /* the provider marked the answer as refused or filtered */
     char *end;    /* "answer", "rate", "no_key", ... */
     char *answer;
@@ -26,9 +26,9 @@ struct vq_once {
     int64_t http_status, tokens_in, tokens_out, latency_ms;
 };
 
-/* Asks the judges marked `wanted` in `once` (one a judge of the asking), all at once; starts the
- * built-in server when one of them is served by it. VQ_OK when the worker did its part, whatever
- * the judges said. The caller frees with vq_once_free. */
+/* Calls the judges marked `wanted` in `once` (one element per judge of `asking`), all at once;
+ * starts the built-in server if it serves one of them. VQ_OK: the worker did its part, even if
+ * calls failed. The caller frees with vq_once_free. */
 enum vq_status vq_ask_once(const struct vq_once_task *task, struct vq_once *once,
                            struct vq_error *err) VQ_WARN_UNUSED;
 void vq_once_free(struct vq_once *once, uint32_t count); /* the texts, not the array */

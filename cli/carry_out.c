@@ -1,4 +1,4 @@
-/* Options of the command become those of the run, and the run's end becomes an exit code. */
+/* Makes the run's options from the command's, and an exit code from the run's end. */
 #include "cli/carry_out.h"
 
 #include "cli/or_resume.h"
@@ -23,8 +23,8 @@ int vq_cli_exit_of(enum vq_run_end end)
     return VQ_EXIT_INTERNAL;
 }
 
-/* From the first line that names the run, a request to stop ends it as a stopped run. Until the
- * loop of the run watches them, signals wait. */
+/* From the first line that names the run, a request to stop ends it as a stopped run. Signals wait
+ * until the loop of the run watches them. */
 static enum vq_status announce(const struct vq_run_words *w, const struct vq_run_dir *run,
                                bool resumed, struct vq_error *err)
 {
@@ -37,7 +37,7 @@ static enum vq_status announce(const struct vq_run_words *w, const struct vq_run
     return vq_or_resume_forget_end(run, err);
 }
 
-/* A page that cannot be served harms no run. */
+/* Shows the page of runs. A failure to serve it does not affect the run. */
 static void show_page(const struct vq_run_words *w, const char *runs_dir, const char *name,
                       struct vq_ui_beside **ret_beside)
 {

@@ -1,6 +1,6 @@
-/* A run's copies are found by their places: the second criterion is the second copy, whatever an
- * override calls it. So whatever decides places must be as it was at the start. Not its job:
- * reading the copies (methods/files/job.c), or keys that no copy depends on. */
+/* A run's copies are found by position: the second criterion is the second copy, even if an
+ * override gives it another name. So all keys that decide positions must be as they were at the
+ * start. Not its job: reading the copies (methods/files/job.c), or keys that no copy depends on. */
 #include "cli/copied_inputs.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static enum vq_status check_criteria(const struct vq_config *was, const struct v
 {
     bool fewer = now->criteria_count < was->criteria_count;
     if (now->criteria_count > was->criteria_count ||
-        (fewer && now->method == VQ_METHOD_PERSONA)) { /* behind them are those of the probes */
+        (fewer && now->method == VQ_METHOD_PERSONA)) { /* the criteria of the probes follow them */
         return refuse("criteria", "criteria", err);
     }
     for (uint32_t i = 0; i < now->criteria_count; i++) {

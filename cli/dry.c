@@ -1,6 +1,6 @@
-/* The checks of a run's start. A key is read and forgotten: that it can be read is all that is
- * learned. With no local worker, or with --listen, a worker from elsewhere may have the key, so a
- * missing one is a warning; a run of local workers only would stop. Not its job: data, prompts,
+/* The checks of a run's start. A key is only read to find out whether it can be read, then freed.
+ * Without local workers, or with --listen, a worker on another machine may have the key, so a
+ * missing key is a warning; a run with only local workers would stop. Not its job: data, prompts,
  * prices and budget, which every verb that reads the configuration checks. */
 #include "cli/dry.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder, or the nearest one above it that there is, takes new files. */
+/* Whether the folder, or the nearest existing one above it, accepts new files. */
 static enum vq_status check_folder(const char *wanted, struct vq_error *err)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -63,7 +63,7 @@ static enum vq_status check_place(const struct vq_run_words *w, const struct vq_
     return status;
 }
 
-/* One key of the pool can be had, or it needs none. */
+/* Whether a key of the pool can be loaded, or the pool needs none. */
 static enum vq_status check_pool(const struct vq_conf_use *use, struct vq_error *err)
 {
     enum vq_status first = VQ_OK;
@@ -83,7 +83,7 @@ static enum vq_status check_pool(const struct vq_conf_use *use, struct vq_error 
     return first;
 }
 
-/* The sentence of the run, as coordinator/queue/session.c has it. */
+/* The same sentence as that of the run (coordinator/queue/session.c). */
 static enum vq_status check_model(const struct vq_job *job, const struct vq_role_models *cast,
                                   uint32_t i, struct vq_error *err)
 {
@@ -97,7 +97,7 @@ static enum vq_status check_model(const struct vq_job *job, const struct vq_role
                    why.text);
 }
 
-/* Each model without a key here is named. *ret_err: of the first one. */
+/* Names each model without a key on this machine. *ret_err: of the first one. */
 static enum vq_status check_keys(const struct vq_job *job, struct vq_error *ret_err)
 {
     enum vq_status first = VQ_OK;
@@ -118,7 +118,7 @@ static enum vq_status check_keys(const struct vq_job *job, struct vq_error *ret_
     return first;
 }
 
-/* Without a call, no key is needed. */
+/* Whether all answers are stored: without calls, no key is needed. */
 static enum vq_status is_all_stored(const struct vq_run_words *w, const struct vq_job *job,
                                     bool *ret_stored, struct vq_error *err)
 {

@@ -1,5 +1,4 @@
-/* One HTTP request on a loop of its own. Invariant: the token goes into a header and nowhere
- * else. */
+/* One HTTP request on a separate loop. Invariant: the token is only in a header. */
 #include "cli/endpoint.h"
 
 #include "common/net/http.h"
@@ -54,7 +53,7 @@ static enum vq_status ask_with(struct vq_loop *loop, const struct vq_endpoint *e
         status = vq_http_start(http, &request, NULL, err);
     }
     if (status == VQ_OK) {
-        asked->sent = true; /* until the call's end says otherwise */
+        asked->sent = true; /* until the end of the call shows that it was not */
         status = vq_loop_run_until(loop, is_done, asked, ASK_MS + 1000);
         status = asked->done ? asked->status : status;
     }

@@ -1,4 +1,4 @@
-/* One call for a list, outside of any run. Not its job: what is read out of the answer (the
+/* One call for a list, outside of any run. Not its job: reading the list from the answer (the
  * verbs). */
 #include "cli/generate.h"
 
@@ -30,12 +30,12 @@ enum vq_status vq_generate_check_out(const char *out, struct vq_error *err)
 {
     if (out != NULL) {
         VQ_TRY(vq_file_create(out, vq_span("", 0), 0644, err));
-        (void)unlink(out); /* it could be made, and will be */
+        (void)unlink(out); /* it can be created, and will be later */
     }
     return VQ_OK;
 }
 
-/* What `--model` and its companions say, as the words of `vibeq run` over data that are never
+/* Converts `--model` and its companions into the words of `vibeq run`, with data that are never
  * read. */
 static enum vq_status config_of_words(const struct vq_generate_words *w,
                                       struct vq_config **ret_config, struct vq_error *err)

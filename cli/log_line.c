@@ -1,5 +1,5 @@
-/* JSON in, a sentence out. Invariant: whatever the line holds, at most one line goes out, and no
- * byte of it that a terminal would act on. Not its job: files (verbs/log.c). */
+/* JSON in, a sentence out. Invariant: the output has at most one line, and no bytes that a terminal
+ * would interpret. Not its job: files (verbs/log.c). */
 #include "cli/log_line.h"
 
 #include "common/text/json.h"
@@ -31,7 +31,7 @@ static struct vq_span text_of(const json_t *value)
     return vq_span(json_string_value(value), json_string_length(value));
 }
 
-/* "2026-11-27T20:53:01.123Z" as local time; another text as it is. */
+/* "2026-11-27T20:53:01.123Z" as local time; any other text unchanged. */
 static void put_time(const json_t *value, struct vq_buf *out)
 {
     const char *text = json_string_value(value);
@@ -65,7 +65,7 @@ static void put_value(const json_t *value, struct vq_buf *out)
     }
 }
 
-/* The fields that hold a sentence come last and without their names. */
+/* The fields with sentences come last and without their names. */
 static bool is_sentence(const char *key)
 {
     return strcmp(key, "text") == 0 || strcmp(key, "why") == 0 || strcmp(key, "note") == 0;

@@ -1,5 +1,4 @@
-/* `vibeq`: finds the verb and runs it. The table below is the list of everything a person can
- * type. */
+/* `vibeq`: finds the verb and runs it. The table below lists all commands. */
 #include "cli/manual.h"
 #include "cli/verbs.h"
 #include "common/base/process.h"
@@ -280,6 +279,6 @@ int main(int argc, char **argv)
 {
     vq_process_begin();
     vq_stats_init();
-    (void)setlocale(LC_CTYPE, ""); /* names and labels only; numbers keep their point */
+    (void)setlocale(LC_CTYPE, ""); /* only for names and labels; numbers keep their point */
     return vq_cli_end(carry_out(argc, argv));
 }

@@ -1,5 +1,5 @@
-/* One writer a format, each a walk over vq_verbs. What a value completes to follows from what the
- * help calls it: DIR, FILE, or nothing. Not its job: the prose of the manual page
+/* One writer per format, each a walk over vq_verbs. The completion of a value follows from its name
+ * in the help: DIR, FILE, or none. Not its job: the prose of the manual page
  * (deploy/man/vibeq.1.in). */
 #include "cli/manual.h"
 
@@ -10,7 +10,8 @@
 
 /* ---- roff ---- */
 
-/* A minus is no hyphen, a backslash no escape, and no line begins with a request. */
+/* Escapes a text for roff: a minus must not become a hyphen, a backslash is no escape, and no line
+ * begins with a request. */
 static void roff(const char *text)
 {
     bool line_start = true;
@@ -189,7 +190,7 @@ static void bash(void)
           stdout);
 }
 
-/* Inside '...[TEXT]...' of zsh's _arguments. */
+/* Escapes a text inside '...[TEXT]...' of zsh's _arguments. */
 static void zsh_text(const char *text)
 {
     for (const char *at = text; *at != '\0'; at++) {

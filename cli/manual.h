@@ -1,10 +1,10 @@
-/* The manual page's commands and the shell completions, written from the tables of verbs and
- * options, so that they cannot disagree with the program. The build calls it; it is no verb of the
- * help. */
+/* The manual page's commands and the shell completions, made from the tables of verbs and options,
+ * so that they always agree with the program. The build calls it; the help does not show this
+ * verb. */
 #pragma once
 
 #define VQ_MANUAL_VERB "__manual"
 
-/* argv[0]: "man" (the COMMANDS of vibeq(1) as roff), "bash" or "zsh" (a completion script). On
- * standard output. */
+/* Writes to standard output. argv[0]: "man" (the COMMANDS of vibeq(1) as roff), "bash" or "zsh" (a
+ * completion script). */
 int vq_manual(int argc, char **argv);

@@ -90,7 +90,7 @@ void vq_open_run_close(struct vq_open_run *kept)
 int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bool json)
 {
     struct vq_error err = {0};
-    vq_calls_close(&kept->calls); /* one handle a process: the run opens its own */
+    vq_calls_close(&kept->calls); /* one handle per process: the run opens its own */
     struct vq_run_options options = {.runs_dir = kept->runs_dir,
                                      .folder = folder,
                                      .workers = kept->job->config->workers,

@@ -1,5 +1,5 @@
-/* A run that is over (or stopped), opened with its own data, templates and answers, for verbs that
- * look at it again. */
+/* Opens a finished (or stopped) run with its own data, templates and answers, for verbs that read
+ * it again. */
 #pragma once
 
 #include "cli/opts.h"
@@ -7,7 +7,7 @@
 #include "coordinator/store/calls/calls.h"
 #include "methods/files/job.h"
 
-/* The options in common; a verb's own struct begins with one. */
+/* The common options; a verb's own struct begins with them. */
 struct vq_open_run_words {
     const char *runs;
     struct vq_opt_list set;
@@ -29,14 +29,14 @@ enum vq_status vq_open_run_look(const struct vq_open_run_words *words, const cha
                                 struct vq_open_run *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_open_run_close(struct vq_open_run *kept);
 
-/* Asks what is missing with the settings that `kept` was opened with, like `vibeq resume`, and
- * writes the results into `folder` of the run. The exit code; every message was printed.
+/* Makes the missing calls with the settings that `kept` was opened with, like `vibeq resume`, and
+ * writes the results into `folder` of the run. Returns the exit code; every message was printed.
  * Closes the store. */
 int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bool json);
 
-/* Asks what a script wants to know about the run, into the same store; its own accounting goes into
- * `folder`, and the run's files stay as they are. The caller looks at *ret_end, and at the script
- * for the answers. Closes the store. */
+/* Makes the calls of a script about the run, into the same store. The script's accounting goes into
+ * `folder`, and the run's files do not change. The caller checks *ret_end, and reads the answers
+ * from the script. Closes the store. */
 enum vq_status vq_open_run_ask(struct vq_open_run *kept, const struct vq_script *script,
                                const char *folder, bool quiet, enum vq_run_end *ret_end,
                                struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,5 +1,5 @@
-/* Reads options by table. Invariants: an unknown or repeated single option is an error and never
- * ignored; the nearest known name is offered. Owns nothing: values point into argv. */
+/* Reads options by table. Invariant: an unknown or repeated single option is an error and never
+ * ignored, and the message offers the nearest known name. Owns nothing: values point into argv. */
 #include "cli/opts.h"
 
 #include "common/text/file.h"
@@ -21,7 +21,7 @@ static const struct vq_opt *find(const struct vq_opt *opts, const char *name, si
     return NULL;
 }
 
-/* The nearest of the names that `name_of` gives, up to NULL; NULL: none is near. */
+/* The nearest of the names that `name_of` returns, up to NULL; NULL: no name is near. */
 static const char *nearest(const char *word, const char *(*name_of)(const void *at, size_t i),
                            const void *at)
 {
@@ -270,7 +270,7 @@ void vq_cli_put_plain(struct vq_span text)
     vq_buf_init(&line, SIZE_MAX / 4);
     vq_fmt_plain(&line, text);
     if (line.status == VQ_OK && line.bytes > 0) {
-        (void)fwrite(line.at, 1, line.bytes, stdout); /* vq_cli_end looks */
+        (void)fwrite(line.at, 1, line.bytes, stdout); /* vq_cli_end checks it */
     }
     vq_buf_free(&line);
 }

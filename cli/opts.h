@@ -29,19 +29,20 @@ struct vq_opt {
     const char *name; /* without the dashes; NULL ends a table */
     enum vq_opt_kind kind;
     size_t offset;   /* of the field in the verb's struct */
-    const char *arg; /* what the help calls the value; NULL for a flag */
+    const char *arg; /* the name of the value in the help; NULL: a flag */
     const char *help;
 };
 
-/* A row of a verb's help that another table has: `word`, for completion (NULL: none), what is
- * typed, what it does. */
+/* A row of a verb's help from another table: `word` for completion (NULL: none), usage, help. */
 typedef void (*vq_verb_row_fn)(void *ctx, const char *word, const char *usage, const char *help);
 
 struct vq_verb {
     const char *name;
     const char *summary;
-    const char *usage; /* the words after the name */
-    const char *words; /* what completion offers there: "FILE", "RUN", or words by blanks; NULL */
+    const char *usage; /* the arguments after the name */
+    /* what completion offers for them: "FILE", "RUN", or words separated by blanks; NULL:
+     * nothing */
+    const char *words;
     const struct vq_opt *opts;
     const char *more; /* a paragraph for the help, or NULL */
     int (*run)(int argc, char **argv);
@@ -49,23 +50,23 @@ struct vq_verb {
                  void *ctx); /* lists the words allowed after the first one; or NULL */
 };
 
-/* Reads options (anywhere among the words) into *fields. Words that are no options are moved to the
- * front of argv and counted in *ret_words. VQ_INVALID with a sentence. `--` ends the options. */
+/* Reads options (anywhere among the words) into *fields. The other words are moved to the front of
+ * argv and counted in *ret_words. VQ_INVALID with a sentence. `--` ends the options. */
 enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
                              int *ret_words, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The same for a verb that takes one word, the name of a run: argv[0] afterwards. False after it
- * has reported a usage error. */
+/* The same for a verb that takes one word, the name of a run: it is argv[0] afterwards. False: a
+ * usage error was reported. */
 bool vq_opts_parse_run(const char *verb, const struct vq_opt *opts, int argc, char **argv,
                        void *fields);
 
-/* Call before it, for a verb with --output: replaces the usual -o by --output. */
+/* For a verb with --output: call it before parsing; it replaces -o by --output. */
 void vq_opts_output(int argc, char **argv);
 
 /* Every verb, in the order of the help; the last has a NULL name. */
 extern const struct vq_verb vq_verbs[];
 const struct vq_verb *vq_verb_find(const char *name);
-const char *vq_verb_nearest(const char *name); /* the name of the one nearest to a typo; NULL */
+const char *vq_verb_nearest(const char *name); /* the verb nearest to a typo; NULL: none */
 void vq_verb_help(const struct vq_verb *verb);
 
 /* Exit codes, documented in vibeq(1). */
@@ -76,27 +77,27 @@ enum vq_exit {
     VQ_EXIT_MISSING = 3,     /* done, with missing answers */
     VQ_EXIT_NO = 3,          /* of a plan: its budget or its deadline does not hold */
     VQ_EXIT_STOPPED = 4,     /* stopped, resumable */
-    VQ_EXIT_NO_PROGRESS = 5, /* `vibeq status`: it runs, and nothing is answered */
+    VQ_EXIT_NO_PROGRESS = 5, /* of `vibeq status`: the run is active, but no answer arrives */
 };
 
-/* "vibeq: SENTENCE" on standard error; returns the exit code that goes with the status. */
+/* Prints "vibeq: SENTENCE" on standard error; returns the exit code of the status. */
 int vq_cli_fail(enum vq_status status, const struct vq_error *err);
-/* A usage error with a pointer to the verb's help; returns VQ_EXIT_USAGE. */
+/* Prints a usage error with a pointer to the verb's help; returns VQ_EXIT_USAGE. */
 int vq_cli_usage(const char *verb, const char *fmt, ...) VQ_PRINTF(2, 3);
 /* Prints a foreign text on standard output (vq_fmt_plain); without memory, prints nothing. */
 void vq_cli_put_plain(struct vq_span text);
-/* Puts the bytes on standard output, some of them into its buffer yet. VQ_FULL, VQ_IO with a
- * sentence. A reader that has seen enough is no failure. */
+/* Writes the bytes to standard output; a part may remain in its buffer. VQ_FULL, VQ_IO with a
+ * sentence. If the reader has closed the pipe, that is no failure. */
 enum vq_status vq_cli_write(struct vq_span bytes, struct vq_error *err) VQ_WARN_UNUSED;
-/* The same into a new file, or onto the one that is there with `force`; NULL and "-" are standard
+/* The same into a new file; with `force`, an existing file is replaced. NULL and "-" are standard
  * output. */
 enum vq_status vq_cli_write_file(const char *path, bool force, struct vq_span text,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-/* The same for a text that was made, which it frees; else the status of making it. */
+/* The same for a text in a buffer, which it frees; returns the buffer's failure, if it has one. */
 enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;
 /* The last call of a verb. Returns `code`. If standard output failed and `code` reports no failure,
  * prints the failure and returns its code. */
 int vq_cli_end(int code);
-/* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL):
- * names them all, and the nearest. */
+/* A usage error for a word of the verb that is missing (NULL) or not one of `known`
+ * (NULL-terminated): it names all of them, and the nearest. */
 int vq_cli_unknown_word(const char *verb, const char *word, const char *const *known);

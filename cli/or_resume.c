@@ -1,6 +1,6 @@
 /* A run is resumed by the command that started it: the configuration of the command is compared
- * with run.yaml. Values that a resumed run may change are taken from the command; for each other
- * difference the command is refused. Not its job: starting, resuming (verbs/run.c). */
+ * with run.yaml. Values that may change come from the command; any other difference refuses the
+ * command. Not its job: starting, resuming (verbs/run.c). */
 #include "cli/or_resume.h"
 
 #include "cli/resume_overrides.h"
@@ -105,7 +105,7 @@ static enum vq_status compare(const struct vq_run_dir *run, struct vq_config *no
     return status;
 }
 
-/* A folder without run.yaml never became a run: a new one takes it over. */
+/* Whether a run exists. A folder without run.yaml is not a run: a new run takes it over. */
 static bool was_begun(const char *runs_dir, const char *name)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];

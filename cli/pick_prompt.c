@@ -1,5 +1,5 @@
-/* Looks up records, vibes and judges by what a person calls them, and prints one prompt. Reads a
- * finished job only. */
+/* Looks up records, vibes and judges by their names, and prints one prompt. Reads only a prepared
+ * job. */
 #include "cli/pick_prompt.h"
 
 #include "common/base/alloc.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The name at `wanted` in no case, among `count` names; NULL wants the first. */
+/* Finds the name `wanted` among `count` names, ignoring case; NULL: the first name. */
 static enum vq_status pick_name(const char *what, const char *wanted, const struct vq_span *names,
                                 uint32_t count, uint32_t *ret_index, struct vq_error *err)
 {
@@ -40,7 +40,7 @@ static enum vq_status pick_name(const char *what, const char *wanted, const stru
     return status;
 }
 
-/* Makes the stage that asks this criterion the given one: stages of other kinds do not know it. */
+/* Makes the stage of this criterion the given stage: stages of other kinds do not have it. */
 static enum vq_status give_criterion(struct vq_job *job, const char *wanted, struct vq_error *err)
 {
     uint32_t i, count = job->config->criteria_count;
@@ -123,7 +123,8 @@ enum vq_status vq_pick_prompt(const struct vq_job *job, const struct vq_pick_pro
     }
     vq_free(names);
     if (status == VQ_OK) {
-        if (vq_job_output(job, job->given, picked.sample) != NULL) { /* one output is shown */
+        /* the prompt shows one output */
+        if (vq_job_output(job, job->given, picked.sample) != NULL) {
             picked.sample += picked.order > 0 && job->config->models_count > 1 ? 1 : 0;
             picked.order = 0;
         }

@@ -1,5 +1,5 @@
-/* A plan as JSON, format 1: names of keys stay. An interval is {"least", "expected", "most"}; what
- * is not known is null. */
+/* A plan as JSON, format 1: the names of keys are stable. An interval is {"least", "expected",
+ * "most"}; unknown values are null. */
 #include "cli/plan_show.h"
 #include "common/text/json.h"
 #include "methods/files/method_type.h"
@@ -57,7 +57,7 @@ static void sums(struct vq_json *j, const struct vq_forecast_sums *s, struct vq_
 
 static void line(struct vq_json *j, const struct vq_forecast *f, const struct vq_forecast_line *l)
 {
-    struct vq_forecast one = *f; /* with this line alone */
+    struct vq_forecast one = *f; /* with only this line */
     one.lines += l - f->lines;
     one.lines_count = 1;
     struct vq_range seconds;

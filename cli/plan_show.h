@@ -17,10 +17,10 @@ struct vq_plan_shown {
     double budget_usd;
     time_t now, deadline;
     struct vq_forecast_batches batches;
-    struct vq_forecast_bounded budget, by_deadline; /* where there is one */
+    struct vq_forecast_bounded budget, by_deadline; /* if there is one */
 };
 
-/* With a deadline: until when batches may end, so that the interactive pools can still answer
+/* With a deadline: the latest end of batches that still lets the interactive pools answer
  * everything (coordinator/pools/deadline.h). 0: no batch pools, prices or time. */
 time_t vq_plan_batches_until(const struct vq_plan_shown *plan);
 

@@ -1,4 +1,5 @@
-/* A plan as a table that fits 80 columns, then what limits it, the sums, and whether they hold. */
+/* A plan as a table that fits 80 columns, then its limits, the sums, and whether budget and
+ * deadline hold. */
 #include "cli/plan_show.h"
 #include "methods/files/method_type.h"
 
@@ -8,7 +9,7 @@
 #define NAME_COLUMNS  19u
 #define JUDGE_COLUMNS 12u
 
-/* 9,999 and 12.3 k and 4.56 M: three digits that count. */
+/* 9,999 and 12.3 k and 4.56 M: three significant digits. */
 static const char *brief(double n, char ret_text[VQ_FMT_BYTES])
 {
     static const char *const units[] = {"", " k", " M", " G", " T"};
@@ -35,7 +36,7 @@ static const char *duration(double seconds, char ret_text[VQ_FMT_BYTES])
     return vq_fmt_duration((int64_t)fmin(seconds * 1e9, 9e18), ret_text);
 }
 
-/* "1,234", or "~1,234" where it depends on answers. */
+/* "1,234", or "~1,234" if it depends on answers. */
 static const char *about(struct vq_range r, char ret_text[VQ_FMT_BYTES])
 {
     char n[VQ_FMT_BYTES];
@@ -96,7 +97,7 @@ static void lines(const struct vq_forecast *f, const struct vq_terminal *t, stru
     vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
 }
 
-/* The service tier of a pool, and what a call costs there. */
+/* The service tier of a pool, and the price of a call there. */
 static void tier(const struct vq_forecast_limits *l, struct vq_buf *out)
 {
     if (l->service_tier != NULL) {
@@ -106,7 +107,7 @@ static void tier(const struct vq_forecast_limits *l, struct vq_buf *out)
     }
 }
 
-/* The measured use of prompt caches, over everything that is asked. */
+/* The measured use of prompt caches, over all calls. */
 static void caches(const struct vq_forecast *f, struct vq_buf *out)
 {
     double in = 0, cached = 0, written = 0;
@@ -175,7 +176,7 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
     }
 }
 
-/* By which recorded batches the time was computed. False: by none. */
+/* The recorded batches from which the time was computed. False: none. */
 static bool per_batch(const struct vq_plan_shown *plan, struct vq_buf *out)
 {
     const struct vq_forecast *f = plan->forecast;
@@ -193,7 +194,7 @@ static bool per_batch(const struct vq_plan_shown *plan, struct vq_buf *out)
     return any;
 }
 
-/* The same run by its batch pools; or, if it has none, what they would cost. */
+/* The same run with its batch pools; if it has none, their price. */
 static void batches(const struct vq_plan_shown *plan, struct vq_buf *out)
 {
     const struct vq_forecast_batches *b = &plan->batches;
@@ -268,7 +269,7 @@ static void bounded(const char *what, const char *there_is, const struct vq_fore
     vq_buf_putc(out, '\n');
 }
 
-/* Which limits would have to grow, and by what factor, if time shall suffice. */
+/* The limits that must grow to meet the time, and the factor. */
 static void needed(const struct vq_forecast *f, double factor, struct vq_buf *out)
 {
     if (!isfinite(factor)) {
@@ -286,7 +287,7 @@ static void needed(const struct vq_forecast *f, double factor, struct vq_buf *ou
     }
 }
 
-/* Until when batches may end, so that the interactive pools can still answer everything. */
+/* The latest end of batches that still lets the interactive pools answer everything. */
 static void by_deadline(const struct vq_plan_shown *plan, struct vq_buf *out)
 {
     const struct vq_forecast *f = plan->forecast;

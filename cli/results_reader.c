@@ -1,5 +1,5 @@
-/* Reads names, ends and `kept` of the vibes out of results.json: what a person sees in the report
- * is what is shown and compared. */
+/* Reads names, ends and `kept` of the vibes out of results.json, so that verbs show and compare the
+ * same texts as the report. */
 #include "cli/results_reader.h"
 
 #include "common/conf/config.h"
@@ -62,7 +62,8 @@ enum vq_status vq_results_reader_read(const char *runs_dir, const char *run,
     json_t *root = NULL;
     if (status == VQ_OK) {
         status = vq_json_load(vq_buf_span(&text), 0, &root, NULL);
-        status = status == VQ_INVALID ? VQ_OK : status; /* it has no vibes, said below */
+        /* it has no vibes, which is reported below */
+        status = status == VQ_INVALID ? VQ_OK : status;
     }
     vq_buf_free(&text);
     VQ_TRY(status);

@@ -1,9 +1,9 @@
-/* The vibes of a run that is over, as its results name them. */
+/* The vibes in the results of a finished run. */
 #pragma once
 
 #include "common/conf/axes_file.h"
 
-/* In the order of results.json: the kept ones, by |separability| on train, come first. */
+/* In the order of results.json: the kept vibes, by |separability| on train, come first. */
 struct vq_results_reader {
     struct vq_axes_file list; /* owned; never empty */
     uint32_t kept_count;

@@ -1,7 +1,7 @@
-/* Which overrides `vibeq resume` takes: always, or as long as the run has no answer. Both lists
+/* The overrides that `vibeq resume` accepts: always, or while the run has no answer. Both lists
  * name the keys that may change: a new key of the configuration is refused until it is added to one
- * of them. Not its job: changed files (the run folder compares their hashes),
- * and whether the run has answers. */
+ * of them. Not its job: changed files (the run folder compares their hashes), and whether the run
+ * has answers. */
 #include "cli/resume_overrides.h"
 
 #include "common/base/buf.h"
@@ -69,8 +69,8 @@ static const char *const may_change_of_model[] = {
     "total_timeout_ms",
 };
 
-/* What the judges are asked, but neither whom nor about what: it may change while there is no
- * answer that was given to the old question. */
+/* The form of the question to the judges, but neither the models nor the data: it may change while
+ * no answer to the old question exists. */
 static const char *const may_change_unanswered[] = {"judging.structured", "judging.repair",
                                                     "judging.truncate", "judging.logprobs"};
 static const char *const may_change_unanswered_of_model[] = {
@@ -88,7 +88,7 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-/* What follows the model in the name of a key; NULL: the key belongs to no model. */
+/* The part of a key after the model; NULL: the key belongs to no model. */
 static const char *of_model(const char *key)
 {
     for (size_t i = 0; i < VQ_COUNT(models); i++) {
@@ -103,7 +103,7 @@ static const char *of_model(const char *key)
 static bool changes_freely(const char *key)
 {
     if (strncmp(key, "pools[]", 7) ==
-        0) { /* what a model's requests count as stands with the model */
+        0) { /* a pool may change: the identity of requests is with the model */
         return true;
     }
     const char *part = of_model(key);
@@ -119,7 +119,7 @@ static bool changes_before_answers(const char *key)
                         : is_one_of(key, may_change_unanswered, VQ_COUNT(may_change_unanswered));
 }
 
-/* The key of "judges[0].key=...", its indices left out. False: there is none. */
+/* The key of "judges[0].key=...", without its indices. False: there is none. */
 static bool plain_key(const char *assignment, char ret_key[KEY_BYTES])
 {
     size_t n = 0;
@@ -182,7 +182,7 @@ const char *vq_resume_overrides_before_answers(const struct vq_opt_list *set)
     return NULL;
 }
 
-/* Host and path, as the identity of a provider takes them. */
+/* Host and path, as in the identity of a provider. */
 static struct vq_span place(const char *base_url)
 {
     const char *host = strstr(base_url, "://");

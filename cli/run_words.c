@@ -1,7 +1,7 @@
-/* Options in, a configuration out. Invariant: an option never goes around the configuration: it
- * becomes a line or an override of it, so that kinds and ranges are checked in one place; a
- * sentence about such a line names the option. A key is only ever a reference, and never repeated.
- * Not its job: files and columns (methods/files/job.c). */
+/* Options in, a configuration out. Invariant: an option never bypasses the configuration. It
+ * becomes a line or an override of it, so kinds and ranges are checked in one place, and an error
+ * about such a line names the option. A key is only a reference, and is never printed. Not its job:
+ * files and columns (methods/files/job.c). */
 #include "cli/run_words.h"
 
 #include "cli/resume_overrides.h"
@@ -74,8 +74,8 @@ static enum vq_status add_setting(struct vq_run_words *w, const char *setting, s
     return VQ_OK;
 }
 
-/* Options that name a key are overrides like any other: range and kind are checked in one
- * place. */
+/* Options with a key of the configuration are overrides like any other: range and kind are checked
+ * in one place. */
 static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
 {
     const struct {
@@ -90,14 +90,14 @@ static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
                        counts[i].count.value);
         VQ_TRY(add_setting(w, w->made[i], err));
     }
-    if (w->deadline != NULL) { /* a longer text is no time either */
+    if (w->deadline != NULL) { /* a longer text is not a time either */
         (void)snprintf(w->made_deadline, sizeof(w->made_deadline), "deadline=%s", w->deadline);
         VQ_TRY(add_setting(w, w->made_deadline, err));
     }
     return w->discover ? add_setting(w, "method=discover", err) : VQ_OK;
 }
 
-/* Puts `by` for the first `bytes` of the sentence. */
+/* Replaces the first `bytes` of the sentence by `by`. */
 static void begin_with(struct vq_error *err, size_t bytes, const char *by)
 {
     struct vq_error old = *err;
@@ -158,14 +158,14 @@ static bool is_offline(struct vq_span model)
     return model.bytes > bytes && memcmp(model.at, "offline-", bytes) == 0;
 }
 
-/* A variable that is empty says nothing. */
+/* A variable that is empty counts as not set. */
 static const char *from_environment(const char *name)
 {
     const char *value = getenv(name);
     return value == NULL || value[0] == '\0' ? NULL : value;
 }
 
-/* A model as a map whose first key comes after `before`. */
+/* A model as a map; its first key comes after `before`. */
 static void yaml_model(struct vq_buf *out, const struct vq_run_words *w, const char *before,
                        struct vq_span model)
 {
@@ -182,7 +182,8 @@ static void yaml_model(struct vq_buf *out, const struct vq_run_words *w, const c
     yaml_line(out, "    key: ", key);
 }
 
-/* One --judge holds names separated by commas; of several, each is one name. */
+/* A single --judge may have several names separated by commas; with several --judge, each is one
+ * name. */
 static void yaml_judges(struct vq_buf *out, const struct vq_run_words *w)
 {
     vq_buf_puts(out, "judges:\n");

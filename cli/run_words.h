@@ -1,4 +1,4 @@
-/* The words of `vibeq run` and `vibeq resume`, and the configuration that they make. */
+/* The options of `vibeq run` and `vibeq resume`, and the configuration made from them. */
 #pragma once
 
 #include "cli/verbs.h"
@@ -19,10 +19,10 @@ struct vq_run_words {
     struct vq_opt_count limit, workers;
     bool discover, yes, dry_run, json, quiet, retry_failed, ui, or_resume;
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
-    char made_deadline[VQ_OVERRIDE_BYTES + VQ_WHEN_BYTES]; /* and --deadline */
+    char made_deadline[VQ_OVERRIDE_BYTES + VQ_WHEN_BYTES]; /* --deadline likewise */
 };
 
-/* Of --http and its kind; borrowed from `words`. */
+/* --http and related options; borrowed from `words`. */
 struct vq_run_http vq_run_words_http(const struct vq_run_words *words);
 
 /* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after a
@@ -30,13 +30,13 @@ struct vq_run_http vq_run_words_http(const struct vq_run_words *words);
 int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, char **argv,
                        struct vq_run_words *ret_words, int *ret_count);
 
-/* The configuration: of the file `word` (.yaml, .yml), or of the data file `word` and the options.
- * Sentences name the option where one is to blame. The caller owns *ret_config. */
+/* The configuration: from the file `word` (.yaml, .yml), or from the data file `word` and the
+ * options. A sentence names the option that caused the error. The caller owns *ret_config. */
 enum vq_status vq_run_words_config(const struct vq_run_words *words, const char *word,
                                    struct vq_config **ret_config,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-/* That of a run's folder, with what may be overridden. ret_unanswered->text: why the overrides are
- * refused if the run has an answer; empty: it may have answers. */
+/* The configuration of a run's folder, with the allowed overrides. ret_unanswered->text: why the
+ * overrides are refused if the run has an answer; empty: it may have answers. */
 enum vq_status vq_run_words_reload(const struct vq_run_words *words, const char *run_yaml,
                                    struct vq_config **ret_config, struct vq_error *ret_unanswered,
                                    struct vq_error *err) VQ_WARN_UNUSED;

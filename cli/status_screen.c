@@ -1,5 +1,5 @@
-/* Draws a status from the top: what matters most comes first, because the screen may be low. Not
- * its job: the terminal's modes and its size (status_watch.c). */
+/* Draws a status from the top: the most important part comes first, because the screen may be low.
+ * Not its job: the terminal's modes and its size (status_watch.c). */
 #include "cli/status_screen.h"
 
 #include "common/text/utf8.h"
@@ -43,7 +43,7 @@ static uint64_t settled(const json_t *tasks)
            vq_status_whole(tasks, "failed") + vq_status_whole(tasks, "blocked");
 }
 
-/* ---- what was seen ---- */
+/* ---- samples ---- */
 
 static void push(struct vq_trail_line *line, double value)
 {
@@ -97,18 +97,18 @@ void vq_status_trail_add(struct vq_status_trail *trail, const json_t *status)
 struct screen {
     struct vq_buf *out;
     const struct vq_terminal *terminal;
-    uint32_t rows;    /* left, with the one that is being written */
-    uint32_t columns; /* left in it */
-    bool begun;       /* a line before this one is there */
+    uint32_t rows;    /* the rest, including the current one */
+    uint32_t columns; /* the rest of the current row */
+    bool begun;       /* there is a line before this one */
 };
 
 static uint32_t width(uint32_t point)
 {
     int columns = wcwidth((wchar_t)point);
-    return columns < 0 ? 1 : (uint32_t)columns; /* unknown to the locale */
+    return columns < 0 ? 1 : (uint32_t)columns; /* the locale does not know it */
 }
 
-/* As much of the text as has room. */
+/* Puts the part of the text that fits. */
 static void put(struct screen *s, struct vq_span text)
 {
     for (size_t pos = 0; pos < text.bytes;) {
@@ -139,7 +139,7 @@ static void color(struct screen *s, enum vq_color is)
     vq_buf_puts(s->out, vq_color(s->terminal, is));
 }
 
-/* A text of others, in `most` columns; padded: with spaces up to there. */
+/* Puts a foreign text into at most `most` columns; padded: with spaces up to there. */
 static void put_foreign(struct screen *s, const char *text, uint32_t most, bool padded)
 {
     struct vq_buf plain;
@@ -159,7 +159,7 @@ static void put_foreign(struct screen *s, const char *text, uint32_t most, bool 
     s->columns = before - used;
 }
 
-/* Begins a line; false: there is no room for one. */
+/* Starts a line; false: there is no room. */
 static bool begin(struct screen *s)
 {
     if (s->rows == 0) {
@@ -174,7 +174,7 @@ static bool begin(struct screen *s)
     return true;
 }
 
-/* ---- bars and small lines ---- */
+/* ---- bars and small charts ---- */
 
 static void bar(struct screen *s, double part, uint32_t columns)
 {
@@ -363,7 +363,7 @@ static bool title(struct screen *s, const char *text, size_t rows)
     return true;
 }
 
-/* How many of the rows are shown; the last line counts the others. */
+/* The number of rows to show; the last line counts the others. */
 static size_t room(const struct screen *s, size_t rows)
 {
     return rows <= s->rows ? rows : s->rows > 0 ? s->rows - 1 : 0;

@@ -1,4 +1,4 @@
-/* The status of a run as a screen of a terminal: bars, small lines over the last minute, tables.
+/* The status of a run as a screen of a terminal: bars, small charts over the last minute, tables.
  * Pure text: the caller has the status, the size and the terminal. */
 #pragma once
 
@@ -21,7 +21,7 @@ struct vq_trail_line {
     uint32_t count; /* samples so far */
 };
 
-/* What was seen so far. All zero: nothing. */
+/* The samples so far. All zero: none. */
 struct vq_status_trail {
     struct vq_trail_line calls, tokens;
     struct vq_trail_line pools[VQ_TRAIL_POOLS]; /* calls in flight */
@@ -30,11 +30,12 @@ struct vq_status_trail {
     double tokens_per_s;
 };
 
-/* One more status. */
+/* Adds a status. */
 void vq_status_trail_add(struct vq_status_trail *trail, const json_t *status);
 
-/* Appends at most `rows` lines of at most `terminal->columns` columns: each ends with an erasure of
- * the rest of its line, and the last one with an erasure of the rest of the screen. Texts of others
- * are put plainly; wide characters count as what they take (wcwidth, of the locale). */
+/* Appends at most `rows` lines of at most `terminal->columns` columns. Each line ends with an
+ * erasure of the rest of the line, and the last one with an erasure of the rest of the screen.
+ * Foreign texts are made plain; wide characters count with their columns (wcwidth, of the
+ * locale). */
 void vq_status_screen(const json_t *status, const char *run, const struct vq_status_trail *trail,
                       const struct vq_terminal *terminal, uint32_t rows, struct vq_buf *out);

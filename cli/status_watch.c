@@ -1,7 +1,7 @@
-/* The terminal's side of the screen. Invariant: whatever ends it, the terminal has its cursor, its
- * line wrap and its former contents again. A frame is one write, over the one before and without
- * clearing first, so that nothing flickers. Signals come while it waits, and at no other time. Not
- * its job: what is on the screen (status_screen.c). */
+/* The terminal's side of the screen. Invariant: after any end, the terminal has its cursor, its
+ * line wrap and its former contents again. A frame is one write over the last one, without clearing
+ * first, so nothing flickers. Signals are handled only while it waits. Not its job: the contents of
+ * the screen (status_screen.c). */
 #include "cli/status_watch.h"
 
 #include "cli/status_screen.h"
@@ -19,7 +19,7 @@
 #define ROWS_DEFAULT    24u
 #define ENTER           "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE           "\033[?7h\033[?25h\033[?1049l"
-#define FRAME_BEGIN     "\033[?2026h\033[H" /* shown at once, where the terminal knows how */
+#define FRAME_BEGIN     "\033[?2026h\033[H" /* shown at once, if the terminal supports it */
 #define FRAME_END       "\033[?2026l"
 
 static volatile sig_atomic_t signal_seen; /* SIGINT, SIGTERM, SIGHUP; 0: none */
@@ -29,7 +29,7 @@ static void on_end(int signum)
     signal_seen = signum;
 }
 
-/* It only ends the wait. */
+/* The signal only ends the wait. */
 static void on_size(int signum)
 {
     (void)signum;
@@ -42,7 +42,7 @@ static void put(const char *text, size_t bytes)
         if (n > 0) {
             at += (size_t)n;
         } else if (errno != EINTR) {
-            return; /* the terminal is gone: SIGHUP follows */
+            return; /* the terminal is lost: SIGHUP follows */
         }
     }
 }
@@ -75,7 +75,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
 struct handlers {
     struct sigaction before[VQ_COUNT(signals)];
-    sigset_t mask; /* as it was: while it waits */
+    sigset_t mask; /* the former mask, used during the wait */
 };
 
 static void handle(struct handlers *handlers)
@@ -99,7 +99,7 @@ static void handle_no_more(const struct handlers *handlers)
     (void)sigprocmask(SIG_SETMASK, &handlers->mask, NULL);
 }
 
-/* false: a signal ended it. */
+/* False: a signal ended the wait. */
 static bool wait_for_next(const struct handlers *handlers)
 {
     struct timespec every = {.tv_sec = EVERY_MS / 1000, .tv_nsec = EVERY_MS % 1000 * 1000000L};
@@ -140,7 +140,7 @@ enum vq_status vq_status_watch(const char *run, vq_status_fetch fetch, void *ctx
     handle_no_more(&handlers);
     vq_buf_free(&frame);
     if (signal_seen != 0) {
-        (void)raise(signal_seen); /* as if nothing had handled it */
+        (void)raise(signal_seen); /* as if there were no handler */
     }
     return status;
 }

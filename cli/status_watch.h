@@ -1,5 +1,5 @@
-/* `vibeq status --watch` on a terminal: a screen of its own, drawn again each second and when the
- * terminal changes its size. */
+/* `vibeq status --watch` on a terminal: a separate screen, drawn each second and when the terminal
+ * changes its size. */
 #pragma once
 
 #include "common/base/status.h"
@@ -11,7 +11,7 @@
 typedef enum vq_status (*vq_status_fetch)(void *ctx, json_t **ret_status, bool *ret_running,
                                           struct vq_error *err);
 
-/* Until the run is not active any more: VQ_OK; or until a status cannot be had. Ctrl-C ends the
- * process, with the terminal as it was. */
+/* Draws until the run is no longer active: VQ_OK; or until a status cannot be read. Ctrl-C ends the
+ * process; the terminal is restored. */
 enum vq_status vq_status_watch(const char *run, vq_status_fetch fetch, void *ctx,
                                struct vq_error *err) VQ_WARN_UNUSED;

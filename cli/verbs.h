@@ -41,11 +41,11 @@ void vq_ctl_rows(vq_verb_row_fn row, void *ctx);
 int vq_cli_exit_of(enum vq_run_end end);
 /* Whether a word of `vibeq run` names a configuration (.yaml, .yml) and not a data file. */
 bool vq_is_config_name(const char *path);
-/* The call store of the runs folder (`runs` as of --runs), for reading. NULL where there is no
- * folder or no store: as good as an empty one. */
+/* Opens the call store of the runs folder (`runs`: value of --runs) for reading. NULL: there is no
+ * folder or no store; this counts as an empty one. */
 enum vq_status vq_cli_open_store(const char *runs, struct vq_calls **ret_calls,
                                  struct vq_error *err) VQ_WARN_UNUSED;
-/* Removes a run's folder and, unless another folder is a copy of it, its part of the store's
- * ledger; answers stay. Statuses of vq_run_remove and of the store. */
+/* Removes a run's folder. Also removes its part of the store's ledger, unless another folder is a
+ * copy of the run; answers stay. Statuses of vq_run_remove and of the store. */
 enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, bool force,
                                  struct vq_error *err) VQ_WARN_UNUSED;

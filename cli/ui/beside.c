@@ -1,5 +1,5 @@
-/* A child with a loop of its own, which turns only while the child starts. Invariant: the child has
- * this process's death as a signal, so that it outlives no run. */
+/* A child with a separate loop, which runs only while the child starts. Invariant: the child gets a
+ * signal when this process dies, so it never outlives a run. */
 #include "cli/ui/beside.h"
 
 #include "cli/endpoint.h"

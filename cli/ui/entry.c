@@ -1,5 +1,5 @@
-/* status.json becomes a row of the list. Invariant: a value of a wrong kind counts as missing, so
- * that any status.json gives a row of the documented form. */
+/* Makes a row of the list from status.json. Invariant: a value of a wrong kind counts as missing,
+ * so any status.json gives a row of the documented form. */
 #include "cli/ui/entry.h"
 
 #include "common/text/fmt.h"

@@ -1,5 +1,5 @@
-/* openat from one folder to the next. Invariant: every part of a path is opened by itself and
- * without following links, so that what is read is in the folder that was meant. */
+/* Opens one folder after the other with openat. Invariant: every part of a path is opened
+ * separately and without following links, so the file is certainly in the intended folder. */
 #include "cli/ui/files.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static enum vq_status from_errno(void)
 
 enum vq_status vq_ui_folder_open(int runs_fd, const char *name, int *ret_fd)
 {
-    /* the folder of a run may be a link of the owner of the runs folder */
+    /* the owner of the runs folder may have linked the folder of a run */
     int fd = openat(runs_fd, name, PLAIN | O_DIRECTORY);
     if (fd < 0) {
         return from_errno();
@@ -41,7 +41,7 @@ static enum vq_status read_all(int fd, struct vq_buf *out, const struct stat *st
     if ((uint64_t)st->st_size > out->bytes_max) {
         return VQ_LIMIT;
     }
-    for (;;) { /* as much as it had when it was looked at: a log may grow for ever */
+    for (;;) { /* up to the size that it had at fstat: a log may grow for ever */
         size_t want = (size_t)st->st_size - out->bytes;
         char *to = want == 0 ? NULL : vq_buf_reserve(out, want);
         if (to == NULL) {
@@ -67,7 +67,7 @@ enum vq_status vq_ui_file_read(int fd, const char *file, struct vq_buf *out, str
         return from_errno();
     }
     enum vq_status status = fstat(file_fd, &st) != 0 ? from_errno() : read_all(file_fd, out, &st);
-    (void)close(file_fd); /* read only: nothing to lose */
+    (void)close(file_fd); /* opened for reading: a failure loses nothing */
     if (status == VQ_OK && ret_stat != NULL) {
         *ret_stat = st;
     }

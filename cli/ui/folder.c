@@ -1,5 +1,5 @@
-/* The folder .ui. Invariants: what endpoint.json says counts only while the lock is held, so that a
- * killed server leaves nothing that misleads; the files are 0600, for they hold the token. */
+/* The folder .ui. Invariants: endpoint.json is valid only while the lock is held, so a killed
+ * server leaves nothing misleading; the files are 0600, because they contain the token. */
 #include "cli/ui/folder.h"
 
 #include "cli/ui/files.h"
@@ -46,7 +46,7 @@ enum vq_status vq_ui_folder_take(const char *runs_dir, struct vq_ui_folder *ret_
         return vq_fail(err, VQ_LOCKED, "another vibeq ui serves %s", runs_dir);
     }
     if (join(folder.path, ENDPOINT_FILE, path) == VQ_OK) {
-        (void)unlink(path); /* of a server that was killed */
+        (void)unlink(path); /* left by a server that was killed */
     }
     *ret_folder = folder;
     return VQ_OK;

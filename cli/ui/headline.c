@@ -1,5 +1,5 @@
 /* results.json of each method as a sentence. Invariant: a file of another form, or of a later
- * version, gives no sentence, and never a wrong one. Not its job: what the numbers mean
+ * version, gives no sentence, never a wrong one. Not its job: the meaning of the numbers
  * (docs/method/). */
 #include "cli/ui/headline.h"
 
@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-/* A name of others, on one line, cut at the end of a character. */
+/* Puts a foreign name on one line, cut at the end of a character. */
 static void put_name(struct vq_buf *out, const json_t *name)
 {
     const char *text = json_is_string(name) ? json_string_value(name) : "?";

@@ -1,5 +1,5 @@
-/* Paths of requests. Invariant: a name that is let through is one part of a path and stays inside
- * the runs folder; what is not understood is refused. */
+/* Paths of requests. Invariant: an accepted name is one part of a path and stays inside the runs
+ * folder; any other path is refused. */
 #include "cli/ui/path.h"
 
 static bool is_rest(const char *rest)

@@ -1,5 +1,5 @@
-/* The path of a request to the page of runs that names a run: PREFIX NAME, then nothing or "/" and
- * what of the run is meant. Pure. */
+/* The path of a request to the page of runs that names a run: PREFIX NAME, then nothing, or "/" and
+ * a part of the run. Pure. */
 #pragma once
 
 #include "coordinator/store/rundir/run_dir.h"
@@ -12,5 +12,5 @@ struct vq_ui_path {
 };
 
 /* False: `path` (decoded) does not begin with `prefix`, its name cannot be a run's, or the rest is
- * other than words of lower-case letters, digits and "-" with single "/" in between. */
+ * not words of lower-case letters, digits and "-" with single "/" in between. */
 bool vq_ui_path_parse(const char *prefix, const char *path, struct vq_ui_path *ret_path);

@@ -1,7 +1,7 @@
-/* One call of the client for each request. Invariants: the run's token goes to an address of this
- * machine alone, beyond the loopback only to one that this user's own file names, in a header; of
- * the run's answer only status, kind and body come through, and never a status that speaks of a
- * token, since the browser has another one. Owns a request's body until its end. */
+/* One call of the client for each request. Invariants: the run's token is sent, in a header, only
+ * to an address of this machine; except for the loopback, only to one in a file of this user. Of
+ * the run's answer only status, type and body are passed on, and never a status about a token,
+ * since the browser has another token. Owns a request's body until its end. */
 #include "cli/ui/relay.h"
 
 #include "cli/ui/files.h"
@@ -118,7 +118,8 @@ static enum vq_status start(struct vq_http *client, const struct vq_endpoint *en
     if (status == VQ_OK) {
         struct vq_http_request call = {.method = is_post ? VQ_HTTP_POST : VQ_HTTP_GET,
                                        .url = url.at,
-                                       .allow_http = true, /* it is this machine: vq_ui_relay */
+                                       /* the address is on this machine: vq_ui_relay checks it */
+                                       .allow_http = true,
                                        .secret = relay->token,
                                        .body =
                                            is_post ? vq_buf_span(&relay->body) : vq_span(NULL, 0),
@@ -137,7 +138,7 @@ static enum vq_status start(struct vq_http *client, const struct vq_endpoint *en
     return VQ_OK;
 }
 
-/* "http://NUMBERS:PORT" of an interface of this machine: only there a socket can be bound. */
+/* "http://NUMBERS:PORT" of an interface of this machine: a socket can be bound only to those. */
 static bool is_of_this_machine(const char *url)
 {
     static const char scheme[] = "http://";

@@ -1,7 +1,7 @@
-/* From folders to rows. Invariants: no file of a run is written, and its lock is probed for a
- * moment only; a file that cannot be read makes its run "unreadable" and no other run worse; a row
- * is made in whole or not at all.
- * Owns the rows and, by name, the sentences about results that have not changed. */
+/* Makes rows from folders. Invariants: no file of a run is written, and its lock is probed only for
+ * a moment; a file that cannot be read makes its run "unreadable" and affects no other run; a row
+ * is made as a whole or not at all. Owns the rows and, by name, the sentences about results that
+ * have not changed. */
 #include "cli/ui/runs.h"
 
 #include "cli/ui/entry.h"
@@ -28,7 +28,7 @@
 #define OWNER_BYTES      128
 #define PASSWD_BYTES_MAX 4096
 
-/* Which results.json a sentence was made of. */
+/* The version of results.json from which a sentence was made. */
 struct origin {
     struct timespec changed;
     off_t bytes;
@@ -118,7 +118,8 @@ bool vq_ui_ticket_is_of(const struct vq_ui_runs *runs, const char *name, const c
     write_ticket(runs, name, good);
     size_t n = strlen(ticket);
     unsigned differs = n != strlen(good);
-    for (size_t i = 0; good[i] != '\0'; i++) { /* takes as long whatever the first wrong one is */
+    /* constant time: independent of the first difference */
+    for (size_t i = 0; good[i] != '\0'; i++) {
         differs |= (unsigned)(good[i] ^ (i < n ? ticket[i] : 0));
     }
     return differs == 0;
@@ -165,7 +166,7 @@ static bool same_origin(const struct origin *a, const struct origin *b)
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* The sentence of the results: the last scan's if the file is the same. */
+/* The sentence about the results: the one of the last scan if the file has not changed. */
 static enum vq_status headline(int fd, const struct row *before, struct row *row)
 {
     struct vq_buf text, made;
@@ -202,7 +203,7 @@ static enum vq_status put_row(const struct vq_ui_facts *facts, struct row *row)
     return status;
 }
 
-/* A run of which nothing can be seen but its name. */
+/* A run that cannot be read; only its name is known. */
 static enum vq_status unreadable(int runs_fd, const char *name, struct row *row)
 {
     struct stat st;
@@ -223,7 +224,7 @@ static bool is_run(int fd)
            fstatat(fd, "uid", &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* VQ_NOT_FOUND: the folder is no run. VQ_DENIED: it cannot be read. */
+/* VQ_NOT_FOUND: the folder is not a run. VQ_DENIED: it cannot be read. */
 static enum vq_status read_run(const struct vq_ui_runs *runs, int fd, struct row *row)
 {
     struct stat st, results = {.st_size = 0}, report;
@@ -417,7 +418,7 @@ enum vq_status vq_ui_run_history(const char *runs_dir, const char *name, uint64_
     } else if (status == VQ_OK && !vq_history_load(history, vq_buf_span(&file))) {
         status = VQ_CORRUPT;
     }
-    if (status == VQ_OK || status == VQ_NOT_FOUND) { /* a run of an older version has none */
+    if (status == VQ_OK || status == VQ_NOT_FOUND) { /* a run of an older version has no history */
         vq_history_json(history, after_unix_ms, out);
         status = VQ_OK;
     }

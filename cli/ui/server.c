@@ -1,8 +1,7 @@
-/* The server of `vibeq ui`. Invariants: it writes nothing into the folder of a run; an active run
- * is asked at its own server, one that is over is read from its files; reading the folder happens
- * in a thread, so that a slow disk stops no other request.
- * Owns the list of runs, which a scan has for itself while it goes on. Not its job: what the pages
- * show (coordinator/web/pages/). */
+/* The server of `vibeq ui`. Invariants: it writes nothing into the folder of a run; requests about
+ * an active run go to the run's own server, and a finished run is read from its files; a thread
+ * reads the folder, so a slow disk blocks no other request. Owns the list of runs, which only the
+ * thread uses during a scan. Not its job: the contents of the pages (coordinator/web/pages/). */
 #include "cli/ui/server.h"
 
 #include "cli/endpoint.h"
@@ -48,7 +47,7 @@ struct ui {
     struct vq_http *client;
     struct vq_http_server http;
     struct vq_ui_folder folder;
-    struct vq_ui_runs *runs; /* the thread's while `scanning` */
+    struct vq_ui_runs *runs; /* used only by the thread while `scanning` */
     bool scanning, closing;
     enum vq_status scanned; /* how the last scan ended */
     struct vq_error scan_err;
@@ -56,9 +55,9 @@ struct ui {
     struct waiting *waiting;
 };
 
-/* The report is a page of its own, from a folder that may be foreign: it gets an origin of its own
- * (sandbox), so that no script in it reaches our pages or the token. Its own policy, which allows
- * its script by hash, is in the file and counts besides this one. */
+/* The report is a separate page, from a folder that may be foreign. It gets its own origin
+ * (sandbox), so no script in it reaches our pages or the token. The file has its own policy, which
+ * allows its script by hash; both policies count. */
 static const char report_policy[] =
     "sandbox allow-scripts allow-downloads allow-modals allow-popups; default-src 'none'; "
     "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
@@ -110,7 +109,7 @@ static void answer_all(struct ui *ui, bool closing)
     ui->waiting = NULL;
 }
 
-/* In a thread. */
+/* Runs in a thread. */
 static void scan(void *ctx)
 {
     struct ui *ui = ctx;
@@ -169,13 +168,13 @@ static bool take_path(const char *prefix, const struct vq_httpd_request *request
     return false;
 }
 
-/* What is given as it is in the folder of the run. */
+/* A file of the run's folder that is sent unchanged. */
 struct file {
     const char *path; /* after the run's name */
     struct vq_ui_file of;
     const char *type;
     const char *policy;
-    bool of_active; /* as good of an active run; else its own server is asked */
+    bool of_active; /* also for an active run; false: the run's own server answers then */
 };
 
 static const struct file report_file = {"report",
@@ -225,7 +224,7 @@ static void give_file(const struct ui *ui, const char *name, const struct file *
     vq_buf_free(&bytes);
 }
 
-/* Of making it: the body. */
+/* `status` shows whether the body was made. */
 static void give_json(struct vq_httpd_response *response, enum vq_status status,
                       const struct vq_error *err)
 {
@@ -369,7 +368,7 @@ static void on_healthz(void *ctx, const struct vq_httpd_request *request,
     vq_buf_puts(response->body, "ok\n");
 }
 
-/* The folder is there, so the list can be made. */
+/* Whether the folder exists, so that the list can be made. */
 static void on_readyz(void *ctx, const struct vq_httpd_request *request,
                       struct vq_httpd_response *response)
 {
@@ -410,7 +409,7 @@ static enum vq_status listen_at(struct ui *ui, const struct vq_run_http *http,
     return status;
 }
 
-/* At the address of --http; else at the first free one of the usual ports. */
+/* Listens at the address of --http; else at the first free one of the usual ports. */
 static enum vq_status listen(struct ui *ui, const struct vq_ui_options *options,
                              struct vq_endpoint *ret_endpoint, struct vq_error *err)
 {
@@ -448,7 +447,7 @@ static void on_browser_end(void *ctx, struct vq_child_exit how)
     }
 }
 
-/* The browser has a fate of its own. */
+/* Opens a browser; its failure does not affect the server. */
 static void open_browser(struct ui *ui, const char *url, struct vq_child **ret_child)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -471,7 +470,8 @@ static void open_browser(struct ui *ui, const char *url, struct vq_child **ret_c
     }
 }
 
-/* On standard output, for people: only where the token is random does the address have it. */
+/* Prints the address on standard output, for people. It contains the token only if the token is
+ * random. */
 static enum vq_status say(struct ui *ui, const struct vq_ui_options *options,
                           const struct vq_endpoint *endpoint, struct vq_child **ret_browser)
 {
@@ -540,7 +540,7 @@ enum vq_status vq_ui_serve(const struct vq_ui_options *options, struct vq_error 
     }
     ui.closing = true;
     vq_ui_folder_release(&ui.folder);
-    vq_http_destroy(&ui.client); /* answers what waits for a run */
+    vq_http_destroy(&ui.client); /* answers requests that wait for a run */
     answer_all(&ui, true);
     vq_http_server_close(&ui.http);
     vq_loop_destroy(&ui.loop); /* waits for the thread */

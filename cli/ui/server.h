@@ -4,8 +4,8 @@
 #include "coordinator/run/run.h"
 
 #define VQ_UI_PORT     7420
-#define VQ_UI_PORTS    20   /* that are tried without --http */
-#define VQ_UI_FRESH_MS 1000 /* a scan that is younger is given as it is */
+#define VQ_UI_PORTS    20   /* the number of ports to try without --http */
+#define VQ_UI_FRESH_MS 1000 /* a scan that is younger is used again */
 
 struct vq_ui_options {
     const char *runs_dir; /* absolute; borrowed */
@@ -14,7 +14,7 @@ struct vq_ui_options {
     bool quiet;
 };
 
-/* Serves until SIGINT or SIGTERM. VQ_EXISTS: the port of --http is taken, or all that were tried.
- * VQ_LOCKED: another process serves the folder. */
+/* Serves until SIGINT or SIGTERM. VQ_EXISTS: the port of --http is in use, or all ports that were
+ * tried. VQ_LOCKED: another process serves the folder. */
 enum vq_status vq_ui_serve(const struct vq_ui_options *options,
                            struct vq_error *err) VQ_WARN_UNUSED;

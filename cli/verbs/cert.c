@@ -1,6 +1,5 @@
 /* `vibeq cert`: makes, lists and revokes the certificates with which workers on other machines
- * join. Not its job: the files (coordinator/run/cert_folder.c), and letting a worker in
- * (gate.c). */
+ * join. Not its job: the files (coordinator/run/cert_folder.c), admitting a worker (gate.c). */
 #include "cli/opts.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

@@ -1,6 +1,6 @@
 /* `vibeq chat RUN --chains FILE`: leads a run's judges through dialogues, beside the run, into its
- * own store, so that every turn is bought once and a stopped or killed one goes on where it was.
- * The run's results and accounting stay as they are. */
+ * own store. So every turn is paid once, and a stopped or killed command continues at the same
+ * turn. The run's results and accounting do not change. */
 #include "cli/open_run.h"
 #include "cli/verbs.h"
 #include "common/text/file.h"
@@ -89,7 +89,7 @@ static enum vq_status write_all(const struct chat *c, int *ret_code, struct vq_e
 
 /* ---- the verb ---- */
 
-/* Each turn needs the answer to the turn before: a pool that is a batch cannot lead dialogues. */
+/* Each turn needs the answer to the turn before it, so a batch pool cannot lead dialogues. */
 static enum vq_status check_pools(const struct vq_job *job, struct vq_error *err)
 {
     for (uint32_t i = 0; i < job->config->judges_count; i++) {

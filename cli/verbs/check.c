@@ -1,6 +1,6 @@
-/* `vibeq check CONFIG`: one real call a judge, shown whole: the prompt, what came back, what it was
- * read as. Nothing of it is stored, so a run asks again. Not its job: the call (a worker process,
- * through ask_once.c). */
+/* `vibeq check CONFIG`: one real call per judge, shown as a whole: the prompt, the answer, the
+ * verdict. Nothing of it is stored, so a run makes the call again. Not its job: the call (a worker
+ * process, through ask_once.c). */
 #include "cli/ask_once.h"
 #include "cli/pick_prompt.h"
 #include "cli/verbs.h"
@@ -17,7 +17,7 @@
 #define JSON_BYTES_MAX ((size_t)128 << 20)
 
 struct check_words {
-    struct vq_pick_prompt_words pick; /* first: the common options count from it */
+    struct vq_pick_prompt_words pick; /* first: the offsets of the common options start here */
     bool json;
 };
 
@@ -37,7 +37,7 @@ static enum vq_outcome verdict_of(const struct vq_job *job, const struct vq_once
                          vq_span_str(o->finish_reason == NULL ? "" : o->finish_reason), o->refusal);
 }
 
-/* Why there is no text. */
+/* Prints the reason why there is no text. */
 static void put_why(const struct vq_once *o)
 {
     bool has_error = o->error != NULL && o->error[0] != '\0';
@@ -57,7 +57,7 @@ static void put_cut(const struct vq_once *o)
     printf("\", which is no ordinary ending (docs/use/providers.md)\n");
 }
 
-/* What the verdict means for the two models. */
+/* Prints the meaning of the verdict for the two models. */
 static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, uint32_t sample,
                         unsigned order, const struct vq_once *o)
 {

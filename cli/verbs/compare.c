@@ -1,6 +1,6 @@
-/* `vibeq compare RUN --gold FILE|hc3`: how much of a reference list a run has found. The calls
- * form one stage beside the run, and their answers go to its store: so the command is resumable and
- * each call is paid once. The results and the accounting of the run do not change. */
+/* `vibeq compare RUN --gold FILE|hc3`: the share of a reference list that a run has found. The
+ * calls form one stage beside the run, and their answers go to its store: so the command is
+ * resumable and each call is paid once. The results and the accounting of the run do not change. */
 #include "cli/open_run.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"
@@ -90,7 +90,7 @@ static enum vq_status check_embedder(const struct vq_job *job, struct vq_error *
     return VQ_OK;
 }
 
-/* ---- what came of it ---- */
+/* ---- the results ---- */
 
 static void put_match(struct vq_json *j, const struct comparison *c, const char *key,
                       const struct vq_recall_match *m)
@@ -106,7 +106,7 @@ static void put_match(struct vq_json *j, const struct comparison *c, const char 
     vq_json_put_real(j, "similarity", m->similarity, DIGITS);
     vq_json_key(j, "mirrored");
     if (c->by == VQ_RECALL_BY_JUDGE) {
-        vq_json_null(j); /* it is not asked */
+        vq_json_null(j); /* the judge does not decide this */
     } else {
         vq_json_bool(j, m->mirrored);
     }
@@ -155,7 +155,7 @@ static void put_json(const struct comparison *c, const struct vq_recall_result *
     vq_buf_putc(out, '\n');
 }
 
-/* The kept vibe that matches, else the dropped one, else what came nearest. */
+/* Prints the kept vibe that matches, else the dropped one, else the nearest one. */
 static void put_row(const struct comparison *c, const struct vq_recall_result *r, uint32_t i,
                     struct vq_buf *out)
 {

@@ -1,6 +1,6 @@
-/* `vibeq ctl RUN COMMAND`: sends a command to an active run, over its loopback address, and
- * prints what it says to that. What there is to say is the table in coordinator/run/ctl.h. Not its
- * job: a run that does not go on; the way on is named. */
+/* `vibeq ctl RUN COMMAND`: sends a command to an active run, over its loopback address, and prints
+ * its reply. The table in coordinator/run/ctl.h has the commands. Not its job: a run that is not
+ * active; the message names the command for that. */
 #include "coordinator/run/ctl.h"
 #include "cli/endpoint.h"
 #include "cli/verbs.h"
@@ -43,8 +43,8 @@ void vq_ctl_rows(vq_verb_row_fn row, void *ctx)
     vq_buf_free(&usage);
 }
 
-/* Takes --runs out of the words; the remaining words begin with the run's name. It does not know
- * the options of the commands. */
+/* Takes --runs out of the words; the other words begin with the run's name. It does not know the
+ * options of the commands. */
 static enum vq_status own_options(int argc, char **argv, struct ctl_words *w, int *ret_words,
                                   struct vq_error *err)
 {
@@ -80,7 +80,7 @@ static enum vq_status compose(char **words, int count, struct vq_buf *body, stru
     return body->status;
 }
 
-/* Prints how to act on a run that is not active. Returns the exit code. */
+/* Prints what to do with a run that is not active. Returns the exit code. */
 static int not_running(const struct vq_ctl_command *command, const char *run)
 {
     fprintf(stderr, "vibeq: %s is not active, so it takes no command. Try: vibeq ", run);
@@ -96,7 +96,7 @@ static int not_running(const struct vq_ctl_command *command, const char *run)
     return VQ_EXIT_STOPPED;
 }
 
-/* Some commands need no coordinator. Returns the exit code. */
+/* Carries out a command that needs no coordinator. Returns the exit code. */
 static int on_stopped(const char *runs_dir, const char *run, const struct vq_ctl_asked *asked)
 {
     struct vq_error err = {0};
@@ -111,7 +111,7 @@ static int on_stopped(const char *runs_dir, const char *run, const struct vq_ctl
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
 
-/* The command was sent, and no reply says what became of it. Returns the exit code. */
+/* The command was sent, but no reply shows its result. Returns the exit code. */
 static int unknown(const char *run, const char *why)
 {
     fprintf(stderr,
@@ -121,12 +121,12 @@ static int unknown(const char *run, const char *why)
     return VQ_EXIT_INTERNAL;
 }
 
-/* Prints what the run said. Returns the exit code. */
+/* Prints the run's reply. Returns the exit code. */
 static int print_answer(const char *run, int http, const struct vq_buf *answer)
 {
     json_t *root = NULL;
     if (vq_json_load(vq_buf_span(answer), 0, &root, NULL) != VQ_OK) {
-        root = NULL; /* said below */
+        root = NULL; /* reported below */
     }
     const char *text = json_string_value(json_object_get(root, "text"));
     int code = VQ_EXIT_DONE;

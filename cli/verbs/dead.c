@@ -1,6 +1,6 @@
-/* `vibeq dead RUN`: what failed for good and why, counts first. Reads the store; of a run that goes
- * on it shows what is committed. Not its job: asking it again (`vibeq ctl RUN requeue`, `vibeq
- * resume RUN --retry-failed`). */
+/* `vibeq dead RUN`: the tasks that failed for good, with their reasons, counts first. Reads the
+ * store; for an active run it shows the committed state. Not its job: repeating them (`vibeq ctl
+ * RUN requeue`, `vibeq resume RUN --retry-failed`). */
 #include "methods/files/dead.h"
 
 #include "cli/open_run.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SHOWN_MAX      50u /* letters in the table for people */
+#define SHOWN_MAX      50u /* failed tasks in the table for people */
 #define JSON_BYTES_MAX ((size_t)1 << 32)
 
 struct dead_words {
@@ -30,7 +30,7 @@ const struct vq_opt vq_dead_opts[] = {
     {0},
 };
 
-/* ---- groups: letters of one stage, judge and reason ---- */
+/* ---- groups: failed tasks of one stage, judge and reason ---- */
 
 struct group {
     uint32_t stage, judge;
@@ -102,7 +102,7 @@ static const char *judge_name(const struct dead *d, uint32_t stage, uint32_t jud
     return d->replay->stages[stage]->cast->judges[judge].name;
 }
 
-/* The record that the task is about; negative: a prompt of the method's own. */
+/* The record of the task; negative: a prompt of the method's own. */
 static int64_t record_of(const struct dead *d, const struct vq_dead_letter *letter)
 {
     const struct vq_stage_grid *a = d->replay->stages[letter->stage];
@@ -110,7 +110,7 @@ static int64_t record_of(const struct dead *d, const struct vq_dead_letter *lett
     return vq_job_record(d->kept->job, a, sample);
 }
 
-/* Which output was rated; NULL: it is not about one. */
+/* The output that was rated; NULL: the task is not about one output. */
 static const char *output_of(const struct dead *d, const struct vq_dead_letter *letter)
 {
     return vq_job_output(d->kept->job, d->replay->stages[letter->stage], cell_of(d, letter).sample);
@@ -247,7 +247,7 @@ static enum vq_status print_json(const struct dead *d, const char *run, struct v
 
 /* ---- the verb ---- */
 
-/* The view stays open until all is printed: texts point into it. */
+/* The view stays open until everything is printed: texts point into it. */
 static enum vq_status show(const struct dead_words *w, struct dead *d, struct vq_replay *replay,
                            struct vq_view *view, struct vq_error *err)
 {
@@ -277,7 +277,7 @@ static enum vq_status look(const struct dead_words *w, const struct vq_open_run 
     enum vq_status status = vq_dead_any(view, uid, &any, err);
     vq_view_end(&view);
     VQ_TRY(status);
-    if (any) { /* the walk has views of its own */
+    if (any) { /* the walk opens its own views */
         VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, NULL, &replay, err));
     }
     status = vq_view_begin(kept->calls, &view, err);

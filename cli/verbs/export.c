@@ -1,6 +1,6 @@
-/* `vibeq export RUN calls|scores|vibes|rows|ratings|items`: what a run holds, as CSV or as JSON
- * lines on standard output. Calls come from the ledger, each with its raw answer; the rest are the
- * files of results/. */
+/* `vibeq export RUN calls|scores|vibes|rows|ratings|items`: the data of a run, as CSV or as JSON
+ * lines on standard output. Calls come from the ledger, each with its raw answer; the others are
+ * the files of results/. */
 #include "cli/open_run.h"
 #include "cli/verbs.h"
 #include "common/judge/vectors.h"
@@ -125,8 +125,8 @@ static const char *const call_columns[] = {
     "tokens_cached",  "tokens_written", "tokens_out", "tier",    "model",    "finish_reason",
     "label_logprobs", "error",          "answer"};
 
-/* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these
- * settings do not reach is empty. */
+/* The place of the task: stage, judge, record, vibe and order. Values of a stage that these
+ * settings do not reach are empty. */
 static void put_place(struct calls *c, const struct vq_call_row *row)
 {
     struct line *l = &c->line;
@@ -199,7 +199,7 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
         line_none(l, "label_logprobs");
     }
     line_text(l, "error", row->error);
-    if (has && !vq_vectors_packed(answer.answer)) { /* vectors are no text */
+    if (has && !vq_vectors_packed(answer.answer)) { /* vectors are not a text */
         line_text(l, "answer", answer.answer);
     } else {
         line_none(l, "answer");
@@ -260,7 +260,7 @@ static enum vq_status put_paper(const struct vq_open_run *kept, const struct vq_
     return vq_cli_print(&out, err);
 }
 
-/* The files are written for spreadsheets; here each text is as it was. */
+/* Prints rows. The files are written for spreadsheets; here each text has its original form. */
 static enum vq_status put_rows(const struct vq_table *table, bool jsonl, struct vq_error *err)
 {
     struct line l = {.err = err, .jsonl = jsonl, .raw = true};
@@ -343,7 +343,7 @@ static enum vq_status export_file(const struct vq_open_run *kept, const char *wh
     return status;
 }
 
-/* The word's place in form_names; -1: it is none. */
+/* The word's index in form_names; -1: none. */
 static int form_of(const char *word)
 {
     int form = word == NULL ? 0 : -1;

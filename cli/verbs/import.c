@@ -1,5 +1,5 @@
-/* `vibeq import FORMAT FILE...`: answers in the files of other programs as a CSV that `vibeq run`
- * reads. On standard output, or in a file that is not there yet. What was left out is counted on
+/* `vibeq import FORMAT FILE...`: converts answers in the files of other programs into a CSV that
+ * `vibeq run` reads, on standard output or in a new file. The number of omitted answers goes to
  * standard error. Not its job: the formats (common/import). */
 #include "common/import/import.h"
 #include "cli/verbs.h"

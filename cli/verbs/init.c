@@ -1,6 +1,6 @@
-/* `vibeq init DATA.csv`: a first configuration with its columns guessed, or with the places of
- * several files. An existing file is left alone unless --force says otherwise. Not its job: the
- * guess and the text (methods/init). */
+/* `vibeq init DATA.csv`: writes a first configuration with guessed columns, or with the paths of
+ * several files. An existing file is replaced only with --force. Not its job: the guess and the
+ * text (methods/init). */
 #include "methods/init/init.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -41,8 +41,8 @@ static bool is_method(const struct init_words *w, const char *method)
     return w->method != NULL && strcmp(w->method, method) == 0;
 }
 
-/* How the data file is called from the configuration's folder: as given when both are looked at
- * from here, else in full. */
+/* The path of the data file from the configuration's folder: as given if that folder is the working
+ * directory, else absolute. */
 static enum vq_status path_from(const char *output, const char *data, char **ret_path,
                                 struct vq_error *err)
 {
@@ -54,7 +54,7 @@ static enum vq_status path_from(const char *output, const char *data, char **ret
             return vq_fail(err, VQ_NOT_FOUND, "%s: %s", data, strerror(errno));
         }
         *ret_path = vq_strdup(real);
-        free(real); /* realpath's own */
+        free(real); /* allocated by realpath */
     }
     return *ret_path == NULL ? VQ_NOMEM : VQ_OK;
 }

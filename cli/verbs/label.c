@@ -1,5 +1,5 @@
-/* `vibeq label RUN`: a sheet for people, and their verdicts back. The sheet is blind: it names no
- * model. Not its job: the numbers, with which the results are written again. */
+/* `vibeq label RUN`: writes a sheet for people, and reads their verdicts. The sheet is blind: it
+ * names no model. Not its job: the numbers, which a new writing of the results computes. */
 #include "cli/open_run.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"
@@ -57,7 +57,7 @@ static enum vq_status open_run(struct labelling *l, const char *name)
 
 /* ---- the sheet ---- */
 
-/* Of the split that the results lead with. */
+/* Writes the sheet for the split that the results show first. */
 static enum vq_status write_sheet(struct labelling *l)
 {
     const struct vq_dataset *d = l->frame.dataset;
@@ -88,7 +88,7 @@ static enum vq_status write_sheet(struct labelling *l)
     return status;
 }
 
-/* ---- back ---- */
+/* ---- reading a sheet ---- */
 
 static enum vq_status read_sheet(struct labelling *l, int8_t *people,
                                  struct vq_label_counts_read *counts)

@@ -80,7 +80,7 @@ int vq_verb_list(int argc, char **argv)
     if (status == VQ_OK) {
         status = vq_runs_list(runs_dir, &runs, &count, &err);
     } else if (status == VQ_NOT_FOUND && w.runs == NULL) {
-        status = VQ_OK; /* nothing was ever run here */
+        status = VQ_OK; /* no run was ever started in this folder */
     }
     if (status == VQ_OK && w.json) {
         status = print_json(runs, count, &err);
@@ -92,7 +92,7 @@ int vq_verb_list(int argc, char **argv)
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
 
-/* A copy of a run's folder is the same run to the ledger. If that is unknown, rows stay;
+/* A copy of a run's folder is the same run for the ledger. If the uids cannot be read, rows stay;
  * `vibeq store gc` finds them. */
 static bool is_of_another(const char *runs_dir, const struct vq_id *uid)
 {
@@ -122,7 +122,7 @@ enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, bool fo
     struct vq_calls_options options = {.must_exist = true};
     enum vq_status status = vq_calls_open(runs_dir, &options, &calls, err);
     if (status == VQ_NOT_FOUND) {
-        return VQ_OK; /* it never sent anything */
+        return VQ_OK; /* the run never sent a call */
     }
     VQ_TRY(status);
     uint64_t rows;

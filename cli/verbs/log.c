@@ -1,6 +1,6 @@
-/* `vibeq log RUN`: the run's log for people, line by line, so that a log of any size needs bounded
- * memory. With --follow it goes on while the run is active, also past a rename of the file
- * (SIGUSR1). Not its job: what a line looks like (log_line.h). */
+/* `vibeq log RUN`: the run's log for people, line by line, so a log of any size needs bounded
+ * memory. With --follow it continues while the run is active, even if the file is renamed
+ * (SIGUSR1). Not its job: the form of a line (log_line.h). */
 #include "cli/log_line.h"
 
 #include "cli/verbs.h"
@@ -13,9 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLLOW_MS       200
-#define READ_BYTES      65536
-#define LINE_OUT_FACTOR 8 /* a byte that is no UTF-8 becomes three, a control of direction more */
+#define FOLLOW_MS  200
+#define READ_BYTES 65536
+/* a byte that is not UTF-8 becomes three; a control for text direction becomes more */
+#define LINE_OUT_FACTOR 8
 
 struct log_words {
     const char *runs, *level;
@@ -40,7 +41,7 @@ struct reader {
     struct vq_terminal terminal;
     struct vq_buf out;
     char line[VQ_LOG_LINE_SHOWN_BYTES_MAX];
-    size_t bytes; /* of the present line */
+    size_t bytes; /* of the current line */
 };
 
 static enum vq_status open_log(struct reader *r, struct vq_error *err)
@@ -67,7 +68,7 @@ static enum vq_status put_line(struct reader *r, struct vq_error *err)
     return status;
 }
 
-/* A line that is longer than any of the log's is shown in pieces. */
+/* Collects lines. A line longer than the log writes is shown in pieces. */
 static enum vq_status take(struct reader *r, struct vq_span bytes, struct vq_error *err)
 {
     for (size_t i = 0; i < bytes.bytes; i++) {
@@ -96,12 +97,12 @@ static enum vq_status read_all(struct reader *r, struct vq_error *err)
     }
 }
 
-/* The log was renamed or emptied: the rest of it is read, then the new file. */
+/* If the log was renamed or emptied, reads the rest of it, then the new file. */
 static enum vq_status look_again(struct reader *r, struct vq_error *err)
 {
     struct stat ours, named;
     if (fstat(r->fd, &ours) != 0 || stat(r->path, &named) != 0) {
-        return VQ_OK; /* renamed, and not reopened yet */
+        return VQ_OK; /* it was renamed, and the new file does not exist yet */
     }
     if (ours.st_ino == named.st_ino && ours.st_dev == named.st_dev) {
         off_t at = lseek(r->fd, 0, SEEK_CUR);
@@ -120,7 +121,7 @@ static enum vq_status follow(struct reader *r, struct vq_error *err)
     while (active && fflush(stdout) == 0 && !vq_terminal_is_gone(STDOUT_FILENO)) {
         struct vq_run_info info;
         VQ_TRY(vq_run_info_read(r->runs_dir, r->name, &info, err));
-        active = info.running; /* looked at first: what it wrote last is read below */
+        active = info.running; /* read first, so that the last lines of the run are read below */
         VQ_TRY(read_all(r, err));
         VQ_TRY(look_again(r, err));
         if (active) {
@@ -143,7 +144,7 @@ static enum vq_status show(struct reader *r, bool follows, struct vq_error *err)
     if (follows) {
         VQ_TRY(follow(r, err));
     }
-    return put_line(r, err); /* half a line, of a process that was killed or is writing it */
+    return put_line(r, err); /* a partial line: a process was killed or is still writing it */
 }
 
 int vq_verb_log(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* `vibeq personas queries`: an interview for `dialogues.directed` of a configuration, written by a
- * model: one call outside of any run, nothing of it is stored. */
+/* `vibeq personas queries`: a model writes an interview for `dialogues.directed` of a
+ * configuration. This is one call outside of any run; nothing of it is stored. */
 #include "cli/generate.h"
 #include "cli/verbs.h"
 #include "methods/persona/interview.h"
@@ -10,7 +10,7 @@
 #define COUNT_DEFAULT  100u
 #define COUNT_MAX      900u
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
-#define TOKENS_EACH    40u /* of a question, generously */
+#define TOKENS_EACH    40u /* of a question: a generous estimate */
 #define TOKENS_LEAST   2000u
 
 struct personas_words {
@@ -115,7 +115,7 @@ int vq_verb_personas(int argc, char **argv)
     enum vq_status status = queries(&w, &err);
     if (status == VQ_UNAVAILABLE) {
         (void)vq_cli_fail(status, &err);
-        return VQ_EXIT_STOPPED; /* the model did not do its part */
+        return VQ_EXIT_STOPPED; /* the model gave no usable answer */
     }
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }

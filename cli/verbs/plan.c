@@ -1,6 +1,6 @@
-/* `vibeq plan`: what a run would send, what it costs and how long it takes, and whether a budget
- * and a deadline hold. Sends nothing; a store that is there is opened for reading. Not its job: the
- * figures (methods/plan/forecast.c), and how they look (plan_table.c, plan_json.c). */
+/* `vibeq plan`: the calls, price and duration of a run, and whether a budget and a deadline hold.
+ * Sends nothing; opens an existing store for reading. Not its job: the figures
+ * (methods/plan/forecast.c), and their form (plan_table.c, plan_json.c). */
 #include "cli/plan_show.h"
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
@@ -14,7 +14,7 @@
 #define PLAN_BYTES_MAX ((size_t)64 << 20)
 
 struct plan_words {
-    struct vq_run_words run; /* the first: its options are read into it */
+    struct vq_run_words run; /* first: its options are read into it */
     const char *deadline, *budget;
 };
 
@@ -50,7 +50,7 @@ const struct vq_opt vq_plan_opts[] = {
 
 /* ---- words ---- */
 
-/* `from`: of which option or key the text is. */
+/* `from`: the option or key of the text. */
 static enum vq_status read_deadline(const char *text, const char *from, struct vq_plan_shown *plan,
                                     struct vq_error *err)
 {
@@ -89,7 +89,7 @@ enum vq_status vq_cli_open_store(const char *runs, struct vq_calls **ret_calls,
                                                      : vq_fail(err, status, "%s", none.text);
 }
 
-/* Without a folder of runs, no batch is recorded. */
+/* Without a runs folder, no batch is recorded. */
 static enum vq_status batch_times(const char *runs, const struct vq_job *job,
                                   struct vq_forecast *forecast)
 {

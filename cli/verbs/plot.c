@@ -1,5 +1,5 @@
-/* `vibeq plot RUN`: the three bar panels of a run as SVG or PNG, out of results/vibes.csv. Changes
- * nothing of the run. Not its job: the drawing (methods/vibecheck/plot). */
+/* `vibeq plot RUN`: the three bar panels of a run as SVG or PNG, from results/vibes.csv. Does not
+ * change the run. Not its job: the drawing (methods/vibecheck/plot). */
 #include "methods/vibecheck/plot/plot.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

@@ -1,7 +1,6 @@
 /* `vibeq prompts export DIR` and `vibeq prompts show judge|discover|criteria|CRITERION`: the
- * templates and criteria as files, a prompt exactly as a judge, or the proposer, gets it, and what
- * the built-in criteria say. Later prompts contain answers, so they cannot be shown before a
- * run. */
+ * templates and criteria as files; a prompt exactly as a judge, or the proposer, gets it; the texts
+ * of the built-in criteria. Later prompts contain answers, so they cannot be shown before a run. */
 #include "cli/pick_prompt.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -15,7 +14,7 @@
 #include <sys/stat.h>
 
 struct prompts_words {
-    struct vq_pick_prompt_words pick; /* first: the common options count from it */
+    struct vq_pick_prompt_words pick; /* first: the offsets of the common options start here */
     const char *config;
 };
 
@@ -47,7 +46,7 @@ static enum vq_status export_file(const char *folder, const char *name, struct v
     return status;
 }
 
-/* A criterion as its file has it. */
+/* Writes a criterion in the form of its file. */
 static void write_criterion(const struct vq_criterion *c, struct vq_buf *to)
 {
     vq_buf_printf(to, "kind: %s\nabout: %s\n\n%s\n", vq_criterion_kind_name(c->kind), c->about,
@@ -132,8 +131,8 @@ static enum vq_status show_prompt(const struct vq_job *job, const struct prompts
     return vq_pick_prompt_show(job, &p);
 }
 
-/* Discovery's first stage. Labels, where a model gives them, come before it; they change the rows
- * that it shows only where ties are left out. */
+/* Finds discovery's first stage. If a model gives labels, their stage comes first; labels change
+ * the rows of discovery only if ties are left out. */
 static enum vq_status first_texts(struct vq_vibecheck_method *method, uint32_t judges,
                                   const struct vq_stage **ret_stage, struct vq_error *err)
 {

@@ -1,5 +1,5 @@
-/* `vibeq replay` and `vibeq report`: a run's results again, out of the stored answers. Nothing is
- * asked, unless --buy says so. */
+/* `vibeq replay` and `vibeq report`: compute a run's results again from the stored answers. Only
+ * --buy makes calls. */
 #include "methods/files/replay.h"
 #include "cli/open_run.h"
 #include "cli/verbs.h"
@@ -42,7 +42,7 @@ const struct vq_opt vq_report_opts[] = {
     {0},
 };
 
-/* ---- what the store does not decide ---- */
+/* ---- cells without a stored decision ---- */
 
 static enum vq_status write_undecided(const struct vq_open_run *kept,
                                       const struct vq_replay *replay, struct vq_error *err)
@@ -68,8 +68,8 @@ static enum vq_status write_undecided(const struct vq_open_run *kept,
     return status;
 }
 
-/* The calls that are certain are those of the first stage that has any; which vibes the later ones
- * ask about depends on them. */
+/* Reports the calls of --buy. Only the calls of the first stage with missing answers are certain;
+ * the vibes in later stages depend on their answers. */
 static void say_calls(const struct vq_replay *replay)
 {
     char n[VQ_FMT_BYTES], m[VQ_FMT_BYTES];

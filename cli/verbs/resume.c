@@ -1,5 +1,6 @@
-/* `vibeq resume`: opens the run's folder, and continues it with the options of the command. Not its
- * job: which overrides are allowed (resume_overrides.c), the run itself (coordinator/run). */
+/* `vibeq resume`: opens the run's folder, and continues the run with the options of the command.
+ * Not its job: which overrides are allowed (resume_overrides.c), the run itself
+ * (coordinator/run). */
 #include "cli/carry_out.h"
 #include "cli/opts.h"
 #include "cli/resume_overrides.h"
@@ -62,9 +63,9 @@ static enum vq_status keep(const struct vq_run_dir *run, const struct vq_opt_lis
     return status;
 }
 
-/* Keeps in run.yaml what `set` changes of the judges' questions, so that every later command reads
- * the same. `refusal`: why not, if the run has an answer; VQ_INVALID then. Call it with the run
- * locked and before it starts. */
+/* Writes the changes of `set` to the judges' questions into run.yaml, so that every later command
+ * reads the same. `refusal`: the sentence if the run has an answer; then VQ_INVALID. Call it with
+ * the run locked and before it starts. */
 static enum vq_status reshape(const struct vq_run_dir *run, const char *runs_dir,
                               const struct vq_opt_list *set, const struct vq_error *refusal,
                               struct vq_error *err)

@@ -1,6 +1,6 @@
-/* `vibeq run`: what will be sent said before anything is sent, then the run. With --or-resume, the
- * run of the name goes on if there is one. Not its job: reading the words (run_words.c), the run
- * itself (coordinator/run). */
+/* `vibeq run`: prints the calls to be sent before it sends any, then carries out the run. With
+ * --or-resume, an existing run of this name continues. Not its job: reading the words
+ * (run_words.c), the run itself (coordinator/run). */
 #include "cli/carry_out.h"
 #include "cli/dry.h"
 #include "cli/opts.h"
@@ -20,9 +20,9 @@
 
 /* ---- the lines before a run ---- */
 
-/* The lines before a run: the most calls by what they are for, then tokens and dollars as expected.
+/* The lines before a run: the largest number of calls by purpose, then expected tokens and dollars.
  * `vibeq plan` prints more of the same forecast. Not its job: the numbers
- * (methods/plan/files/forecast.c), and what a method says of its calls. */
+ * (methods/plan/files/forecast.c), a method's lines about its calls. */
 
 #define LINES_BYTES_MAX (1u << 20)
 
@@ -32,7 +32,7 @@ static void put(struct vq_buf *lines)
     vq_buf_free(lines);
 }
 
-/* Prints on standard error which data vibeq read and which rows it left out. */
+/* Prints on standard error the data that vibeq read and the rows that it left out. */
 static void say_data(const struct vq_job *job)
 {
     struct vq_buf lines;
@@ -79,7 +79,7 @@ static enum vq_status confirm(const struct vq_forecast *f, struct vq_error *err)
     char answer[16];
     bool said = fgets(answer, sizeof(answer), stdin) != NULL;
     if (!said) {
-        fprintf(stderr, "\n"); /* the terminal's own line end did not come */
+        fprintf(stderr, "\n"); /* the terminal did not print a line end */
     }
     if (!said || (answer[0] != 'y' && answer[0] != 'Y')) {
         return vq_fail(err, VQ_DENIED, "nothing was sent");
@@ -135,7 +135,7 @@ static enum vq_status create_run(const struct vq_run_words *w, const struct vq_j
 
 /* ---- a new run ---- */
 
-/* Everything that can be refused without a folder is refused before there is one. */
+/* Checks before the folder exists everything that can be checked without a folder. */
 static enum vq_status check_before(const struct vq_run_words *w, const struct vq_job *job,
                                    const struct vq_forecast *forecast, struct vq_error *err)
 {
@@ -147,8 +147,8 @@ static enum vq_status check_before(const struct vq_run_words *w, const struct vq
     return must_confirm(w, job, forecast) ? confirm(forecast, err) : VQ_OK;
 }
 
-/* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left
- * behind. */
+/* Carries out a new run in its folder. If it is refused at its start, nothing was sent, and the
+ * folder is removed. */
 static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
                               const char *runs_dir, enum vq_run_end *ret_end, struct vq_error *err)
 {
@@ -209,7 +209,7 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_carry_out_fail(w, status, &err);
 }
 
-/* ---- the same command again ---- */
+/* ---- a repeated command ---- */
 
 static enum vq_status print_results(const struct vq_run_dir *run, struct vq_error *err)
 {
@@ -223,7 +223,7 @@ static enum vq_status print_results(const struct vq_run_dir *run, struct vq_erro
     return status;
 }
 
-/* A run that has come to its end is not started again. */
+/* A finished run is not started again. */
 static int say_ended(const struct vq_run_words *w, const struct vq_run_dir *run,
                      enum vq_run_end end)
 {
@@ -237,7 +237,7 @@ static int say_ended(const struct vq_run_words *w, const struct vq_run_dir *run,
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
 }
 
-/* `take_config`: of the command, destroyed here. */
+/* `take_config`: of the command; destroyed here. */
 static int resume_same(struct vq_run_words *w, struct vq_config *take_config,
                        struct vq_run_dir *run, const char *runs_dir,
                        const struct vq_or_resume_changes *changes)

@@ -1,5 +1,5 @@
-/* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote
- * last. Reads neither Redis nor the store. */
+/* `vibeq status`: gets the status from a running coordinator over its loopback address, else prints
+ * its last status file. Reads neither Redis nor the store. */
 #include "cli/endpoint.h"
 #include "cli/status_screen.h"
 #include "cli/status_watch.h"
@@ -38,7 +38,7 @@ const struct vq_opt vq_status_opts[] = {
 
 /* ---- for people ---- */
 
-/* The names of /status for people. */
+/* Prints the names of /status in words for people. */
 static void print_word(const char *key)
 {
     static const char *const words[][2] = {
@@ -53,7 +53,7 @@ static void print_word(const char *key)
     }
 }
 
-/* "12 answered, 3 not needed": what there is any of; false when there is nothing. */
+/* Prints "12 answered, 3 not needed": all counts above 0; false: there are none. */
 static bool print_counts(const char *before, const json_t *of, const char *const *left_out)
 {
     const char *key;
@@ -100,7 +100,7 @@ static void print_failures(const json_t *of)
     }
 }
 
-/* What a worker calls itself is its own affair, and a terminal acts on some characters. */
+/* The name of a worker is a foreign text, and a terminal interprets some characters. */
 static void print_padded(const char *text, size_t columns)
 {
     vq_cli_put_plain(vq_span_str(text));
@@ -160,7 +160,7 @@ static void print_when(double unix_ms, char ret_text[32])
     (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M:%S", &tm);
 }
 
-/* "552 of 600 requests a minute (by config)", for what is limited. */
+/* Prints "552 of 600 requests a minute (by config)" for each limit. */
 static void print_limits(const json_t *pool)
 {
     static const struct {
@@ -236,7 +236,7 @@ static void print_limited(const json_t *pool)
     }
 }
 
-/* Where nothing runs, it is no news that no worker has a key. */
+/* Prints a pool. If the run is not active, "unserved" is not reported: no worker exists. */
 static void print_pool(const json_t *p, bool running)
 {
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
@@ -264,7 +264,7 @@ static void print_pool(const json_t *p, bool running)
     }
     print_limits(p);
     bool open =
-        strcmp(vq_status_string(p, "state"), "open") == 0; /* else the state says what limits it */
+        strcmp(vq_status_string(p, "state"), "open") == 0; /* otherwise the state shows the limit */
     if (running && open) {
         print_limited(p);
     }
@@ -281,7 +281,8 @@ static void print_pools(const json_t *status, bool running)
     print_money(status, running);
 }
 
-/* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */
+/* The leased tasks; after a restart also tasks of workers whose leases came from the last
+ * coordinator. */
 static uint64_t tasks_out(const json_t *status)
 {
     uint64_t leased = vq_status_whole(json_object_get(status, "tasks"), "leased");
@@ -289,7 +290,7 @@ static uint64_t tasks_out(const json_t *status)
     return leased > calls ? leased : calls;
 }
 
-/* " (2 min to 4 min)"; nothing where nothing is known. */
+/* Prints " (2 min to 4 min)"; nothing if the times are not known. */
 static void print_eta_range(const json_t *status)
 {
     const json_t *low = json_object_get(status, "eta_low_s");
@@ -385,7 +386,7 @@ static void print_status(const json_t *status, const char *run, bool running)
 
 /* ---- the verb ---- */
 
-/* The newest run, a running one before others. */
+/* The newest run; an active run comes first. */
 static enum vq_status newest(const char *runs_dir, char ret_name[VQ_RUN_NAME_BYTES_MAX + 1],
                              struct vq_error *err)
 {
@@ -438,8 +439,8 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
     return vq_run_file_read(runs_dir, name, "status.json", out, err);
 }
 
-/* What a coordinator wrote that was killed afterwards says that it runs; the rest is as it was
- * then. */
+/* A coordinator that was killed wrote that it is active: replaces this state; the other values are
+ * those of that time. */
 static enum vq_status print_json(struct vq_span body, const char *state, bool running,
                                  struct vq_error *err)
 {
@@ -456,7 +457,7 @@ static enum vq_status print_json(struct vq_span body, const char *state, bool ru
     return vq_cli_write(vq_span(body.at + until, body.bytes - until), err);
 }
 
-/* `body`: as it came. */
+/* `body`: the text as it was received. */
 static enum vq_status load(const char *runs_dir, const char *name, struct vq_buf *body,
                            json_t **ret_root, bool *ret_running, struct vq_error *err)
 {
@@ -505,7 +506,7 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     return status;
 }
 
-/* The page of runs, where the folder is served; else the run's own page. */
+/* Prints the address of the page of runs if the folder is served, else of the run's own page. */
 static enum vq_status print_url(const char *runs_dir, const char *name, struct vq_error *err)
 {
     struct vq_run_info info;
@@ -557,12 +558,12 @@ int vq_verb_status(int argc, char **argv)
         struct watched watched = {runs_dir, name};
         status = vq_status_watch(name, load_watched, &watched, &err);
     }
-    while (status == VQ_OK) { /* after it, once: how it ended */
+    while (status == VQ_OK) { /* after the screen, once: how the run ended */
         status = show(&w, runs_dir, name, &running, &alarm, &err);
         if (!w.watch || !running || status != VQ_OK) {
             break;
         }
-        (void)fflush(stdout); /* vq_cli_end looks */
+        (void)fflush(stdout); /* vq_cli_end checks it */
         (void)usleep(WATCH_MS * 1000);
     }
     vq_free(runs_dir);

@@ -1,4 +1,4 @@
-/* `vibeq store stat | gc | export | check`: looks after the paid answers of a runs folder. */
+/* `vibeq store stat | gc | export | check`: maintains the paid answers of a runs folder. */
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"

@@ -31,7 +31,7 @@ const struct vq_opt vq_ui_opts[] = {
     {0},
 };
 
-/* The other server is as good as a new one, unless the words ask for something of their own. */
+/* Another server of the folder is enough, unless the options ask for a particular one. */
 static enum vq_status say_other(const struct ui_words *w, const char *runs_dir,
                                 struct vq_error *err)
 {

@@ -1,4 +1,4 @@
-/* `vibeq verify RUN`: what is wrong, named; then one line of figures. Not its job: the comparing
+/* `vibeq verify RUN`: prints each problem, then one line of figures. Not its job: the comparison
  * (methods/verify/verify.h). */
 #include "methods/verify/verify.h"
 

@@ -1,5 +1,5 @@
 /* `vibeq vibes generate | show RUN | presets`: lists of vibes as YAML, ready for `vibes:` of a
- * configuration. Generating is one call outside of any run: nothing of it is stored. */
+ * configuration. Generating is one call outside of any run; nothing of it is stored. */
 #include "cli/generate.h"
 #include "cli/results_reader.h"
 #include "cli/verbs.h"
@@ -32,7 +32,7 @@ const struct vq_opt vq_vibes_opts[] = {
     {0},
 };
 
-/* ---- a list as it is printed ---- */
+/* ---- printing a list ---- */
 
 static enum vq_status put(const struct vibes_words *w, const char *head, const struct vq_axis *axes,
                           uint32_t count, struct vq_error *err)
@@ -81,7 +81,7 @@ static enum vq_status show(const struct vibes_words *w, const char *run, struct 
 
 /* ---- generate ---- */
 
-/* Names that a configuration would refuse as the same: the first one stays. */
+/* Of names that a configuration would refuse as equal, only the first remains. */
 static size_t distinct(struct vq_axes *axes)
 {
     size_t n = 0;
@@ -91,7 +91,7 @@ static size_t distinct(struct vq_axes *axes)
             said |= strcasecmp(axes->items[k].name, axes->items[i].name) == 0;
         }
         if (!said) {
-            struct vq_axis axis = axes->items[i]; /* exchanged: both stay owned by the list */
+            struct vq_axis axis = axes->items[i]; /* exchanged, so that the list still owns both */
             axes->items[i] = axes->items[n];
             axes->items[n++] = axis;
         }
@@ -99,7 +99,7 @@ static size_t distinct(struct vq_axes *axes)
     return n;
 }
 
-/* VQ_UNAVAILABLE: there is no answer that holds a vibe. */
+/* VQ_UNAVAILABLE: the answer contains no vibe. */
 static enum vq_status read_answer(const struct vibes_words *w, const struct vq_job *job,
                                   uint32_t count, const struct vq_once *once, struct vq_error *err)
 {
@@ -185,7 +185,7 @@ int vq_verb_vibes(int argc, char **argv)
     }
     if (status == VQ_UNAVAILABLE) {
         (void)vq_cli_fail(status, &err);
-        return VQ_EXIT_STOPPED; /* the model did not do its part, as in check */
+        return VQ_EXIT_STOPPED; /* the model gave no usable answer, as in check */
     }
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
