@@ -1,10 +1,10 @@
-/* bench-stats [ROWS_MAX [VECTORS_MAX]]: how long the numbers of a run take. For n = 10^4, 10^5,
- * 10^6 rows and k = 10, 20, 50 vibes of planted scores in {-1, -1/2, 0, 1/2, 1}: the mirrored L2
- * fit at one C, the maximum-likelihood fit with its proof of overlap, the order by lasso path, and
- * 1,000 bootstrap draws of all means. Then the case of a common run: the choice of C and 1,000
+/* bench-stats [ROWS_MAX [VECTORS_MAX]]: the time that the statistics of a run take. For n = 10^4,
+ * 10^5, 10^6 rows and k = 10, 20, 50 vibes of planted scores in {-1, -1/2, 0, 1/2, 1}: the mirrored
+ * L2 fit at one C, the maximum-likelihood fit with its proof of overlap, the order by lasso path,
+ * and 1,000 bootstrap draws of all means. Then the case of a common run: the choice of C and 1,000
  * refits for the intervals of the coefficients. Last the clustering of 1,000, 5,000 and, if
  * VECTORS_MAX (5,000) allows, 20,000 vectors of 1,024 numbers around planted centres, with the
- * process's peak of resident memory (the input is in it). Prints one line a size; seconds of one
+ * process's peak of resident memory (including the input). Prints one line per size; seconds of one
  * thread. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -37,7 +37,7 @@ static double seconds_since(int64_t start_ns)
     return (double)(vq_clock_mono_ns() - start_ns) / (double)VQ_NS_PER_S;
 }
 
-/* Every third vibe leans to one model, by less and less. */
+/* Every third vibe leans to one model; the lean decreases. */
 static struct problem plant(size_t rows, size_t cols)
 {
     struct problem p = {0};

@@ -1,6 +1,6 @@
-/* Durable commits into the call store: results of whole shards, as workers bring them, against bare
- * LMDB with the same values and random keys. Shows what a commit costs besides its fsync, and that
- * a shard's neighbouring keys pay.
+/* Measures durable commits into the call store: results of whole shards, as workers send them,
+ * compared with bare LMDB with the same values and random keys. Shows the cost of a commit besides
+ * its fsync, and the gain from a shard's neighbouring keys.
  *
  *     bench-store [FOLDER]     a folder on the disk to measure; default: the current one */
 #include "common/base/alloc.h"
@@ -34,7 +34,7 @@ struct bench {
     struct vq_id run;
     uint64_t epoch;
     uint64_t next_task;
-    struct vq_result *results; /* lent to a batch */
+    struct vq_result *results; /* lent to one batch at a time */
     struct vq_span *workers;
 };
 
@@ -153,7 +153,7 @@ static void measure_commits(struct bench *b, uint32_t results, uint32_t bytes, u
                  (double)results * commits * 1e9 / (double)ns, (double)ns / commits / 1e6);
 }
 
-/* One table, the same values, random keys, one durable transaction a batch. */
+/* One table, the same values, random keys, one durable transaction per batch. */
 static void measure_bare(const char *dir, uint32_t results, uint32_t bytes, uint32_t commits)
 {
     char path[4200];
@@ -220,7 +220,8 @@ static enum vq_status add_row(void *ctx, const struct vq_call_row *row)
     return VQ_OK;
 }
 
-/* What each start of a run reads for its counters (coordinator/run/metrics_run.c). */
+/* Measures the ledger scan of each start of a run for its counters
+ * (coordinator/run/metrics_run.c). */
 static void measure_ledger(struct bench *b)
 {
     struct total total = {0, 0};

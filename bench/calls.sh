@@ -1,7 +1,7 @@
 #!/bin/sh
-# Calls a second and CPU microseconds a call of one worker's path (core, rendering, HTTP, reading, verdict, spool) against a
-# server that answers at once, beside a bare loop on libcurl that sends the same requests, and beside wrk, interleaved. Last
-# line: the smallest ratio of the worker's calls a second to the bare loop's.
+# Measures calls per second and CPU microseconds per call of one worker's path (core, rendering, HTTP, reading, verdict, spool)
+# with a server that answers at once. Compares it with a bare loop on libcurl that sends the same requests, and with wrk,
+# interleaved. The last line is the smallest ratio of the worker's calls per second to the bare loop's.
 # usage: bench/calls.sh BIN_DIR [SECONDS] [ROUNDS]
 set -eu
 bin=${1:?usage: bench/calls.sh BIN_DIR [SECONDS] [ROUNDS]}
@@ -13,7 +13,7 @@ trap 'kill "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT INT TERM
 "$bin/calls-server" >"$dir/port" &
 server=$!
 while [ ! -s "$dir/port" ]; do
-    kill -0 "$server" # it is there
+    kill -0 "$server" # fails if the server has ended
     sleep 0.05
 done
 url="http://127.0.0.1:$(cat "$dir/port")/v1"

@@ -1,7 +1,7 @@
-/* The bare loop that bench/calls compares with: libcurl multi handles of 64 calls on one epoll,
- * nothing read, nothing kept. Its requests have the worker's headers: libcurl writes a head byte by
- * byte, and 100 bytes more of it cost a fifth of all instructions. usage: calls-bare URL IN_FLIGHT
- * SECONDS BODY_FILE */
+/* The bare loop that bench/calls.sh compares with: libcurl multi handles of 64 calls on one epoll;
+ * responses are neither parsed nor stored. Its requests have the worker's headers: libcurl writes a
+ * header byte by byte, and 100 more bytes cost a fifth of all instructions. usage: calls-bare URL
+ * IN_FLIGHT SECONDS BODY_FILE */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *se
     }
     struct epoll_event event = {.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) |
                                           (what & CURL_POLL_OUT ? EPOLLOUT : 0u)};
-    event.data.fd = fd; /* which multi handle: owner_of */
+    event.data.fd = fd; /* identifies the multi handle: owner_of */
     (void)epoll_ctl(epoll_fd, seen == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
     (void)curl_multi_assign(m->curl, fd, m);
     return 0;
@@ -177,5 +177,5 @@ int main(int argc, char **argv)
                  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     (void)printf("%.0f %.2f %llu\n", (double)done / seconds,
                  cpu * 1e6 / (double)(done > 0 ? done : 1), failed);
-    return 0; /* the rest ends with the process */
+    return 0; /* the system frees the rest */
 }

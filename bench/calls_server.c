@@ -1,5 +1,5 @@
-/* A server for bench/calls that gives the same answer to every POST: one thread, epoll, keep-alive.
- * It represents an endpoint without any cost. It prints its port. */
+/* A server for bench/calls.sh that gives the same answer to every POST: one thread, epoll,
+ * keep-alive. It represents an endpoint without any cost. It prints its port. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -34,7 +34,7 @@ static struct conn *conns[FILES_MAX];
 static char response[2048];
 static size_t response_bytes;
 
-/* Answers each whole request in the buffer; false: close. */
+/* Answers each whole request in the buffer; false: close the connection. */
 static int answer(int fd, struct conn *c)
 {
     for (;;) {

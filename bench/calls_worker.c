@@ -1,6 +1,7 @@
 /* A worker's whole path without a coordinator on the wire: core, rendering, request hash, HTTP
- * client, reading the response, verdict, and with SPOOL_DIR the spool; a stand-in in the same
- * process leases and ACKs at once. usage: calls-worker URL IN_FLIGHT SECONDS [SPOOL_DIR] */
+ * client, reading the response, verdict, and with SPOOL_DIR the spool. A substitute for the
+ * coordinator in the same process leases and ACKs at once. usage: calls-worker URL IN_FLIGHT
+ * SECONDS [SPOOL_DIR] */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/judge/template.h"
@@ -107,7 +108,7 @@ static void welcome(struct bench *b)
                                            .slices_count = 1}});
 }
 
-/* Whole shards while the worker's credit lasts. */
+/* Leases whole shards while the worker's credit lasts. */
 static void lease(struct bench *b)
 {
     static char text[TEXT_BYTES];
@@ -221,7 +222,7 @@ static void step(struct bench *b, struct vq_work_event event)
     take_actions(b);
 }
 
-/* As the worker does it: the replies of a turn are taken together. */
+/* Like the worker: the replies of a turn are processed together. */
 static void on_reply(void *ctx, const struct vq_work_reply *reply)
 {
     struct bench *b = ctx;
@@ -303,5 +304,5 @@ int main(int argc, char **argv)
                  (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     (void)printf("%.0f %.2f %llu\n", (double)b.calls / seconds,
                  cpu * 1e6 / (double)(b.calls > 0 ? b.calls : 1), (unsigned long long)b.failed);
-    return 0; /* the rest ends with the process */
+    return 0; /* the system frees the rest */
 }

@@ -1,14 +1,14 @@
 /* bench-dispatch [--samples N] [--rounds N] [--dir DIR]: tasks per second through the real
  * coordinator (loop, core, CURVE sockets, LMDB store, private Redis) and two workers that answer at
- * once, beside bench-dispatch-bare, interleaved in one run. A task is one answer of 200 bytes to
- * one of 40 questions about a sample of 4 KB. Four programs a round, in turn:
+ * once, compared with bench-dispatch-bare, interleaved in one run. A task is one answer of 200
+ * bytes to one of 40 questions about a sample of 4 KB. Four programs per round, in turn:
  *
- *   vibeq        as it is
- *   bare         a ROUTER, two DEALERs and a pipelined Redis, a task with its sample a frame: what
- *                the ratio is taken to
- *   no store     vibeq, but nothing is kept: what the store costs
- *   bare, once   bare, with CURVE as vibeq always has it, and each sample sent once: its nearest
- *                kin
+ *   vibeq        unchanged
+ *   bare         a ROUTER, two DEALERs and a pipelined Redis, one frame per task with its sample:
+ *                the reference of the ratio
+ *   no store     vibeq, but answers are not stored: shows the cost of the store
+ *   bare, once   bare, with CURVE as vibeq always has it, and each sample sent once: the most
+ *                similar to vibeq
  *
  * The last line is "ratio X", the median of vibeq over the median of bare. See README.md. */
 #include "bench/dispatch.h"
@@ -27,7 +27,7 @@
 
 #define WORKERS        2
 #define PROMPT_BYTES   496
-#define OUTPUT_BYTES   1800 /* with the prompt: 4,096 bytes a sample */
+#define OUTPUT_BYTES   1800 /* with the prompt: 4,096 bytes per sample */
 #define ROUNDS_MAX     64
 #define LINE_BYTES_MAX 1024
 #define START_TRIES    6000
@@ -107,7 +107,7 @@ static void make_data(const struct bench *b)
 
 /* ---- processes ---- */
 
-/* Starts argv; its standard output goes to *ret_fd when asked for. */
+/* Starts argv; its standard output goes to *ret_fd, unless that is NULL. */
 static pid_t start(const char *const *argv, int *ret_fd)
 {
     int ends[2] = {-1, -1};
@@ -147,7 +147,7 @@ static void read_line(int fd, char line[LINE_BYTES_MAX])
     (void)close(fd);
 }
 
-/* Returns the CPU seconds of the process and of what it waited for. */
+/* Returns the CPU seconds of the process and of its children. */
 static double reap(pid_t pid, const char *what)
 {
     int status = 0;
@@ -309,7 +309,8 @@ static void print_end(const struct bench *b)
 static struct options options_of(int argc, char **argv)
 {
     struct options o = {.samples = 5000, .rounds = 5, .dir = getenv("TMPDIR")};
-    o.dir = o.dir == NULL ? "/var/tmp" : o.dir; /* a disk: fsync is part of it */
+    /* on a disk, because fsync is part of the measurement */
+    o.dir = o.dir == NULL ? "/var/tmp" : o.dir;
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (strcmp(argv[i], "--samples") == 0 && more) {

@@ -1,12 +1,12 @@
-/* bench-dispatch-bare [--tasks N] [--per-sample N] [--curve] [--dir DIR]: the least that could hand
- * tasks out and keep answers. A ROUTER sends each task as a frame of its own, two worker processes
- * with a DEALER answer at once, and each answer is one SETRANGE in a private Redis (AOF, everysec)
- * over one pipelined connection. A task counts as done when Redis has replied. No lease, no store,
- * no resend, no check of anything: what ZeroMQ and Redis cost when nothing is promised. Uses none
- * of vibeq.
+/* bench-dispatch-bare [--tasks N] [--per-sample N] [--curve] [--dir DIR]: the minimum that could
+ * distribute tasks and store answers. A ROUTER sends each task as a separate frame, two worker
+ * processes with a DEALER answer at once, and each answer is one SETRANGE in a private Redis (AOF,
+ * everysec) over one pipelined connection. A task is done when Redis has replied. There are no
+ * leases, no store, no resends, no checks: this is the cost of ZeroMQ and Redis without any
+ * guarantee. Uses no code of vibeq.
  *
- * --per-sample 1 (the default): every task's frame carries its sample of 4,096 bytes. N > 1: only
- * the first of N neighbours does, the others are eight bytes. Prints one line, "name=value ...". */
+ * --per-sample 1 (the default): every task's frame has its sample of 4,096 bytes. N > 1: only the
+ * first of N neighbours has it, the others have eight bytes. Prints one line, "name=value ...". */
 #include <errno.h>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
@@ -104,8 +104,8 @@ static double cpu_s(int who)
 
 /* ---- Redis ---- */
 
-/* Debian's redis-tools has the server inside redis-check-rdb: one binary, told apart by its
- * argv[0]. */
+/* Debian's redis-tools has the server inside redis-check-rdb: one binary, whose argv[0] selects the
+ * program. */
 static void redis_exec(const struct bare *b)
 {
     char *argv[] = {"redis-server",
@@ -242,8 +242,8 @@ static void router_open(struct bare *b)
                                 KEY_CHARS + 1) == 0,
              "CURVE");
     }
-    /* A full queue is an error, not a dropped task; above the window by what libzmq may not have
-     * counted back yet. */
+    /* A full queue is an error, not a dropped task. The limit is above the window, because libzmq
+     * may not have counted all sent frames yet. */
     int mandatory = 1, frames_max = 4 * WINDOW;
     must(zmq_setsockopt(b->router, ZMQ_ROUTER_MANDATORY, &mandatory, sizeof(int)) == 0 &&
              zmq_setsockopt(b->router, ZMQ_SNDHWM, &frames_max, sizeof(int)) == 0,
@@ -260,7 +260,7 @@ static void send_task(struct bare *b, struct peer *peer, uint64_t task, bool wit
          "send");
 }
 
-/* Neighbours that share a sample go to one worker. */
+/* Neighbours with the same sample go to one worker. */
 static void fill(struct bare *b)
 {
     uint64_t group = b->options->per_sample;

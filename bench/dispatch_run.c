@@ -1,14 +1,14 @@
-/* The coordinator of bench-dispatch: vq_run_carry_out as `vibeq run --workers 0` calls it, with
- * nothing taken out and nothing put in. What is to be known is seen at its seams: the linker
- * (-Wl,--wrap) sends a few calls through here on their way.
+/* The coordinator of bench-dispatch: vq_run_carry_out, called as in `vibeq run --workers 0`,
+ * complete and unchanged. The measurements are taken at a few of its calls, which the linker
+ * (-Wl,--wrap) redirects through this file:
  *
- *   vq_coord_next      the clock runs from the first LEASE to FINISHED; what is asked of the shell
- *   vq_msg_decode, vq_router_send      frames and bytes each way
- *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only
+ *   vq_coord_next      starts the clock at the first LEASE and stops it at FINISHED; counts actions
+ *   vq_msg_decode, vq_router_send      frames and bytes in each direction
+ *   vq_commit_run      time of the commit job; if the store is off, replaced by one that only
  *                      remembers outcomes
  *
- * It asks what the method asks first, and makes nothing of it: the statistics are another bench's
- * matter. */
+ * It asks the method's first questions and does not evaluate the answers: another bench measures
+ * the statistics. */
 #include "bench/dispatch.h"
 
 #include "common/base/alloc.h"
@@ -34,7 +34,7 @@ static struct {
     uint8_t *outcomes; /* of a run without a store */
 } seen;
 
-/* ---- the seams ---- */
+/* ---- redirected calls ---- */
 
 static void count(const struct vq_coord_action *action)
 {
@@ -110,8 +110,8 @@ static int by_task(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
-/* A commit that keeps nothing. Every answer of this bench is a parsed A or B, so that an outcome
- * stands as it came. */
+/* A commit that stores nothing. Every answer of this bench is a parsed A or B, so each outcome is
+ * in force as it came. */
 static enum vq_status commit_nowhere(const struct vq_batch *batch, struct vq_commit *ret_commit)
 {
     static uint64_t n;
@@ -229,7 +229,7 @@ static void report(void)
                      seen.begin.ru_nivcsw);
 }
 
-/* ---- what is asked ---- */
+/* ---- the questions ---- */
 
 struct first_stage {
     struct vq_script of;

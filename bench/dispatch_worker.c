@@ -1,7 +1,7 @@
-/* A worker that answers at once: it has the product's worker core and DEALER, and a ready answer
- * of 200 bytes in the place of a call. It has no HTTP, no spool (it only reports one) and no
- * rendering, so it measures the protocol alone. It hands a reply to the core after it has taken
- * the actions of the step that started the call, as the core requires. */
+/* A worker that answers at once: it has the product's worker core and DEALER, and a prepared answer
+ * of 200 bytes instead of a call. It has no HTTP, no spool (it only reports one) and no rendering,
+ * so it measures only the protocol. It passes a reply to the core after it has taken the actions of
+ * the step that started the call, as the core requires. */
 #include "bench/dispatch.h"
 
 #include "common/base/alloc.h"
@@ -21,11 +21,11 @@ struct joined {
     struct vq_work *work;
     struct vq_timer *timer;
     struct vq_buf frame;
-    struct vq_id *calls; /* started, not answered yet */
+    struct vq_id *calls; /* started, not yet answered */
     size_t calls_count, calls_cap;
     char answers[2][BENCH_ANSWER_BYTES];
     bool keys_wanted, reconnect;
-    int exit_code; /* -1: goes on */
+    int exit_code; /* -1: the worker continues */
 };
 
 static void must(enum vq_status status, const char *what)
@@ -60,7 +60,7 @@ static void act(struct joined *j, const struct vq_work_action *action)
     case VQ_WORK_BATCHES_ANEW:
     case VQ_WORK_COLLECT:
     case VQ_WORK_NOTE:
-        if (action->u.note.level == VQ_WORK_NOTE_WARN) { /* not part of a run that goes well */
+        if (action->u.note.level == VQ_WORK_NOTE_WARN) { /* does not happen in a successful run */
             (void)fprintf(stderr, "bench worker: %s\n", action->u.note.text);
         }
         break;
@@ -109,14 +109,14 @@ static void answer_call(struct joined *j, const struct vq_id *call)
     step(j, &(struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = &reply});
 }
 
-/* Until nothing is left to do now. */
+/* Answers until there is nothing more to do now. */
 static void settle(struct joined *j)
 {
     while (j->exit_code < 0 && (j->keys_wanted || j->calls_count > 0)) {
         if (j->keys_wanted) {
             answer_keys(j);
         }
-        size_t count = j->calls_count; /* answering starts more */
+        size_t count = j->calls_count; /* each answer starts more calls */
         for (size_t i = 0; i < count && j->exit_code < 0; i++) {
             struct vq_id call = j->calls[i];
             answer_call(j, &call);
@@ -192,7 +192,7 @@ static void open_all(struct joined *j, const struct vq_cert *cert)
                                       .pid = (uint64_t)getpid(),
                                       .local = -1,
                                       .has_spool =
-                                          true, /* as is usual; what it is told goes nowhere */
+                                          true, /* the usual case; notes for it are dropped */
                                       .concurrency_max = 1024};
     vq_random_bytes(options.worker.b, sizeof(options.worker.b));
     must(vq_loop_create(&j->loop, NULL), "loop");

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What do clients of a run's HTTP server cost the run? One run against vibeq-offline, and windows of time in turns: undisturbed, disturbed.
+"""Measures the cost of a run's HTTP clients for the run: one run against vibeq-offline, in windows of time that are undisturbed and disturbed in
+turn.
 
     http_load.py attacks BIN_DIR [--pairs 8] [--seconds 8] [--slow 1000] [--endless 8]
     http_load.py pages BIN_DIR [--pairs 8] [--seconds 8] [--pages 10] [--calls-per-s 500]
 
-attacks: clients without a token that hold 1,000 connections open, and 8 that send bodies without end, at the lowest priority, so that their own
-CPU is no part of what is measured; only CPU limits the run. pages: ten pages of the run in Chromium, whose processes run at the lowest priority
-too; the run has a fixed rate, so that each window has equal work.
+attacks: clients without a token that hold 1,000 connections open, and 8 that send bodies without end. They have the lowest priority, so that
+the measurement does not include their own CPU; only CPU limits the run. pages: ten pages of the run in Chromium, whose processes also have the
+lowest priority; the run has a fixed rate, so that each window has equal work.
 
 Each line is a pair of windows. "calls/s" and "CPU" are disturbed / undisturbed: calls that ended per second, and CPU per call of the
 coordinator (user and system, all threads). Needs no network; asserts no time."""
@@ -32,7 +33,7 @@ PAGES_S = 30  # ten pages open and close within this time
 
 
 class Run:
-    """A run that goes on until the end of the measurement."""
+    """A run that is active until the end of the measurement."""
 
     def __init__(self, bench, samples, rpm):
         import vqtest
@@ -50,7 +51,7 @@ class Run:
         time.sleep(START_S)
 
     def calls(self):
-        """Asked with the token, as a person's page does."""
+        """A request with the token, like that of a person's page."""
         request = urllib.request.Request(self.address + "/metrics", headers={"Authorization": f"Bearer {self.token}"})
         began = time.monotonic()
         while True:  # a full server may close a connection before it reads the token: a page asks again, too
@@ -68,7 +69,7 @@ class Run:
         return sum(int(n) for n in re.findall(r"^vibeq_calls_total\{.*\} (\d+)$", text, re.M))
 
     def cpu_s(self):
-        """Of all threads that live, with nanoseconds, which /proc/PID/stat does not have."""
+        """The CPU time of all living threads, in nanoseconds, which /proc/PID/stat does not have."""
         tasks = Path(f"/proc/{self.child.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""How much of its pools' limits does a run use? Whole runs of 1, 4 and 16 workers against vibeq-offline, which enforces the limits of four
-pools, and a longer run, each beside what the limits allow. The server's log is the judge (tests/tools/windows.py).
+"""Measures the share of its pools' limits that a run uses: whole runs of 1, 4 and 16 workers against vibeq-offline, which enforces the limits
+of four pools, and a longer run, each compared with the limits. The server's log is the evidence (tests/tools/windows.py).
 
     limits.py BIN_DIR [--calls 6000] [--long 20000] [--per-s 100] [--window-ms 10000]
 
-useful: calls that were answered, against limit x time, from the first call until no more than one window of work is left. makespan:
-from the first call to the last answer, against calls / limit, which no run without a burst can be faster than. Needs no network;
-asserts no time."""
+useful: answered calls divided by limit x time, from the first call until at most one window of work remains. makespan: the time from the
+first call to the last answer, compared with calls / limit, the lower bound of a run without bursts. Needs no network; asserts no time."""
 import argparse
 import os
 import sys

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How long does a run that is half done take to go on? A run of 200,000 tasks on a real store is stopped half-way, once cleanly and once with
-SIGKILL while its workers live on, and resumed. Measured is the time from the start of `vibeq resume` to its first LEASE, beside what
-is promised: 2 s after a clean stop, one term and 2 s after a crash (a term must pass: who still holds what is not known before).
+"""Measures the time until a run that is half done continues. A run of 200,000 tasks on a real store is stopped half-way, once cleanly and
+once with SIGKILL while its workers continue, and resumed. The time is that from the start of `vibeq resume` to its first LEASE. It is
+compared with the promise: 2 s after a clean stop, one term and 2 s after a crash. (A term must pass, because the coordinator does not know
+before which tasks the workers hold.)
 
     resume.py BIN_DIR [--samples 5000] [--axes 20] [--term-ms 5000] [--rounds 3]
 
-Also shown: what live workers asked meanwhile, and that nothing was asked twice. Needs no network; asserts no time."""
+It also shows the calls of live workers meanwhile, and that no call was made twice. Needs no network; asserts no time."""
 import argparse
 import json
 import os
@@ -32,7 +33,7 @@ class Measure:
         self.log = bench.dir / "runs/r/log"
 
     def done(self):
-        """Tasks that are settled, and of how many."""
+        """(settled tasks, all tasks)"""
         status = self.bench.vibeq("status", "r", "--json", code=None)
         if status.returncode != 0:
             return 0, 1

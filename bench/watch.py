@@ -1,4 +1,4 @@
-"""What the benchmarks share: a look at the processes of a run while they live."""
+"""Shared by the benchmarks: measures the processes of a run while they live."""
 import os
 import re
 import subprocess
@@ -45,7 +45,7 @@ class Watch(threading.Thread):
             self.cpu[pid] = (int(stat[11]) + int(stat[12])) / HZ
 
     def sockets(self, workers):
-        """Of the coordinator's end of each connection that a worker has with it: [bytes out, bytes in]."""
+        """For each worker's connection, at the coordinator's end: [bytes out, bytes in]."""
         try:
             text = subprocess.run(["ss", "-tinpHO"], capture_output=True, text=True, check=True).stdout
         except (OSError, subprocess.CalledProcessError):
@@ -59,11 +59,11 @@ class Watch(threading.Thread):
                 self.wire[near, far] = [numbers.get("bytes_sent", 0), numbers.get("bytes_received", 0)]
 
     def most(self, name, anon=False):
-        """In MiB."""
+        """The peak in MiB."""
         return max((n for pid, n in (self.anon if anon else self.peak).items() if self.names[pid] == name), default=0) / 2**20
 
     def quarters(self, name):
-        """Without mapped files, in MiB, after a quarter, half, three quarters and all of the time."""
+        """Memory without mapped files, in MiB, after a quarter, half, three quarters and all of the time."""
         seen = max((self.course[pid] for pid in self.course if self.names[pid] == name), key=len, default=[0])
         return ", ".join(f"{seen[(len(seen) - 1) * k // 4] / 2**20:.0f}" for k in range(1, 5))
 

@@ -1,5 +1,5 @@
-# cmake -DPROGRAM=vibeq -DTEMPLATE=vibeq.1.in -DVERSION=... -DOUT=vibeq.1 -P fill-manual.cmake: the prose with the program's own
-# list of commands in it.
+# cmake -DPROGRAM=vibeq -DTEMPLATE=vibeq.1.in -DVERSION=... -DOUT=vibeq.1 -P fill-manual.cmake: inserts the
+# program's own list of commands into the prose.
 cmake_minimum_required(VERSION 3.25)
 cmake_policy(SET CMP0053 NEW)
 execute_process(COMMAND ${PROGRAM} __manual man OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)

@@ -1,6 +1,6 @@
 """Starts runs of vibeq and reads their results as pandas data frames.
 
-A value that is missing is pandas.NA in a nullable column, so that it is never taken for 0; a verdict "N/A" is a text and stays one."""
+A missing value is pandas.NA in a nullable column, so it never counts as 0; a verdict "N/A" remains a text."""
 import html
 import json
 import os
@@ -15,7 +15,7 @@ __all__ = ["Run", "VibeqError", "load", "run"]
 
 DONE, MISSING = 0, 3  # exit codes of a run that has results
 
-# Everything that is no number; what is in none of these sets is carried from the user's own file, and is text as well.
+# The columns that are not numbers. Columns in none of these sets come from the user's own file, and are texts, too.
 INTEGERS = {"record", "file", "vibe_id", "score", "round", "cells_missing", "judges", "repeat"}
 BOOLEANS = {"kept", "gate_could_flip"}
 CATEGORIES = {"split", "judge", "verdict_a_first", "verdict_b_first", "status", "preference", "reason", "criterion", "kind", "output"}
@@ -24,7 +24,7 @@ MEASURES = {"mm_margin", "mm_correct", "pp_margin", "score", "human"}
 
 
 class VibeqError(RuntimeError):
-    """vibeq ended with an error. `code` is its exit code, `message` what it said."""
+    """vibeq ended with an error. `code` is its exit code, `message` its error message."""
 
     def __init__(self, code, message):
         super().__init__(message.strip() or f"vibeq ended with exit code {code}")
@@ -56,7 +56,7 @@ def _setting(value):
 
 
 def _words(options):
-    """Options of `vibeq run`, by their names with underscores for dashes."""
+    """Converts options of `vibeq run`, named with underscores instead of dashes."""
     repeated = {"models": "--model", "criteria": None, "judge": "--judge"}
     for key, value in options.items():
         option = "--" + key.replace("_", "-")
@@ -79,7 +79,7 @@ def _words(options):
 def run(data, *, name=None, runs=None, **options):
     """Carries out a run and returns it. `data`: a configuration or data file, or a data frame. Further options are those of
     `vibeq run`: models, judge, criteria, prompt, preference, discover, limit, workers, yes, set={"key": value}, and so on. Raises
-    VibeqError. Answers that are missing (exit code 3) are no error: they are counted in the results."""
+    VibeqError. Missing answers (exit code 3) are not an error: the results have their number."""
     name = name or f"py-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:4]}"
     text = None
     if isinstance(data, pd.DataFrame):
@@ -102,12 +102,12 @@ def load(name, runs=None):
 
 
 def _unescaped(texts):
-    """Without the apostrophe that vibeq puts before a text which a spreadsheet would run as a formula."""
+    """Removes the apostrophe that vibeq puts before a text that a spreadsheet would run as a formula."""
     return texts.str.replace(r"^'(?='*[=+\-@\t\r])", "", regex=True)
 
 
 def _typed(column, name, file):
-    """A column of texts ("" is missing) in the type that its meaning has."""
+    """Converts a column of texts ("" is missing) to the type of its values."""
     missing = column == ""
     texts = TEXTS[file]
     if name in BOOLEANS:
@@ -126,7 +126,7 @@ def _typed(column, name, file):
 
 
 class Run:
-    """A run's folder. Results are read when they are first asked for."""
+    """A run's folder. Results are read at their first use."""
 
     def __init__(self, folder):
         self.path = Path(folder)
@@ -163,7 +163,7 @@ class Run:
 
     @property
     def scores(self):
-        """A row for each record, vibe and judge. `score`: 1 A is higher, -1 B, 0 neither, <NA> missing. `status` says why."""
+        """A row for each record, vibe and judge. `score`: 1 A is higher, -1 B, 0 neither, <NA> missing. `status` has the reason."""
         return self._frame("scores.csv")
 
     @property
@@ -173,12 +173,12 @@ class Run:
 
     @property
     def ratings(self):
-        """Of a run with criteria: every rating."""
+        """All ratings of a run with criteria."""
         return self._frame("ratings.csv")
 
     @property
     def items(self):
-        """Of a run with criteria: a row for each output and criterion."""
+        """A row for each output and criterion of a run with criteria."""
         return self._frame("items.csv")
 
     @property
