@@ -263,7 +263,7 @@ struct vq_authority_pool_status {
     const char *name;
     enum vq_authority_state state;
     int64_t since_ns, until_ns; /* of the state; until 0: unknown */
-    const char *text;           /* why; borrowed until the next event */
+    const char *text;           /* the reason; borrowed until the next event */
     uint32_t keys_refused;      /* if it has several: the pool continues with the others */
     const char *key_text;       /* why the last key was refused; borrowed likewise */
     struct vq_limit limit;      /* in force; a rate of 0: none */
@@ -280,7 +280,7 @@ struct vq_authority_pool_status {
     bool work_waits;             /* a worker could start more calls here than its slice allows */
     struct vq_rates lately;      /* used per minute, over the last quarter of a window */
     struct vq_limit dealt;       /* sum of the slices in force now; a rate of 0: not limited */
-    double refused_part;         /* of the calls of the last window */
+    double refused_part;         /* share of the calls of the last window */
     double requests_per_minute, input_per_minute,
         output_per_minute;                                /* used, over the last window or minute */
     uint64_t requests, answered, refused, slowed, failed; /* of all workers, this process */

@@ -11,7 +11,7 @@
 #define VQ_AUTH_MS        INT64_C(1000000)
 #define VQ_AUTH_WINDOW_MS 60000u
 #define VQ_AUTH_TICK_NS   (100 * VQ_AUTH_MS)
-/* the interval at which a pool is dealt again while things change */
+/* while a pool changes, it is dealt again at this interval ... */
 #define VQ_AUTH_DEAL_NS (200 * VQ_AUTH_MS)
 #define VQ_AUTH_DEAL_SOON_NS                                                                       \
     (5 * VQ_AUTH_MS)              /* ... if something is free again for which workers wait */
@@ -46,7 +46,7 @@ struct vq_auth_seat {
     int64_t park_unix_s;
     uint64_t keys_mix, organisation;
     uint64_t keys_had;
-    double weight;        /* of its part; follows its demand */
+    double weight;        /* weight of its part; follows its demand */
     int64_t used_ns;      /* when it last had a call here, or was chosen */
     int64_t paused_ns;    /* end of the pause that the worker knows of */
     int64_t asked_ns;     /* end of the pause that its own refusals asked for */
@@ -139,7 +139,7 @@ struct vq_auth_trial { /* authority_trial.c */
     bool lifts; /* VQ_AUTH_TRIES_LEVEL: the learned rates are lifted during the trial */
     /* When a ceiling was found, and the time after which the level is suspected instead. */
     int64_t ceiling_ns, patience_ns;
-    bool level_cleared, rates_cleared; /* lowering it did not help, in this doubt */
+    bool level_cleared, rates_cleared; /* in this doubt, lowering it did not help */
     int64_t cleared_ns;
     /* calls in flight when the level was cleared; a much higher level may still be the cause */
     double cleared_at;

@@ -25,7 +25,7 @@ static enum vq_authority_state state_of(const struct vq_authority *a, const stru
         return VQ_AUTHORITY_HELD;
     }
     if (p->lock.locked && !p->lock.ours && (p->lock.holder != NULL || p->members.keyed != 0)) {
-        /* a run without a key cannot be in another run's way */
+        /* a run without a key cannot conflict with another run */
         return p->lock.holder != NULL ? VQ_AUTHORITY_LOCKED : VQ_AUTHORITY_PAUSED;
     }
     if (a->unread) {

@@ -20,9 +20,9 @@ static double chance_of_one(const struct vq_second_orders *s)
     return isinf(s->left_s) ? 1 : vq_durations_chance(&s->durations, 0, s->left_s);
 }
 
-#define CELLS 64u /* of the time that is left */
+#define CELLS 64u /* of the remaining time */
 
-/* The first batch ends in one of the cells, the second one in the rest. */
+/* The chance that the first batch ends in one of the cells, and the second one in the rest. */
 static double chance_of_two(const struct vq_second_orders *s)
 {
     if (isinf(s->left_s)) {

@@ -18,7 +18,7 @@
 
 #define CHECK_NS (500 * VQ_NS_PER_MS)
 
-/* The latest first: most results are of it. */
+/* Searches the latest batch first, because most results belong to it. */
 static struct vq_coord_api_batch *find(const struct vq_coord_api_batches *api, struct vq_span name)
 {
     for (struct vq_link *at = api->list.prev; at != &api->list; at = at->prev) {

@@ -261,7 +261,7 @@ enum vq_coord_action_type {
     VQ_COORD_SEND,   /* `send`: encode and send */
     VQ_COORD_SPEC,   /* `send.peer`: send a SPEC of send.session; the shell has the body */
     VQ_COORD_SAMPLE, /* `sample`: send a SAMPLE; the shell has the texts */
-    VQ_COORD_LOOKUP, /* `shard`: look its tasks up, answer with vq_coord_looked_up */
+    VQ_COORD_LOOKUP, /* `shard`: look up its tasks, answer with vq_coord_looked_up */
     /* `batch`: commit it, answer with vq_coord_committed; the next COMMIT comes after that. The
      * batch is the core's memory, shared read-only until vq_coord_committed or vq_coord_destroy */
     VQ_COORD_COMMIT,

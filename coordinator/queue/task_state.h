@@ -65,7 +65,7 @@ struct vq_known {
     uint32_t repeat;         /* open: the repeat number to ask next */
     bool second;             /* this order is asked second (plan.first is the other one) */
     bool lazy; /* second, and not needed if the other order settles: LAZY and not audited */
-    struct vq_span prior; /* open and wants_repair: the unparseable answer; else empty */
+    struct vq_span prior; /* open and wants_repair: the unparseable answer; otherwise empty */
 };
 
 /* ---- the state machine ---- */

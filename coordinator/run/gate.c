@@ -118,8 +118,7 @@ static enum vq_status update_group(struct vq_cert *join, const char *path, struc
     return vq_cert_write(path, join, err);
 }
 
-/* RUN/join.cert: the group's keys, for this run only. A folder of named workers has no such
- * group. */
+/* RUN/join.cert: the group's keys, for this run only. A folder of named workers has no group. */
 static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own, bool moved,
                                 struct vq_error *err)
 {

@@ -192,7 +192,7 @@ struct vq_run_stages {
     struct vq_past_stage *past;
     uint32_t past_count;
     size_t past_cap;
-    struct vq_answered answered; /* the past stages, to read */
+    struct vq_answered answered; /* access to the answers of past stages */
     /* open while actions may send texts that contain stored answers */
     struct vq_stage_reader answers;
     struct vq_status_totals before; /* of earlier stages */
@@ -343,7 +343,7 @@ struct vq_run_stop {
     bool stopped, draining, done;
     bool clean;
     uint32_t interrupts;
-    int signum; /* the last interrupt, and when */
+    int signum; /* the last interrupt, and its time */
     int64_t signal_ns;
     int64_t until_ns; /* draining: the run stops at this time */
     enum vq_coord_stop kind;

@@ -67,8 +67,8 @@ static enum vq_status fill_time(const struct vq_run *run, uint32_t judge,
     return VQ_OK;
 }
 
-/* Before the run has measured a share: the verdicts of the model in the store, as the plan has it.
- */
+/* If the run has not measured a share, uses that of the model's verdicts in the store, like the
+ * plan. */
 static enum vq_status fill_settled(const struct vq_run *run, uint32_t judge,
                                    struct vq_second_orders *state)
 {

@@ -342,7 +342,7 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
     vq_loop_again(run->loop);
 }
 
-/* Redis decides; the comparison with the core is a check of our own. */
+/* The column in Redis counts; the comparison with the core only checks our own code. */
 static bool column_agrees(struct vq_run *run)
 {
     uint64_t tasks = vq_grid_tasks(&run->stages.asking->plan.grid);

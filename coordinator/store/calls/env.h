@@ -26,7 +26,7 @@ struct vq_calls {
     /* Shared: a transaction is open in this process. Exclusive: the map is being resized. */
     pthread_rwlock_t map;
     _Atomic int64_t waiting_since_ns; /* 0: no thread waits for the writer lock */
-    _Atomic bool broken;              /* a write failed: the file is left alone */
+    _Atomic bool broken;              /* a write failed: nothing more is written */
 };
 
 struct vq_view {
