@@ -1,5 +1,5 @@
-/* One stage of kind chat. Its number is a hash of its requests, so that equal dialogues are one
- * stage in every command. Not its job: files, and the use of the dialogues. */
+/* One stage of kind CHAT. Invariant: its number is a hash of its requests, so that equal dialogues
+ * have the same stage number in every command. Not its job: files, and the use of the dialogues. */
 #include "methods/chat/chat.h"
 
 #include "common/base/alloc.h"

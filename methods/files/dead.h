@@ -1,5 +1,5 @@
-/* The dead letters of a run: tasks that failed for good, with what is known of why. Out of the call
- * store, so of a run that goes on as well as of one that is over. */
+/* The dead letters of a run: tasks that failed for good, with the cause of each as far as it is
+ * known. They are read from the call store, so it does not matter whether the run is active. */
 #pragma once
 
 #include "coordinator/store/calls/ledger.h"
@@ -9,11 +9,11 @@ struct vq_dead_letter {
     uint32_t stage; /* index of vq_replay.stages */
     uint64_t task;
     enum vq_outcome reason;
-    uint32_t sends; /* calls of it that the ledger knows, over all leases, starts and repeats */
-    enum vq_call_end end;    /* how the last of them ended; with sends 0: nothing */
-    uint32_t http_status;    /* of that one */
-    int64_t started_unix_ms; /* when it was sent */
-    struct vq_span error;    /* what it said; points into the view */
+    uint32_t sends;       /* calls of the task in the ledger, over all leases, starts and repeats */
+    enum vq_call_end end; /* how the last of these calls ended; only valid if sends > 0 */
+    uint32_t http_status; /* of the last call */
+    int64_t started_unix_ms; /* when the last call was sent */
+    struct vq_span error;    /* error text of the last call; points into the view */
 };
 
 struct vq_dead_list {
@@ -21,13 +21,14 @@ struct vq_dead_list {
     size_t count, cap;
 };
 
-/* What stands as failed in the stages that the walk reached, as the view sees it. Cheap where
- * nothing ever failed. The caller frees *ret_list with vq_dead_free, before it ends the view. */
+/* Finds the tasks that count as failed in the stages that the walk reached, as the view shows them.
+ * Cheap if no task ever failed. The caller frees *ret_list with vq_dead_free before it ends the
+ * view. */
 enum vq_status vq_dead_find(const struct vq_replay *replay, struct vq_view *view,
                             const struct vq_id *run, struct vq_dead_list *ret_list,
                             struct vq_error *err) VQ_WARN_UNUSED;
 void vq_dead_free(struct vq_dead_list *list);
 
-/* Whether the run has any failure that was not lifted: without one there is nothing to walk for. */
+/* Whether the run has a failure that was not lifted. If it has none, no walk is needed. */
 enum vq_status vq_dead_any(struct vq_view *view, const struct vq_id *run, bool *ret_any,
                            struct vq_error *err) VQ_WARN_UNUSED;

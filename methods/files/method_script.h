@@ -1,5 +1,4 @@
-/* A job's method at work: its script, and the state behind the script that its results are made
- * of. */
+/* An open script of a job's method, with the method's state from which the results are made. */
 #pragma once
 
 #include "methods/files/job.h"
@@ -8,7 +7,7 @@
 /* All NULL: closed. */
 struct vq_method_script {
     const struct vq_method_type *type;
-    void *state; /* owned; what it is, the method knows */
+    void *state; /* owned; only the method knows its type */
     struct vq_script script;
 };
 

@@ -1,6 +1,6 @@
-/* A method, in the form that the shared folders use: each method's folder defines one
- * struct vq_method_type, and common/conf/methods.def lists it. Nothing else of a method is known
- * outside of its folder. The optional hooks are marked. */
+/* The registration of a method: each method's folder defines one struct vq_method_type, and
+ * common/conf/methods.def lists it. Invariant: the shared folders know nothing else of a method.
+ * Optional hooks are marked. */
 #pragma once
 
 #include "common/text/json.h"
@@ -13,31 +13,31 @@ struct vq_results;
 struct vq_method_type {
     /* ---- the job (methods/files/job.h) ---- */
 
-    /* Reads the method's data, before templates and models are there: the files that the
-     * configuration names (`run` NULL) or the run's copies. What the job has no member for goes to
-     * job->own. */
+    /* Reads the method's data, before templates and models are loaded: the files that the
+     * configuration names (`run` NULL) or the run's copies. Data without a member in the job goes
+     * to job->own. */
     enum vq_status (*load)(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err);
-    /* Optional: what needs templates and models, such as job->given. */
+    /* Optional: prepares the parts that need templates and models, such as job->given. */
     enum vq_status (*prepare)(struct vq_job *job, struct vq_error *err);
     /* Copies the method's files into a new run's folder. */
     enum vq_status (*keep)(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err);
-    /* Optional: frees job->own, which is not NULL, also after a failed load. */
+    /* Optional: frees job->own, which is not NULL. Called also after a failed load. */
     void (*unload)(struct vq_job *job);
 
     /* ---- the script ---- */
 
-    /* The script and its state, which borrows from the job; `close` frees it. */
+    /* The script and its state, which borrow from the job; `close` frees the state. */
     enum vq_status (*open)(const struct vq_job *job, void **ret_state, struct vq_script *ret_script,
                            struct vq_error *err);
     void (*close)(void *state);
-    /* Optional, where job->given and data rows exist: which record of the data a sample of a stage
-     * is (negative: none), and which output (NULL: both). */
+    /* Optional, for methods with job->given and data rows: the record of the data that a stage's
+     * sample belongs to (negative: none), and the name of its output (NULL: both outputs). */
     int64_t (*record)(const struct vq_job *job, const struct vq_stage_grid *grid, uint32_t sample);
     const char *(*output)(const struct vq_job *job, const struct vq_stage_grid *grid,
                           uint32_t sample);
-    /* Optional: the first stage is what a reader expects, so that the progress line shows no name
-     * for it. NULL: it shows the name. */
+    /* Optional: whether a reader expects the first stage anyway, so that the progress line omits
+     * its name. NULL: the progress line shows the name. */
     bool (*is_first_implied)(const struct vq_job *job);
 
     /* ---- the results ---- */
@@ -45,20 +45,21 @@ struct vq_method_type {
     /* As vq_results_write: results.json, the tables, the page, and what the terminal shows. */
     enum vq_status (*results)(const struct vq_results *results, bool *ret_missing,
                               struct vq_error *err);
-    /* The tables of the results, without ".csv"; the first one is exported where none is named.
-     * NULL ends them. */
+    /* The tables of the results, without ".csv", ended by NULL. The first one is exported if the
+     * user names none. */
     const char *const *tables;
 
     /* ---- what `vibeq plan` and `vibeq run` show before anything is sent ---- */
 
-    /* Optional: the stages that may follow those whose questions are known (room for
-     * VQ_FORECAST_STAGES_MAX); the number of them. Asked before the walk through the known stages
-     * and after it. NULL: all questions are known from the start. */
+    /* Optional: the stages that may follow the stages with known questions (room for
+     * VQ_FORECAST_STAGES_MAX); returns their number. It is called before the walk through the known
+     * stages and after it. NULL: all questions are known from the start. */
     uint32_t (*stages)(const struct vq_job *job, const void *state,
                        const struct vq_forecast_seen *seen, struct vq_forecast_stage *ret_stages);
-    /* Optional: whether the stage after `stage` is the same whatever its answers are. */
+    /* Optional: whether the answers to `stage` have no influence on the stage after it. */
     bool (*is_next_known)(const struct vq_job *job, const struct vq_stage *stage);
-    /* Optional: what the tests of the results can show; untouched: nothing is tested. */
+    /* Optional: the effects that the tests of the results can show. Without it, *ret_power is
+     * unchanged: nothing is tested. */
     enum vq_status (*power)(const struct vq_job *job, struct vq_power *ret_power);
     /* Optional: the data's size, as a part of a line ("10 rows"), and as members of the plan's JSON
      * object. */
@@ -70,12 +71,13 @@ struct vq_method_type {
     void (*show_calls)(const struct vq_job *job, const struct vq_forecast *forecast,
                        struct vq_buf *out);
 
-    /* ---- verbs that the method has no use for ---- */
+    /* ---- verbs that do not apply to the method ---- */
 
-    /* NULL: it has data rows; else the end of the sentence "VERB is about the rows of a data file,
-     * and this is ...". */
+    /* NULL: the method has data rows; else the end of the sentence "VERB is about the rows of a
+     * data file, and this is ...". */
     const char *no_rows;
-    /* NULL: it has vibes, or no rows; else the end of "VERB is about vibes, and this is ...". */
+    /* NULL: the method has vibes, or no rows; else the end of "VERB is about vibes, and this is
+     * ...". */
     const char *no_vibes;
 };
 

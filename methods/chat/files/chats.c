@@ -1,6 +1,6 @@
-/* Dialogues beside a run as files. Invariant: the copies in the run's folder exist before the first
- * turn is sent, so that a later reader of the ledger knows the questions. Not its job: running the
- * dialogues (cli/verbs/chat.c), the script (methods/chat/chat.c). */
+/* Reads and writes the files of dialogues beside a run. Invariant: the copies in the run's folder
+ * exist before the first turn is sent, so that a later reader of the ledger knows the questions.
+ * Not its job: running the dialogues (cli/verbs/chat.c), the script (methods/chat/chat.c). */
 #include "methods/chat/files/chats.h"
 
 #include "common/base/alloc.h"
@@ -43,7 +43,8 @@ static enum vq_status pack(struct vq_chats *c, struct vq_span cell, const char *
                           name, (unsigned long long)line, VQ_CHAIN_TURNS_MAX);
 }
 
-/* What is known of a dialogue beforehand goes to a worker in one message. */
+/* The limit holds because a worker gets the system part and all queries of a dialogue in one
+ * message. */
 static enum vq_status check_bytes(const struct vq_chats *c, const char *name, uint32_t chain,
                                   struct vq_error *err)
 {
@@ -108,7 +109,7 @@ void vq_chats_free(struct vq_chats *chats)
     *chats = (struct vq_chats){.table = NULL};
 }
 
-/* ---- kept ---- */
+/* ---- copies in the run's folder ---- */
 
 /* Whether the run's file has these bytes. */
 static enum vq_status is_same(const struct vq_run_dir *run, const char *file, struct vq_span text,
@@ -175,7 +176,7 @@ static void put_message(struct vq_json *json, const char *role, struct vq_span t
     vq_json_object_end(json);
 }
 
-/* The first turn without an answer says why; NULL: there is none. */
+/* The outcome of the first turn without an answer; NULL: every turn has an answer. */
 static const char *ended_of(const struct talk *t, uint32_t chain, uint32_t model)
 {
     uint32_t turns = vq_chain_count(t->chats->chains[chain].prompt);
@@ -188,7 +189,7 @@ static const char *ended_of(const struct talk *t, uint32_t chain, uint32_t model
     return NULL;
 }
 
-/* As far as it came; `ended` says why no further. */
+/* Writes the turns up to the first one without an answer; `ended` is that turn's outcome. */
 static void put_dialogue(const struct talk *t, uint32_t chain, uint32_t model, struct vq_buf *out)
 {
     struct vq_json json;

@@ -16,23 +16,23 @@
 struct vq_chats {
     struct vq_table *table;
     struct vq_buf packed;
-    struct vq_sample *chains; /* into both */
+    struct vq_sample *chains; /* point into `table` and `packed` */
     uint32_t count;
 };
 
-/* JSON lines, {"system": "...", "queries": ["...", ...]}. VQ_INVALID and VQ_LIMIT name file and
- * line; VQ_NOMEM. The caller frees *ret_chats. */
+/* JSON lines, {"system": "...", "queries": ["...", ...]}. The messages of VQ_INVALID and VQ_LIMIT
+ * name file and line; VQ_NOMEM. The caller frees *ret_chats. */
 enum vq_status vq_chats_read(struct vq_span text, const char *name, struct vq_chats *ret_chats,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_chats_free(struct vq_chats *chats);
 
-/* Called before anything is sent: stores the queries and the settings. Removes the dialogues and
+/* Call it before anything is sent: stores the queries and the settings. Removes the dialogues and
  * the accounting of other queries. */
 enum vq_status vq_chats_keep(struct vq_span text, const struct vq_config *config,
                              const struct vq_run_dir *run, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* dialogues.jsonl in `to->folder`: written, printed too (to->json), or compared (to->differs).
- * *ret_ended: how many ended early. */
+/* Writes dialogues.jsonl in `to->folder`, also prints it (to->json), or only compares it
+ * (to->differs). *ret_ended: the number of dialogues that ended early. */
 enum vq_status vq_chats_write(const struct vq_chats *chats, const struct vq_chat *said,
                               const struct vq_results *to, uint32_t *ret_ended,
                               struct vq_error *err) VQ_WARN_UNUSED;
