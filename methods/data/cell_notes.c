@@ -1,5 +1,5 @@
-/* Counts while the rows are read, words afterwards. Pure; owns nothing. Not its job: refusing a
- * file (the readers of columns). */
+/* Counts cells while the rows are read, and writes the sentences afterwards. Pure; owns nothing.
+ * Not its job: refusing a file (the readers of columns). */
 #include "methods/data/cell_notes.h"
 
 #include "common/text/cell.h"

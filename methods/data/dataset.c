@@ -1,11 +1,15 @@
-/* The steps from records to samples, in this order: the sample of `limit` records a file; rows
- * whose two outputs equal those of an earlier row leave; train and test (of more than two models
- * the split is of records, which then become a row for each pair, and repeated pairs leave after
- * that); rows with (nearly) identical outputs leave; seeded order; caps; ties leave if asked.
- * Invariants: every record read is a sample or counted under exactly one exclusion; each step draws
- * from a stream of its own, so that a setting of one step does not change the draws of another. Who
- * owns what: the dataset owns its rows, the tables own all texts. Not its job: reading files,
- * printing. */
+/* The steps from records to samples, in this order:
+ *   1. the sample of `limit` records per file;
+ *   2. rows whose two outputs equal those of an earlier row are excluded;
+ *   3. the split into train and test;
+ *   4. rows with (nearly) identical outputs are excluded;
+ *   5. seeded order, then caps;
+ *   6. ties are excluded if the configuration asks for it.
+ * With more than two models, records are split; then each becomes one row per pair, and step 2
+ * follows. Invariants: every record read is a sample or counted under exactly one exclusion; each
+ * step draws from its own stream, so that a setting of one step does not change the draws of
+ * another. Ownership: the dataset owns its rows, the tables own all texts. Not its job: reading
+ * files, printing. */
 #include "methods/data/dataset.h"
 
 #include "common/base/alloc.h"
@@ -53,7 +57,7 @@ void vq_dataset_warn(struct vq_dataset *set, const char *fmt, ...)
     va_end(args);
 }
 
-/* A step of the way; what does not fit is cut. */
+/* Records one step; text that does not fit is cut. */
 VQ_PRINTF(5, 6)
 static void note(struct vq_dataset *set, const char *name, uint32_t before, uint32_t after,
                  const char *fmt, ...)
@@ -81,8 +85,8 @@ void vq_dataset_rng(const struct vq_dataset_build *b, enum vq_dataset_stream str
     vq_rng_seed(ret_rng, vq_hash_u64(&hash));
 }
 
-/* Takes the rows marked in b->leaves out, under one reason; clears the marks. Returns how many
- * left. */
+/* Excludes the rows marked in b->leaves, all for one reason, and clears the marks. Returns the
+ * number of excluded rows. */
 static uint32_t take_out(struct vq_dataset_build *b, enum vq_exclusion why)
 {
     uint32_t kept = 0;
@@ -98,7 +102,7 @@ static uint32_t take_out(struct vq_dataset_build *b, enum vq_exclusion why)
     return left;
 }
 
-/* Marks all but a seeded sample of `limit` of the file's rows. */
+/* Marks all rows of the file except a seeded sample of `limit` rows. */
 static enum vq_status mark_beyond_limit(struct vq_dataset_build *b, unsigned file,
                                         enum vq_dataset_stream stream)
 {
@@ -137,14 +141,17 @@ static enum vq_status step_limit(struct vq_dataset_build *b)
     return VQ_OK;
 }
 
-/* What makes two rows the same pair: both outputs, and the file (a test row never makes a training
- * row leave). */
+/* Two rows are the same pair if these are equal: both outputs, and the file (a test row never
+ * excludes a training row). */
 struct pair_key {
     uint32_t a;
     uint32_t b;
     uint32_t file;
-    uint32_t models; /* the pair of more than two: another pair may well have the same texts */
-    /* with an image: question + 1. What two models say of two pictures may well be the same */
+    /* the pair of models, of more than two: the outputs of another pair may be the same by
+     * chance */
+    uint32_t models;
+    /* with an image: question + 1, because the outputs for two pictures may be the same by
+     * chance */
     uint32_t asked;
 };
 
@@ -262,8 +269,8 @@ static enum vq_status step_near_identical(struct vq_dataset_build *b)
     return VQ_OK;
 }
 
-/* Writes one side's rows in seeded order behind `into`, at most `cap` of them (0: all). Returns how
- * many. */
+/* Writes one side's rows in seeded order to `into`, at most `cap` of them (0: all). Returns their
+ * number. */
 static uint32_t put_in_order(struct vq_dataset_build *b, enum vq_data_split split, uint32_t cap,
                              uint32_t *order, struct vq_data_row *into)
 {
@@ -324,7 +331,7 @@ static void step_ties(struct vq_dataset_build *b)
     }
 }
 
-/* Questions and labels of what remains: numbers without gaps, in record order. */
+/* Numbers the questions of the remaining rows again, without gaps, in record order. */
 static enum vq_status renumber_questions(struct vq_dataset_build *b)
 {
     uint32_t *first = vq_alloc(vq_questions_count(&b->questions), sizeof(*first)); /* number + 1 */
@@ -400,7 +407,8 @@ static enum vq_status finish(struct vq_dataset_build *b)
     }
     set->samples = b->rows;
     b->rows = NULL;
-    set->groups = b->groups.keys; /* taken over; the slots are freed with the builder */
+    /* ownership moves to the set; the slots are freed with the builder */
+    set->groups = b->groups.keys;
     set->groups_count = b->groups.count;
     b->groups.keys = NULL;
     return VQ_OK;

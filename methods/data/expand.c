@@ -1,13 +1,13 @@
-/* Records of more than two models become rows: one for each pair that the design compares on the
- * record, next to each other, in the order of the records. Train and test each walk the list of
- * pairs from its beginning, so that pairs are balanced on either side. Invariant: depends on the
- * models, the design, the seed and the split, never on a text. */
+/* Replaces each record of more than two models by rows: one for each pair that the design compares
+ * on the record. They are next to each other, in the order of the records. Train and test each use
+ * the list of pairs from its beginning, so that pairs are balanced on both sides. Invariant: the
+ * rows depend on the models, the design, the seed and the split, never on a text. */
 #include "methods/data/parts.h"
 
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
 
-#define ROWS_MAX UINT64_C(50000000) /* comparisons of a run */
+#define ROWS_MAX UINT64_C(50000000) /* comparisons in a run */
 
 static void put_row(const struct vq_dataset_build *b, const struct vq_data_row *record,
                     struct vq_pair pair, struct vq_data_row *ret_row)
@@ -19,7 +19,8 @@ static void put_row(const struct vq_dataset_build *b, const struct vq_data_row *
     ret_row->model[1] = pair.b;
     ret_row->a = vq_table_cell(table, vq_sample_row(record), c->model[pair.a]);
     ret_row->b = vq_table_cell(table, vq_sample_row(record), c->model[pair.b]);
-    if (record->preference == VQ_PREFER_A) { /* the best of all is preferred in its own pairs */
+    /* the preferred model is preferred in its own pairs; the other pairs have no preference */
+    if (record->preference == VQ_PREFER_A) {
         uint8_t best = record->model[0];
         ret_row->preference = best == pair.a   ? VQ_PREFER_A
                               : best == pair.b ? VQ_PREFER_B
@@ -27,7 +28,7 @@ static void put_row(const struct vq_dataset_build *b, const struct vq_data_row *
     }
 }
 
-/* One pass: counts, or fills `into`. */
+/* One pass over the records: counts the rows, and fills `into` if it is not NULL. */
 static uint64_t walk(const struct vq_dataset_build *b, struct vq_data_row *into)
 {
     const struct vq_pairs *p = b->set->pairs;

@@ -1,4 +1,4 @@
-/* People's labels out of cells. Not its job: what is wrong with a label, and where (the readers of
+/* Reads people's labels from cells. Not its job: messages about a wrong label (the readers of
  * files). */
 #include "methods/data/human_label.h"
 
@@ -19,8 +19,7 @@ static bool is_one_of(struct vq_span label, const char *const *words)
     return false;
 }
 
-/* As the digit itself, or as a program writes it that knows only real numbers: "1", "1.0",
- * "1.00". */
+/* The digit itself, or its form in programs that know only real numbers: "1", "1.0", "1.00". */
 static bool is_digit(struct vq_span label, char digit)
 {
     if (label.at[0] != digit || (label.bytes > 1 && label.at[1] != '.')) {

@@ -1,7 +1,7 @@
-/* The list of pairs. All pairs and pairs with a baseline are in the order of the models; the
- * incomplete design uses the circle method of round robin tournaments on the models in an order
- * drawn from the seed: one model (or, of an odd number, a free place) stays, the others move on by
- * one place a round. Not its job: rows and their texts. */
+/* The list of pairs. All pairs, and pairs with a baseline, are in the order of the models. The
+ * incomplete design uses the circle method of round robin tournaments on the models, in an order
+ * drawn from the seed: one model keeps its place, and the others move by one place per round. For
+ * an odd number of models, an empty place is added. Not its job: rows and their texts. */
 #include "methods/data/pairs.h"
 
 #include "common/base/hash.h"
@@ -28,7 +28,7 @@ static void round_robin(struct vq_pairs *p, uint64_t seed)
     vq_hasher_final(&hasher, &hash);
     vq_rng_seed(&rng, vq_hash_u64(&hash));
     for (uint32_t i = 0; i < places; i++) {
-        at[i] = i; /* of an odd number the last is the free place */
+        at[i] = i; /* for an odd number of models, the last is the empty place */
     }
     vq_rng_shuffle_u32(&rng, at, places);
     for (uint32_t round = 0; round + 1 < places; round++) {

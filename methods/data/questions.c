@@ -1,4 +1,5 @@
-/* A question is the pair of a prompt's number and an image's. Not its job: reading either. */
+/* A question is the pair of a prompt's number and an image's number. Not its job: reading
+ * either. */
 #include "methods/data/questions.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,7 @@
-/* Columns, labels and texts of one table. Invariant: a label is a model, a tie word or empty, or
- * the whole file is refused with counts: a mistyped model name must not quietly become a tie or a
- * vote. Tie words are read in any case; blanks around a label do not count. */
+/* Columns, labels and texts of one table. Invariant: a label is a model, a tie word or empty;
+ * otherwise the whole file is refused, with counts, because a mistyped model name must not become a
+ * tie or a vote without notice. Case is ignored in tie words, and blanks around a label are
+ * ignored. */
 #include "methods/data/parts.h"
 
 #include "common/base/alloc.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-#define SHOWN_BYTES    60 /* of a name or label in a sentence */
+#define SHOWN_BYTES    60 /* of a name or label in a message */
 #define UNKNOWN_SHOWN  5
 #define COLUMNS_SHOWN  12
 #define LABELS_TRACKED 1000u
@@ -89,7 +90,7 @@ static bool is_tie_word(struct vq_span label)
     return false;
 }
 
-/* Of a column that is used: every value is a text. */
+/* Refuses a column with a role if one of its values is not a text. */
 static enum vq_status check_flat(const struct vq_dataset_build *b, unsigned file, uint32_t column,
                                  const char *role)
 {
@@ -180,7 +181,7 @@ enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file
     return VQ_OK;
 }
 
-/* Labels that mean nothing, with how often and where first. */
+/* The labels without a meaning, with their counts and first lines. */
 struct unknown {
     struct vq_intern labels;
     uint32_t *counts;
@@ -230,7 +231,8 @@ static void describe_unknown(const struct vq_dataset_build *b, const struct unkn
     }
 }
 
-/* The commonest labels first; equal counts in order of appearance. Uses up the counts. */
+/* Names the most frequent labels first; labels with equal counts in order of appearance. Clears the
+ * counts. */
 static enum vq_status fail_unknown(const struct vq_dataset_build *b, unsigned file,
                                    struct unknown *u)
 {
@@ -267,8 +269,8 @@ static enum vq_status fail_unknown(const struct vq_dataset_build *b, unsigned fi
     return status;
 }
 
-/* With more than two models: the record's preference is VQ_PREFER_A, and model[0] names the
- * preferred model. Expansion into rows then gives each row its own preference. */
+/* With more than two models: the record's preference is VQ_PREFER_A, and model[0] is the preferred
+ * model. vq_dataset_expand then gives each row its own preference. */
 static enum vq_status read_label(const struct vq_dataset_build *b, struct vq_span cell,
                                  uint64_t line, struct unknown *unknown, struct vq_data_row *row)
 {
@@ -290,7 +292,7 @@ static enum vq_status read_label(const struct vq_dataset_build *b, struct vq_spa
     return is_tie_word(label) ? VQ_OK : count_unknown(unknown, label, line);
 }
 
-/* Of the prompt and the two longest outputs, which may be compared. */
+/* Bytes of the prompt and the two longest outputs, because any two outputs may be compared. */
 static size_t sample_bytes(const struct vq_dataset_build *b, unsigned file, uint32_t at,
                            const struct vq_data_row *row)
 {

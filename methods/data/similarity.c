@@ -1,9 +1,9 @@
 /* Bit-parallel longest common subsequence over code points (Hyyro 2004). The shorter text gives the
- * bits: for each of its distinct code points a mask of where it stands. Each code point of the
- * longer text updates a row V of bits, V' = (V + (V & M)) | (V & ~M); the zeros that are left in V
- * are the length. The shorter text is taken in blocks of BLOCK_BITS, with the carry of the addition
- * kept per code point from block to block, so that the masks stay small whatever the texts. What
- * begins or ends both texts alike is counted and cut off before. */
+ * bits: each of its distinct code points has a mask of its positions. Each code point of the longer
+ * text updates a row V of bits, V' = (V + (V & M)) | (V & ~M); the number of zeros in V at the end
+ * is the length. The shorter text is processed in blocks of BLOCK_BITS, so that the masks have a
+ * bounded size; the carry of the addition is passed on per code point from block to block. A common
+ * beginning or end of both texts is counted and cut off first. */
 #include "methods/data/similarity.h"
 
 #include "common/base/alloc.h"
@@ -12,7 +12,7 @@
 #define WORD_BITS   64u
 #define BLOCK_WORDS 64u
 #define BLOCK_BITS  (BLOCK_WORDS * WORD_BITS)
-#define SLOTS       (2 * BLOCK_BITS) /* a power of two; at most half of them in use */
+#define SLOTS       (2 * BLOCK_BITS) /* a power of two; at most half of the slots are used */
 
 struct vq_similarity_slot {
     uint32_t point;
@@ -90,7 +90,7 @@ static enum vq_status build_masks(struct vq_similarity *work, const uint32_t *a,
     return VQ_OK;
 }
 
-/* One code point's update of the block's bits; takes and returns the carry. */
+/* Updates the block's bits for one code point; takes and returns the carry. */
 static uint8_t step(uint64_t *v, const uint64_t *mask, size_t words, uint8_t carry)
 {
     for (size_t w = 0; w < words; w++) {
@@ -101,7 +101,7 @@ static uint8_t step(uint64_t *v, const uint64_t *mask, size_t words, uint8_t car
     return carry;
 }
 
-/* Zeros among the first `bits` bits. */
+/* The number of zeros among the first `bits` bits. */
 static size_t zeros_in(const uint64_t *v, size_t bits)
 {
     size_t zeros = 0;
@@ -142,7 +142,8 @@ static enum vq_status common_length(struct vq_similarity *work, const struct pai
     return VQ_OK;
 }
 
-/* Cuts off what both begin and end with; returns how much that was. */
+/* Cuts off the common beginning and end of both texts; returns the number of code points cut from
+ * each. */
 static size_t trim(struct pair *p)
 {
     size_t same = 0;
@@ -209,7 +210,7 @@ enum vq_status vq_similarity_at_least(struct vq_similarity *work, struct vq_span
     struct pair p;
     VQ_TRY(decode_both(work, a, b, &p));
     if (percent_of(p.a_count, p.a_count + p.b_count) < percent) {
-        *ret_yes = false; /* even if all of the shorter one stood in the longer one */
+        *ret_yes = false; /* even if the longer text contained all of the shorter one */
         return VQ_OK;
     }
     uint32_t found;

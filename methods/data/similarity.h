@@ -6,7 +6,7 @@
 #define VQ_SIMILARITY_POINTS_MAX                                                                   \
     200000u /* of one text; the time grows with the product of the two lengths */
 
-/* Working memory, kept from pair to pair. All-zero is ready for use. */
+/* Working memory, reused for each pair. All-zero is ready for use. */
 struct vq_similarity {
     uint32_t *points[2]; /* the two texts, decoded */
     size_t points_cap[2];
@@ -26,7 +26,8 @@ void vq_similarity_free(struct vq_similarity *work);
 enum vq_status vq_similarity_percent(struct vq_similarity *work, struct vq_span a, struct vq_span b,
                                      uint32_t *ret_percent) VQ_WARN_UNUSED;
 
-/* Is it at least `percent`? The same answer as above, sooner where the lengths alone decide. */
+/* Whether the similarity is at least `percent`. Gives the same answer as vq_similarity_percent, but
+ * faster if the lengths alone decide. */
 enum vq_status vq_similarity_at_least(struct vq_similarity *work, struct vq_span a,
                                       struct vq_span b, uint32_t percent,
                                       bool *ret_yes) VQ_WARN_UNUSED;

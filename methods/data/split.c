@@ -1,13 +1,14 @@
-/* Train and test. Whole questions go to one side, so that a repeated prompt never stands in both;
- * where that would leave a side empty or nearly so (one prompt for all rows), rows are split one by
- * one, with a warning. With a test file of its own, training rows whose prompt occurs there leave.
- * Invariant: depends on prompts, settings and seed, never on outputs or on which model is A. */
+/* Splits rows into train and test. All rows of a question are on one side, so that a repeated
+ * prompt is never on both. If that would leave a side empty or nearly so (one prompt for all rows),
+ * rows are split one by one, with a warning. With a test file, training rows whose prompt is in the
+ * test file are excluded. Invariant: the split depends on prompts, settings and seed, never on
+ * outputs or on which model is A. */
 #include "methods/data/parts.h"
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 
-/* A side with less than this share of the rows it was meant to have is nearly empty. */
+/* A side is nearly empty if it has less than this share of the rows that it should have. */
 #define NEARLY_EMPTY_SHARE 0.25
 
 static void split_rows(struct vq_dataset_build *b, uint32_t *order, uint32_t test_wanted)
@@ -23,7 +24,8 @@ static void split_rows(struct vq_dataset_build *b, uint32_t *order, uint32_t tes
     }
 }
 
-/* Questions in seeded order go to the test side while they fit. Returns how many rows that are. */
+/* Takes questions in seeded order for the test side while they fit. Returns the number of their
+ * rows. */
 static uint32_t choose_questions(const struct vq_dataset_build *b, const uint32_t *order,
                                  const uint32_t *rows_of, uint32_t test_wanted, bool *is_test)
 {
@@ -77,7 +79,7 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
     return status;
 }
 
-/* Rows of the data file whose question is in the test file leave, unless hardly any would
+/* Excludes rows of the data file whose question is in the test file, unless hardly any rows would
  * remain. */
 static enum vq_status split_by_file(struct vq_dataset_build *b)
 {

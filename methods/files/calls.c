@@ -1,5 +1,5 @@
-/* What the calls of a run came to, for its report: out of accounting.json, as the run wrote it. Not
- * its job: counting (run/finish.c). */
+/* Reads the totals of a run's calls for its report, from the accounting.json that the run wrote.
+ * Not its job: counting (run/finish.c). */
 #include "common/text/json_load.h"
 #include "methods/files/files.h"
 #include "proto/messages.h"
@@ -55,7 +55,7 @@ static json_t *load(const struct vq_results *of)
     return root;
 }
 
-/* Whether `name` is `before` and `ending`. */
+/* Whether `name` is `before` followed by `ending`. */
 static bool is_pair(const char *before, const char *name, const char *ending)
 {
     size_t bytes = strlen(before);

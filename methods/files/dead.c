@@ -1,6 +1,6 @@
-/* Dead letters in two passes: which tasks stand as failed, by the one function that says what
- * stands; then what the ledger knows of each of them. Not its job: lifting a failure
- * (store/failures.h), and showing them (cli/verbs/dead.c). */
+/* Finds dead letters in two passes. The first pass finds the tasks that count as failed, by the
+ * function that derives all outcomes. The second pass adds the ledger's facts about each. Not its
+ * job: lifting a failure (store/failures.h), and showing the letters (cli/verbs/dead.c). */
 #include "methods/files/dead.h"
 
 #include "common/base/alloc.h"
@@ -27,7 +27,7 @@ enum vq_status vq_dead_any(struct vq_view *view, const struct vq_id *run, bool *
     return vq_failures_scan(view, run, note_any, ret_any, err);
 }
 
-/* ---- which ---- */
+/* ---- failed tasks ---- */
 
 static enum vq_status add(struct vq_dead_list *list, uint32_t stage, uint64_t task,
                           enum vq_outcome reason)
@@ -60,7 +60,7 @@ static enum vq_status find_in(const struct vq_stage_grid *asking, uint32_t stage
     return status;
 }
 
-/* ---- why ---- */
+/* ---- their causes ---- */
 
 static int by_place(const void *a, const void *b)
 {

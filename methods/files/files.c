@@ -1,6 +1,6 @@
-/* Files of results, each made whole in memory or in pieces of rows, then written as one or compared
- * byte by byte. Invariant: a file is there whole or not at all. Not its job: what stands in
- * them. */
+/* Writes files of results, or compares them byte by byte with the existing ones. A file is made
+ * whole in memory, or in pieces of rows. Invariant: a file exists whole or not at all. Not its job:
+ * the contents of the files. */
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"
@@ -20,8 +20,8 @@ struct writing {
     uint32_t rows;
 };
 
-/* Onto standard output; a reader that has seen enough is no failure, and a terminal that was closed
- * is none. */
+/* Prints on standard output. It is no failure if the reader has closed the pipe or the terminal is
+ * closed. */
 static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
 {
     errno = 0;
@@ -68,11 +68,11 @@ enum vq_status vq_result_page(const struct vq_results *to, struct vq_buf *html,
     return status;
 }
 
-/* ---- or compared with what is there ---- */
+/* ---- compare ---- */
 
 struct comparison {
     struct vq_buf was;
-    size_t at; /* so far they are the same */
+    size_t at; /* all bytes before this are the same */
     bool differs;
 };
 
@@ -133,9 +133,9 @@ static enum vq_status compare_file(const struct vq_results *of, const struct wri
     return status;
 }
 
-/* ---- file by file ---- */
+/* ---- each file ---- */
 
-/* What was written whole stays in `out`. */
+/* Leaves the contents of a file without rows in `out`. */
 static enum vq_status write_file(const struct vq_results *of, const struct writing *r,
                                  const struct vq_result_file *file, struct vq_buf *out,
                                  struct vq_error *err)
@@ -187,7 +187,7 @@ enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_
     return out->status == VQ_OK ? print(out, err) : out->status;
 }
 
-/* ---- what the providers called themselves ---- */
+/* ---- model names that the providers returned ---- */
 
 void vq_result_returned(struct vq_report_judge *judge, struct vq_span model)
 {
@@ -210,7 +210,7 @@ void vq_result_returned(struct vq_report_judge *judge, struct vq_span model)
     }
     char *name = vq_strndup(model.at, model.bytes);
     if (name == NULL) {
-        return; /* a name less in the settings */
+        return; /* without memory the name is left out */
     }
     memmove(judge->returned + at + 1, judge->returned + at,
             (judge->returned_count - at) * sizeof(*judge->returned));
@@ -223,7 +223,8 @@ void vq_result_returned_free(struct vq_report_judge *judges, uint32_t count)
     for (uint32_t i = 0; judges != NULL && i < count; i++) {
         for (uint32_t k = 0; k < judges[i].returned_count; k++) {
             char *name;
-            memcpy(&name, &judges[i].returned[k], sizeof(name)); /* ours, though read-only there */
+            /* the reports' const is dropped here: this module allocated the name */
+            memcpy(&name, &judges[i].returned[k], sizeof(name));
             vq_free(name);
         }
     }

@@ -1,7 +1,7 @@
-/* From a cell to the image that is sent. The copy in a run's folder has a line an image: the hash
- * of its name, a blank, its data: URI. Invariant: a run that goes on sends the bytes it began with,
- * whatever becomes of the files. URLs and data: URIs stand in the data itself. Not its job: which
- * column holds images. */
+/* Turns a cell into the image that is sent. The copy in a run's folder has one line per image: the
+ * hash of its name, a blank, its data: URI. Invariant: a resumed run sends the same bytes as at its
+ * start, even if the image files changed. The copy has no URLs and data: URIs, because the data
+ * itself contains them. Not its job: which column holds images. */
 #include "methods/files/images.h"
 
 #include "common/base/alloc.h"
@@ -84,8 +84,8 @@ static enum vq_status fail(const struct vq_image_from *from, enum vq_status stat
                    (unsigned long long)from->line, shown, cell.at, what);
 }
 
-/* Relative to the folder of the data file; standard input has the folder that vibeq was started
- * in. */
+/* Relative to the folder of the data file; for standard input, relative to the folder in which
+ * vibeq was started. */
 static enum vq_status path_of(const struct vq_image_from *from, struct vq_span cell,
                               char **ret_path)
 {

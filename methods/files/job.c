@@ -1,7 +1,7 @@
-/* Builds a job in the order in which things can be wrong: files, table, columns and rows,
- * templates, axes, judges, grid. Owns everything in it; nothing in it changes while a run is
- * active, so that the thread pool may read it. Not its job: deciding whether to continue (the
- * verbs), or sending anything. */
+/* Builds a job. Its parts are checked in the order in which they depend on each other: files,
+ * table, columns and rows, templates, axes, judges, grid. Owns everything in the job. Invariant:
+ * nothing in it changes while a run is active, so that the thread pool may read it. Not its job:
+ * deciding whether to continue (the verbs), or sending anything. */
 #include "methods/files/job.h"
 
 #include "common/base/alloc.h"
@@ -65,13 +65,13 @@ enum vq_status vq_job_load_image(struct vq_job *job, unsigned file, uint32_t rec
     return vq_images_load(&job->images, &from, image, err);
 }
 
-/* Who judges rows, and with them their images. */
+/* The roles that judge rows, and with them the rows' images. */
 static bool sees_images(enum vq_role role)
 {
     return role == VQ_ROLE_JUDGE || role == VQ_ROLE_PREFERENCE_JUDGE;
 }
 
-/* Gemini's API fetches nothing from the web. */
+/* Refuses image URLs for Gemini, whose API fetches nothing from the web. */
 static enum vq_status check_urls(const struct vq_job *job, struct vq_error *err)
 {
     for (int role = 0; role < VQ_ROLE__COUNT && job->images.urls > 0; role++) {
@@ -135,7 +135,8 @@ static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir 
     return status;
 }
 
-/* A folder may replace some of the templates, but not be missing, nor replace none by a mistake. */
+/* A folder may replace some of the templates. It must exist and replace at least one, because a
+ * folder without any template is probably a mistake. */
 static enum vq_status check_prompts_dir(const struct vq_job *job, struct vq_error *err)
 {
     const char *dir = job->config->prompts_dir;
@@ -174,8 +175,7 @@ static bool is_offline_name(const char *model)
     return strncmp(model, "offline-", strlen("offline-")) == 0;
 }
 
-/* Also under another name: a pool that sends `as: offline-a` is vibeq-offline, whatever the judge
- * is called. */
+/* A pool that sends `as: offline-a` is vibeq-offline too, whatever name the judge has. */
 static bool is_answered_offline(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge)
 {
     uint32_t pools[VQ_POOLS_MAX];

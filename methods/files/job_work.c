@@ -1,5 +1,4 @@
-/* Joins a job to what the loop of a run sees of it. Not its job: the loop, or what the results
- * say. */
+/* Gives the loop of a run its view of a job. Not its job: the loop, the contents of the results. */
 #include "methods/files/job_work.h"
 
 #include "common/base/alloc.h"
@@ -30,7 +29,7 @@ static int64_t record_of(const void *ctx, const struct vq_stage_grid *stage, uin
     return vq_job_record(work->job, stage, sample);
 }
 
-/* As `vibeq plan` sees them before the first answer. */
+/* The stages that `vibeq plan` shows before the first answer. */
 static uint32_t expected_of(const void *ctx, struct vq_expected_stage *ret_stages)
 {
     const struct vq_job_work *work = ctx;

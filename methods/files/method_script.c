@@ -1,6 +1,5 @@
-/* The methods by the words of the configuration, as common/conf/methods.def lists them; their
- * scripts and results. Not its job: anything that one method does otherwise than another
- * (methods/files/method_type.h). */
+/* Finds a method by its word in the configuration (common/conf/methods.def), and opens its script
+ * and results. Not its job: any difference between two methods (methods/files/method_type.h). */
 #include "methods/files/method_script.h"
 
 #include "methods/files/method_type.h"

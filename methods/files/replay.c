@@ -1,5 +1,5 @@
-/* The method walked without a queue. Reads the store, writes nothing. The same walk that a live run
- * takes, so a finished run comes out the same, bit for bit. */
+/* Walks through a method without a queue. Reads the store, writes nothing. Invariant: the walk is
+ * the same as in an active run, so the results of a finished run are the same, bit for bit. */
 #include "methods/files/replay.h"
 
 #include "common/base/alloc.h"
@@ -39,13 +39,14 @@ static enum vq_status read_column(struct walk *w)
     return status;
 }
 
-/* Which sample of the data a stage's sample is: stages name rows, askings count them. */
+/* Stages name rows of the data, and stage grids count them from 0. So the record of a grid's sample
+ * is looked up. */
 static enum vq_status note_undecided(struct walk *w, const struct vq_stage *stage,
                                      const struct vq_cell *cell)
 {
     struct vq_replay *r = w->replay;
     int64_t record = vq_job_record(w->job, w->asking, cell->sample);
-    if (record < 0) { /* of what subjects said, not of the data: counted only */
+    if (record < 0) { /* an answer of a subject, not a record of the data: it is only counted */
         return VQ_OK;
     }
     VQ_TRY(vq_grow((void **)&r->undecided, &r->undecided_cap, r->undecided_count + 1,

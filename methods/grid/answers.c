@@ -1,6 +1,6 @@
 /* Hands the answers of a finished stage to the script: verdicts from the column, texts and vectors
- * from the call store. A task without an answer is handed over as such; the script decides what it
- * means. */
+ * from the call store. Invariant: a task without an answer is handed over as such; the script
+ * decides what to do about it. */
 #include "methods/grid/answers.h"
 
 #include "common/base/alloc.h"
@@ -19,7 +19,7 @@ struct of {
     const struct vq_id *run;
 };
 
-/* Of the task's first order, which is the one that is asked. */
+/* `task` is the task's first order, because the stage asks no other. */
 static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t task,
                               struct vq_span *ret_text, struct vq_error *err)
 {
@@ -37,13 +37,13 @@ static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t
     return status;
 }
 
-/* One a sample and model, and of a dialogue one a turn or question. */
+/* One per sample and model; in a stage of dialogues one per turn or question. */
 static size_t texts_count(const struct vq_stage_grid *asking)
 {
     return (size_t)(vq_grid_tasks(&asking->plan.grid) / 2);
 }
 
-/* How an answer ended, be it a text, empty or thinking alone. */
+/* How an answer ended: as a text, empty, or with thinking only. */
 static enum vq_status ending_of(const struct of *o, struct vq_view *view, uint64_t task,
                                 uint8_t *ret_ending, struct vq_error *err)
 {
@@ -81,7 +81,8 @@ static enum vq_status take_endings(const struct of *o, struct vq_view *view, siz
     return status;
 }
 
-/* A chain in one walk. Its answers say why there are no more of them. */
+/* Reads each chain in one walk. The first turn without an answer has the outcome that ended the
+ * chain. */
 static enum vq_status chains_of(const struct of *o, struct vq_view *view, struct vq_span *texts,
                                 struct vq_error *err)
 {
@@ -122,8 +123,8 @@ static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct 
     return VQ_OK;
 }
 
-/* All calls' vectors as one matrix. One call without an answer, or of another width, and there is
- * none. */
+/* All calls' vectors as one matrix. If one call has no answer, or vectors of another width, there
+ * is no matrix. */
 static enum vq_status take_vectors(const struct of *o, const struct vq_span *texts,
                                    struct vq_error *err)
 {
@@ -231,7 +232,7 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_s
     return status;
 }
 
-/* ---- what was answered, read again ---- */
+/* ---- reading stored answers again ---- */
 
 static enum vq_status read_text(void *ctx, uint32_t stage, uint32_t cell, struct vq_span *ret_text,
                                 struct vq_error *err)

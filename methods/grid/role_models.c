@@ -1,5 +1,5 @@
-/* Roles to models. Invariant: a role's judges, conf entries and identities have the same order,
- * that of the configuration. Not its job: templates, keys (they live with the workers). */
+/* Finds the models of each role. Invariant: a role's judges, conf entries and identities have the
+ * same order, that of the configuration. Not its job: templates, keys (only workers have them). */
 #include "methods/grid/role_models.h"
 
 #include "common/base/alloc.h"
@@ -104,7 +104,7 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
     return VQ_OK;
 }
 
-/* The first judge, with room for a list. */
+/* The first judge, with enough output tokens for a list. */
 static struct vq_conf_judge stand_in(const struct vq_config *config)
 {
     struct vq_conf_judge judge = config->judges[0];

@@ -1,8 +1,8 @@
-/* From a stage to a grid. Ranking and preference stages are rows x models x axes x orders; a text
- * or embedding stage is its prompts x models, asked in one order, each prompt dressed as a sample:
- * {{prompt}} is the user part, {{output_a}} the system part, and output B a number that separates a
- * prompt from an equal earlier one. Nothing here changes while the stage is active, so that the
- * thread pool may read it. */
+/* Makes a grid of a stage. Ranking and preference stages are rows x models x axes x orders. A text
+ * or embedding stage is its prompts x models in one order. There each prompt is packed into a
+ * sample: {{prompt}} is the user part, {{output_a}} the system part, and output B a number that
+ * separates a prompt from an equal earlier one. Invariant: nothing here changes while the stage is
+ * active, so that the thread pool may read it. */
 #include "methods/grid/stage_grid.h"
 #include "common/judge/vectors.h"
 
@@ -17,10 +17,10 @@
 #include <string.h>
 
 #define TEXTS_BYTES_MAX ((size_t)1 << 30)
-/* A text that was cut is asked again with more output tokens, up to these. */
+/* A text that was cut is asked again with more output tokens, up to this number. */
 #define ROOM_TOKENS_MAX 65536u
 
-/* The axis separates an embedding from a text; no template shows it. */
+/* The name separates the request of an embedding from that of a text; no template shows it. */
 static const struct vq_axis embedding_axis = {"embedding", "", ""};
 static const struct vq_axis no_axis = {"", "", ""};
 
@@ -43,13 +43,13 @@ static uint32_t count_samples(const struct vq_stage *stage)
 
 static enum vq_swap swap_of(const struct vq_config *config, enum vq_stage_kind kind)
 {
-    if (kind == VQ_STAGE_PAIRWISE) { /* a verdict never settles the other order's */
+    if (kind == VQ_STAGE_PAIRWISE) { /* a rating never makes the other order unnecessary */
         return VQ_SWAP_BOTH;
     }
     if (kind != VQ_STAGE_RANK && kind != VQ_STAGE_PREFER) {
         return VQ_SWAP_NONE;
     }
-    if (kind == VQ_STAGE_PREFER) { /* always under the strict rule */
+    if (kind == VQ_STAGE_PREFER) { /* both orders, whatever judging.pair_rule is */
         return config->judging.lazy_swap ? VQ_SWAP_LAZY : VQ_SWAP_BOTH;
     }
     return config->judging.pair_rule == VQ_PAIR_FORWARD ? VQ_SWAP_NONE
@@ -118,7 +118,8 @@ static enum vq_status take_texts(struct vq_stage_grid *a, const struct vq_stage 
 
 static enum vq_status take_items(struct vq_stage_grid *a, const struct vq_stage *stage)
 {
-    if (stage->items != NULL) { /* else was asked before: to look answers up, ids are enough */
+    /* else an earlier stage asked them: ids are enough to look answers up */
+    if (stage->items != NULL) {
         memcpy(a->samples, stage->items, stage->items_count * sizeof(*a->samples));
     }
     return VQ_OK;
@@ -146,7 +147,7 @@ static enum vq_status take_chains(struct vq_stage_grid *a, const struct vq_stage
     return vq_chain_memo_create(vq_grid_shards(&a->plan.grid), &a->plan.memo);
 }
 
-/* The first model that asks as this one does. */
+/* The first model whose requests have the same hashes as those of this one. */
 static uint32_t asker_class(const struct vq_stage_grid *a, uint32_t judge)
 {
     uint32_t first = 0;
@@ -156,7 +157,7 @@ static uint32_t asker_class(const struct vq_stage_grid *a, uint32_t judge)
     return first;
 }
 
-/* Which chains begin alike: of those that are asked. Their askers are there. */
+/* Finds the chains that begin alike, among those that are asked. a->askers must be filled. */
 static enum vq_status find_alike(struct vq_stage_grid *a)
 {
     const struct vq_grid *g = &a->plan.grid;
@@ -236,7 +237,7 @@ static enum vq_status fill_axes(struct vq_stage_grid *a, const struct vq_stage *
     return vq_arena_status(&a->memory);
 }
 
-/* Which cells are asked: a copy, as accounting needs it later. */
+/* Copies the mask of asked cells, because accounting needs it later. */
 static enum vq_status fill_cells(struct vq_stage_grid *a, const struct vq_stage *stage)
 {
     uint64_t cells = vq_grid_tasks(&a->plan.grid) / 2;
@@ -284,8 +285,8 @@ const struct vq_template *vq_stage_grid_template(const struct vq_grid_source *fr
     return from->templates[VQ_TEMPLATE_AS_IS];
 }
 
-/* `count` of the role's models from the first of the asking on, with room for longer answers; the
- * rest stays the job's. */
+/* Copies `count` of the role's models, from the grid's first one on, with more output tokens. The
+ * other arrays are the job's. */
 static enum vq_status make_room(struct vq_stage_grid *a, const struct vq_role_models *cast,
                                 uint32_t count, uint32_t doublings)
 {
@@ -324,7 +325,8 @@ static enum vq_status build(struct vq_stage_grid *a, const struct vq_grid_source
     a->role = (uint32_t)(stage->role == VQ_ROLE_PREFERENCE_JUDGE ? VQ_ROLE_JUDGE : stage->role);
     a->config = from->config;
     a->cast = &from->roles[stage->role];
-    bool one = stage->role == VQ_ROLE_PROPOSER && a->cast->count > 1; /* of several, one a stage */
+    /* of several proposers, a stage asks one */
+    bool one = stage->role == VQ_ROLE_PROPOSER && a->cast->count > 1;
     a->first_model = one ? stage->proposer : 0;
     VQ_TRY(stage->room > 0 || one ? make_room(a, a->cast, one ? 1 : a->cast->count, stage->room)
                                   : VQ_OK);
@@ -447,7 +449,8 @@ static struct vq_spec_judge spec_judge(const struct vq_stage_grid *a, uint32_t i
                                   .pools_count = a->cast->pools_count[i]};
 }
 
-/* A batch is cancelled as a whole: with a deadline, the calls of a pool are in several. */
+/* A batch is cancelled as a whole. So with a deadline, the calls of a pool are split into several
+ * batches. */
 static void split_batches(const struct vq_stage_grid *asking, struct vq_spec_pool *pools)
 {
     const struct vq_grid *g = &asking->plan.grid;

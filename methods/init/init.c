@@ -1,7 +1,7 @@
-/* Guessing columns. By name first (lists below, in order of trust), then by content: outputs are
- * the two remaining columns of long, mostly different texts; a preference column holds few values,
- * of which two name columns. Invariant: no column gets two roles, and what is written loads. Not
- * its job: reading the file, deciding; a person edits the result. */
+/* Guesses the roles of columns: first by name (lists below, the most reliable first), then by
+ * content. Outputs are the two remaining columns of long, mostly different texts. A preference
+ * column holds few values, and two of them name columns. Invariant: no column gets two roles, and
+ * the draft loads. Not its job: reading the file, deciding; a person edits the result. */
 #include "methods/init/parts.h"
 
 #include "common/text/json.h"
@@ -9,7 +9,7 @@
 
 #include <strings.h>
 
-#define LABELS_MAX         6 /* distinct values of a column of labels or topics of a few rows */
+#define LABELS_MAX         6 /* distinct values of a column of labels or topics that has few rows */
 #define GROUPS_MAX         50
 #define COLUMNS_CONSIDERED 200u
 
@@ -35,14 +35,14 @@ static const char *const pair_names[][2] = {
     {"chosen", "rejected"},
 };
 
-/* What the rows say about a column. */
+/* Facts about a column, from its rows. */
 struct look {
     double bytes_mean;
     uint32_t distinct;
     uint32_t filled;
 };
 
-/* What holds JSON objects or arrays is no column of prompts, outputs or labels. */
+/* A column with JSON objects or arrays does not hold prompts, outputs or labels. */
 static bool holds_texts(const struct vq_table *table, uint32_t column)
 {
     return vq_table_nested_line(table, column) == 0;
@@ -76,7 +76,7 @@ static uint32_t rows_looked_at(const struct vq_table *table)
     return table->rows_count < VQ_INIT_ROWS_MAX ? table->rows_count : VQ_INIT_ROWS_MAX;
 }
 
-/* Quadratic in at most VQ_INIT_ROWS_MAX rows, and needs no memory. */
+/* Quadratic in at most VQ_INIT_ROWS_MAX rows, so it needs no memory. */
 static struct look look_at(const struct vq_table *table, uint32_t column)
 {
     struct look look = {.distinct = 0};
@@ -96,8 +96,8 @@ static struct look look_at(const struct vq_table *table, uint32_t column)
     return look;
 }
 
-/* The two columns that the labels of `column` name, in column order. False unless exactly two are
- * named. */
+/* The two columns that the labels of `column` name, in column order. False if the number of named
+ * columns is not two. */
 static bool columns_named_by(const struct vq_table *table, uint32_t column, uint32_t ret_named[2])
 {
     uint32_t found = 0;
@@ -139,7 +139,7 @@ static void guess_preference(const struct vq_table *table, struct vq_init_guess 
         g->model[0] = named[0];
         g->model[1] = named[1];
     } else if (g->preference != VQ_INIT_NONE && look_at(table, g->preference).filled > 0) {
-        g->preference = VQ_INIT_NONE; /* its values name no columns: loading would refuse them */
+        g->preference = VQ_INIT_NONE; /* its values name no columns, so loading would refuse it */
     }
 }
 
@@ -223,13 +223,13 @@ void vq_init_guess(const struct vq_table *table, struct vq_init_guess *ret_guess
     *ret_guess = g;
 }
 
-/* It is a JSON string, but for control characters that both escape alike. */
+/* A JSON string is also a YAML string, and both escape control characters in the same way. */
 void vq_init_put_text(struct vq_buf *out, struct vq_span text)
 {
     vq_json_string(out, text);
 }
 
-/* A name inside a comment must not end it. */
+/* Cut, and escaped, so that a line end in a name does not end the comment. */
 static void put_in_comment(struct vq_buf *out, struct vq_span text)
 {
     vq_init_put_text(out, vq_utf8_cut(text, 60));

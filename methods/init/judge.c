@@ -1,14 +1,15 @@
-/* The draft of method: judge. One column of outputs or two: a pair by its labels or its names, else
- * one by its name, else the longest texts, the second of them where it is nearly as long.
- * Invariant: what is written with an output found loads: people's choices and topics are named only
- * where all of them can be read. Not its job: the other columns (init_config.c). */
+/* The draft of method: judge. It has one column of outputs or two. A pair is found by its labels or
+ * its names. Otherwise one column is found by its name or by its long texts, and a second one if
+ * its texts are nearly as long. Invariant: a draft with an output loads, because people's choices
+ * and topics are named only if all of them can be read. Not its job: the other columns (init.c). */
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
 #include "methods/data/human_label.h"
 #include "methods/init/parts.h"
 #include "methods/rubric/data.h"
 
-#define ALIKE 0.25 /* of the longest texts' length has a second column of outputs, at least */
+/* a second column of outputs has at least this share of the longest texts' mean length */
+#define ALIKE 0.25
 
 static const char *const output_names[] = {"output",       "response",  "answer",
                                            "completion",   "reply",     "generation",

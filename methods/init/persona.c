@@ -1,6 +1,6 @@
-/* The draft of method: persona. What a file is, is found by reading it as each of the kinds that
- * its ending allows, the strictest first: personas, then items that have more than a question, then
- * queries, then plain items. Invariant: a kind of dialogue has one file, and what is written loads.
+/* The draft of method: persona. The kind of a file is found by parsing it as each kind that its
+ * name's ending allows, the strictest first: personas, then items that have more than a question,
+ * then queries, then plain items. Invariant: a kind of dialogue has one file, and the draft loads.
  * Not its job: reading files from disk. */
 #include "common/conf/items_file.h"
 #include "common/conf/personas_file.h"
@@ -24,7 +24,7 @@ static bool ends_with_any(const char *path, const char *const *endings)
     return false;
 }
 
-/* ---- a file finds its place ---- */
+/* ---- finding the role of a file ---- */
 
 static enum vq_status add_personas(struct vq_init_persona *p, const char *path,
                                    const struct vq_personas_file *file, struct vq_error *err)
@@ -45,7 +45,7 @@ static bool speaks_to_role(const char *text)
     return strstr(text, VQ_ROLE_MARK) != NULL;
 }
 
-/* As the run will find them. */
+/* The remarks that a run will find in the file. */
 static uint32_t remarks_of(const struct vq_queries_file *q)
 {
     bool first = q->opening == NULL && q->count > 1 && speaks_to_role(q->questions[0]);
@@ -62,7 +62,7 @@ static enum vq_status add_queries(struct vq_init_persona *p, const char *path,
     struct vq_init_queries is = {.path = path, .remarks = remarks};
     if (remarks > 0 && p->directed.path != NULL && p->directed.remarks == 0 &&
         p->goal.path == NULL) {
-        p->goal = p->directed; /* it was taken for an interview before this one was seen */
+        p->goal = p->directed; /* it counted as an interview until this file was added */
         p->directed = (struct vq_init_queries){.path = NULL};
     }
     struct vq_init_queries *to = remarks > 0 || p->directed.path == NULL ? &p->directed : &p->goal;
@@ -119,7 +119,7 @@ static enum vq_status add_items(struct vq_init_persona *p, const char *path,
     return VQ_OK;
 }
 
-/* *ret_is false: it is not of this kind, and *why says what is missing for that. */
+/* *ret_is false: the file is not of this kind, and *why says what is missing. */
 static enum vq_status try_personas(struct vq_init_persona *p, const char *path, struct vq_span text,
                                    bool *ret_is, struct vq_error *why, struct vq_error *err)
 {
@@ -269,7 +269,7 @@ static void put_dialogues(const struct vq_init_persona *p, struct vq_buf *out)
         rounds, rounds + 1 < CHECKPOINTS ? rounds + 1 : CHECKPOINTS);
 }
 
-/* The file's name without folder and ending, as results would call it. */
+/* The file's name without folder and ending: its name in the results. */
 static struct vq_span stem_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *begin = slash == NULL ? path : slash + 1;
@@ -282,7 +282,7 @@ static bool same_name(struct vq_span a, struct vq_span b)
     return a.bytes == b.bytes && strncasecmp(a.at, b.at, a.bytes) == 0;
 }
 
-/* By another file's, or by what results call other things. */
+/* Whether another file has the name, or results use it for something else. */
 static bool name_is_taken(const struct vq_init_persona *p, uint32_t i)
 {
     static const char *const others[] = {"knowledge", "style", "in_character", "fidelity"};
