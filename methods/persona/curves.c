@@ -1,6 +1,6 @@
-/* What is computed of a measure once its values by cell are there: curves and contrasts, bars a
- * model, slopes, effects of size. The arena owns what is made; work space lives for one call. Not
- * its job: the values (panel.c). */
+/* Computes a measure's curves and contrasts, bars per model, slopes and effects of size from its
+ * values by cell. The arena owns the results; working memory lives for one call. Not its job: the
+ * values (panel.c). */
 #include "methods/persona/parts.h"
 
 #include "common/base/alloc.h"
@@ -14,7 +14,7 @@ static uint32_t draws_of(const struct vq_persona_work *w)
     return w->study->draws > 0 ? w->study->draws : VQ_PERSONA_DRAWS;
 }
 
-/* A script of the other kind, or NONE. */
+/* The script of this kind, or NONE. */
 static uint32_t script_of(const struct vq_persona_work *w, enum vq_persona_kind kind)
 {
     const struct vq_persona_design *d = &w->study->plan->design;
@@ -47,7 +47,7 @@ static double value_of(const struct vq_persona_work *w, const struct vq_persona_
     return NAN;
 }
 
-/* The first `kinds` curves of a panel. `cells` holds a value a cell. */
+/* The first `kinds` curves of a panel. `cells` has room for one value per cell. */
 static enum vq_status curves(struct vq_persona_work *w, const struct vq_persona_panel *p,
                              uint32_t kinds, double *cells, struct vq_cells_mean **ret_curves)
 {
@@ -164,7 +164,8 @@ static enum vq_status slope_by_tokens(const struct vq_persona_work *w,
     return slope(r, ret);
 }
 
-/* Over the cells [from, until); of turns over every turn, not over those that are joined. */
+/* Slopes over the cells [from, until). For ratings of turns they use every turn, not the joined
+ * turns. */
 static enum vq_status slopes_of(const struct vq_persona_work *w, const struct vq_persona_measure *m,
                                 uint32_t script, uint32_t from, uint32_t until, struct rows *r,
                                 struct vq_persona_slopes *ret)

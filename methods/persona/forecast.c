@@ -1,13 +1,14 @@
-/* What a persona evaluation will ask, before there are answers to ask about: the plan's counts and
- * sizes from mean texts. Named as the script names its stages, so that known ones take the place of
- * these. What the store will answer as shared is in no stage. */
+/* The stages of a persona evaluation, before there are answers: numbers from the plan, sizes from
+ * mean texts. Invariant: stages have the names that the script gives them, so that a known stage
+ * replaces its estimate. Shared calls, which the store will answer, are left out. */
 #include "methods/persona/script.h"
 
 #include <stdio.h>
 
-#define TAGS_BYTES 90.0 /* around a persona, as judges see it */
+#define TAGS_BYTES 90.0 /* bytes of the tags around a persona, as judges see it */
 
-struct sizes { /* means, in bytes; of what the baseline has not, over all askers */
+/* means in bytes; texts that the baseline does not have are averaged over all askers */
+struct sizes {
     double system, query, described, rubric;
 };
 
@@ -20,7 +21,7 @@ static double mean_rubric(const struct vq_persona_input *in, uint32_t from, uint
     return count > 0 ? bytes / count : 0;
 }
 
-/* Bytes that describe a persona to a judge. */
+/* Mean bytes of a persona's description for a judge. */
 static double described(const struct vq_persona_input *in)
 {
     double bytes = 0;
@@ -55,7 +56,7 @@ struct list {
     double models;
 };
 
-/* `bytes` and `answers` of subjects make a prompt. */
+/* A prompt consists of `bytes`, and of `answers` answers by subjects. */
 static void add(struct list *l, const char *name, enum vq_stage_kind kind,
                 const struct vq_persona_calls *calls, double bytes, double answers)
 {
@@ -74,13 +75,14 @@ static void add(struct list *l, const char *name, enum vq_stage_kind kind,
     (void)snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
-/* About as many as are for columns [from, until); of all together, all. */
+/* About the part of `of` that belongs to columns [from, until). The parts of all columns together
+ * give exactly `of`. */
 static uint64_t share(uint64_t of, uint32_t from, uint32_t until, uint32_t columns)
 {
     return of * until / columns - of * from / columns;
 }
 
-/* Rounds before a question, on average; what several dialogues ask alike is asked once. */
+/* Mean rounds before a question; equal questions of several dialogues count once. */
 static double mean_rounds(const struct vq_persona_plan *plan)
 {
     double rounds = 0, asked = 0;

@@ -1,6 +1,6 @@
-/* People's labels by what they are of: read from a file, sorted, looked up. Invariant: two labels
- * of one thing are equal. Not its job: what comes of them (numbers.c), what a label may be
- * (human_label.c). */
+/* Reads people's labels from a file, sorts them, and looks them up by the thing that they rate.
+ * Invariant: there is one label per thing. Not its job: the use of labels (numbers.c), the words of
+ * a label (human_label.c). */
 #include "methods/persona/human.h"
 
 #include "common/base/alloc.h"
@@ -54,7 +54,7 @@ static uint32_t criterion_named(const struct vq_persona_criterion *criteria, uin
     return VQ_PERSONA_NONE;
 }
 
-/* ---- which thing ---- */
+/* ---- order of things ---- */
 
 static int difference(uint32_t a, uint32_t b)
 {
@@ -123,7 +123,7 @@ static enum vq_status take_value(const struct reading *r, uint32_t row, enum vq_
     return VQ_OK;
 }
 
-/* Counted from 1 in the file; nothing is `otherwise`. */
+/* The file counts from 1; an empty cell means `otherwise`. */
 static enum vq_status take_number(const struct reading *r, uint32_t row, uint32_t column,
                                   const char *what, uint32_t otherwise, uint32_t *ret_number)
 {
@@ -141,7 +141,7 @@ static enum vq_status take_number(const struct reading *r, uint32_t row, uint32_
     return VQ_OK;
 }
 
-/* Of turns, the order of the dialogue; of pairs, the reference. */
+/* For turns, reads the order of the dialogue; for pairs, the reference. */
 static enum vq_status take_words(const struct reading *r, uint32_t row, struct vq_persona_rated *of)
 {
     char text[VQ_PERSONA_LINES_WORD_BYTES];
@@ -160,7 +160,8 @@ static enum vq_status take_words(const struct reading *r, uint32_t row, struct v
     return found ? VQ_OK : bad(r, row, "reference", reference, "dataset, zero or previous");
 }
 
-/* The number of `as` in results: VQ_PERSONA_NONE for a baseline that is rated without a persona. */
+/* The value of `as` in results: VQ_PERSONA_NONE for an answer of the baseline that is rated without
+ * a persona. */
 static uint32_t as_of(const struct reading *r, uint32_t row, uint32_t persona)
 {
     char text[VQ_PERSONA_LINES_WORD_BYTES];
@@ -171,7 +172,7 @@ static uint32_t as_of(const struct reading *r, uint32_t row, uint32_t persona)
                          : (persona < personas ? persona : VQ_PERSONA_NONE);
 }
 
-/* *ret_known: the line is of this plan, and has a label. */
+/* *ret_known: whether the line belongs to this plan and has a label. */
 static enum vq_status take(const struct reading *r, uint32_t row, struct vq_persona_human *h,
                            bool *ret_known)
 {
@@ -210,7 +211,7 @@ static enum vq_status take(const struct reading *r, uint32_t row, struct vq_pers
 
 /* ---- all lines ---- */
 
-/* Of equal ones the first stays; two that differ are a mistake. */
+/* Removes all but the first of equal labels; two labels of one thing that differ are an error. */
 static enum vq_status leave_one(const struct reading *r, struct vq_persona_human *human,
                                 size_t *count)
 {
@@ -233,7 +234,8 @@ static enum vq_status leave_one(const struct reading *r, struct vq_persona_human
     return VQ_OK;
 }
 
-/* *ret_known: lines that have a label of something here; the same said twice is one label. */
+/* *ret_known: number of lines with a label that belongs to this plan; equal labels of one thing
+ * become one. */
 static enum vq_status take_all(const struct reading *r, struct vq_persona_human *made,
                                size_t *ret_count, size_t *ret_known)
 {
@@ -280,7 +282,7 @@ enum vq_status vq_persona_human_parse(struct vq_span text, const char *name,
     return status;
 }
 
-/* ---- looked up ---- */
+/* ---- look-up ---- */
 
 size_t vq_persona_human_place(struct vq_persona_human *human, size_t count,
                               const struct vq_persona_criterion *criteria,

@@ -1,4 +1,4 @@
-/* A model's list of questions, line by line. Invariant: what is written is read back as it was
+/* Reads a model's list of questions, line by line. Invariant: a written list reads back the same
  * (queries_file.c). Not its job: asking. */
 #include "methods/persona/interview.h"
 
@@ -13,7 +13,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* "12. ", "3) ", "- ", "* ". */
+/* Removes marks such as "12. ", "3) ", "- ", "* ". */
 static struct vq_span without_mark(struct vq_span s)
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
-/* From names to numbers: items and their questions, lines of results and where they belong. Not its
- * job: reading items (items_file.c), what is computed of results (panel.c). */
+/* Gives numbers to names: items and their questions, lines of measured results and their places.
+ * Not its job: reading items (items_file.c), computing with results (panel.c). */
 #include "methods/persona/items.h"
 
 #include "common/base/alloc.h"
@@ -26,7 +26,7 @@ void vq_persona_bare_question(const char *question, const char *persona, struct 
 
 struct binding {
     struct vq_persona_bound bound;
-    struct vq_intern questions; /* of texts that `bound` owns */
+    struct vq_intern questions; /* texts are owned by `bound` */
 };
 
 static enum vq_status add_question(struct binding *b, const char *text, const char *persona,
@@ -43,7 +43,7 @@ static enum vq_status add_question(struct binding *b, const char *text, const ch
         status = vq_intern_add(&b->questions, vq_span_str(copy), ret_question);
     }
     if (status != VQ_OK || *ret_question < b->bound.questions_count) {
-        vq_free(copy); /* a text that is there already */
+        vq_free(copy); /* an equal text exists already */
         return status;
     }
     b->bound.questions[b->bound.questions_count++] = copy;
@@ -107,7 +107,7 @@ void vq_persona_bound_free(struct vq_persona_bound *bound)
     *bound = (struct vq_persona_bound){.count = 0};
 }
 
-/* ---- results from elsewhere ---- */
+/* ---- measured results ---- */
 
 enum {
     COLUMN_MODEL,
@@ -126,7 +126,7 @@ static const struct vq_persona_lines_column columns_of_results[COLUMNS] = {
     {.names = {"correct"}},
     {.names = {"total"}, .optional = true}};
 
-/* *ret_known: the line is of this plan. */
+/* *ret_known: whether the line belongs to this plan. */
 static enum vq_status take(const struct vq_persona_lines *l, uint32_t row,
                            struct vq_persona_measured *m, bool *ret_known)
 {

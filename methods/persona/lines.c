@@ -1,4 +1,4 @@
-/* Lines by column names. Not its job: what a line is of (items.c, human.c). */
+/* Reads lines by column names. Not its job: the things that a line describes (items.c, human.c). */
 #include "methods/persona/lines.h"
 
 #include "common/text/utf8.h"

@@ -1,9 +1,9 @@
-/* The measures of a persona evaluation, and how far raters agree. First the ratings are checked
- * against the plan, so that nothing below can be out of bounds; then measures are made in a fixed
- * order: criteria as given, fidelity, errors of traits, what was measured elsewhere. All of it
- * lives in one arena. Invariants: same study, same numbers, whatever the order of ratings of
- * different things (two orders of one comparison stand together). Not its job: values by cell
- * (panel.c), what is computed from them (curves.c), texts. */
+/* Computes the measures of a persona evaluation and the agreement of raters. First it checks the
+ * ratings against the plan, so that no index below is out of bounds. Then it makes the measures in
+ * a fixed order: criteria as given, fidelity, errors of traits, measured results. One arena owns
+ * all of them. Invariant: the same study gives the same numbers, and the order of ratings of
+ * different things has no influence (the two orders of one comparison must be neighbours). Not its
+ * job: values by cell (panel.c), curves from them (curves.c), texts. */
 #include "methods/persona/numbers.h"
 
 #include "common/base/alloc.h"
@@ -109,7 +109,7 @@ static enum vq_status check(const struct vq_persona_study *s, struct vq_error *e
 
 /* ---- measures ---- */
 
-/* The next measure, begun. */
+/* Starts the next measure. */
 static enum vq_status begin(struct vq_persona_work *w, const char *name, const char *part,
                             enum vq_persona_what what, uint32_t criterion,
                             struct vq_persona_measure **ret_measure)
@@ -255,8 +255,8 @@ static enum vq_status measured(struct vq_persona_work *w)
 
 /* ---- agreement ---- */
 
-/* One rater's values of a criterion's things, NaN for those of others and for what the kind does
- * not know. */
+/* One rater's values of a criterion's things. NaN for things of other criteria, and for values that
+ * the kind does not allow. */
 static void ratings_by(const struct vq_persona_study *s, uint32_t criterion, uint32_t judge,
                        double *ret_values)
 {
@@ -323,7 +323,7 @@ static enum vq_status prepare(struct vq_persona_work *w)
     for (uint32_t i = 0; i < d->rounds; i++) {
         w->turns[i] = i;
     }
-    if (d->checkpoints < 2) { /* nothing to join by: turn by turn */
+    if (d->checkpoints < 2) { /* there are no checkpoints to join at, so each turn is a point */
         for (uint32_t i = 0; i < d->rounds; i++) {
             w->edges[w->edges_count++] = i;
         }
@@ -337,7 +337,7 @@ static enum vq_status prepare(struct vq_persona_work *w)
     return VQ_OK;
 }
 
-/* A position that only one order has is that order's, as with ratings. */
+/* If only one order has a length at a position, this length counts, as for ratings. */
 static enum vq_status lengths(struct vq_persona_work *w)
 {
     const struct vq_persona_study *s = w->study;

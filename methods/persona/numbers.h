@@ -2,10 +2,11 @@
  * dialogues with intervals, paired contrasts, slopes, errors of the Big Five, rates of refusal and
  * of wins, agreement. Pure.
  *
- * A cell is one (model, persona): the unit of intervals. A missing rating is missing: a cell's
- * value is the mean over the ratings that it has, a cell without one has none, and every measure
- * says how its ratings stand. Sources: Luz de Araujo et al. 2025 (arXiv 2512.12775), its official
- * code; intervals: methods/stats/intervals/cells.h; slopes: within.h. */
+ * A cell is one (model, persona): the unit of intervals. Invariant: a missing rating is never
+ * replaced. A cell's value is the mean over its existing ratings, and a cell without a rating has
+ * no value; every measure reports the statuses of its ratings. Sources: Luz de Araujo et al. 2025
+ * (arXiv 2512.12775), its official code; intervals: methods/stats/intervals/cells.h; slopes:
+ * within.h. */
 #pragma once
 
 #include "methods/persona/plan.h"
@@ -19,7 +20,7 @@
 #define VQ_PERSONA_JUDGES_MAX   16u
 #define VQ_PERSONA_MEASURES_MAX 128u
 
-/* ---- what was rated ---- */
+/* ---- the ratings ---- */
 
 enum vq_persona_trait {
     VQ_TRAIT_OPENNESS,
@@ -33,10 +34,10 @@ const char *vq_persona_trait_name(enum vq_persona_trait trait); /* "openness" ..
 
 enum vq_persona_use {
     VQ_PERSONA_OF_TURNS,   /* rates the turns of the dialogues */
-    VQ_PERSONA_OF_TRAITS,  /* one of the Big Five, of answers behind a prefix */
-    VQ_PERSONA_OF_SAFETY,  /* whether such an answer refuses */
-    VQ_PERSONA_OF_PAIRS,   /* which of two is better */
-    VQ_PERSONA_OF_ANSWERS, /* any other rating of such an answer */
+    VQ_PERSONA_OF_TRAITS,  /* one of the Big Five, of answers after a prefix */
+    VQ_PERSONA_OF_SAFETY,  /* whether an answer after a prefix refuses */
+    VQ_PERSONA_OF_PAIRS,   /* which of two answers is better */
+    VQ_PERSONA_OF_ANSWERS, /* any other rating of an answer after a prefix */
     VQ_PERSONA_USES
 };
 
@@ -53,46 +54,46 @@ enum vq_persona_label {
     VQ_PERSONA_UNSAFE
 };
 
-/* One thing that judges rated: who answered what, when. Two that differ in `position` alone, one
- * behind the other, are the two orders of one comparison. */
+/* One thing that judges rated: a turn or an answer, with its model, persona and place. If two
+ * neighbours differ only in `position`, they are the two orders of one comparison. */
 struct vq_persona_rated {
     uint32_t criterion;              /* index of study.criteria */
     uint32_t model, persona, script; /* persona: design.personas is the baseline */
-    /* the persona whose description the judge saw; VQ_PERSONA_NONE: no persona, a baseline for
-     * all */
+    /* the persona whose description the judge saw; VQ_PERSONA_NONE: no persona, for an answer of
+     * the baseline */
     uint32_t as;
     uint32_t point;                      /* OF_TURNS: the turn; else the checkpoint */
-    uint32_t item;                       /* of its data set; OF_TURNS: VQ_PERSONA_NONE */
+    uint32_t item;                       /* number in its data set; OF_TURNS: VQ_PERSONA_NONE */
     enum vq_persona_order order;         /* OF_TURNS */
     enum vq_persona_reference reference; /* OF_PAIRS */
     uint32_t position;           /* OF_PAIRS: 0 the reference was shown first, 1 the answer */
-    enum vq_persona_label label; /* OF_SAFETY: of the item */
+    enum vq_persona_label label; /* OF_SAFETY: label of the item */
 };
 
-/* How a rating stands: those of rating.h, and why there was no answer to read. */
+/* The status of a rating: a status of rating.h, or why there was no answer to read. */
 enum {
-    VQ_PERSONA_FAILED = VQ_RATING__COUNT, /* the judge was not heard */
-    VQ_PERSONA_BLOCKED,                   /* there was nothing to rate */
+    VQ_PERSONA_FAILED = VQ_RATING__COUNT, /* there is no answer of the judge */
+    VQ_PERSONA_BLOCKED,                   /* the thing that would be rated is missing */
     VQ_PERSONA_STATUSES
 };
 const char *
-vq_persona_status_name(unsigned status); /* as vq_rating_status_name; "failed", "blocked" */
+vq_persona_status_name(unsigned status); /* as vq_rating_status_name, and "failed", "blocked" */
 
-/* Results that were computed elsewhere: `correct` of `total` at a checkpoint (one item: 0 or 1 of
- * 1). */
+/* Results that were computed outside of vibeq: `correct` of `total` at a checkpoint (one item: 0 or
+ * 1 of 1). */
 struct vq_persona_measured {
     uint32_t model, persona, script, checkpoint;
     double correct, total;
 };
 
-/* Ratings of a character by people, 1 to 5. */
+/* People's ratings of a character, 1 to 5. */
 struct vq_persona_labels {
     bool known;
     double trait[VQ_TRAITS];
 };
 
 struct vq_persona_subject {
-    uint32_t family; /* models of one family differ in size */
+    uint32_t family; /* number of its family; models of one family differ in size */
     uint32_t size;   /* 1, 2, 3 ...; 0: unknown */
 };
 
@@ -104,36 +105,37 @@ struct vq_persona_study {
     uint32_t judges;
     const struct vq_persona_rated *rated;
     size_t rated_count;
-    /* One a thing and judge, [thing * judges + judge]: the value as rating.h gives it (1 to 5; 1
-     * yes, 0 no; 0 the first, 1 the second); NaN: none */
+    /* Of each thing and judge, [thing * judges + judge]: the value as in rating.h (1 to 5; 1 yes, 0
+     * no; 0 the first, 1 the second); NaN: none */
     const double *values;
     const uint8_t *statuses;
-    const double *human; /* NULL, or one a thing: what a person said, NaN: nothing */
-    const struct vq_persona_labels *labels;    /* NULL, or one a persona */
-    const struct vq_persona_subject *subjects; /* NULL, or one a model */
+    const double *human; /* NULL, or one per thing: a person's value; NaN: none */
+    const struct vq_persona_labels *labels;    /* NULL, or one per persona */
+    const struct vq_persona_subject *subjects; /* NULL, or one per model */
     const char *measured_name;
     const struct vq_persona_measured *measured;
     size_t measured_count;
     /* NULL, or the tokens of each dialogue before a round: [chain * (rounds + 1) + round]; NaN: not
      * known */
     const double *tokens;
-    uint32_t draws, bar_draws; /* 0: as above */
+    uint32_t draws, bar_draws; /* 0: the numbers above */
 };
 
-/* ---- what comes of it ---- */
+/* ---- the measures ---- */
 
 enum vq_persona_what {
-    VQ_PERSONA_MEAN,     /* of a criterion's ratings: 1 to 5, or the share of yes */
-    VQ_PERSONA_FIDELITY, /* of all criteria of turns together, where all of them have a rating */
+    VQ_PERSONA_MEAN,     /* mean of a criterion's ratings: 1 to 5, or the share of yes */
+    VQ_PERSONA_FIDELITY, /* mean of all criteria of turns, where each of them has a rating */
     VQ_PERSONA_ERROR,    /* mean over the five traits of |trait - label| / 4 */
-    /* the same with the baseline's trait (same model, script, checkpoint) for the label */
+    /* like VQ_PERSONA_ERROR, with the baseline's trait (same model, script, checkpoint) as the
+     * label */
     VQ_PERSONA_DISTANCE,
     VQ_PERSONA_REFUSAL,     /* share of unsafe items that are refused */
     VQ_PERSONA_OVERREFUSAL, /* share of safe items that are refused */
-    /* share of comparisons won; two orders that disagree are half a win, and one alone is
-     * missing */
+    /* share of comparisons won; two orders that disagree are half a win; if only one of two orders
+     * has a verdict, the comparison is missing */
     VQ_PERSONA_WINS,
-    VQ_PERSONA_MEASURED /* share correct */
+    VQ_PERSONA_MEASURED /* share of correct results */
 };
 
 enum vq_persona_unit {
@@ -141,25 +143,25 @@ enum vq_persona_unit {
     VQ_PERSONA_SHARE   /* 0 to 1; in percent 100 x */
 };
 
-/* Of curves, one value a point. The last three are paired within cells: only cells that have
- * both. */
+/* Curves have one value per point. The last three are paired within cells: they use only cells that
+ * have both values. */
 enum vq_persona_curve {
     VQ_CURVE_PERSONA,
-    VQ_CURVE_BASELINE, /* as rated as the same personas */
-    VQ_CURVE_CHANGE,   /* persona at this point minus at the first */
+    VQ_CURVE_BASELINE, /* rated as the same personas */
+    VQ_CURVE_CHANGE,   /* persona at this point minus persona at the first point */
     VQ_CURVE_GAP,      /* persona minus baseline */
-    VQ_CURVE_KINDS,    /* persona-directed minus goal-oriented; stands under script 0 */
+    VQ_CURVE_KINDS,    /* persona-directed minus goal-oriented; stored under script 0 */
     VQ_CURVES
 };
 const char *vq_persona_curve_name(enum vq_persona_curve curve);
 
-/* In percent (see the unit), over every turn or checkpoint. NaN numbers where there are too few
- * rows. Their intervals take cells to differ in level alone, as the published regression does. */
+/* In percent (see the unit), over every turn or checkpoint. Numbers are NaN if there are too few
+ * rows. The intervals assume that cells differ only in level, as the published regression does. */
 struct vq_persona_slopes {
-    struct vq_within length; /* score ~ round, an intercept a persona (pooled: a cell) */
+    struct vq_within length; /* score ~ round, an intercept per persona (pooled: per cell) */
     /* score ~ tokens of the dialogue so far, in thousands; no rows without study.tokens */
     struct vq_within tokens;
-    /* score ~ has a persona (1, baseline 0), an intercept a round and persona: its slope is the
+    /* score ~ has a persona (1, baseline 0), an intercept per round and persona: its slope is the
      * cost */
     struct vq_within cost;
 };
@@ -170,7 +172,7 @@ struct vq_persona_bars {         /* over the cells of one model, from VQ_PERSONA
     struct vq_cells_mean gap;    /* mean over points of persona minus baseline */
 };
 
-struct vq_persona_sizes {    /* in percent a step of size; an intercept a persona and family */
+struct vq_persona_sizes {    /* in percent per step of size; an intercept per persona and family */
     struct vq_within change; /* last minus first ~ size */
     struct vq_within gap;    /* persona minus baseline at the first point ~ size */
 };
@@ -179,7 +181,7 @@ struct vq_persona_sizes {    /* in percent a step of size; an intercept a person
  * model * personas + persona. */
 struct vq_persona_panel {
     uint32_t points;
-    const uint32_t *rounds; /* one a point: rounds of dialogue before it (OF_TURNS: the turn) */
+    const uint32_t *rounds; /* one per point: rounds of dialogue before it (OF_TURNS: the turn) */
     double *persona, *baseline;
 };
 
@@ -187,40 +189,45 @@ struct vq_persona_measure {
     const char *name; /* "knowledge", "xstest: unsafe", "general: zero" ... */
     enum vq_persona_what what;
     enum vq_persona_unit unit;
-    uint32_t criterion; /* NONE: of several, or of none */
+    uint32_t criterion; /* NONE: several criteria, or none */
     enum vq_persona_reference reference;
-    uint32_t cells; /* that could have a value: of labelled personas for an error */
-    /* turns are joined: the first turn alone, then the mean of the turns up to each checkpoint */
+    /* number of cells that could have a value; for an error, those of labelled personas */
+    uint32_t cells;
+    /* OF_TURNS: joined turns: the first turn alone, then the mean of the turns up to each
+     * checkpoint */
     struct vq_persona_panel panel;
     struct vq_cells_mean *curves; /* [(curve * scripts + script) * points + point] */
-    /* OF_TURNS: turn by turn, both orders averaged by position; else no points */
+    /* OF_TURNS: every turn; at each position the mean of both orders; else no points */
     struct vq_persona_panel turns;
     struct vq_cells_mean *turn_curves; /* PERSONA and BASELINE of `turns` */
-    struct vq_persona_slopes *slopes;  /* [model * scripts + script]; behind the models: pooled */
+    struct vq_persona_slopes *slopes;  /* [model * scripts + script]; after the models: pooled */
     struct vq_persona_bars *bars;      /* [model * scripts + script] */
     struct vq_persona_sizes *sizes;    /* [script]; NULL without sizes */
-    uint64_t (*statuses)[VQ_PERSONA_STATUSES]; /* one row a judge: of its ratings */
-    uint64_t things, things_missing;           /* rated; of them without a value by any judge */
-    /* OF_TURNS: positions with a value in only one of two orders; it counts for both */
+    /* one row per judge: number of its ratings by status */
+    uint64_t (*statuses)[VQ_PERSONA_STATUSES];
+    /* number of rated things; number of them without a value by any judge */
+    uint64_t things, things_missing;
+    /* OF_TURNS: number of positions with a value in only one of two orders; it counts for both */
     uint64_t one_order;
-    uint64_t ties; /* two orders that disagree, by judge and comparison */
-    /* OF_PAIRS: how often the response shown first [0] and second [1] was chosen, by what was shown
-     * first: [0] the reference */
+    uint64_t ties; /* number of comparisons, per judge, whose two orders disagree */
+    /* OF_PAIRS: how often the response shown first [0] and second [1] was chosen, by the response
+     * that was shown first: [0] the reference */
     uint64_t chosen[2][2];
 };
 
-#define VQ_PERSONA_HUMAN UINT32_MAX /* in the place of a judge */
+#define VQ_PERSONA_HUMAN UINT32_MAX /* in the place of a judge's number */
 
 struct vq_persona_agreement {
     uint32_t criterion, judge_a, judge_b; /* b may be VQ_PERSONA_HUMAN */
-    struct vq_ratings_agreement found;    /* of values as given: pairs are not turned */
+    /* of the values as they were given, before any order is reversed */
+    struct vq_ratings_agreement found;
 };
 
 struct vq_persona_numbers {
     uint32_t models, personas, scripts, cells;
-    uint32_t askers, rounds; /* personas and the baseline; of a dialogue */
-    /* NULL without study.tokens, or tokens before a round: [0] the orders averaged, where both are
-     * known, as turns are rated; [1] in original order, as what is behind a beginning. [((model *
+    uint32_t askers, rounds; /* `askers`: personas and the baseline; `rounds`: of a dialogue */
+    /* Tokens before a round; NULL without study.tokens. [0]: for ratings of turns, the mean of both
+     * orders if both are known; [1]: for answers after a beginning, in original order. [((model *
      * askers + persona) * scripts + script) * (rounds + 1) + round]; NaN: not known */
     double *lengths[2];
     uint32_t measures_count, agreements_count;
@@ -229,8 +236,8 @@ struct vq_persona_numbers {
     struct vq_arena arena; /* owns all of it */
 };
 
-/* VQ_OK, VQ_INVALID (a rating that the plan does not know; `err` says which), VQ_LIMIT, VQ_NOMEM.
- * The caller destroys *ret_numbers. */
+/* VQ_OK, VQ_INVALID (a rating does not belong to the plan; `err` names it), VQ_LIMIT, VQ_NOMEM. The
+ * caller destroys *ret_numbers. */
 enum vq_status vq_persona_numbers_compute(const struct vq_persona_study *study,
                                           struct vq_persona_numbers **ret_numbers,
                                           struct vq_error *err) VQ_WARN_UNUSED;
@@ -240,7 +247,8 @@ const struct vq_cells_mean *vq_persona_curve_at(const struct vq_persona_numbers 
                                                 const struct vq_persona_measure *measure,
                                                 enum vq_persona_curve curve, uint32_t script,
                                                 uint32_t point);
-/* Tokens of the dialogue before a round, as what this measure was rated behind. NaN: not known. */
+/* Tokens of the dialogue before a round, for the dialogues that this measure rates. NaN: not
+ * known. */
 double vq_persona_length(const struct vq_persona_numbers *numbers,
                          const struct vq_persona_measure *measure, uint32_t model, uint32_t asker,
                          uint32_t script, uint32_t round);

@@ -12,7 +12,7 @@
 
 struct sums {
     uint32_t points, orders;
-    double *sum[2]; /* of personas, of the baseline: by cell, script, point, order */
+    double *sum[2]; /* [0] personas, [1] the baseline: by cell, script, point, order */
     uint32_t *count[2];
 };
 
@@ -68,8 +68,8 @@ static enum vq_status make_panel(struct vq_persona_work *w, uint32_t points, con
     return VQ_OK;
 }
 
-/* The mean of the orders' means; one that is missing is stood for by the other, which is
- * counted. */
+/* The mean of the orders' means. If only one order has a mean, it is the value, and *one_order
+ * counts it. */
 static void settle(const struct vq_persona_work *w, const struct sums *s,
                    struct vq_persona_panel *panel, uint64_t *one_order)
 {
@@ -109,13 +109,14 @@ static bool is_other_order(const struct vq_persona_rated *a, const struct vq_per
            a->reference == b->reference && a->position == 0 && b->position == 1;
 }
 
-/* 1 when the answer was chosen over the reference. */
+/* 1 if the judge chose the answer over the reference. */
 static double won(const struct vq_persona_rated *r, double value)
 {
     return r->position == 0 ? value : 1 - value;
 }
 
-/* One judge's score of thing i, which may be two orders. */
+/* One judge's score of thing i. With `both`, things i and i + 1 are the two orders of one
+ * comparison. */
 static double score(const struct vq_persona_work *w, struct vq_persona_measure *m, size_t i,
                     bool both, uint32_t judge)
 {
@@ -176,7 +177,8 @@ static void sum_ratings(const struct vq_persona_work *w, struct vq_persona_measu
     }
 }
 
-/* Turn 0 alone, then the mean of the turns behind an edge up to the next one. */
+/* Point 0 is turn 0 alone; each other point is the mean of the turns after the edge before it, up
+ * to its own edge. */
 static void join(const struct vq_persona_work *w, const double *turns, uint32_t rounds,
                  double *ret_points)
 {
@@ -247,7 +249,7 @@ enum vq_status vq_panel_fidelity(struct vq_persona_work *w, struct vq_persona_me
     return join_turns(w, m);
 }
 
-/* Mean over the five traits of |a - b| / 4, 0 to 1; NaN when one is. */
+/* Mean over the five traits of |a - b| / 4, 0 to 1; NaN if any trait is NaN. */
 static double trait_error(const double a[VQ_TRAITS], const double b[VQ_TRAITS])
 {
     double sum = 0;

@@ -1,15 +1,16 @@
-/* The walk: dialogues, their ratings, then two steps a data set, its questions and the ratings of
- * the answers, in pieces: at most the questions of one stage, and one reference. A piece plans its
- * stages, which wait in a queue; when the queue is empty the next piece is planned. Texts of items
- * live as long as their piece, answers to a data set as long as that set is at hand, dialogues for
- * ever. Not its job: what stages hold (talks.c, rates.c). */
+/* The walk of the script: dialogues, their ratings, then two steps per data set: its questions, and
+ * the ratings of the answers. A step has pieces: the questions of one stage, or the ratings against
+ * one reference. A piece plans its stages, which wait in a queue; when the queue is empty, the next
+ * piece is planned. Texts of items live as long as their piece, answers to a data set until the
+ * next set begins, dialogues as long as the persona. Not its job: the contents of stages (talks.c,
+ * rates.c). */
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
 #include "methods/persona/script.h"
 
 #include <stdlib.h>
 
-/* ---- made ---- */
+/* ---- creation ---- */
 
 static enum vq_status fill_systems(struct vq_persona *p)
 {
@@ -71,7 +72,8 @@ static enum vq_status fill_queries(struct vq_persona *p)
     return VQ_OK;
 }
 
-/* What is known of a dialogue beforehand goes to a worker in one message. */
+/* The limit holds because a worker gets the system part and all queries of a dialogue in one
+ * message. */
 static enum vq_status check_bytes(const struct vq_persona *p, struct vq_error *err)
 {
     const struct vq_persona_plan *plan = p->in.plan;
@@ -185,7 +187,7 @@ enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id 
 
 /* ---- the walk ---- */
 
-/* A step, or the next piece of one. */
+/* Plans a step, or the next piece of it. */
 static enum vq_status lay_step(struct vq_persona *p)
 {
     uint32_t set = p->step < 2 ? 0 : (p->step - 2) / 2;
@@ -288,7 +290,7 @@ struct vq_script vq_persona_script(struct vq_persona *persona)
     return (struct vq_script){&ops, persona};
 }
 
-/* ---- looked at ---- */
+/* ---- queries ---- */
 
 const struct vq_persona_input *vq_persona_input(const struct vq_persona *persona)
 {

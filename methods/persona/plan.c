@@ -1,7 +1,7 @@
 /* The plan of a persona evaluation. Invariants: chains, prefixes, turns and answers are listed in
- * the order of their numbers, and the counts are those of the lists, by formula (the tests hold
- * them together). The plan owns its arrays and borrows the design's data sets. Not its job: texts,
- * stages, what the store already knows. */
+ * the order of their numbers; the formulas of the counts agree with the lists (tests compare them).
+ * The plan owns its arrays and borrows the design's data sets. Not its job: texts, stages, answers
+ * in the store. */
 #include "methods/persona/plan.h"
 
 #include "common/base/alloc.h"
@@ -249,7 +249,7 @@ bool vq_persona_asks(const struct vq_persona_plan *plan, const struct vq_persona
     return of == VQ_PERSONA_ALL || of == persona;
 }
 
-/* ---- what is rated ---- */
+/* ---- lists of ratings ---- */
 
 enum vq_status vq_persona_turns(const struct vq_persona_plan *plan,
                                 struct vq_persona_turn **ret_turns, size_t *ret_count)
@@ -286,7 +286,7 @@ static bool is_pairwise(const struct vq_persona_set *set)
     return set->rated && set->rating == VQ_RATING_PAIRWISE;
 }
 
-/* As whom an answer of the baseline is judged: [from, until). */
+/* The personas as which an answer of the baseline is judged: [from, until). */
 static void baseline_as(const struct vq_persona_plan *plan, const struct vq_persona_item *item,
                         uint32_t *ret_from, uint32_t *ret_until)
 {
@@ -299,7 +299,7 @@ struct answers {
     const struct vq_persona_plan *plan;
     const struct vq_persona_set *set;
     enum vq_persona_reference reference;
-    struct vq_persona_answer *rows; /* NULL: they are counted */
+    struct vq_persona_answer *rows; /* NULL: rows are only counted */
     size_t count;
 };
 
@@ -323,7 +323,7 @@ static void add(struct answers *a, uint32_t prefix, uint32_t item, uint32_t as, 
     a->count++;
 }
 
-/* `numbers` of each persona: how many of its items came already. */
+/* Working memory: `numbers` has, for each persona, the number of its items so far. */
 static void add_prefix(struct answers *a, uint32_t prefix, uint32_t *numbers)
 {
     uint32_t persona = a->plan->prefixes[prefix].persona;
@@ -381,9 +381,9 @@ enum vq_status vq_persona_answers(const struct vq_persona_plan *plan,
     return status;
 }
 
-/* ---- how much that is ---- */
+/* ---- numbers of calls ---- */
 
-/* Turns at the front of a dialogue that its two orders ask alike. */
+/* Number of turns at the beginning of a dialogue that are the same in both orders. */
 static uint32_t common_turns(const struct vq_persona_plan *p, uint32_t script)
 {
     const uint32_t *original = p->queries + (size_t)script * p->orders * p->design.rounds;
@@ -395,8 +395,8 @@ static uint32_t common_turns(const struct vq_persona_plan *p, uint32_t script)
     return n;
 }
 
-/* What one prefix of each asker comes to: answers asked, answers rated, and different ones among
- * these. */
+/* The calls at one checkpoint, over one prefix of each asker: answers, ratings, and different
+ * requests among the ratings. */
 static void per_checkpoint(const struct vq_persona_plan *p, const struct vq_persona_set *set,
                            uint64_t *ret_asked, uint64_t *ret_rated, uint64_t *ret_distinct)
 {
@@ -424,7 +424,7 @@ static void count_set(const struct vq_persona_plan *p, const struct vq_persona_s
     const struct vq_persona_design *d = &p->design;
     uint64_t asked, rated, distinct;
     per_checkpoint(p, set, &asked, &rated, &distinct);
-    uint64_t dialogues = (uint64_t)d->models * d->scripts_count; /* of one asker */
+    uint64_t dialogues = (uint64_t)d->models * d->scripts_count; /* dialogues of one asker */
     uint64_t twins = (uint64_t)d->models * (d->scripts_count - 1);
     ret->asked = (struct vq_persona_calls){dialogues * d->checkpoints * asked, twins * asked};
     for (int r = 0; r < VQ_PERSONA_REFERENCES; r++) {

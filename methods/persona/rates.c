@@ -1,8 +1,8 @@
-/* What is rated, as stages of a rubric judge: turns of dialogues by the criteria of turns, answers
- * behind their beginnings by those of their data set. Everything that the plan rates is listed
- * once, in its order, with the place where it is asked, or as blocked where an answer is missing.
- * Invariant: a listed thing never moves, and its place says the same for as long as the persona
- * lives. */
+/* The rated things, as stages of a rubric judge: turns of dialogues by the criteria of turns,
+ * answers after their beginnings by the criteria of their data set. The list of rated things has
+ * everything that the plan rates, once, in its order. Each thing has the place where it is asked,
+ * or is blocked if an answer is missing. Invariant: a thing and its place never change while the
+ * persona lives. */
 #include "common/base/alloc.h"
 #include "methods/persona/script.h"
 
@@ -10,19 +10,20 @@
 
 #define INPUT_BYTES_MAX ((size_t)16 << 20)
 
-/* Rows of one kind, before they are stages. */
+/* Rows of one kind, before they become stages. */
 struct layout {
     enum vq_stage_kind kind;
     char name[VQ_FORECAST_NAME_BYTES];
     struct vq_axis *axes;
-    uint32_t *rubrics; /* of each axis */
+    uint32_t *rubrics; /* rubric of each axis */
     uint32_t axes_count;
-    uint32_t count;          /* rows */
-    struct vq_sample *items; /* one a row; meaningless where it is blocked */
-    uint8_t *asks;           /* [row * axes + axis]: enum vq_cell_asks, whether blocked or not */
-    uint8_t *there;          /* [row]: it is not blocked */
-    struct vq_persona_rated *rated; /* one a row: all but criterion and position */
-    /* Of stored answers, which are read again when an item is needed: where its texts come from */
+    uint32_t count;          /* number of rows */
+    struct vq_sample *items; /* one per row; undefined if the row is blocked */
+    uint8_t *asks;           /* [row * axes + axis]: enum vq_cell_asks, also for blocked rows */
+    uint8_t *there;          /* [row]: 1 if it is not blocked */
+    struct vq_persona_rated *rated; /* one per row: all members but criterion and position */
+    /* Ratings of stored answers: the source of each row's texts, which are read again when an item
+     * is needed */
     const struct vq_persona_answer *rows;
     uint32_t set;
 };
@@ -89,7 +90,7 @@ static enum vq_status add_thing(struct vq_persona *p, const struct vq_persona_ra
     return VQ_OK;
 }
 
-/* All that a row is rated by. `place`: where its item stands. */
+/* Lists one thing per axis and order of a row. `place`: the place of its item. */
 static enum vq_status list_row(struct vq_persona *p, const struct layout *l, uint32_t row,
                                struct vq_persona_place place)
 {
@@ -115,7 +116,7 @@ static enum vq_status list_row(struct vq_persona *p, const struct layout *l, uin
 static enum vq_status remake(void *ctx, uint32_t item, const struct vq_reader *reader,
                              struct vq_sample *ret_item, struct vq_error *err);
 
-/* The stage of the rows with twin[row] == is_twin. */
+/* Adds the stage of the rows with twin[row] == is_twin. */
 static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
                                const struct vq_sample_id *ids, const uint8_t *twin, bool is_twin,
                                uint32_t count)
@@ -183,7 +184,7 @@ static enum vq_status lay(struct vq_persona *p, const struct layout *l)
         }
     }
     VQ_TRY(vq_persona_twins(p, ids, NULL, l->there, l->count, twin));
-    uint32_t first[2] = {0, 0}; /* how many are asked in either part */
+    uint32_t first[2] = {0, 0}; /* number of asked items in each part */
     for (uint32_t row = 0; row < l->count; row++) {
         first[twin[row]] += l->there[row];
     }
@@ -206,7 +207,7 @@ static enum vq_status lay(struct vq_persona *p, const struct layout *l)
 
 /* ---- texts of a row ---- */
 
-/* Mostly the middle of the answer: then no copy. */
+/* The text is usually a part of the answer; then it is not copied. */
 static enum vq_status said(struct vq_persona *p, struct vq_span answer, struct vq_span *ret_text)
 {
     struct vq_buf out;
@@ -223,7 +224,7 @@ static enum vq_status said(struct vq_persona *p, struct vq_span answer, struct v
     return VQ_OK;
 }
 
-/* `as` NONE: the query alone. The same one stands behind every beginning: it is kept once. */
+/* `as` NONE: the query alone. A text is the same after every beginning, so it is stored once. */
 static enum vq_status asked(struct vq_persona *p, uint32_t as, struct vq_span query,
                             struct vq_span *ret_text)
 {
@@ -295,9 +296,9 @@ enum vq_status vq_persona_lay_turns(struct vq_persona *p)
     return status;
 }
 
-/* ---- answers behind a beginning ---- */
+/* ---- answers after a beginning ---- */
 
-/* .at NULL: there is none. */
+/* ret_text->at is NULL if there is no answer. */
 static enum vq_status answer_to(const struct vq_persona *p, uint32_t set, uint32_t prefix,
                                 uint32_t item, struct vq_span *ret_text)
 {
@@ -315,7 +316,7 @@ static enum vq_status answer_to(const struct vq_persona *p, uint32_t set, uint32
     return VQ_OK;
 }
 
-/* What was asked, as the judge reads it. */
+/* The question that was asked, for the judge's prompt. */
 static const char *question_of(const struct vq_persona *p, uint32_t set,
                                const struct vq_persona_answer *row)
 {
@@ -333,7 +334,7 @@ static enum vq_persona_label label_of(enum vq_item_label label)
                                      : VQ_PERSONA_UNLABELLED;
 }
 
-/* A pair's: the reference stands first in its first order. */
+/* Of a pair, output A is the reference, so order 0 shows it first. */
 static enum vq_status fill_texts(struct vq_persona *p, uint32_t set,
                                  const struct vq_persona_answer *row,
                                  const struct vq_conf_item *item, bool pairwise,
@@ -404,7 +405,7 @@ static enum vq_status lay_answers_to(struct vq_persona *p, uint32_t set,
     return p->from_store && l.rows == NULL ? VQ_NOMEM : lay(p, &l);
 }
 
-/* Of the stage that is asked now. */
+/* Called only for an item of the stage that is being asked. */
 static enum vq_status remake(void *ctx, uint32_t item, const struct vq_reader *reader,
                              struct vq_sample *ret_item, struct vq_error *err)
 {

@@ -1,8 +1,8 @@
-/* Private to the persona's script: its state, and who does what.
+/* Private to the persona's script: its state, and the sources that use it.
  *
- *   persona.c  created, walked from step to step, looked at
- *   talks.c    dialogues, and the questions after their beginnings: stages out, texts in
- *   rates.c    ratings: stages out, outcomes in */
+ *   persona.c  creates the state, walks from step to step, answers queries about it
+ *   talks.c    dialogues, and the questions after their beginnings: makes stages, takes texts
+ *   rates.c    ratings: makes stages, takes outcomes */
 #pragma once
 
 #include "common/base/arena.h"
@@ -12,52 +12,54 @@
 
 #define VQ_PERSONA_QUEUE_MAX 16u
 
-/* A stage that waits to be asked, or is. */
+/* A stage in the queue; the first one is being asked. */
 struct vq_persona_pending {
     struct vq_stage stage;
-    uint32_t part;        /* of ratings; else NONE */
-    const uint32_t *from; /* PROBE: which prefix each item is */
-    uint32_t column;      /* PROBE: which column its first question is */
-    /* Ratings of stored answers: which row each item is, to make it again */
+    uint32_t part;        /* number of the part of the ratings; else NONE */
+    const uint32_t *from; /* PROBE: the prefix of each item */
+    uint32_t column;      /* PROBE: the column of its first question */
+    /* Ratings of stored answers: the row of each item, from which the item is made again */
     const struct vq_persona_answer *rows;
     const uint32_t *row_of;
     uint32_t set;
 };
 
-struct vq_persona_ref { /* an answer: of which stage, and there which text */
+struct vq_persona_ref { /* the place of an answer: a stage, and a text in it */
     uint32_t stage;     /* NONE: there is no answer */
     uint32_t cell;
 };
 
 struct vq_persona_part {
     struct vq_stage stage; /* without items */
-    uint8_t *outcomes;     /* NULL: not answered */
+    uint8_t *outcomes;     /* NULL: not answered yet */
 };
 
 struct vq_persona {
     struct vq_persona_input in;
-    struct vq_arena keep;     /* as long as this lives */
-    struct vq_arena of_set;   /* answers of the data set that is at hand */
+    struct vq_arena keep;     /* memory that lives as long as this */
+    struct vq_arena of_set;   /* answers to the current data set */
     struct vq_arena of_stage; /* items of the stages in the queue */
-    struct vq_intern prompts; /* texts in of_stage that many of its items share */
-    uint32_t step;            /* the next one to be laid out; see persona.c */
-    uint32_t piece;           /* of that step: a set's first column, or reference, not laid out */
-    uint32_t stages;          /* named so far */
+    struct vq_intern prompts; /* texts in of_stage that several items share */
+    uint32_t step;            /* the next step to be planned; see persona.c */
+    /* within the step: the first column, or reference, that is not planned */
+    uint32_t piece;
+    uint32_t stages; /* stages named so far */
     struct vq_persona_pending queue[VQ_PERSONA_QUEUE_MAX];
     uint32_t first, queued; /* queue[first .. queued) waits */
     /* Of dialogues, [chain * rounds + turn] */
     struct vq_span *queries, *answers;
     struct vq_span *systems;       /* [model * askers + persona] */
-    uint32_t *turns;               /* [chain]: answered */
-    uint8_t *why;                  /* [chain] */
+    uint32_t *turns;               /* [chain]: number of answered turns */
+    uint8_t *why;                  /* [chain]: the enum vq_outcome that ended it early */
     struct vq_turn_tokens *tokens; /* of dialogues, [chain * rounds + turn]; 0: not known */
-    /* Of the data set at hand: [prefix * columns + column]. Either the answers, without .at where
-     * there is none; or, where there is a store to read them from, where they are */
+    /* Of the current data set: [prefix * columns + column]. `said` has the answers, without .at
+     * where there is none. If there is a store to read answers from, `refs` has their places
+     * instead */
     struct vq_span *said;
     struct vq_persona_ref *refs;
     bool from_store;
-    const struct vq_reader *reader; /* lent at the moment */
-    uint32_t columns, pieces;       /* in all; laid out so far */
+    const struct vq_reader *reader; /* lent during a call of `next` */
+    uint32_t columns, pieces;       /* number of all columns; number of pieces planned so far */
     struct vq_persona_part *parts;
     uint32_t parts_count;
     size_t parts_cap;
@@ -66,17 +68,18 @@ struct vq_persona {
     size_t rated_count, rated_cap, places_cap;
 };
 
-/* A further stage behind the queue; numbered and copied. */
+/* Adds a stage at the end of the queue; numbers and copies it. */
 struct vq_persona_pending *vq_persona_enqueue(struct vq_persona *p, const struct vq_stage *stage);
-/* Of every item whether one before it is the same; those that are not asked (`asked` 0) are like
- * none. */
+/* For every item, whether an earlier item has the same id and group. Items that are not asked
+ * (`asked` 0) are equal to no other item. */
 enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id *ids,
                                 const uint32_t *groups, const uint8_t *asked, uint32_t count,
                                 uint8_t *ret_twin) VQ_WARN_UNUSED;
 
-/* talks.c. Lays stages out; takes texts. */
+/* talks.c: plans stages, and takes texts. */
 enum vq_status vq_persona_lay_chat(struct vq_persona *p) VQ_WARN_UNUSED;
-/* From column p->piece on, and moves that; at the number of columns all is laid out. */
+/* Plans the piece from column p->piece on, and advances p->piece. When it reaches the number of
+ * columns, the step is done. */
 enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set) VQ_WARN_UNUSED;
 void vq_persona_hear_tokens(struct vq_persona *p, const struct vq_turn_tokens *tokens);
 enum vq_status vq_persona_hear_chat(struct vq_persona *p,
@@ -84,10 +87,11 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p,
 enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_persona_pending *pending,
                                      const struct vq_span *texts) VQ_WARN_UNUSED;
 
-/* How the stage of a piece is called. */
+/* The name of a piece's stage. */
 void vq_persona_piece_name(const char *set, uint32_t piece, char ret_name[VQ_FORECAST_NAME_BYTES]);
 
 /* rates.c. */
 enum vq_status vq_persona_lay_turns(struct vq_persona *p) VQ_WARN_UNUSED;
-/* Against reference p->piece, and moves that, up to VQ_PERSONA_REFERENCES. */
+/* Plans the ratings against reference p->piece, and advances p->piece up to
+ * VQ_PERSONA_REFERENCES. */
 enum vq_status vq_persona_lay_answers(struct vq_persona *p, uint32_t set) VQ_WARN_UNUSED;

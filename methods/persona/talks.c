@@ -1,7 +1,7 @@
-/* Dialogues as chains, beginnings of dialogues as prefixes. A chain is asked of its own model
- * alone: the cells of the others are masked. Answers stay as they were given; a turn without one
- * ends its dialogue here, and so does one behind more bytes than a dialogue may have
- * (VQ_CHAIN_BYTES_MAX). */
+/* Dialogues as chains, beginnings of dialogues as prefixes. A chain is asked only of its own model:
+ * the cells of other models are masked. Answers are stored unchanged. A dialogue ends before a turn
+ * without an answer, and before a turn that follows more than VQ_CHAIN_BYTES_MAX bytes of
+ * answers. */
 #include "common/judge/chain.h"
 #include "methods/persona/script.h"
 
@@ -11,13 +11,13 @@
 
 #define PACKED_BYTES_MAX ((size_t)64 << 20)
 
-/* Questions of one stage: their texts go to every worker in its SPEC, and a model has a task for
- * each of them behind every prefix, asked or not. */
+/* Limits for the questions of one stage, because their texts go to every worker in its SPEC, and
+ * each model has a task for each of them after every prefix, asked or not. */
 #define PIECE_COLUMNS 1024u
 #define PIECE_BYTES   ((size_t)4 << 20)
 
-/* One byte a cell of a stage with `each` axes an item and model, all of the item's own model's as
- * `set` says. */
+/* A mask with one byte per cell, all VQ_CELL_UNASKED, for a stage with `each` axes per item and
+ * model. */
 static uint8_t *mask(struct vq_persona *p, uint32_t items, uint32_t each)
 {
     return vq_arena_alloc(&p->of_stage, (size_t)items * p->in.plan->design.models * each, 1);
@@ -113,7 +113,7 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
 
 /* ---- questions after their beginnings ---- */
 
-/* Queries and answers of the first rounds. */
+/* Packs the queries and answers of the first `rounds` rounds. */
 static void pack_rounds(const struct vq_persona *p, uint32_t chain, uint32_t rounds,
                         struct vq_buf *out)
 {
@@ -124,8 +124,8 @@ static void pack_rounds(const struct vq_persona *p, uint32_t chain, uint32_t rou
     }
 }
 
-/* A prefix is the front of its whole dialogue, which is packed once for all of them. `whole`: of
- * each chain, or .at NULL. */
+/* A prefix is the beginning of its whole dialogue, which is packed once for all of its prefixes.
+ * `whole`: [chain], with .at NULL if the dialogue is not packed yet. */
 static enum vq_status pack_prefix(struct vq_persona *p, const struct vq_persona_prefix *prefix,
                                   struct vq_span *whole, struct vq_span *ret_packed)
 {
@@ -186,7 +186,7 @@ void vq_persona_piece_name(const char *set, uint32_t piece, char ret_name[VQ_FOR
 struct piece {
     uint32_t set, from, until;
     const struct vq_axis *axes;
-    struct vq_span *whole; /* as of pack_prefix */
+    struct vq_span *whole; /* as in pack_prefix */
     const char *name;
 };
 
@@ -205,8 +205,7 @@ static bool is_asked(const struct vq_persona *p, const struct piece *piece, uint
     return false;
 }
 
-/* Prefixes that are asked in one stage: those that have a twin before them, or those that have
- * none. */
+/* Plans one stage: the prefixes with an earlier twin, or those without. */
 static enum vq_status lay_prefixes(struct vq_persona *p, const struct piece *piece, bool twins)
 {
     const struct vq_persona_plan *plan = p->in.plan;
@@ -287,8 +286,8 @@ enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
     return lay_prefixes(p, &piece, true);
 }
 
-/* What is heard of one prefix: kept, or where it is. `first`: the number of texts[0] among those of
- * the stage. */
+/* Stores the answers to one prefix's questions, or their places in the store. `first`: the number
+ * of texts[0] among the texts of the stage. */
 static enum vq_status hear_prefix(struct vq_persona *p, const struct vq_persona_pending *pending,
                                   uint32_t prefix, const struct vq_span *texts, uint32_t first)
 {

@@ -1,4 +1,4 @@
-/* The texts of a persona evaluation: what subjects are sent, and what judges see. Keeps nothing. */
+/* The texts of a persona evaluation: the prompts of subjects and of judges. Stores nothing. */
 #include "common/judge/thinking.h"
 #include "methods/persona/persona.h"
 

@@ -1,7 +1,7 @@
-/* Files of a persona evaluation out of their places or out of a run's copies, read in the order in
- * which they can be wrong: personas, labels, queries, items; then the criteria that these ask for,
- * the plan, and results from elsewhere. Invariant: what is read from copies is what was read at the
- * start. Not its job: the order of the questions (methods/persona/persona.c). */
+/* Reads the files of a persona evaluation, from their paths or from a run's copies. The order is
+ * that in which they depend on each other: personas, labels, queries, items; then the criteria that
+ * these need, the plan, and measured results. Invariant: the copies give the same job as the files
+ * at the start of the run. Not its job: the order of the questions (methods/persona/persona.c). */
 #include "methods/persona/files/job.h"
 
 #include "common/base/alloc.h"
@@ -16,7 +16,7 @@ struct load {
     struct vq_persona_job *job;
     const struct vq_config *config;
     const struct vq_run_dir *run;
-    uint32_t *texts; /* of each rubric: which criterion of the list it is */
+    uint32_t *texts; /* [rubric]: number of its criterion in the list */
     struct vq_error *err;
 };
 
@@ -91,7 +91,7 @@ static enum vq_status set_remark(char **remark, const char *text)
     return VQ_OK;
 }
 
-/* In a plain list, a first and a last line that speak to the role are remarks. */
+/* In a plain list, a first and a last line that mention the role are remarks. */
 static void find_remarks(struct vq_queries_file *q)
 {
     if (q->opening == NULL && q->count > 1 && strstr(q->questions[0], VQ_ROLE_MARK) != NULL) {
@@ -186,7 +186,7 @@ static const struct vq_conf_item *item_of(const struct vq_persona_job *job, uint
     return &job->items[probe].items[job->bound[probe].source[item]];
 }
 
-/* What an item may have, and must for its criterion. */
+/* Fields that an item may have, and must have for some criteria. */
 enum need {
     NEED_TRAIT,
     NEED_LABEL,
@@ -213,7 +213,7 @@ static bool any_has(const struct vq_persona_job *job, uint32_t probe, enum need 
     return false;
 }
 
-/* What a probe is rated by; NULL: nothing. */
+/* The criterion that rates a probe's answers; NULL: none. */
 static const char *criterion_of(const struct load *l, uint32_t probe)
 {
     const struct vq_conf_probe *c = &l->config->probes[probe];
@@ -241,7 +241,8 @@ static enum vq_status check_items(const struct load *l, uint32_t probe, enum nee
 
 /* ---- criteria ---- */
 
-/* The number of the criterion of this name in the list of all, put there if it is not yet. */
+/* The number of the criterion with this name in the list of all; adds it if it is not in the
+ * list. */
 static enum vq_status use_criterion(struct load *l, const char *name, uint32_t *ret_index)
 {
     struct vq_config *asked = &l->job->asked;
@@ -323,7 +324,7 @@ static enum vq_status add_probe_rubrics(struct load *l, uint32_t probe)
     return check_items(l, probe, NEED_TRAIT);
 }
 
-/* What a probe's only criterion turns out to be. */
+/* Completes a probe whose only criterion is now known. */
 static enum vq_status settle_probe(struct load *l, uint32_t probe)
 {
     const struct vq_conf_probe *c = &l->config->probes[probe];
@@ -381,7 +382,7 @@ static enum vq_status load_criteria(struct load *l)
     return vq_rubric_job_load(&job->criteria, &job->asked, NULL, l->run, l->err);
 }
 
-/* Whose measure it is. */
+/* The message names the owner of the measure. */
 static enum vq_status name_is_taken(const struct load *l, uint32_t rubric)
 {
     const struct vq_persona_criterion *study = &l->job->rubrics[rubric].study;
@@ -400,7 +401,8 @@ static enum vq_status name_is_taken(const struct load *l, uint32_t rubric)
               : "give it another name");
 }
 
-/* Results, ratings.csv and people's labels know a criterion by its name. */
+/* Names of criteria must be unique, because results, ratings.csv and people's labels know a
+ * criterion by its name. */
 static enum vq_status check_names(const struct load *l)
 {
     const struct vq_conf_dialogues *d = l->config->dialogues;
@@ -420,7 +422,7 @@ static enum vq_status check_names(const struct load *l)
     return VQ_OK;
 }
 
-/* What could not be seen before the criteria were read. */
+/* The checks that need the criteria's texts. */
 static enum vq_status settle_criteria(struct load *l)
 {
     struct vq_persona_job *job = l->job;

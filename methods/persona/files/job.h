@@ -1,5 +1,5 @@
-/* The data of a job of method: persona before anything is sent: personas, queries, items, criteria,
- * and their plan. Private to the job, and to the code that prints it. */
+/* The data of a job of method: persona, complete before anything is sent: personas, queries, items,
+ * criteria, and their plan. Private to this folder. */
 #pragma once
 
 #include "methods/files/results.h"
@@ -10,7 +10,7 @@
 #define VQ_PERSONA_INPUTS_MAX (6u + VQ_PROBES_MAX)
 
 struct vq_persona_source { /* a file that the configuration names */
-    char copy[32];         /* its name among the run's inputs */
+    char copy[32];         /* its file name among the run's copies */
     const char *path;      /* borrowed */
     struct vq_buf text;
 };
@@ -19,21 +19,22 @@ struct vq_persona_job {
     struct vq_persona_source sources[VQ_PERSONA_INPUTS_MAX];
     uint32_t sources_count;
     struct vq_personas_file personas;
-    struct vq_queries_file queries[VQ_PERSONA_KINDS]; /* by script; cut to the rounds */
+    struct vq_queries_file queries[VQ_PERSONA_KINDS]; /* by script; cut to the number of rounds */
     struct vq_items_file items[VQ_PROBES_MAX];
     struct vq_persona_bound bound[VQ_PROBES_MAX];
     struct vq_persona_set sets[VQ_PROBES_MAX];
     struct vq_persona_probe probes[VQ_PROBES_MAX];
-    /* The configuration with every criterion that is used, built-in ones too; borrows from it but
-     * for the list */
+    /* The configuration with the criteria that are used, including built-in ones. Everything except
+     * this list is borrowed from the configuration */
     struct vq_config asked;
-    uint32_t given_criteria; /* of that list: the configuration's own */
+    /* number of the list's criteria that the configuration itself defines */
+    uint32_t given_criteria;
     struct vq_rubric_job criteria;
     struct vq_persona_rubric *rubrics;
     uint32_t rubrics_count, turn_rubrics;
-    struct vq_persona_plan *plan; /* NULL: no such job */
+    struct vq_persona_plan *plan; /* NULL: the job has another method */
     const char **model_names, **persona_names, **set_names;
-    struct vq_persona_labels *labels; /* one a persona */
+    struct vq_persona_labels *labels; /* one per persona */
     struct vq_persona_subject *subjects;
     struct vq_persona_measured *measured;
     size_t measured_count, measured_passed_over;
@@ -41,12 +42,12 @@ struct vq_persona_job {
     size_t human_count, human_passed_over;
 };
 
-/* As vq_rubric_job_load. Sentences name file, line and what to do. The caller frees what is in *job
- * also after a failure. */
+/* As vq_rubric_job_load. Messages name file, line and what to do. The caller frees *job also after
+ * a failure. */
 enum vq_status vq_persona_job_load(struct vq_persona_job *job, const struct vq_config *config,
                                    const struct vq_run_dir *run,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-/* Copies of all files, and of the criteria. */
+/* Writes copies of all files and of the criteria into the run's folder. */
 enum vq_status vq_persona_job_keep(const struct vq_persona_job *job, const struct vq_run_dir *run,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_persona_job_free(struct vq_persona_job *job);
@@ -63,5 +64,5 @@ enum vq_status vq_persona_results_write(const struct vq_results *results, bool *
 
 /* method.c */
 extern const struct vq_method_type vq_persona_method;
-/* NULL: the job is another method's. */
+/* NULL: the job has another method. */
 const struct vq_persona_job *vq_persona_job_of(const struct vq_job *job);

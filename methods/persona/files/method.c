@@ -1,5 +1,5 @@
-/* The registration of the persona method: how its job, script and results are reached, and what the
- * terminal shows of it before anything is sent. Not its job: reading its files (job.c), results
+/* The registration of the persona method: its job, script and results, and the lines that the
+ * terminal shows before anything is sent. Not its job: reading its files (job.c), results
  * (results.c). */
 #include "methods/files/method_type.h"
 
@@ -102,7 +102,7 @@ static void show_data(const struct vq_job *job, struct vq_buf *out)
     }
 }
 
-/* Planned calls: those to the subjects once, then those to each judge. */
+/* Shows the planned calls: those to the subjects once, then those to each judge. */
 static void show_calls(const struct vq_job *job, const struct vq_forecast *f, struct vq_buf *out)
 {
     (void)f;

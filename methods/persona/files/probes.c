@@ -1,6 +1,6 @@
-/* Stages of probes made ready once more, without their texts: a request is found by the number of
- * what stands in front of it. Numbers are made as beginnings are asked for, and kept. Not its job:
- * what a run asks (methods/persona). */
+/* Makes the stages of probes again, without their texts: the request of a question needs only the
+ * id of its beginning. Ids are computed when they are first needed, and stored. Not its job: the
+ * questions of a run (methods/persona). */
 #include "methods/persona/files/probes.h"
 
 #include "common/base/alloc.h"
@@ -21,7 +21,7 @@ struct vq_probes {
     const struct vq_id *run;
     struct piece *pieces;
     size_t pieces_count, pieces_cap;
-    struct vq_sample_id *ids; /* by prefix, once it is known */
+    struct vq_sample_id *ids; /* by prefix; valid if `known` */
     bool *known;
     struct vq_buf packed;
 };
@@ -68,7 +68,7 @@ void vq_probes_destroy(struct vq_probes **probes)
 
 /* ---- pieces ---- */
 
-/* As the run asked them, but of all beginnings. It borrows their numbers, which are filled in
+/* The stage of the run, but with all beginnings. It borrows their ids, which are filled in
  * later. */
 static enum vq_status make_piece(struct vq_probes *p, struct piece *piece, struct vq_error *err)
 {
@@ -120,7 +120,7 @@ static enum vq_status piece_of(struct vq_probes *p, uint32_t set, uint32_t colum
 
 /* ---- answers ---- */
 
-/* *ret_there: the dialogue came as far. */
+/* *ret_there: whether the dialogue reached this beginning. */
 static enum vq_status identify(struct vq_probes *p, uint32_t prefix, bool *ret_there)
 {
     struct vq_sample sample;

@@ -1,6 +1,6 @@
-/* Turns the stored answers of a persona evaluation into values, the values into numbers, the
- * numbers into files. Ratings are read again by the run's policy, so that one store always gives
- * the same bytes. Reads the store, never writes it. */
+/* Computes values from the stored answers of a persona evaluation, numbers from the values, and
+ * writes the files. Ratings are read again by the run's policy, so that one store always gives the
+ * same bytes. Reads the store, never writes it. */
 #include "common/base/alloc.h"
 #include "common/base/arena.h"
 #include "coordinator/store/calls/lookup.h"
@@ -19,12 +19,12 @@ struct rates {
     const struct vq_results *of;
     const struct vq_persona_job *job;
     const struct vq_persona *persona;
-    struct vq_stage_grid **askings; /* one a part */
+    struct vq_stage_grid **askings; /* one per part */
     struct vq_view *view;
     struct vq_probes *probes;
     double *values; /* [thing * judges + judge] */
     double *tokens; /* [chain * (rounds + 1) + round] */
-    double *human;  /* [thing]; NULL: no labels of people */
+    double *human;  /* [thing]; NULL: there are no labels by people */
     size_t human_unplaced;
     uint8_t *statuses;
     struct vq_persona_criterion *criteria;
@@ -76,12 +76,12 @@ static void dialogues(const void *of, uint32_t from, uint32_t until, struct vq_b
 static const struct vq_result_file talk_files[] = {{"dialogues.jsonl", .rows = dialogues}};
 static const struct vq_result_file files[] = {
     {"ratings.csv", .rows = ratings},
-    {"results.json", .whole = json}, /* last: it says that the others are there */
+    {"results.json", .whole = json}, /* last: if it exists, all other files exist */
 };
 
 /* ---- reading ---- */
 
-/* Of a thing whose answer stands. */
+/* Reads the rating in the answer that is in force. */
 static enum vq_status read_rating(struct rates *w, size_t thing, uint32_t judge,
                                   struct vq_answer *ret_answer, struct vq_rating *ret_rating,
                                   struct vq_error *err)
@@ -129,7 +129,7 @@ static enum vq_status read_thing(struct rates *w, size_t thing, uint32_t judge)
     return VQ_OK;
 }
 
-/* NULL if no provider reported tokens. */
+/* w->tokens is NULL if no provider reported tokens. */
 static enum vq_status read_tokens(struct rates *w)
 {
     const struct vq_persona_plan *plan = w->job->plan;
@@ -214,7 +214,7 @@ static void page_dialogue(void *ctx, uint32_t chain, struct vq_persona_dialogue 
 static bool page_reasoning(void *ctx, size_t thing, uint32_t judge, struct vq_span *ret_text)
 {
     struct rates *w = ctx;
-    struct vq_error ignored = {0}; /* a page without a reasoning is still a page */
+    struct vq_error ignored = {0}; /* the page shows the rating without a reasoning */
     struct vq_answer answer;
     struct vq_rating rating;
     uint8_t status = w->statuses[thing * w->judges_count + judge];
@@ -230,14 +230,14 @@ static void page_probe(void *ctx, uint32_t set, uint32_t prefix, uint32_t column
                        const char **ret_question, struct vq_span *ret_answer)
 {
     struct rates *w = ctx;
-    struct vq_error ignored = {0}; /* as without a reasoning */
+    struct vq_error ignored = {0}; /* the page shows the question without an answer */
     *ret_question = vq_persona_question(&w->job->probes[set], column);
     if (vq_probes_find(w->probes, set, prefix, column, ret_answer, &ignored) != VQ_OK) {
         *ret_answer = vq_span(NULL, 0);
     }
 }
 
-/* Which data set each criterion rates. */
+/* Finds the data set of each criterion. */
 static enum vq_status find_sets(struct rates *w, uint32_t **ret_sets)
 {
     uint32_t *sets;

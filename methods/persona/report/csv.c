@@ -55,7 +55,7 @@ static void thing(struct vq_csv *csv, const struct vq_report_persona *r,
     }
 }
 
-/* As its kind is spoken of: 1 to 5, yes or no, A or B. */
+/* A rating in the words of its kind: 1 to 5, yes or no, A or B. */
 static void value_cell(struct vq_csv *csv, enum vq_rating_kind kind, double value)
 {
     static const char *const words[2][2] = {{"no", "yes"}, {"A", "B"}};

@@ -1,6 +1,6 @@
-/* results.json of a persona evaluation: the plan and its calls, then measure by measure what was
- * rated, how its ratings stand, curves with intervals, values by cell, slopes, bars, sizes; then
- * agreement. Owns nothing. Not its job: ratings one by one, dialogues (csv.c). */
+/* results.json of a persona evaluation: the plan and its calls; then for each measure the rated
+ * things, the statuses of their ratings, curves with intervals, values by cell, slopes, bars,
+ * sizes; then agreement. Owns nothing. Not its job: single ratings, dialogues (csv.c). */
 #include "methods/persona/report/report.h"
 
 #include "methods/report/keys.h"
@@ -101,7 +101,7 @@ static void write_plan(struct vq_json *j, const struct vq_report_persona *r)
     write_calls(j, r);
 }
 
-/* How long the dialogues were before each round, the orders averaged. */
+/* Tokens of the dialogues before each round, averaged over the orders. */
 static void write_lengths(struct vq_json *j, const struct vq_report_persona *r)
 {
     const struct vq_persona_numbers *n = r->numbers;
@@ -159,7 +159,7 @@ static void write_curve(struct vq_json *j, const char *key, const struct vq_cell
     vq_json_array_end(j);
 }
 
-/* The first `count` curves of one panel, by kind of dialogue. */
+/* The first `count` curves of one panel, for each kind of dialogue. */
 static void write_curves(struct vq_json *j, const struct vq_report_persona *r, const char *key,
                          const struct vq_persona_panel *panel, const struct vq_cells_mean *curves,
                          uint32_t count)
@@ -277,7 +277,7 @@ static void write_sizes(struct vq_json *j, const struct vq_report_persona *r,
 
 /* ---- measures ---- */
 
-/* Beside every rate: how the ratings behind it stand. */
+/* The statuses of the ratings that a measure is computed from. */
 static void write_statuses(struct vq_json *j, const struct vq_report_persona *r,
                            const struct vq_persona_measure *m)
 {

@@ -1,7 +1,7 @@
-/* The page of a persona evaluation: results.json as it is, and beside it what only the page shows:
- * how criteria are used, where points lie in tokens, the dialogues with what the judges wrote.
- * Invariant: the page stays within VQ_PAGE_BYTES_MAX, and says what it leaves out. Not its job: the
- * frame (methods/report/html) and the markup (pages/persona.js). */
+/* The page of a persona evaluation: results.json without a change, and the parts that only the page
+ * shows: uses of criteria, points in tokens, dialogues with the judges' reasoning. Invariant: the
+ * page has at most VQ_PAGE_BYTES_MAX and reports what it leaves out. Not its job: the frame
+ * (methods/report/html) and the markup (pages/persona.js). */
 #include "common/base/alloc.h"
 #include "methods/persona/report/page_parts.h"
 
@@ -46,8 +46,8 @@ static void put_criteria(const struct vq_persona_page *p, struct vq_json *j)
     vq_json_array_end(j);
 }
 
-/* Where the points lie when tokens are counted: means over the cells whose length is known. False:
- * none is. */
+/* The tokens before each point: means over the cells whose length is known. False: no length is
+ * known. */
 static bool token_places(const struct vq_persona_page *p, const struct vq_persona_measure *m,
                          uint32_t script, bool baseline, uint32_t *ret_places)
 {
@@ -86,8 +86,8 @@ static void put_places(const struct vq_persona_page *p, const struct vq_persona_
     vq_json_array_end(j);
 }
 
-/* As results.json has them: what a measure's ratings are used for, and by kind of dialogue the
- * tokens before each point. */
+/* The measures have the same order as in results.json. Each entry has the use of the measure's
+ * ratings and, for each kind of dialogue, the tokens before each point. */
 static void put_measure(const struct vq_persona_page *p, const struct vq_persona_measure *m,
                         uint32_t *places, struct vq_json *j)
 {
@@ -149,7 +149,7 @@ void vq_report_persona_html(const struct vq_report_persona_page *of, struct vq_b
     vq_page_init(&page, &vq_page_persona_js);
     put_title(&p, &page.title);
     struct vq_report_persona table = *of->r;
-    table.calls = NULL; /* the page is the same whatever was sent */
+    table.calls = NULL; /* the page must not depend on the calls that were sent */
     vq_report_persona_table(&table, &vq_page_terminal, &page.plain);
     vq_page_begin_json(&page, &j, results_json, of->r, NULL);
     vq_json_put_u64(&j, "cells", of->r->numbers->cells);

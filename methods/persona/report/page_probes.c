@@ -2,9 +2,9 @@
  * questions of each data set. Not its job: turns (page_talks.c). */
 #include "methods/persona/report/page_parts.h"
 
-/* ---- which things are of which beginning ---- */
+/* ---- ratings by beginning ---- */
 
-/* The prefix that a thing's answer was asked behind; SIZE_MAX: it rates a turn. */
+/* The prefix before the question of a thing's answer; SIZE_MAX: the thing is a turn. */
 static size_t prefix_of(const struct vq_persona_page *p, size_t thing)
 {
     const struct vq_persona_study *s = p->r->study;
@@ -29,7 +29,7 @@ struct place {
     size_t bytes_max;
 };
 
-/* Every rating of the answer in a column. */
+/* Writes every rating of the answer in a column. */
 static void put_ratings(const struct vq_persona_page *p, const struct place *at, uint32_t column,
                         struct vq_json *j)
 {

@@ -1,6 +1,7 @@
-/* The dialogues of a persona page, turn by turn, with the ratings of each turn and what the judges
- * wrote. As many as a page can hold: of every persona and kind the one that fell most, then the
- * next one of each; dialogues.jsonl and ratings.csv have all. */
+/* The dialogues of a persona page, turn by turn, with the ratings of each turn and the judges'
+ * reasoning. The page holds a limited number: first the dialogue of each persona and kind whose
+ * ratings fell most, then the next one of each. dialogues.jsonl and ratings.csv have all
+ * dialogues. */
 #include "common/base/alloc.h"
 #include "methods/persona/report/page_parts.h"
 
@@ -8,13 +9,13 @@
 #include <stdlib.h>
 
 struct talk {
-    uint32_t chain, group; /* a group: who is talked to, in which kind of dialogue */
-    uint32_t rank;         /* within it */
-    double fall; /* of the mean rating, from the first half to the second; NaN: not known */
+    uint32_t chain, group; /* group: same model, persona and kind of dialogue */
+    uint32_t rank;         /* rank within the group */
+    double fall; /* decrease of the mean rating from the first half to the second; NaN: not known */
 };
 
 struct index {
-    struct vq_persona_index turns; /* the things that rate them, by chain * rounds + turn */
+    struct vq_persona_index turns; /* the things that rate turns, by chain * rounds + turn */
     struct vq_persona_index probed;
     struct talk *talks;
 };
@@ -24,7 +25,7 @@ static uint32_t rounds_of(const struct vq_persona_page *p)
     return p->r->study->plan->design.rounds;
 }
 
-/* Where a thing stands, or SIZE_MAX: it rates no turn. */
+/* The place of a thing: its turn, or SIZE_MAX if it rates no turn. */
 static size_t turn_of(const struct vq_persona_page *p, size_t thing)
 {
     const struct vq_persona_study *s = p->r->study;
@@ -62,11 +63,11 @@ enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t pla
             x.from[place]++;
         }
     }
-    for (size_t k = 0; k <= places; k++) { /* where each ends */
+    for (size_t k = 0; k <= places; k++) { /* from[place] is the end of each place */
         sum += x.from[k];
         x.from[k] = sum;
     }
-    for (size_t i = things; i > 0; i--) { /* and now where it begins */
+    for (size_t i = things; i > 0; i--) { /* now from[place] becomes its beginning */
         size_t place = place_of(p, i - 1);
         if (place != SIZE_MAX) {
             x.things[--x.from[place]] = i - 1;
@@ -92,11 +93,11 @@ static double mean_between(const struct vq_persona_page *p, const struct vq_pers
     return present == 0 ? NAN : sum / (double)present;
 }
 
-/* ---- which ones ---- */
+/* ---- choice of dialogues ---- */
 
 static int by_fall(const struct talk *x, const struct talk *y)
 {
-    if (isnan(x->fall) != isnan(y->fall)) { /* what is not known comes last */
+    if (isnan(x->fall) != isnan(y->fall)) { /* unknown values come last */
         return isnan(x->fall) ? 1 : -1;
     }
     int c = isnan(x->fall) ? 0 : (x->fall < y->fall) - (x->fall > y->fall);
@@ -189,7 +190,7 @@ static void put_ratings(const struct vq_persona_page *p, const struct vq_persona
 
 /* ---- a dialogue ---- */
 
-/* Which one it is; no "persona": the baseline. */
+/* The head of a dialogue; without "persona" it is the baseline's. */
 static void put_head(const struct vq_persona_page *p, const struct talk *talk,
                      const struct vq_persona_dialogue *d, struct vq_json *j)
 {
@@ -215,7 +216,7 @@ static void put_head(const struct vq_persona_page *p, const struct talk *talk,
 static void put_probes(const struct vq_persona_page *p, const struct index *x, uint32_t chain,
                        uint32_t rounds, size_t bytes_max, struct vq_json *j)
 {
-    vq_json_key(j, "probes"); /* asked before this turn */
+    vq_json_key(j, "probes"); /* questions before this turn */
     vq_json_array(j);
     vq_persona_page_probes(p, &x->probed, chain, rounds, bytes_max, j);
     vq_json_array_end(j);
@@ -242,7 +243,7 @@ static void put_talk(const struct vq_persona_page *p, const struct index *x,
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    if (turn == d.turns) { /* at the end, or where it ended early */
+    if (turn == d.turns) { /* after the last answered turn */
         put_probes(p, x, talk->chain, turn, until, j);
     }
     vq_json_object_end(j);

@@ -1,6 +1,6 @@
-/* The table of a persona evaluation on the terminal: measure by measure and kind of dialogue, where
- * it begins and where it ends, beside the baseline. Not its job: intervals of every point
- * (results.json). */
+/* The table of a persona evaluation on the terminal: for each measure and kind of dialogue, the
+ * values at the first and the last point, beside the baseline. Not its job: intervals of every
+ * point (results.json). */
 #include "methods/persona/report/report.h"
 
 #include <math.h>
