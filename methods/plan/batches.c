@@ -1,6 +1,6 @@
-/* Figures a copy of the forecast once more, by its batch pools. A run without batch pools is
- * figured as if each pool whose provider has a batch API had a batch pool beside it, with the same
- * prices. Owns the copy only. Not its job: the arithmetic (forecast.c). */
+/* Computes a copy of the forecast again, with batch pools. If the run has no batch pools, each pool
+ * whose provider has a batch API gets a batch pool with the same prices. Owns only the copy. Not
+ * its job: the arithmetic (forecast.c). */
 #include "methods/plan/batches.h"
 
 #include "common/base/alloc.h"
@@ -9,7 +9,7 @@
 
 struct copy {
     struct vq_forecast f;
-    uint32_t *pools; /* of all lines, one after the other */
+    uint32_t *pools; /* pools of all lines, one line after the other */
 };
 
 static void copy_free(struct copy *c)
@@ -20,7 +20,7 @@ static void copy_free(struct copy *c)
     vq_free(c->pools);
 }
 
-/* With room for a second pool beside each one. */
+/* The copy has room for a second pool per pool. */
 static enum vq_status copy_make(const struct vq_forecast *from, struct copy *ret_copy)
 {
     uint32_t pools_count = 0;
@@ -43,7 +43,7 @@ static enum vq_status copy_make(const struct vq_forecast *from, struct copy *ret
     return VQ_OK;
 }
 
-/* The batch pool beside pool `p` has the number `count` + `p`. */
+/* The batch pool of pool `p` has the number `count` + `p`. */
 static void add_batch_pools(struct copy *c)
 {
     uint32_t count = c->f.limits_count;

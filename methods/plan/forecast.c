@@ -1,7 +1,7 @@
-/* Arithmetic of a forecast: what a line's calls come to in tokens and dollars, how long a stage
- * takes when its calls are shared out over the pools that may answer and the last one decides, and
- * how far a sum of money or time goes. Owns nothing. Not its job: counting calls that are not known
- * (forecast_calls.c), and where tokens, latencies and limits come from (the shell). */
+/* The arithmetic of a forecast: tokens and dollars of a line's calls; the time of a stage, whose
+ * calls are distributed over the pools that may serve them, until the last pool is done; and how
+ * far a sum of money or time reaches. Owns nothing. Not its job: the stages that may follow
+ * (vq_method_type.stages); tokens, latencies and limits (methods/plan/files). */
 #include "methods/plan/forecast.h"
 
 #include "common/conf/batches.h"
@@ -37,7 +37,7 @@ bool vq_range_is_exact(struct vq_range a)
 
 /* ---- time ---- */
 
-/* The least, the expected and the most are reckoned one after the other. */
+/* The least, the expected and the highest value are computed one after the other. */
 enum which {
     LEAST,
     EXPECTED,
@@ -62,8 +62,8 @@ static double calls_of(const struct vq_forecast_line *l, enum which which)
 
 /* ---- batches ---- */
 
-/* The pools by which the line is figured: of the kind that the way prefers, or else of the other
- * one. */
+/* The pools that a line's figures use: those of the kind that f->way prefers, or else those of the
+ * other kind. */
 struct chosen {
     uint32_t pools[VQ_FORECAST_POOLS_MAX];
     uint32_t count;
@@ -85,8 +85,8 @@ static struct chosen choose(const struct vq_forecast *f, const struct vq_forecas
     return c;
 }
 
-/* How often a batch of the line follows another one: repairs wait for the answers, and second
- * orders may. */
+/* The number of batches of the line that follow each other: repairs wait for answers, and second
+ * orders may wait. */
 static uint32_t batches_of(const struct vq_forecast_line *l, enum which which)
 {
     return (pick(l->calls, which) >= 0.5 ? 1u : 0u) + (pick(l->repairs, which) >= 0.5 ? 1u : 0u) +
@@ -101,8 +101,8 @@ static double batch_seconds(const struct vq_forecast_line *l,
     return batches_of(l, which) * pick(limits->batch_times > 0 ? limits->batch_s : assumed, which);
 }
 
-/* Both orders are in one batch: lazy swap saves only what is settled already. Does nothing the
- * second time. */
+/* Puts both orders into one batch: then lazy swap saves only settled scores. A second call changes
+ * nothing. */
 static void ask_both_orders(struct vq_forecast_line *l)
 {
     double settled = l->from_store + l->saved.least;
@@ -112,8 +112,8 @@ static void ask_both_orders(struct vq_forecast_line *l)
     l->saved = vq_range_of(l->saved.least);
 }
 
-/* As the run decides it (coordinator/pools/second_orders.h): it knows a share from the store, or
- * from its first stage of comparisons. *known: whether there was one. */
+/* Decides like the run (coordinator/pools/second_orders.h), which knows a share from the store, or
+ * from its first stage of comparisons. *known: whether there was such a stage. */
 static void place_second_orders(struct vq_forecast *f, uint32_t first, uint32_t end, bool *known)
 {
     bool compares = false;
@@ -131,8 +131,8 @@ static void place_second_orders(struct vq_forecast *f, uint32_t first, uint32_t 
     *known = *known || compares;
 }
 
-/* For how long one call of the line keeps the pool from others, by the limit that it uses up most
- * of. */
+/* How long one call of the line occupies the pool: the longest time over all limits. *ret_bound is
+ * the limit with the longest time. */
 static double call_seconds(const struct vq_forecast_line *l,
                            const struct vq_forecast_limits *limits, enum which which,
                            enum vq_forecast_bound *ret_bound)
@@ -162,18 +162,19 @@ static double call_seconds(const struct vq_forecast_line *l,
     return longest;
 }
 
-/* The calls of a stage shared out over its pools, so that all that may answer are done at the same
- * time. */
+/* The calls of a stage, distributed over its pools so that all pools that may serve a line finish
+ * at the same time. */
 struct shares {
     double calls[VQ_JUDGES_MAX][VQ_FORECAST_POOLS_MAX];
     double busy_s[VQ_FORECAST_POOLS_MAX];
 };
 
-#define ROUNDS     40 /* of levelling, at most; models of a stage mostly share all pools or none */
+/* of levelling, at most; the models of a stage mostly share all pools or none */
+#define ROUNDS     40
 #define BISECTIONS 60
-#define LEVEL      1e-6 /* share of a line's calls that may still move */
+#define LEVEL      1e-6 /* levelling ends if no larger share of a line's calls moves */
 
-/* Where the line's pools are all busy up to one level, above what others keep them busy. */
+/* The time at which the line's pools all finish, if its calls come after the other lines' calls. */
 static double find_level(const struct chosen *c, const struct shares *s, const double *each,
                          double calls)
 {
@@ -240,7 +241,7 @@ static void share_out(const struct vq_forecast *f, uint32_t first, uint32_t end,
     }
 }
 
-/* The longest of its pools, or of its dialogues, whose turns follow each other. */
+/* The longest time of a pool or of a dialogue, whose turns follow each other. */
 static double longest(const struct vq_forecast *f, uint32_t first, uint32_t end, enum which which,
                       const struct shares *s)
 {
@@ -282,7 +283,7 @@ static bool has_price(const struct vq_forecast_limits *limits)
     return limits->price_input_usd >= 0 && limits->price_output_usd >= 0;
 }
 
-/* Of a call as expected, the least, or the most. */
+/* The cost of one call: least, expected or highest. */
 static double call_usd(const struct vq_forecast_line *l, const struct vq_forecast_limits *limits,
                        enum which which)
 {
@@ -355,7 +356,7 @@ struct vq_forecast_sums vq_forecast_stage_sums(const struct vq_forecast *f, uint
 
 /* ---- all of it ---- */
 
-/* What a stage's shares come to for the pools; `by_bound` is [pool][bound]. */
+/* Adds a stage's shares to the pools; `by_bound` is [pool][bound]. */
 static void figure_pools(struct vq_forecast *f, uint32_t first, uint32_t end, enum which which,
                          const struct shares *s, double (*by_bound)[VQ_BOUND__COUNT])
 {
@@ -413,7 +414,7 @@ static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
     f->batches += batches;
 }
 
-/* Full days that a pool has to wait for its quota. */
+/* The full days that a pool must wait for its quota. */
 static double days_over(double need, double quota)
 {
     return quota > 0 && need > quota ? ceil(need / quota) - 1 : 0;
@@ -470,9 +471,9 @@ void vq_forecast_figure(struct vq_forecast *f)
     }
 }
 
-/* ---- what there is ---- */
+/* ---- budget and deadline ---- */
 
-/* Stages in order, each using up its expected part, until nothing is left. */
+/* Takes stages in order, each with its expected cost or time, until the sum is used up. */
 static struct vq_forecast_bounded go_with(const struct vq_forecast *f, bool money, double there_is)
 {
     struct vq_range need = money ? f->all.usd : f->seconds;

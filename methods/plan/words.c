@@ -1,5 +1,5 @@
-/* The words of a forecast: names of limits and verdicts, sentences about assumptions, and the limit
- * that a bound means. */
+/* The words of a forecast: names of limits and verdicts, sentences about assumptions; and the value
+ * of a limit. */
 #include "methods/plan/forecast.h"
 
 const char *vq_forecast_bound_word(enum vq_forecast_bound bound)
@@ -53,7 +53,7 @@ const char *vq_forecast_assumed_text(unsigned bit)
     return bit < VQ_ASSUMED_BITS ? texts[bit] : "?";
 }
 
-/* The run raises a concurrency that is not set until such a limit is reached. */
+/* If a rate is set, the run raises an unset concurrency until the rate is reached. */
 static bool names_a_rate(const struct vq_forecast_limits *l)
 {
     bool names = false;

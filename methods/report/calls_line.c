@@ -1,5 +1,5 @@
-/* What it took to have a run answered, as the last lines of a table on the terminal. Not its job:
- * counting (the run does, into accounting.json). */
+/* Calls, tokens and cost of a run, as the last lines of a table on the terminal. Not its job:
+ * counting (the run counts, in accounting.json). */
 #include "common/text/fmt.h"
 #include "methods/report/report.h"
 

@@ -1,4 +1,4 @@
-/* Keys whose values take more than one call to write. Not its job: which keys a file has. */
+/* Writes keys whose values need more than one call. Not its job: which keys a file has. */
 #include "methods/report/keys.h"
 
 #include <math.h>

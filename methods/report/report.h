@@ -1,4 +1,4 @@
-/* What the reports of all methods share: who judged, what the calls took, limits. Numbers have 9
+/* Parts that the reports of all methods share: judges, totals of calls, limits. Numbers have 9
  * significant digits; the same inputs give the same bytes. */
 #pragma once
 
@@ -10,7 +10,7 @@
 #define VQ_RETURNED_MODELS_MAX 8
 #define VQ_REPORT_NOTES_BYTES  4096
 
-/* What the providers called themselves, distinct and sorted. */
+/* `returned`: the model names that the providers returned, distinct and sorted. */
 struct vq_report_judge {
     const char *name;
     const char *model;
@@ -22,10 +22,10 @@ struct vq_report_judge {
 struct vq_report_calls { /* from accounting.json */
     uint64_t planned, sent, from_store, saved_by_lazy_swap, failed, too_long;
     uint64_t tokens_in, tokens_cached, tokens_out;
-    bool priced; /* else cost_usd means nothing */
+    bool priced; /* false: cost_usd has no meaning */
     double cost_usd;
-    char notes[VQ_REPORT_NOTES_BYTES]; /* about the bill, a line each; as many as fit */
+    char notes[VQ_REPORT_NOTES_BYTES]; /* about the cost, one per line; only those that fit */
 };
 
-/* As the last lines of a table on the terminal; NULL: nothing. */
+/* Appends the last lines of a table on the terminal; nothing if `calls` is NULL. */
 void vq_report_calls_line(const struct vq_report_calls *calls, struct vq_buf *out);

@@ -1,6 +1,6 @@
-/* Columns found, the seeded sample drawn, prompts that repeat given one number, labels read.
- * Invariant: a label is a value of its criterion's kind or empty, or the file is refused with the
- * line: a mistyped one must not quietly become a rating. Not its job: parsing the file
+/* Finds columns, draws the seeded sample, numbers questions, reads labels. Invariant: a label is a
+ * value of its criterion's kind or empty; otherwise the file is refused, with the line, because a
+ * mistyped label must not become a rating without notice. Not its job: parsing the file
  * (table.c). */
 #include "methods/rubric/data.h"
 
@@ -19,15 +19,15 @@
 
 #define SHOWN_BYTES   60
 #define COLUMNS_SHOWN 12
-#define LIMIT_STREAM  7 /* of the seed */
+#define LIMIT_STREAM  7 /* number of the random stream */
 
 struct build {
     const struct vq_rubric_settings *settings;
     const struct vq_table *table;
     struct vq_rubric_data *data;
     uint32_t prompt, outputs[VQ_RUBRIC_OUTPUTS_MAX];
-    uint32_t group; /* or UINT32_MAX */
-    uint32_t image; /* or UINT32_MAX */
+    uint32_t group; /* column number, or UINT32_MAX */
+    uint32_t image; /* column number, or UINT32_MAX */
     struct vq_error *err;
 };
 
@@ -56,7 +56,7 @@ static enum vq_status no_such_column(const struct build *b, const char *name, co
     return status;
 }
 
-/* Of texts. */
+/* Finds a column of texts. */
 static enum vq_status need_column(const struct build *b, const char *name, const char *role,
                                   uint32_t *ret_column)
 {
@@ -120,7 +120,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Which rows of the table: all, or a seeded sample of data.limit. */
+/* Chooses rows of the table: all, or a seeded sample of data.limit. */
 static enum vq_status choose(const struct build *b, uint32_t **ret_rows, uint32_t *ret_count)
 {
     uint32_t n = b->table->rows_count, limit = b->settings->config->data.limit;

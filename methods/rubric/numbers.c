@@ -1,6 +1,6 @@
-/* From readings to numbers, one criterion after the other: cells (one judge's, one repeat's word on
- * an item), scores, intervals over all columns from the same draws, agreement. Invariant: nothing
- * depends on the order in which answers came. Not its job: reading answers out of the store
+/* Computes numbers from readings, one criterion after the other: cells (one judge, one repeat, one
+ * item), scores, intervals over all columns from the same draws, agreement. Invariant: the order in
+ * which answers arrived has no influence. Not its job: reading answers from the store
  * (methods/rubric/files/results.c), files. */
 #include "methods/rubric/numbers.h"
 
@@ -27,15 +27,14 @@ const char *vq_rubric_status_name(unsigned status)
 
 /* ---- reading ---- */
 
-/* The criteria of a dialogue in the paper, for which its code knew a second way to state a
- * rating. */
+/* The paper's criteria of a dialogue, for which its code accepts a second form of a rating. */
 static bool is_dialogue_criterion(const char *name)
 {
     return strcmp(name, "knowledge") == 0 || strcmp(name, "style") == 0 ||
            strcmp(name, "in_character") == 0;
 }
 
-/* One number for each question, whatever the order of asking. */
+/* One number per question, which does not depend on the order of asking. */
 static uint64_t draw_seed(uint64_t seed, const struct vq_rubric_place *place)
 {
     const uint32_t parts[] = {place->criterion, place->row,    place->output,
@@ -61,7 +60,7 @@ void vq_rubric_read(const struct vq_rubric_input *in, const struct vq_rubric_pla
     struct vq_rating rating;
     vq_rating_read(&reader, answer, finish_reason, refusal, &rating);
     double value = (double)rating.value;
-    if (c->kind == VQ_RATING_PAIRWISE) { /* 0: the one shown first */
+    if (c->kind == VQ_RATING_PAIRWISE) { /* 0: the response shown first */
         value = (rating.value == 0) == (place->order == 0);
     }
     *ret_reading = (struct vq_rubric_reading){.value = rating.has_value ? value : NAN,
@@ -84,7 +83,7 @@ struct work {
     const struct vq_rubric_input *what;
     struct vq_rubric_numbers *out;
     uint32_t criterion;
-    uint32_t outputs; /* that it rates */
+    uint32_t outputs; /* number of outputs that the criterion rates */
     bool pairwise;
     struct vq_rubric_criterion *to;
     double *scores; /* rows x cols: outputs x (judges + 1), then the difference */
@@ -100,7 +99,7 @@ static const struct vq_rubric_reading *reading(const struct work *w,
     return &w->in->readings[vq_rubric_slot(w->in->rubric, place)];
 }
 
-/* A judge's word on an item at one repeat; NaN: none. */
+/* A judge's value of an item at one repeat; NaN: none. */
 static double cell(const struct work *w, const struct vq_rubric_place *at)
 {
     struct vq_rubric_place place = *at;
@@ -125,7 +124,8 @@ static void count_value(struct vq_rubric_share *share, enum vq_rating_kind kind,
     double at = kind == VQ_RATING_LIKERT     ? value - VQ_RATING_LIKERT_MIN
                 : kind == VQ_RATING_PAIRWISE ? value * 2
                                              : value;
-    if (at >= 0 && at < VQ_RATING_LIKERT_MAX) { /* the paper's policy knows no range */
+    /* under the paper's policy a value may be out of range */
+    if (at >= 0 && at < VQ_RATING_LIKERT_MAX) {
         share->counts[(size_t)at]++;
     }
 }
@@ -148,7 +148,7 @@ static void count_positions(struct work *w, const struct vq_rubric_place *at)
 {
     struct vq_rubric_position *p = &w->to->positions[at->judge];
     struct vq_rubric_place place = *at;
-    double first[2]; /* 1: the one shown first was chosen */
+    double first[2]; /* 1: the judge chose the response shown first */
     for (place.order = 0; place.order < 2; place.order++) {
         double value = reading(w, &place)->value;
         first[place.order] = place.order == 0 ? value : 1 - value;
@@ -163,7 +163,7 @@ static void count_positions(struct work *w, const struct vq_rubric_place *at)
     }
 }
 
-/* Of the row's group; NULL: there are none. */
+/* The share of the row's group; NULL: there are no groups. */
 static struct vq_rubric_share *group_share(const struct work *w, const struct vq_rubric_place *at)
 {
     size_t group = w->what->rows[at->row].group;
@@ -171,7 +171,7 @@ static struct vq_rubric_share *group_share(const struct work *w, const struct vq
                                        : &w->to->group_shares[group * w->outputs + at->output];
 }
 
-/* One judge on one item: the mean over its repeats. */
+/* One judge's score of one item: the mean over its repeats. */
 static double judge_score(struct work *w, struct vq_rubric_place at, bool *ret_asked)
 {
     enum vq_rating_kind kind = w->what->criteria[w->criterion].kind;
@@ -247,7 +247,7 @@ static void score_rows(struct work *w)
 
 /* ---- intervals ---- */
 
-/* The rows of a result: all of them, or those of a group. */
+/* The rows of a result: all rows, or the rows of a group. */
 struct part {
     struct vq_matrix scores;
     const uint32_t *units; /* of each row */
@@ -279,8 +279,8 @@ static enum vq_status means_of(const struct work *w, const struct part *part,
     return vq_bootstrap_means(part->scores, NULL, part->units, &options, ret, w->err);
 }
 
-/* Rows without a score carry no interval: as many units as that needs must have one in this
- * column. */
+/* An interval needs VQ_RUBRIC_UNITS_MIN units with a score in this column; rows without a score do
+ * not count. */
 static bool has_units(const struct part *part, size_t column)
 {
     uint32_t seen[VQ_RUBRIC_UNITS_MIN], count = 0;
@@ -317,7 +317,7 @@ static void fill_share(const struct work *w, const struct part *part, size_t col
     }
 }
 
-/* The last column, where there are two outputs. */
+/* Fills the difference from the last column, which exists if there are two outputs. */
 static void fill_difference(const struct work *w, const struct part *part,
                             const struct vq_bootstrap_mean *means,
                             struct vq_rubric_difference *difference)
@@ -346,7 +346,7 @@ static enum vq_status fill_means(struct work *w)
 
 /* ---- length ---- */
 
-/* Characters of the first output less those of the second. */
+/* Characters of the first output minus those of the second. */
 static void length_differences(const struct work *w, double *ret)
 {
     for (uint32_t row = 0; row < w->what->rows_count; row++) {
@@ -378,8 +378,8 @@ static enum vq_status fill_length_controlled(struct work *w)
 
 /* ---- groups ---- */
 
-/* Their rows: scores by all judges and their difference, and units. `seen` has a unit's last group,
- * plus 1. */
+/* Gathers a group's rows: scores by all judges, their difference, and units. `seen` has the last
+ * group of each unit, plus 1. */
 static void gather(const struct work *w, uint32_t group, double *scores, uint32_t *units,
                    uint32_t *seen, struct part *ret_part)
 {
@@ -454,7 +454,7 @@ static struct range range_of(enum vq_rating_kind kind)
     return (struct range){-1, 1};
 }
 
-/* What a judge says at a repeat, over all items; pairwise as -1, 0, 1. */
+/* A judge's values at a repeat, over all items; pairwise as -1, 0, 1. */
 static void ratings_of(const struct work *w, uint32_t judge, uint32_t repeat, double *ret_ratings)
 {
     struct range range = range_of(w->what->criteria[w->criterion].kind);
@@ -493,7 +493,7 @@ static enum vq_status add_pair(struct work *w, uint32_t a, uint32_t b, const dou
                             range.most, &pair->agreement);
 }
 
-/* Each judge with people, with itself, and with the judges after it. */
+/* Compares each judge with people, with itself, and with the judges after it. */
 static enum vq_status agree(struct work *w, double *of_a, double *of_b)
 {
     for (uint32_t a = 0; a < w->out->judges; a++) {

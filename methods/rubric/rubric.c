@@ -1,8 +1,8 @@
-/* The stages of a rubric run, all laid out at the start. A criterion stands where a vibe does, an
- * output of a row (or, of pairwise criteria, a row) where a sample does; a repeat asks under
- * request numbers of its own. What is not to be asked is masked: an output that is not there, and
- * the order that `alternate` leaves out. Owns its arrays; texts are the input's. Not its job: what
- * answers say (numbers.c). */
+/* The stages of a rubric run, all planned at the start. A criterion takes the place of a vibe; an
+ * output of a row (for pairwise criteria, a row) takes the place of a sample; a repeat has request
+ * numbers of its own. Cells that are not to be asked are masked: a missing output, and the order
+ * that `alternate` leaves out. Owns its arrays; texts belong to the input. Not its job: the
+ * contents of answers (numbers.c). */
 #include "methods/rubric/rubric.h"
 
 #include "common/base/alloc.h"
@@ -14,14 +14,14 @@
 #define KINDS     3u
 #define SLOTS_MAX ((size_t)1 << 34)
 
-struct kind_part { /* what the stages of a kind share */
+struct kind_part { /* the stages of a kind share this */
     enum vq_stage_kind kind;
     struct vq_axis *axes;
-    uint32_t *criteria; /* of each axis */
+    uint32_t *criteria; /* [axis]: number of its criterion */
     uint32_t axes_count;
     struct vq_sample *items;
     uint32_t items_count;
-    uint8_t *cells; /* NULL: all are asked */
+    uint8_t *cells; /* NULL: all cells are asked */
 };
 
 struct vq_rubric {
@@ -51,7 +51,7 @@ uint32_t vq_rubric_rated_outputs(const struct vq_rubric_input *in, uint32_t crit
     return in->criteria[criterion].kind == VQ_RATING_PAIRWISE ? 1 : in->outputs_count;
 }
 
-/* Which model's output a sample of a stage is; 0 of a pairwise one. */
+/* The number of the output that a sample of a stage is; 0 for a pairwise one. */
 static uint32_t output_of(const struct vq_rubric *rubric, enum vq_stage_kind kind, uint32_t sample,
                           uint32_t *ret_row)
 {
@@ -60,7 +60,7 @@ static uint32_t output_of(const struct vq_rubric *rubric, enum vq_stage_kind kin
     return sample % outputs;
 }
 
-/* ---- laying out ---- */
+/* ---- planning ---- */
 
 static enum vq_status fill_axes(struct vq_rubric *r, struct kind_part *p)
 {
@@ -227,7 +227,7 @@ void vq_rubric_destroy(struct vq_rubric **rubric)
     *rubric = NULL;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 const struct vq_rubric_input *vq_rubric_input(const struct vq_rubric *rubric)
 {

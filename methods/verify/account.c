@@ -1,4 +1,5 @@
-/* accounting.json against the same sums, made again from the ledger and the states of the tasks. */
+/* Compares accounting.json with sums that are computed again, from the ledger and the states of the
+ * tasks. */
 #include "methods/verify/parts.h"
 
 #include "common/base/alloc.h"
@@ -12,9 +13,10 @@
 #include <math.h>
 
 #define ACCOUNT_BYTES_MAX (64u << 20)
-#define SAME_DOLLARS      1e-8 /* of the sum: nine digits are written */
+#define SAME_DOLLARS      1e-8 /* share of the sum: nine digits are written */
 
-/* A stage with the prices of its models; the rest is borrowed from the walk. */
+/* The plan of a stage's account: prices of its models; everything else is borrowed from the
+ * walk. */
 static enum vq_status account_again(struct vq_verifying *v, struct vq_account **ret_account)
 {
     uint32_t n = v->replay.stages_count;
@@ -81,8 +83,8 @@ static void compare_part(struct vq_verifying *v, const char *file, const json_t 
     for (size_t i = 0; i < VQ_COUNT(counts); i++) {
         compare(v, file, said, counts[i].key, counts[i].value);
     }
-    /* a file of an earlier release has none of these */
-    if (json_object_get(said, "tokens_written") != NULL) {
+    if (json_object_get(said, "tokens_written") !=
+        NULL) { /* a file of an earlier release does not have it */
         compare(v, file, said, "tokens_written", p->sums.tokens_written);
     }
     if (json_object_get(said, "cancelled") != NULL) {
@@ -109,7 +111,7 @@ static void compare_cost(struct vq_verifying *v, const char *file, const json_t 
     }
 }
 
-/* NULL: it is not there, or no JSON. */
+/* NULL: the file is missing, or is not JSON. */
 static json_t *load(const struct vq_verifying *v, const char *file, enum vq_status *ret_status)
 {
     struct vq_buf text;
@@ -139,8 +141,8 @@ static bool has_all(const json_t *calls, const struct vq_account_sums *sums)
     return true;
 }
 
-/* Whether the ledger has more than a run's own file says because a replay bought it, whose own file
- * counts all of the ledger. */
+/* Whether the ledger has more calls than the run's own file because a replay bought them. The
+ * replay's own file counts the whole ledger. */
 static bool replay_bought(const struct vq_verifying *v, const json_t *calls,
                           const struct vq_account_sums *sums)
 {
@@ -163,7 +165,7 @@ enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
         return VQ_OK;
     }
     struct vq_account *account = NULL;
-    if (v->out->store.damaged == 0) { /* else its rows cannot be summed */
+    if (v->out->store.damaged == 0) { /* damaged rows cannot be summed */
         status = account_again(v, &account);
         if (status == VQ_OK && replay_bought(v, calls, &account->all.sums)) {
             vq_verify_note(

@@ -1,6 +1,6 @@
-/* Checks the last dialogues beside the run, by the stored copies of their queries and settings: the
- * state of every turn, the dialogues and their accounting, made again. Not its job: questions of
- * other verbs beside the run, of which only calls and answers are stored. */
+/* Checks the last dialogues beside the run, by the stored copies of their queries and settings:
+ * computes the state of every turn, the dialogues and their accounting again. Not its job:
+ * questions of other verbs beside the run, of which only calls and answers are stored. */
 #include "methods/chat/files/chats.h"
 #include "methods/verify/parts.h"
 
@@ -9,7 +9,7 @@ static void say_differs(void *ctx, const char *file, const char *how)
     vq_verify_say(ctx, "chat: " VQ_CHATS_FOLDER "/%s %s", file, how);
 }
 
-/* What was written at the end: dialogues, accounting. */
+/* Checks the files that are written at the end: dialogues, accounting. */
 static enum vq_status check_end(struct vq_verifying *v, const struct vq_chats *chats,
                                 const struct vq_chat *said, uint64_t open)
 {
@@ -57,7 +57,7 @@ static enum vq_status check_chats(struct vq_verifying *v, const struct vq_chats 
     return status;
 }
 
-/* The run with the settings of the dialogues. */
+/* Opens the run's job with the settings of the dialogues. */
 static enum vq_status open_job(const struct vq_verifying *v, struct vq_job **ret_job,
                                struct vq_error *err)
 {

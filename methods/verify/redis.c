@@ -1,5 +1,6 @@
-/* What a live run's Redis holds, read in one piece and compared with what the store makes of the
- * same tasks at the same commit. A client beside the coordinator's, which changes nothing. */
+/* Reads the column of an active run from Redis in one piece, and compares it with states that are
+ * computed from the store at the same commit. It is a client of its own, beside the coordinator's,
+ * and changes nothing. */
 #include "methods/verify/parts.h"
 
 #include "common/base/alloc.h"
@@ -15,7 +16,7 @@
 
 #define CONF_BYTES_MAX   (64u << 10)
 #define WAIT_MS          5000
-#define TRIES            50 /* to find both at one commit */
+#define TRIES            50 /* to find Redis and the store at the same commit */
 #define KEY_BYTES        256
 #define KEYS             4
 #define TASKS_SAID       20u
@@ -25,7 +26,7 @@ struct look { /* one reading */
     struct vq_loop *loop;
     bool ended;
     enum vq_status status;
-    bool known; /* there is a commit number */
+    bool known; /* Redis has a commit number */
     uint32_t stage;
     uint64_t n;
     char owner[160];
@@ -33,7 +34,7 @@ struct look { /* one reading */
     struct vq_buf column;
 };
 
-/* Owner, commit, tally, then the blocks in order. */
+/* Returns owner, commit, tally, then the blocks in order. */
 static const struct vq_redis_script script = {
     "local stage = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+):')\n"
     "local all = {redis.call('GET', KEYS[1]) or '', redis.call('GET', KEYS[2]) or '', "
@@ -113,9 +114,9 @@ static enum vq_status ask(struct vq_verifying *v, struct vq_redis *redis, struct
     return l->status;
 }
 
-/* ---- where it is ---- */
+/* ---- address ---- */
 
-/* Of a private one: as its configuration says. VQ_NOT_FOUND. */
+/* The address of a private Redis is in its configuration file. VQ_NOT_FOUND. */
 static enum vq_status address_of(struct vq_verifying *v, struct vq_redis_address *ret_address)
 {
     const struct vq_config *c = v->in->job->config;
@@ -147,8 +148,8 @@ static const struct vq_stage_grid *stage_of(const struct vq_verifying *v, uint32
     return NULL;
 }
 
-/* A task that is open there may have been answered by another run meanwhile; what stands there must
- * stand here. */
+/* Every state in Redis must be the state in the store. A task that is open in Redis is not
+ * compared, because another run may have answered it since. */
 static enum vq_status compare_tasks(struct vq_verifying *v, struct vq_view *view,
                                     const struct look *l, const struct vq_plan *plan)
 {
@@ -187,7 +188,7 @@ static void compare_tally(struct vq_verifying *v, const struct look *l)
     }
 }
 
-/* Of the same commit; *ret_same is false when the store is further by now. */
+/* Compares both at the same commit. *ret_same is false if the store has a later commit. */
 static enum vq_status compare_at(struct vq_verifying *v, const struct look *l, bool *ret_same)
 {
     struct vq_view *view;

@@ -1,9 +1,9 @@
-/* Every record of a run derived again from the ones before it: rows from their bytes, states from
- * answers and failures, results from states, sums from the ledger.
+/* Derives every record of a run again from the records before it: rows from their bytes, states
+ * from answers and failures, results from states, sums from the ledger.
  *
  * Invariants: it writes nothing, sends nothing, and holds no lock that a coordinator needs. After a
- * difference it still checks everything that does not depend on it. Not its job: what the endpoint
- * saw (tests/tools/audit has its log), mending. */
+ * difference it still checks everything that does not depend on it. Not its job: requests as the
+ * endpoint saw them (tests/tools/audit has its log), repairs. */
 #include "methods/verify/verify.h"
 
 #include "common/base/alloc.h"
@@ -83,10 +83,10 @@ void vq_verify_free(struct vq_verify *verify)
     list_free(&verify->notes);
 }
 
-/* ---- how far the run has come ---- */
+/* ---- whether the run is finished ---- */
 
-/* What the coordinator that ran last wrote of its end; nothing is lost with that file, so that it
- * may be gone, or be of before. */
+/* The end that the last coordinator wrote to status.json. The file may be missing or older, because
+ * no other record depends on it. */
 static enum end_said end_said(const struct vq_verifying *v)
 {
     struct vq_buf text;
@@ -114,8 +114,9 @@ bool vq_verify_is_there(const struct vq_verifying *v, const char *file)
     return vq_run_dir_join(v->in->dir, file, path) == VQ_OK && access(path, F_OK) == 0;
 }
 
-/* Whether the coordinator that ran last came to the end. Where it does not say so itself: the store
- * marks a clean end, and there are results, or nothing is left to ask. */
+/* Whether the last coordinator reached the end of the run. If status.json does not report the end,
+ * two things show it: the store has the mark of a clean end, and there are results or all tasks are
+ * settled. */
 static enum vq_status find_finished(struct vq_verifying *v)
 {
     struct vq_run_meta meta;
@@ -194,7 +195,7 @@ static enum vq_status check_spool(struct vq_verifying *v, const char *dir)
     return VQ_OK;
 }
 
-/* Of a run that goes on they are its workers'. */
+/* The spools of an active run belong to its workers. */
 static enum vq_status check_spools(struct vq_verifying *v)
 {
     char path[VQ_RUN_PATH_BYTES_MAX], dir[VQ_RUN_PATH_BYTES_MAX];
@@ -249,8 +250,8 @@ static enum vq_status count_task(struct vq_verifying *v, struct vq_view *view,
     return VQ_OK;
 }
 
-/* Some shards under one snapshot: one that stood for the whole of a large run would keep the file
- * from reusing space. */
+/* Checks a range of shards in one snapshot. One snapshot over a whole large run would stop the
+ * store's file from reusing space. */
 static enum vq_status check_shards(struct vq_verifying *v, const struct vq_plan *plan,
                                    uint64_t from, uint64_t until, uint8_t *outcomes)
 {
@@ -283,7 +284,7 @@ static enum vq_status check_stage(struct vq_verifying *v, uint32_t stage)
     return VQ_OK;
 }
 
-/* A task of a run that is over is in one of the states that are for good. */
+/* Reports open tasks, because each task of a finished run must be in a final state. */
 static void say_open(struct vq_verifying *v)
 {
     const struct vq_replay *r = &v->replay;

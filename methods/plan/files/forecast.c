@@ -1,7 +1,8 @@
-/* The method walked as far as its questions are known, each stage turned into lines of a forecast,
- * and lines for what the method may come to after that. A stage that waits for answers ends the
- * walk, unless what follows does not depend on them: a ranking does not depend on labels, nor do
- * the parts of a ranking in joint calls and the presets beside given vibes on verdicts.
+/* Walks through the method as far as its questions are known, and makes each stage lines of a
+ * forecast; then adds lines for the stages that may follow. A stage that waits for answers ends the
+ * walk, unless the next stage does not depend on these answers. For example, a ranking does not
+ * depend on preference labels, and the later parts of a ranking in joint calls do not depend on the
+ * earlier ones.
  *
  * Reads the store, writes nothing. Not its job: arithmetic (methods/plan/forecast.c). */
 #include "methods/plan/files/forecast.h"
@@ -23,8 +24,8 @@
 #define ITERATIONS_MAX    32u
 #define REPAIR_TOKENS     20.0
 #define AXIS_BYTES        150.0
-#define LIST_PROMPT_BYTES 1200.0 /* around what is listed */
-#define BATCH_ROW_BYTES   6000.0 /* a text of a row, as the proposer sees it: cut here */
+#define LIST_PROMPT_BYTES 1200.0 /* the fixed text around a list */
+#define BATCH_ROW_BYTES   6000.0 /* limit of a row's text, as the proposer sees it */
 #define EXAMPLE_BYTES     1000.0
 #define EXAMPLES          50.0
 #define BYTES_A_TOKEN     VQ_ASSUMED_BYTES_A_TOKEN
@@ -40,12 +41,13 @@ struct walk {
     struct vq_script script;
     struct vq_method_script method;
     struct vq_forecast_seen seen;
-    uint32_t evaluated[ITERATIONS_MAX]; /* of `seen` */
-    struct vq_forecast_stage *stages;   /* that the method may come to */
+    uint32_t evaluated[ITERATIONS_MAX]; /* memory of `seen.evaluated` */
+    struct vq_forecast_stage *stages;   /* the stages that may follow */
     uint32_t stages_count;
-    uint32_t stages_at;             /* those before it are known or passed over */
-    uint32_t stage_no;              /* of the next one */
-    double batch_bytes;             /* of a prompt to the proposer; 0: none seen */
+    uint32_t stages_at; /* stages[0 .. stages_at) are known or skipped */
+    uint32_t stage_no;  /* number of the next stage */
+    /* mean bytes of a prompt to the proposer; 0: no such prompt is known */
+    double batch_bytes;
     char open[VQ_STAGE_NAME_BYTES]; /* the last known stage that waits for answers; "" none */
     enum vq_stage_kind open_kind;
     struct vq_error *err;
@@ -78,20 +80,20 @@ static enum vq_status new_line(struct walk *w, const char *stage, struct vq_lear
     return VQ_OK;
 }
 
-/* What its calls are made of; `heard`: tokens in each of answers that are still to come; `items`:
- * verdicts in an answer. */
+/* Tokens and latency of a line's calls. `heard`: tokens per call of earlier answers that do not
+ * exist yet; `items`: verdicts per answer. */
 static void fill_tokens(struct walk *w, struct vq_forecast_line *l, struct vq_range bytes,
                         struct vq_range heard, double items)
 {
     struct vq_learn_of of = {l->role, l->model, l->kind};
-    if (l->calls.most + l->repairs.most <= 0) { /* nothing needs to be assumed */
+    if (l->calls.most + l->repairs.most <= 0) { /* no calls, so no assumption is needed */
         return;
     }
     struct vq_range ratio = vq_learn_tokens_a_byte(w->learning, of);
     l->in_each = vq_range_add(vq_range_mul(bytes, ratio), heard);
     l->out_each = vq_learn_output(w->learning, of, items);
     l->latency_s = vq_learn_latency_s(w->learning, of, l->out_each);
-    double most = l->out_each.most; /* a repair asks for the verdict alone */
+    double most = l->out_each.most; /* a repair asks only for the verdict */
     l->repair_out_each = (struct vq_range){fmin(5, most), fmin(REPAIR_TOKENS, most), most};
     const struct vq_template *repair = w->job->templates[VQ_TEMPLATE_REPAIR];
     if (repair != NULL) {
@@ -102,7 +104,7 @@ static void fill_tokens(struct walk *w, struct vq_forecast_line *l, struct vq_ra
     }
 }
 
-/* Of askings that may come without a verdict: a repair at most for each. */
+/* The repairs of `calls` calls. Only a verdict is repaired, at most once per call. */
 static struct vq_range repairs_of(struct walk *w, const struct vq_forecast_line *l,
                                   struct vq_range calls)
 {
@@ -133,7 +135,7 @@ static enum vq_status known_bytes(const struct vq_known_stage *known, uint32_t j
     return status;
 }
 
-/* Verdicts asked for in one call of a stage of this name: several in a joint one. */
+/* Verdicts per call: several in a joint call, else 1. */
 static double items_of(const struct walk *w, enum vq_stage_kind kind, enum vq_role role)
 {
     uint32_t a_call = w->job->config->judging.vibes_per_call;
@@ -142,7 +144,7 @@ static double items_of(const struct walk *w, enum vq_stage_kind kind, enum vq_ro
     return !joint ? 1 : axes < a_call ? axes : a_call;
 }
 
-/* Turns that follow each other. */
+/* The most turns that one dialogue still needs; they are sent one after the other. */
 static uint32_t open_turns(const struct vq_known_stage *known, uint32_t judge)
 {
     const struct vq_grid *g = &known->asking->plan.grid;
@@ -185,7 +187,7 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role));
     bool fewer = w->open[0] != '\0' && w->open_kind == VQ_STAGE_PREFER &&
                  w->job->config->data.ties == VQ_TIES_DROP_ALL;
-    if (fewer) { /* rows that are judged ties will not be asked about */
+    if (fewer) { /* rows that are judged ties will not be asked */
         l->planned.least = l->from_store;
         l->calls.least = l->saved.least = l->repairs.least = 0;
         w->learning->assumed |= VQ_ASSUMED_TIES;
@@ -225,7 +227,7 @@ static void note_stage(struct walk *w, const struct vq_stage *stage)
     }
 }
 
-/* Answers that are not there, so that the next part of a joint ranking can be seen. */
+/* Hands the script missing answers, so that it names the next part of a joint ranking. */
 static enum vq_status take_nothing(struct walk *w, const struct vq_stage_grid *asking)
 {
     size_t n = (size_t)asking->plan.grid.samples * asking->plan.grid.judges;
@@ -256,7 +258,7 @@ static enum vq_status known_lines(struct walk *w, const struct vq_stage *stage,
     return status;
 }
 
-/* Whether the method can be led on without the answers that are open. */
+/* Whether the walk can continue after this stage without its missing answers. */
 static bool leads_on(const struct walk *w, const struct vq_stage *stage)
 {
     const struct vq_method_type *method = w->job->method;
@@ -293,7 +295,7 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, b
     return status;
 }
 
-/* Whether a stage that comes after open ones is what it will be with their answers. */
+/* Whether the missing answers of earlier stages cannot change this stage. */
 static bool is_certain(const struct walk *w, const struct vq_stage *stage)
 {
     if (w->open[0] == '\0' || w->open_kind == VQ_STAGE_PREFER || vq_stage_rates(w->open_kind)) {
@@ -355,11 +357,12 @@ static enum vq_status row_bytes(const struct walk *w, const struct vq_forecast_s
         bytes = texts / (until - from) + s->items * AXIS_BYTES +
                 (double)vq_template_text(w->job->templates[VQ_TEMPLATE_JUDGE_MANY]).bytes;
     }
-    *ret_bytes = (struct vq_range){bytes * 0.95, bytes, bytes * 1.05}; /* other vibes */
+    /* discovered vibes have other lengths */
+    *ret_bytes = (struct vq_range){bytes * 0.95, bytes, bytes * 1.05};
     return status;
 }
 
-/* Of a whole row, each text cut. */
+/* Mean bytes of a row, with each of its texts cut to `cut` bytes. */
 static double mean_row_bytes(const struct walk *w, double cut)
 {
     double total = 0;
@@ -371,7 +374,7 @@ static double mean_row_bytes(const struct walk *w, double cut)
     return w->job->samples_count > 0 ? total / w->job->samples_count : 0;
 }
 
-/* What stands around the criterion and what is rated. */
+/* Bytes of the template around a criterion and the rated texts. */
 static double rating_bytes(const struct vq_job *job, enum vq_stage_kind kind)
 {
     struct vq_grid_source source = vq_job_source(job);
@@ -399,7 +402,8 @@ static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,
     case VQ_SHAPE_LIST: bytes += s->items * AXIS_BYTES; break;
     case VQ_SHAPE_BYTES:
         bytes = s->items + rating_bytes(w->job, s->kind);
-        *ret_bytes = (struct vq_range){bytes * 0.9, bytes, bytes * 1.1}; /* a mean of many */
+        /* the size is a mean of many texts, so the range is narrow */
+        *ret_bytes = (struct vq_range){bytes * 0.9, bytes, bytes * 1.1};
         return VQ_OK;
     case VQ_SHAPE_EXAMPLES: bytes += EXAMPLES * mean_row_bytes(w, EXAMPLE_BYTES); break;
     }
@@ -407,7 +411,7 @@ static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,
     return VQ_OK;
 }
 
-/* Second orders are saved where the first one settles and no audit asks them all the same. */
+/* A second order is saved if the first order settles the score, unless an audit asks it anyway. */
 static void fill_swaps(struct walk *w, const struct vq_forecast_stage *s, struct vq_learn_of of,
                        struct vq_forecast_line *l)
 {
@@ -425,8 +429,8 @@ static void fill_swaps(struct walk *w, const struct vq_forecast_stage *s, struct
     l->saved = (struct vq_range){0, s->swaps.expected * saved, s->swaps.most * (1 - audit)};
 }
 
-/* Answers of subjects in a prompt: of its own model behind a dialogue, of all of them before a
- * judge. */
+/* Tokens of subjects' answers in a prompt: of the model's own answers if a subject is asked after a
+ * dialogue, of all subjects' answers (on average) if a judge is asked. */
 static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *s, uint32_t model)
 {
     struct vq_range sum = {0};
@@ -443,7 +447,8 @@ static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *
 
 static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_stage *s)
 {
-    bool one = s->role == VQ_ROLE_PROPOSER || s->alone > 0; /* of several, one a stage */
+    /* of several models, a stage asks one */
+    bool one = s->role == VQ_ROLE_PROPOSER || s->alone > 0;
     uint32_t model = s->alone > 0 ? s->alone - 1 : s->proposer;
     uint32_t end = one ? model + 1 : w->job->cast[s->role].count;
     for (uint32_t m = one ? model : 0; m < end; m++) {
@@ -455,7 +460,7 @@ static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_sta
         struct vq_range bytes;
         VQ_TRY(size_of(w, s, of, &bytes));
         fill_tokens(w, l, bytes, heard_of(w, s, m), s->kind == VQ_STAGE_TEXT ? s->items : 1);
-        if (s->unread.most > 0) { /* these are whole questions once more */
+        if (s->unread.most > 0) { /* a repeat asks the whole question again */
             l->repair_in_each = l->in_each;
             l->repair_out_each = l->out_each;
         }
@@ -474,7 +479,7 @@ static void find_stages(struct walk *w)
 static enum vq_status walk_unknown(struct walk *w)
 {
     const struct vq_config *c = w->job->config;
-    find_stages(w); /* more is known by now */
+    find_stages(w); /* the known stages added information */
     for (uint32_t i = w->stages_at; i < w->stages_count; i++) {
         const struct vq_forecast_stage *s = &w->stages[i];
         if (s->cells.most + s->unread.most <= 0 || w->job->cast[s->role].count == 0) {
@@ -494,7 +499,7 @@ static enum vq_status walk_unknown(struct walk *w)
     return VQ_OK;
 }
 
-/* ---- outside ---- */
+/* ---- entry points ---- */
 
 static enum vq_status walk_all(struct walk *w)
 {

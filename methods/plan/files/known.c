@@ -1,6 +1,6 @@
-/* A stage whose questions are known: each task looked up in the call store, a few stored answers
- * read for what they teach, and the size of its prompts. Writes nothing. Not its job: what is made
- * of the counts (forecast.c). */
+/* A stage whose questions are known: looks up each task in the call store, reads some of the stored
+ * answers to learn from them, and estimates the size of prompts. Writes nothing. Not its job: the
+ * use of the counts (forecast.c). */
 #include "methods/plan/files/parts.h"
 
 #include "common/base/alloc.h"
@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_MAX         256u /* stored answers that are read, of each judge */
+#define READ_MAX         256u /* stored answers that are read, per judge */
 #define STRATA           16u
-#define RENDERED         16u /* of each stratum */
+#define RENDERED         16u /* samples that are rendered, per stratum */
 #define PRIORS_BYTES_MAX ((size_t)64 << 20)
-/* to be repaired, that are compared; each further one counts */
+/* texts to repair that are compared; each further text counts as different */
 #define TEXTS_MAX ((size_t)1 << 20)
 
-static const struct vq_id no_run; /* no run's failures count */
+static const struct vq_id no_run; /* with this run id, no failure counts */
 
-/* A fair draw of the stored answers of a judge. */
+/* A fair random draw of a judge's stored answers. */
 struct reservoir {
     uint64_t tasks[READ_MAX];
     uint64_t seen;
@@ -30,18 +30,18 @@ struct reservoir {
 
 struct unread { /* an answer without a verdict */
     uint32_t judge;
-    struct vq_hash key; /* of its text */
+    struct vq_hash key; /* key of its text */
 };
 
 struct reading {
     const struct vq_stage_grid *asking;
     struct vq_view *view;
     struct vq_known_stage *known;
-    struct vq_known *tasks; /* of one shard */
+    struct vq_known *tasks; /* tasks of one shard */
     struct reservoir *stored;
     struct vq_rng rng;
     struct vq_buf priors;
-    struct unread *texts; /* to be repaired */
+    struct unread *texts; /* texts to repair */
     size_t texts_count, texts_cap;
     struct vq_learning *learning;
     enum vq_role role;
@@ -58,7 +58,7 @@ static void draw(struct reading *r, struct reservoir *into, uint64_t task)
     }
 }
 
-/* With the history in front of the question. */
+/* Bytes of the question and of the history before it. */
 static double probe_bytes(const struct vq_stage_grid *a, uint64_t task)
 {
     struct vq_cell cell = vq_grid_cell(&a->plan.grid, task);
@@ -92,7 +92,7 @@ static int by_text(const void *a, const void *b)
 
 static void count_texts(struct reading *r)
 {
-    if (r->texts_count > 1) { /* none is NULL, which qsort must not get */
+    if (r->texts_count > 1) { /* without texts the pointer is NULL, which qsort does not allow */
         qsort(r->texts, r->texts_count, sizeof(*r->texts), by_text);
     }
     for (size_t i = 0; i < r->texts_count; i++) {
@@ -101,7 +101,7 @@ static void count_texts(struct reading *r)
     }
 }
 
-/* `other`: the same cell's other order. */
+/* `other`: the other order of the same cell. */
 static enum vq_status count_task(struct reading *r, uint64_t shard, uint64_t task,
                                  const struct vq_known *k, const struct vq_known *other)
 {
@@ -180,7 +180,7 @@ static enum vq_status count_all(struct reading *r, struct vq_error *err)
 
 /* ---- reading stored answers ---- */
 
-/* The calls that repaired answers of one judge, of those that are read. */
+/* The calls that repaired answers of one judge, among the answers that are read. */
 struct repairs {
     struct vq_id calls[READ_MAX];
     uint32_t count;
@@ -214,7 +214,8 @@ static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t t
         to->unreadable++;
         repairs->calls[repairs->count++] = answer.call;
     }
-    if (repaired || answer.tokens_in == 0) { /* of the repair; or there is no usage */
+    /* the tokens are those of the repair, or there is no usage */
+    if (repaired || answer.tokens_in == 0) {
         return VQ_OK;
     }
     struct vq_cell cell = vq_grid_cell(&a->plan.grid, task);
@@ -312,7 +313,7 @@ void vq_known_stage_free(struct vq_known_stage *known)
 /* ---- sizes ---- */
 
 struct sized {
-    size_t bytes; /* of the sample's texts */
+    size_t bytes; /* bytes of the sample's texts */
     uint32_t sample;
     float weight;
 };
@@ -329,7 +330,7 @@ static int by_bytes(const void *a, const void *b)
 struct rendering {
     const struct vq_stage_grid *asking;
     uint32_t judge;
-    uint32_t axis; /* the next one: all take their turns */
+    uint32_t axis; /* the next axis; each call of render() takes another one */
     struct vq_buf system, user;
 };
 
@@ -344,7 +345,8 @@ static enum vq_status render(struct rendering *r, const struct sized *s, double 
     return VQ_OK;
 }
 
-/* What rendering adds to the texts of a stratum, times its weight, and the variance of that. */
+/* Adds to *total the weight of a stratum times the mean bytes that rendering adds to the texts, and
+ * to *variance the variance of this product. */
 static enum vq_status stratum(struct rendering *r, const struct sized *s, uint32_t n, uint32_t take,
                               double *total, double *variance)
 {

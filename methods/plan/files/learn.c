@@ -1,7 +1,7 @@
 /* Estimates later calls from earlier ones: tokens per byte, length of answers, latency, the share
- * of first answers that settle a score. Answers to the run's own questions come first, then any
- * call of that model in the ledger, then a stated assumption. Not its job: choosing the answers
- * (known.c). */
+ * of first answers that settle a score. The sources are, in this order: answers to the run's own
+ * questions, any calls to the model in the ledger, a stated assumption. Not its job: choosing the
+ * answers (known.c). */
 #include "methods/plan/files/parts.h"
 
 #include "coordinator/pools/second_orders.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ENOUGH 5.0 /* of what is learned from */
+#define ENOUGH 5.0 /* number of answers or calls that an estimate needs */
 
 static const struct vq_role_models *cast_of(const struct vq_learning *l, struct vq_learn_of of)
 {
@@ -24,7 +24,7 @@ struct vq_learned *vq_learn_at(struct vq_learning *l, struct vq_learn_of of)
 
 /* ---- the ledger ---- */
 
-/* By the name that it has for judges, or one that a pool of it has. */
+/* A model is recognized by the name that it has for judges, and by the names that its pools use. */
 static bool is_answer_of(const struct vq_learning *l, const struct vq_role_models *cast,
                          uint32_t model, struct vq_span returned)
 {
@@ -53,7 +53,8 @@ static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
     vq_settling_add(&to->settling, row);
 }
 
-/* An answer says itself of which kind its stage was; one without a verdict was asked for one. */
+/* The ledger has no kind of stage, so it is derived from the answer. An answer without a text was
+ * to a question for a verdict or a rating. */
 static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
 {
     bool text = row->outcome == VQ_OUTCOME_TEXT;
@@ -101,10 +102,9 @@ enum vq_status vq_learn_ledger(struct vq_learning *l, struct vq_calls *calls, st
     return status;
 }
 
-/* ---- what is known of a model ---- */
+/* ---- numbers about a model ---- */
 
-/* The same model in any role, and what it was asked for: its own kind first, then the like, then
- * anything. */
+/* Whether answers of kind `b` can stand in for answers of kind `a`. */
 static bool is_like(enum vq_stage_kind a, enum vq_stage_kind b)
 {
     bool verdict_a = a == VQ_STAGE_RANK || a == VQ_STAGE_PREFER;
@@ -148,7 +148,7 @@ static struct vq_learned sum_of(const struct vq_learning *l, struct vq_learn_of 
     return sum;
 }
 
-/* How much there is to learn from, of one thing. */
+/* The number of observations of one sort. */
 typedef double (*count_fn)(const struct vq_learned *k);
 
 static double count_answers(const struct vq_learned *k)
@@ -166,7 +166,8 @@ static double count_looked(const struct vq_learned *k)
     return k->looked;
 }
 
-/* What there is enough of, from near to far. */
+/* The numbers of this role and kind. If there are too few, those of the same model in all roles and
+ * similar kinds; then, with `any_kind`, in all kinds. */
 static struct vq_learned nearest(const struct vq_learning *l, struct vq_learn_of of, count_fn count,
                                  bool any_kind)
 {
@@ -192,7 +193,7 @@ struct vq_range vq_learn_tokens_a_byte(struct vq_learning *l, struct vq_learn_of
                              1 / (VQ_ASSUMED_BYTES_A_TOKEN - 1)};
 }
 
-/* A mean with two standard errors, and no surer than 3 %. */
+/* A mean with two standard errors on each side, but at least 3 %. */
 static struct vq_range mean_of(double n, double sum, double sum_sq, double most)
 {
     double mean = sum / n;
@@ -271,8 +272,9 @@ static struct vq_range share_of(double share, double n)
     return (struct vq_range){0, share, fmin(1, share + error)};
 }
 
-/* Equal texts are repaired once, so that a text which was met before costs nothing. The chance that
- * the next one is new is the share of those that were met once (Good-Turing). */
+/* The expected share of repairs is that of texts which were repaired only once. Equal texts are
+ * repaired once, so a known text costs nothing, and the chance that the next text is new is the
+ * share of texts that occurred once (Good-Turing). */
 struct vq_range vq_learn_repaired(struct vq_learning *l, struct vq_learn_of of)
 {
     struct vq_learned k = nearest(l, of, count_looked, false);
@@ -288,7 +290,7 @@ struct vq_range vq_learn_repaired(struct vq_learning *l, struct vq_learn_of of)
     return (struct vq_range){0, VQ_ASSUMED_REPAIR_SHARE, VQ_ASSUMED_REPAIR_SHARE_MOST};
 }
 
-/* A share of the input of all calls of that model and kind in the ledger. */
+/* `part` as a share of the input of all calls of this model and kind in the ledger. */
 static double share_of_calls(const struct vq_learned *own, double part)
 {
     return own->calls >= ENOUGH && own->call_in > 0 ? fmin(1, part / own->call_in) : 0;

@@ -1,6 +1,6 @@
-/* What calls are limited by and cost: the pools of the configuration, of which several may answer
- * for a model and one may answer for several, each with its share taken off. What a day's quota has
- * lost already is not looked at. Not its job: what follows from it (methods/plan/forecast.c). */
+/* Limits and prices of calls: the pools of the configuration, with the run's share of each. Several
+ * pools may serve one model, and one pool may serve several models. The part of a daily quota that
+ * is already used is not considered. Not its job: times and costs (methods/plan/forecast.c). */
 #include "common/base/alloc.h"
 #include "common/conf/batches.h"
 #include "common/conf/tiers.h"

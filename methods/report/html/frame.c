@@ -11,7 +11,7 @@
 
 const struct vq_terminal vq_page_terminal = {.unicode = true, .columns = VQ_PAGE_PLAIN_COLUMNS};
 
-/* Of n bytes; RFC 4648 with padding. */
+/* Encodes n bytes; RFC 4648 with padding. */
 static void base64(const uint8_t *bytes, size_t n, char ret_text[BASE64_BYTES])
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -2,9 +2,9 @@
  * opens from disk without a network. C writes the JSON; the modules of methods/report/pages render
  * it.
  *
- * All text of data, models and judges is untrusted. Here it is escaped; the modules set it as
- * textContent and never as markup. The page's policy (CSP) allows its own style and script by their
- * SHA-256 and nothing else. Pure: the same inputs give the same bytes. */
+ * Invariant: all text of data, models and judges is untrusted. C escapes it here; the modules set
+ * it as textContent and never as markup. The page's policy (CSP) allows only its own style and
+ * script, by their SHA-256. Pure: the same inputs give the same bytes. */
 #pragma once
 
 #include "common/text/json.h"
@@ -17,18 +17,19 @@ extern const struct vq_span vq_page_vibecheck_js;
 extern const struct vq_span vq_page_rubric_js;
 extern const struct vq_span vq_page_persona_js;
 
-/* The page is bounded whatever the data are. The page marks a text that was cut, and counts rows
- * that were left out. */
+/* Limits of the page, for any data. The page marks a text that was cut, and reports the number of
+ * rows that were left out. */
 #define VQ_PAGE_TEXT_BYTES_MAX 6000u /* of a prompt or an output */
 #define VQ_PAGE_IMAGE_BYTES_MAX                                                                    \
-    (192u << 10) /* of a row's image, as a data: URI; a larger one is not shown */
-#define VQ_PAGE_ANSWER_BYTES_MAX 2400u              /* of a judge's answer */
-#define VQ_PAGE_NAME_BYTES_MAX   400u               /* of a name or a note */
-#define VQ_PAGE_DATA_BYTES_MAX   (12u << 20)        /* of the rows and answers, escaped */
-#define VQ_PAGE_GROUPS_MAX       24u                /* values of a column with their own numbers */
-#define VQ_PAGE_ROWS_MAX         10000u             /* rows or items that can be looked at */
-#define VQ_PAGE_PLAIN_COLUMNS    100u               /* of the table that needs no script */
-#define VQ_PAGE_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
+    (192u << 10) /* of a row's image, as a data: URI; a larger image is not shown */
+#define VQ_PAGE_ANSWER_BYTES_MAX 2400u       /* of a judge's answer */
+#define VQ_PAGE_NAME_BYTES_MAX   400u        /* of a name or a note */
+#define VQ_PAGE_DATA_BYTES_MAX   (12u << 20) /* of the rows and answers, escaped */
+/* values of a column that get numbers of their own */
+#define VQ_PAGE_GROUPS_MAX    24u
+#define VQ_PAGE_ROWS_MAX      10000u             /* rows or items that the reader can open */
+#define VQ_PAGE_PLAIN_COLUMNS 100u               /* of the table that needs no script */
+#define VQ_PAGE_BYTES_MAX     ((size_t)64 << 20) /* of the whole page */
 
 struct vq_page {
     const struct vq_span *script;
@@ -40,29 +41,31 @@ struct vq_page {
 void vq_page_init(struct vq_page *page, const struct vq_span *script);
 /* Appends the page and frees its parts; a failure of a part sticks in out->status. */
 void vq_page_finish(struct vq_page *page, struct vq_buf *out);
-/* Begins the object of the JSON with "vibeq", "results" (which `write` makes) and "calls" (null if
+/* Opens the object of the JSON, and writes "vibeq", "results" (by `write`) and "calls" (null if
  * they are not known). */
 void vq_page_begin_json(struct vq_page *page, struct vq_json *j,
                         void (*write)(const void *report, struct vq_buf *out), const void *report,
                         const struct vq_report_calls *calls);
 
-/* How the table of the terminal is written for vq_page.plain. */
+/* Settings for the table of the terminal in vq_page.plain. */
 extern const struct vq_terminal vq_page_terminal;
 
-/* Text for an HTML element: bad UTF-8 and control characters become U+FFFD, characters that turn
- * the direction of a line become visible. */
+/* Appends text for an HTML element: invalid UTF-8 and control characters become U+FFFD; characters
+ * that reverse the writing direction become visible. */
 void vq_page_escape(struct vq_buf *out, struct vq_span text);
 /* JSON for a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
 void vq_page_json(struct vq_buf *out, struct vq_span json);
-size_t vq_page_json_bytes(struct vq_span text); /* an upper bound of a text's size there */
+/* upper bound of a text's bytes after vq_page_json */
+size_t vq_page_json_bytes(struct vq_span text);
 
 /* ---- values of the JSON ---- */
 
-/* A text: a string; if it is longer than bytes_max, an array of its beginning and of the number of
- * all its bytes. */
+/* Writes a text as a string. If it is longer than bytes_max, writes an array: its beginning, and
+ * the number of all its bytes. */
 void vq_page_put_text(struct vq_json *j, struct vq_span text, size_t bytes_max);
-/* A judge's answer without the marks of Markdown; returns its bound of vq_page_json_bytes. */
+/* Writes a judge's answer without Markdown marks; returns its bound of vq_page_json_bytes. */
 size_t vq_page_put_answer(struct vq_json *j, struct vq_span answer);
-/* "image": a data: URI, or the words that the page shows in its place. Nothing without an image. */
+/* Writes "image": a data: URI, or the words that the page shows instead. Writes nothing if there is
+ * no image. */
 void vq_page_put_image(struct vq_json *j, struct vq_span image);
 size_t vq_page_image_bytes(struct vq_span image); /* an upper bound */

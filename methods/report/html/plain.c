@@ -1,5 +1,6 @@
-/* Takes the marks of Markdown out of a text. Rough on purpose: a mark that has no partner on its
- * line is text and stays. */
+/* Removes Markdown marks from a text. Invariant: the result is never longer than the text. The
+ * rules are simple on purpose: a mark without a partner on its line counts as text and is not
+ * removed. */
 #include "methods/report/html/plain.h"
 
 static bool is_blank(char c)
@@ -12,7 +13,7 @@ static char at(struct vq_span line, size_t i)
     return i < line.bytes ? line.at[i] : '\0';
 }
 
-/* How many bytes of a mark begin at `i`; 0: none. */
+/* The number of bytes of the mark that begins at `i`; 0: there is no mark. */
 static size_t mark_bytes(struct vq_span line, size_t i)
 {
     char c = at(line, i);
@@ -31,8 +32,8 @@ static bool is_same(struct vq_span line, size_t i, size_t k, size_t n)
     return k + n <= line.bytes && memcmp(line.at + i, line.at + k, n) == 0;
 }
 
-/* The closing mark for the mark at `i`: it comes after a word, as the opening one comes before a
- * word. line.bytes: there is none. */
+/* The position of the closing mark for the mark at `i`. A closing mark comes after a word, as an
+ * opening mark comes before one. line.bytes: there is none. */
 static size_t closing(struct vq_span line, size_t i, size_t n)
 {
     bool code = line.at[i] == '`';

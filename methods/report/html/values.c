@@ -1,5 +1,4 @@
-/* Values of a page's JSON: texts that are cut, answers, images, calls; and JSON that may stand
- * inside a script element. */
+/* Values of a page's JSON: cut texts, answers, images, calls; and JSON for a script element. */
 #include "common/judge/image.h"
 #include "common/text/utf8.h"
 #include "methods/report/html/html.h"

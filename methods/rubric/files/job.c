@@ -1,6 +1,6 @@
-/* Criteria out of the configuration, files or a run's copies; then the rows. Invariant: the
- * criteria of a run are those of its start, whatever becomes of the files and of the built-in
- * texts. Not its job: the order of the questions (methods/rubric/rubric.c). */
+/* Reads criteria from the configuration, files or a run's copies; then the rows. Invariant: the
+ * criteria of a run never change, even if files or built-in texts change. Not its job: the order of
+ * the questions (methods/rubric/rubric.c). */
 #include "methods/rubric/files/job.h"
 
 #include "common/base/alloc.h"
@@ -38,7 +38,7 @@ static enum vq_status parse_text(struct vq_rubric_job *job, const struct vq_conf
     return vq_criterion_parse(vq_buf_span(&job->texts[i]), shown, &job->parsed[i], err);
 }
 
-/* Checks that the rules could not make, because the kind is in a file. */
+/* Checks that need the kind of the criterion, which may be in a file. */
 static enum vq_status check_kind(const struct vq_config *config, uint32_t i,
                                  enum vq_rating_kind kind, struct vq_error *err)
 {

@@ -1,6 +1,6 @@
-/* The registration of the rubric method (`method: judge`): how its job, script and results are
- * reached, and what the terminal shows of it before anything is sent. Not its job: reading criteria
- * (job.c), results (results.c). */
+/* The registration of the rubric method (`method: judge`): its job, script and results, and the
+ * lines that the terminal shows before anything is sent. Not its job: reading criteria (job.c),
+ * results (results.c). */
 #include "methods/files/method_type.h"
 
 #include "common/base/alloc.h"
@@ -44,7 +44,7 @@ enum vq_status vq_rubric_give(struct vq_job *job, uint32_t criterion, struct vq_
     struct vq_grid_source source = vq_job_source(job);
     enum vq_status status =
         vq_stage_grid_create(&source, vq_rubric_stage_of(rubric, criterion), &given, err);
-    vq_rubric_destroy(&rubric); /* what the asking borrows are texts of the table */
+    vq_rubric_destroy(&rubric); /* the stage grid borrows texts of the table, not of the rubric */
     if (status == VQ_OK) {
         vq_stage_grid_destroy(&job->given);
         job->given = given;
@@ -114,7 +114,7 @@ static void show_size_json(const struct vq_job *job, struct vq_json *json)
     vq_json_put_u64(json, "rows", vq_rubric_job_of(job)->data->rows_count);
 }
 
-/* Some built-in criteria are about a character, which the prompt has to name. */
+/* Some built-in criteria are about a character, so the prompt must name the character. */
 static void show_characters(const struct vq_job *job, struct vq_buf *out)
 {
     static const char *const about[] = {"knowledge", "style", "in_character", "role_specific"};

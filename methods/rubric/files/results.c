@@ -1,5 +1,5 @@
-/* Turns the stored answers of a rubric run into readings, the readings into numbers, the numbers
- * into files. Answers are read again by the run's policy, so that one store always gives the same
+/* Makes readings of the stored answers of a rubric run, numbers of the readings, and files of the
+ * numbers. Answers are read again by the run's policy, so that one store always gives the same
  * bytes. Reads the store, never writes it. */
 #include "methods/files/files.h"
 
@@ -18,7 +18,7 @@ struct ratings {
     const struct vq_results *of;
     const struct vq_rubric *rubric;
     struct vq_stage_grid *askings
-        [KINDS]; /* of the first stage of each kind; later ones differ by their repeats alone */
+        [KINDS]; /* of the first stage of each kind; later stages differ only in their repeats */
     struct vq_view *view;
     struct vq_rubric_reading *readings; /* by slot */
     struct vq_report_judge *judges;
@@ -43,12 +43,12 @@ static void items(const void *r, uint32_t from, uint32_t until, struct vq_buf *o
 static const struct vq_result_file files[] = {
     {"items.csv", .rows = items},
     {"ratings.csv", .rows = csv},
-    {"results.json", .whole = json}, /* last: it says that the others are there */
+    {"results.json", .whole = json}, /* last: if it exists, all other files exist */
 };
 
 /* ---- reading ---- */
 
-/* How a stage's requests are found. */
+/* The plan by which a stage's requests are found in the store. */
 static struct vq_plan plan_of(const struct ratings *w, const struct vq_stage *stage)
 {
     struct vq_plan plan = w->askings[stage->kind - VQ_STAGE_LIKERT]->plan;
@@ -57,7 +57,7 @@ static struct vq_plan plan_of(const struct ratings *w, const struct vq_stage *st
     return plan;
 }
 
-/* Of a question whose answer stands. */
+/* Reads the answer that is in force for a question. */
 static enum vq_status read_answer(struct ratings *w, const struct vq_plan *plan, uint64_t task,
                                   const struct vq_rubric_place *place,
                                   struct vq_rubric_reading *ret_reading,
@@ -98,7 +98,7 @@ static bool reasoning_of(void *ctx, const struct vq_rubric_place *place, struct 
 {
     struct ratings *w = ctx;
     struct vq_rubric_reading reading;
-    struct vq_error ignored = {0}; /* a rating without its reasoning is still one */
+    struct vq_error ignored = {0}; /* the report shows the rating without its reasoning */
     uint32_t stage;
     uint64_t task = vq_rubric_task(w->rubric, place, &stage);
     size_t slot = vq_rubric_slot(w->rubric, place);
@@ -111,7 +111,7 @@ static enum vq_status open_ratings(struct ratings *w)
 {
     VQ_TRY(VQ_ALLOC(w->readings, vq_rubric_slots(w->rubric)));
     VQ_TRY(VQ_ALLOC(w->judges, w->of->job->config->judges_count));
-    for (size_t i = 0; i < vq_rubric_slots(w->rubric); i++) { /* order 1 of what has one order */
+    for (size_t i = 0; i < vq_rubric_slots(w->rubric); i++) {
         w->readings[i] = vq_rubric_unread(VQ_OUTCOME_NOT_NEEDED);
     }
     VQ_TRY(vq_view_begin(w->of->calls, &w->view, w->err));

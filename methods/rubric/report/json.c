@@ -1,6 +1,6 @@
-/* results.json of method: judge, format 1: only what follows from data, configuration, seed and
- * answers, so that it is the same bytes whatever the order of arrival. Statuses stand beside every
- * mean and rate. Not its job: times, costs, calls (accounting.json). */
+/* results.json of method: judge, format 1. Invariant: it depends only on data, configuration, seed
+ * and answers, so its bytes do not depend on the order of arrival. Each mean and rate has the
+ * statuses of its ratings beside it. Not its job: times, costs, calls (accounting.json). */
 #include "methods/report/keys.h"
 #include "methods/rubric/report/report.h"
 
@@ -123,7 +123,7 @@ static void models(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     }
 }
 
-/* Of a pairwise criterion, by one judge or by all. */
+/* For a pairwise criterion, for one judge or over all judges. */
 static void length_controlled(struct vq_json *j, const struct vq_rubric_report *r,
                               uint32_t criterion, uint32_t judge)
 {
@@ -168,14 +168,14 @@ static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint
     if (kind_of(r, criterion) == VQ_RATING_PAIRWISE || r->data->outputs_count < 2) {
         return;
     }
-    vq_json_key(j, "difference"); /* first of the models minus second */
+    vq_json_key(j, "difference"); /* first model minus second */
     vq_json_object(j);
     vq_json_put_u64(j, "rows", d->rows);
     vq_report_key_estimate(j, "mean", d->mean, "ci95", d->ci95);
     vq_json_object_end(j);
 }
 
-/* The same over the rows of each value of data.group, by all judges. */
+/* Writes the numbers for each value of data.group, over all judges. */
 static void groups(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion)
 {
     const struct vq_rubric_criterion *n = &r->numbers->criteria[criterion];

@@ -1,5 +1,5 @@
-/* The page of a rubric run: results.json as it is, and beside it the rubrics, the items with what
- * the judges wrote, and the calls. Not its job: the frame (methods/report/html) and the markup
+/* The page of a rubric run: results.json without a change, and the rubrics, the items with the
+ * judges' answers, and the calls. Not its job: the frame (methods/report/html) and the markup
  * (pages/rubric.js). */
 #include "methods/rubric/report/page_parts.h"
 

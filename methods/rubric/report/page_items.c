@@ -1,6 +1,6 @@
-/* The items of a rubric page: rows with their outputs, ratings and the judges' reasoning. As many
- * as a page can hold: the rows where judges or repeats disagree most come first, because a reader
- * looks for them; ratings.csv has all. */
+/* The items of a rubric page: rows with their outputs, ratings and the judges' reasoning. The page
+ * holds a limited number. The rows where judges or repeats disagree most come first, because a
+ * reader looks for them; ratings.csv has all rows. */
 #include "common/base/alloc.h"
 #include "methods/rubric/report/page_parts.h"
 
@@ -9,7 +9,7 @@
 
 struct item {
     uint32_t row;
-    double spread; /* of the ratings of one output on one criterion, at most */
+    double spread; /* the highest spread of the ratings of one output on one criterion */
 };
 
 static const struct vq_rubric_reading *reading(const struct vq_rubric_page *p,
@@ -23,7 +23,8 @@ static double full_range(enum vq_rating_kind kind)
     return kind == VQ_RATING_LIKERT ? VQ_RATING_LIKERT_MAX - VQ_RATING_LIKERT_MIN : 1;
 }
 
-/* Between the lowest and the highest rating of one output, as a share of the range. */
+/* The difference between the highest and the lowest rating of one output, as a share of the
+ * range. */
 static double spread_of(const struct vq_rubric_page *p, struct vq_rubric_place at)
 {
     double lo = INFINITY, hi = -INFINITY;
@@ -48,7 +49,7 @@ static int by_spread(const void *a, const void *b)
     return c != 0 ? c : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Of its outputs, on one criterion, at most. */
+/* The highest spread over a row's outputs, on one criterion. */
 static double criterion_spread(const struct vq_rubric_page *p, uint32_t row, uint32_t criterion)
 {
     double spread = 0;
@@ -76,7 +77,7 @@ static struct item *choose(const struct vq_rubric_page *p)
 
 /* ---- writing ---- */
 
-/* The status only where it is not plainly "ok". */
+/* Writes the status only if it is not "ok". */
 static void put_rating(const struct vq_rubric_page *p, const struct vq_rubric_place *at,
                        struct vq_json *j)
 {
@@ -121,7 +122,7 @@ static void put_ratings(const struct vq_rubric_page *p, uint32_t row, struct vq_
     vq_json_array_end(j);
 }
 
-/* The criteria that its ratings differ on. */
+/* Writes the criteria on which the item's ratings differ. */
 static void put_differing(const struct vq_rubric_page *p, const struct item *item,
                           struct vq_json *j)
 {

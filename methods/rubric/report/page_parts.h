@@ -9,5 +9,5 @@ struct vq_rubric_page {
     const struct vq_rubric_input *in;
 };
 
-/* page_items.c: "items", into an open object. */
+/* page_items.c: writes "items" into an open object. */
 void vq_rubric_page_items(const struct vq_rubric_page *p, struct vq_json *j);

@@ -1,5 +1,5 @@
-/* ratings.csv, items.csv and the table on the terminal. A missing value is an empty cell, never 0;
- * its status says why. */
+/* ratings.csv, items.csv and the table on the terminal. Invariant: a missing value is an empty
+ * cell, never 0; its status gives the cause. */
 #include "common/text/csv.h"
 #include "methods/rubric/report/report.h"
 
@@ -120,7 +120,8 @@ static void item_row(struct vq_csv *csv, const struct vq_rubric_report *r, uint3
     vq_csv_str(csv, vq_criterion_kind_name(c->kind));
     vq_csv_real(csv, item->score, VQ_REPORT_DIGITS);
     vq_csv_i64(csv, item->judges);
-    vq_csv_real(csv, pairwise ? (human + 1) / 2 : human, VQ_REPORT_DIGITS); /* as the score */
+    /* in the units of the score */
+    vq_csv_real(csv, pairwise ? (human + 1) / 2 : human, VQ_REPORT_DIGITS);
     vq_csv_end_row(csv);
 }
 
@@ -170,7 +171,8 @@ static void interval(struct vq_buf *out, struct vq_interval ci)
     vq_buf_printf(out, "  %-14s", text);
 }
 
-/* What is other than ok; a value it may have all the same, under the paper's policy. */
+/* Lists the statuses other than ok. Under the paper's policy such a rating may still have a
+ * value. */
 static void not_ok(struct vq_buf *out, const struct vq_rubric_share *s)
 {
     const char *before = "  ";
@@ -222,7 +224,7 @@ static void difference_row(const struct vq_rubric_difference *d, struct vq_buf *
     vq_buf_printf(out, "%7llu\n", (unsigned long long)d->rows);
 }
 
-/* Under the win rate: that with both outputs equally long, or why there is none. */
+/* A line after the win rate: the win rate at equal lengths, or why there is none. */
 static void length_row(const struct vq_length_controlled *lc, struct vq_buf *out)
 {
     vq_fmt_pad(out, vq_span_str(""), NAME_COLUMNS);
@@ -238,7 +240,7 @@ static void length_row(const struct vq_length_controlled *lc, struct vq_buf *out
     vq_buf_putc(out, '\n');
 }
 
-/* The criterion over the rows of each value of data.group. */
+/* The criterion's numbers over the rows of each value of data.group. */
 static void group_rows(const struct vq_rubric_report *r, uint32_t c, struct vq_buf *out)
 {
     const struct vq_rubric_criterion *n = &r->numbers->criteria[c];
@@ -296,7 +298,7 @@ static void agreement_rows(const struct vq_rubric_report *r, struct vq_buf *out)
     }
 }
 
-/* What was put and what became of it; what it took to have it answered. */
+/* The statuses of all answers, and the totals of the calls. */
 static void totals(const struct vq_rubric_report *r, struct vq_buf *out)
 {
     const char *before = "\nAnswers  ";
