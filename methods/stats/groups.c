@@ -1,5 +1,5 @@
-/* Renumbers group labels by first appearance, through a sort of (label, row) pairs. Owns its work
- * space for a call. */
+/* Renumbers group labels by first appearance, by sorting (label, row) pairs. A call owns its
+ * working memory. */
 #include "methods/stats/groups.h"
 
 #include "common/base/alloc.h"
@@ -45,7 +45,7 @@ enum vq_status vq_groups_index(const uint32_t *groups, size_t rows, uint32_t *re
     }
     size_t count = 0;
     for (size_t row = 0; row < rows; row++) {
-        /* A group's leader is its first row, so its number is there before the others ask for
+        /* A group's leader is its first row, so the group has its number before its other rows need
          * it. */
         ret_index[row] = leader[row] == row ? (uint32_t)count++ : ret_index[leader[row]];
     }

@@ -1,6 +1,6 @@
-/* Thin, checked calls into LAPACKE for the small systems of this room. The lower triangle of a
- * row-major matrix is the upper one of a column-major matrix, which saves LAPACKE its transposed
- * copies. Owns nothing, allocates nothing itself (LAPACKE does in least squares). */
+/* Thin, checked calls into LAPACKE for small systems. The lower triangle of a row-major matrix is
+ * the upper one of a column-major matrix, which saves LAPACKE its transposed copies. Owns nothing
+ * and allocates nothing itself (LAPACKE does in least squares). */
 #include "methods/stats/linalg.h"
 
 #include "common/base/status.h"

@@ -1,13 +1,12 @@
-/* What is known of a multinomial's coefficients: whether the classes are separated, and their
- * intervals by groups of rows.
+/* Separation of a multinomial's classes, and intervals of its coefficients by groups of rows.
  *
  * Intervals are those of the one-step jackknife: without group u the minimum moves by D_u = (H - C
  * H_u)^-1 C g_u to first order, where H is the Hessian of the objective and g_u, H_u are gradient
  * and Hessian of the group's loss. The variance is (G - 1) / G times the sum of the squares of D_u.
  *
  * Separation is decided as for two classes (separation.c), on the differences between a row's own
- * class and each other one: each is a row of a logit whose parameters are those of all classes but
- * the last. Owns its work space for the length of a call. */
+ * class and each other class: each difference is a row of a logit whose parameters are those of all
+ * classes except the last. A call owns its working memory. */
 #include "methods/stats/logit/multinomial.h"
 
 #include "common/base/alloc.h"
@@ -28,7 +27,7 @@ struct jackknife {
     double c;
     const double *coef;
     size_t params, units;
-    uint32_t *unit;  /* of each row */
+    uint32_t *unit;  /* unit of each row */
     uint32_t *order; /* rows by unit */
     double *hessian, *left, *step, *squares;
 };
@@ -45,7 +44,7 @@ static bool jackknife_alloc(struct jackknife *j)
     return !j->arena.failed;
 }
 
-/* Counting sort: rows of one unit side by side. */
+/* Counting sort: the rows of one unit become neighbours. */
 static enum vq_status sort_rows(struct jackknife *j)
 {
     size_t rows = j->data->x.rows;
@@ -64,8 +63,8 @@ static enum vq_status sort_rows(struct jackknife *j)
     return VQ_OK;
 }
 
-/* Rows `from` to `to` of the order are left out; false if the rest has no minimum to working
- * precision. */
+/* Leaves out the rows `from` to `to` of the order; false if the remaining rows have no minimum to
+ * working precision. */
 static bool leave_out(struct jackknife *j, size_t from, size_t to)
 {
     memcpy(j->left, j->hessian, j->params * j->params * sizeof(double));
@@ -132,7 +131,7 @@ bool vq_multinomial_is_small(const struct vq_multinomial_data *data)
 
 /* ---- separation ---- */
 
-/* Own class less another one; the last class has no parameters. */
+/* Own class minus another one; the last class has no parameters. */
 static void put_difference(const struct vq_multinomial_data *d, size_t row, uint32_t other,
                            double *to)
 {

@@ -1,8 +1,8 @@
 /* Distribution functions on top of libm's erfc and lgamma. Pure functions, no state.
  *
- * The incomplete beta is a continued fraction (modified Lentz) times a binomial weight that is
- * taken in Loader's saddle-point form (2000), since differences of lgamma lose the digits of large
- * counts. Quantiles are bracketed Newton steps on these. */
+ * The incomplete beta is a continued fraction (modified Lentz) times a binomial weight in Loader's
+ * saddle-point form (2000), because differences of lgamma lose the digits of large counts.
+ * Quantiles are bracketed Newton steps on these functions. */
 #include "methods/stats/special.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ double vq_normal_two_sided(double z)
     return erfc(fabs(z) * SQRT_HALF);
 }
 
-/* log of the normal distribution function is concave, so Newton on it comes to the root from below,
- * from anywhere. */
+/* The log of the normal distribution function is concave, so Newton on it approaches the root from
+ * below, from any start. */
 static double normal_quantile_lower(double p)
 {
     double z = -sqrt(-2.0 * log(p));
@@ -67,7 +67,7 @@ static double stirling_error(double n)
            n;
 }
 
-/* x log(x / m) + m - x, with all its digits where x is near m */
+/* x log(x / m) + m - x, accurate also if x is near m */
 static double deviance_part(double x, double m)
 {
     double gap = x - m;
@@ -124,7 +124,7 @@ static double beta_fraction(double a, double b, double x)
     return h;
 }
 
-/* I_x(a, b) with y = 1 - x given apart, so that neither tail loses its digits. */
+/* I_x(a, b). y = 1 - x is a parameter of its own, so that neither tail loses its digits. */
 static double beta_regularised(double a, double b, double x, double y)
 {
     if (x <= 0.0) {

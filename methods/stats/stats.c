@@ -1,5 +1,5 @@
-/* The shared small parts of the numbers room: checks of shapes and cells, quantiles, column scales,
- * and the pinning of OpenBLAS. Owns nothing. Not its job: any statistic with a name of its own. */
+/* Small shared parts of the statistics: checks of shapes and cells, quantiles, column scales, and
+ * the setting of OpenBLAS. Owns nothing. Not its job: any statistic that has a name. */
 #include "methods/stats/stats.h"
 
 #include <cblas.h>

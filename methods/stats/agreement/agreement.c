@@ -1,6 +1,6 @@
-/* Chance-corrected agreement. Formulas are from counts: two raters meet in a confusion table, many
- * in a coincidence matrix. A denominator of exactly 0 (one category only) is a status, never a
- * number. */
+/* Chance-corrected agreement, computed from counts: a confusion table for two raters, a coincidence
+ * matrix for more. Invariant: if a denominator is exactly 0 (only one category), the result is a
+ * status, never a number. */
 #include "methods/stats/agreement/agreement.h"
 
 #include "methods/stats/special.h"
@@ -40,7 +40,7 @@ static double quadratic_kappa(const double *counts, size_t c, const struct margi
     return chance > 0.0 ? (chance - n * seen) / chance : NAN;
 }
 
-/* Large-sample errors (Fleiss, Cohen and Everitt 1969); shares are counts / n. */
+/* Large-sample standard errors (Fleiss, Cohen and Everitt 1969); shares are counts / n. */
 static void kappa_errors(const double *counts, size_t c, const struct margins *m,
                          struct vq_kappa *kappa)
 {
@@ -89,7 +89,7 @@ enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories
     }
     if (kappa.n > 0.0) {
         double met = 0.0;
-        bool constant = false; /* both raters, and equal: 0/0 */
+        bool constant = false; /* both raters always chose the same category: 0/0 */
         bool one_constant = false;
         for (size_t i = 0; i < c; i++) {
             met += m.rows[i] * m.cols[i];
@@ -100,19 +100,20 @@ enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories
         kappa.expected = met / (kappa.n * kappa.n);
         kappa.status = constant ? VQ_AGREEMENT_UNDEFINED : VQ_AGREEMENT_OK;
         if (!constant) {
-            /* In whole counts, so that one constant rater gives exactly 0. */
+            /* Computed with whole counts, so that one constant rater gives exactly 0. */
             kappa.kappa = (kappa.n * agreed - met) / (kappa.n * kappa.n - met);
             kappa.kappa_quadratic = quadratic_kappa(counts, c, &m, kappa.n);
         }
         if (!one_constant) {
-            kappa_errors(counts, c, &m, &kappa); /* the formula says nothing of a constant rater */
+            /* the formula does not apply to a constant rater */
+            kappa_errors(counts, c, &m, &kappa);
         }
     }
     *ret_kappa = kappa;
     return VQ_OK;
 }
 
-/* -1, 0, +1 to 0, 1, 2; 3 for another value. */
+/* Maps -1, 0, +1 to 0, 1, 2, and any other value to 3. */
 static size_t category_of(double score)
 {
     if (score == -1.0 || score == 0.0 || score == 1.0) {

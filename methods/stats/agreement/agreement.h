@@ -1,4 +1,4 @@
-/* Agreement between judges: Cohen, Krippendorff. */
+/* Agreement between judges: Cohen's kappa, Krippendorff's alpha. */
 #pragma once
 
 #include "methods/stats/stats.h"
@@ -8,42 +8,44 @@
 enum vq_agreement_status {
     VQ_AGREEMENT_OK,
     VQ_AGREEMENT_UNDEFINED, /* 0/0: every rating is the same category */
-    VQ_AGREEMENT_NO_ROWS,   /* nothing was rated by two */
+    VQ_AGREEMENT_NO_ROWS,   /* no row was rated by both */
 };
 
-/* NaN where a value does not exist. */
+/* NaN if a value does not exist. */
 struct vq_kappa {
     enum vq_agreement_status status;
-    double n;                  /* rows rated by both */
-    double observed, expected; /* agreement; with status undefined both are 1 */
+    double n;                  /* number of rows that both rated */
+    double observed, expected; /* agreement; if the status is undefined, both are 1 */
     double kappa;              /* Cohen 1960, unweighted */
     double kappa_quadratic;    /* weights (i - j)^2 by category position */
     double se;                 /* large sample (Fleiss, Cohen and Everitt 1969) */
     struct vq_interval ci95;   /* kappa -+ 1.96 se */
 };
 
-/* counts[i * categories + j]: rows with category i by the first and j by the second rater;
- * categories in ascending order. VQ_OK, VQ_INVALID (negative or not finite), VQ_LIMIT
- * (categories). */
+/* counts[i * categories + j]: number of rows with category i by the first and j by the second
+ * rater; categories are in ascending order. VQ_OK, VQ_INVALID (a count is negative or not finite),
+ * VQ_LIMIT (too many categories). */
 enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories,
                                          struct vq_kappa *ret_kappa) VQ_WARN_UNUSED;
 
-/* The three scores -1, 0, +1 of two judges; rows where either is NaN are left out. VQ_INVALID for
- * another value. `ret_mirrored` (NULL = not wanted): each row counted with both signs, as in the
- * mirrored regression (decisions 7); its se and ci95 are NaN, since mirrored rows are no new
- * data, and its n is that of the rows. */
+/* The scores -1, 0, +1 of two judges; rows where either is NaN are left out. VQ_INVALID for another
+ * value. `ret_mirrored` (may be NULL): each row is counted with both signs, as in the mirrored
+ * regression (decisions 7). Its se and ci95 are NaN, because mirrored rows are no new data, and its
+ * n is the number of rows. */
 enum vq_status vq_agreement_cohen(const double *a, const double *b, size_t n,
                                   struct vq_kappa *ret_kappa,
                                   struct vq_kappa *ret_mirrored) VQ_WARN_UNUSED;
 
-/* Any number of judges: ratings has a row an item and a column a judge, values -1, 0, +1 or NaN. */
+/* Any number of judges: `ratings` has one row per item and one column per judge; values are -1, 0,
+ * +1 or NaN. */
 struct vq_kappa_pairs {
     size_t pairs;         /* J (J - 1) / 2 */
-    size_t pairs_defined; /* those with status ok; only they are in the means */
-    size_t pairs_equal;   /* status undefined: both constant and equal */
+    size_t pairs_defined; /* pairs with status ok; the means use only these */
+    size_t pairs_equal;   /* pairs with status undefined: both constant and equal */
     double mean_kappa, mean_kappa_mirrored;
     enum vq_agreement_status alpha_status;
-    /* Krippendorff, nominal, over items with two ratings or more; NaN unless the status is ok */
+    /* Krippendorff's alpha, nominal, over items with at least two ratings; NaN unless the status is
+     * ok */
     double alpha;
 };
 

@@ -1,5 +1,5 @@
-/* Agreement of ratings, from the table of how often each pair of values came. Not its job: kappa
- * itself (agreement.c). */
+/* Agreement of ratings, from the counts of each pair of values. Not its job: kappa itself
+ * (agreement.c). */
 #include "methods/stats/agreement/ratings.h"
 
 #include <math.h>

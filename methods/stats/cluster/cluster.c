@@ -1,10 +1,10 @@
 /* The nearest-neighbour chain, the table of merges and its cuts.
  *
- * A cluster lives in the slot of its lowest row; slots of clusters that were merged away are dead,
- * and when half of them are, the matrix is packed in place, which keeps the columns of the triangle
- * close together. All three linkages are reducible (a merge brings no other pair nearer than it
- * was), which is what makes the chain right, and rounding to float keeps that order: no parent is
- * lower than its child.
+ * A cluster is stored in the slot of its lowest row. A slot is dead after its cluster was merged
+ * into another one. When half of the slots are dead, the matrix is packed in place, which keeps the
+ * columns of the triangle close together. The chain is correct because all three linkages are
+ * reducible: a merge never brings another pair closer. Rounding to float keeps this order: no
+ * parent is lower than its child.
  *
  * A call owns its matrix and arrays; a tree owns its merges. Not its job: distances
  * (cluster_distance.c). */
@@ -22,15 +22,15 @@ struct linkage {
     enum vq_cluster_linkage kind;
     size_t slots;     /* side of the matrix */
     float *distances; /* condensed, over slots */
-    uint32_t *row;    /* of each slot, the lowest of its cluster */
-    uint32_t *size;   /* rows in the slot's cluster; of live slots */
+    uint32_t *row;    /* [slot]: the lowest row of its cluster */
+    uint32_t *size;   /* [live slot]: number of rows in its cluster */
     uint32_t *live;   /* live slots, ascending */
     size_t live_count;
     uint32_t *chain; /* slots */
     size_t chain_length;
 };
 
-/* A merge as found, by the lowest rows of the two. */
+/* A merge in the order of discovery, with the lowest rows of its two clusters. */
 struct found {
     double height;
     uint32_t row_a, row_b;
@@ -43,7 +43,7 @@ static float *cell(const struct linkage *l, size_t i, size_t j)
     return &l->distances[at];
 }
 
-/* The live slot nearest to `slot`; `before` (== slot: none) wins ties. */
+/* The live slot nearest to `slot`; at equal distance `before` is taken (== slot: none). */
 static uint32_t nearest(const struct linkage *l, uint32_t slot, uint32_t before,
                         float *ret_distance)
 {
@@ -64,7 +64,7 @@ static uint32_t nearest(const struct linkage *l, uint32_t slot, uint32_t before,
     return best_slot;
 }
 
-/* Grows the chain until its last two are each other's nearest. */
+/* Grows the chain until its last two slots are each other's nearest. */
 static float grow_chain(struct linkage *l)
 {
     if (l->chain_length == 0) {
@@ -83,7 +83,7 @@ static float grow_chain(struct linkage *l)
     }
 }
 
-/* Lance and Williams: the distance of slot k to the union of two, from those to its parts. */
+/* Lance and Williams: the distance of slot k to a union, from its distances to the two parts. */
 static float updated(enum vq_cluster_linkage kind, double to_a, double to_b, double between,
                      double size_a, double size_b, double size_k)
 {
@@ -98,7 +98,7 @@ static float updated(enum vq_cluster_linkage kind, double to_a, double to_b, dou
     return 0.0F;
 }
 
-/* Slot b's cluster goes into slot a, a < b. */
+/* Merges slot b's cluster into slot a, a < b. */
 static void merge(struct linkage *l, uint32_t a, uint32_t b, float between)
 {
     size_t gone = 0;
@@ -117,8 +117,8 @@ static void merge(struct linkage *l, uint32_t a, uint32_t b, float between)
     memmove(l->live + gone, l->live + gone + 1, (l->live_count - gone) * sizeof(*l->live));
 }
 
-/* Renumbers the live slots 0, 1, ...: every pair moves toward the front, in order, so nothing is
- * overwritten unread. */
+/* Renumbers the live slots 0, 1, ...: every pair moves toward the front, in order, so no value is
+ * overwritten before it is read. */
 static void pack(struct linkage *l)
 {
     float *out = l->distances;
@@ -179,7 +179,7 @@ static uint32_t root_of(uint32_t *parent, uint32_t node)
     return node;
 }
 
-/* `parent` holds a value for each of the 2 rows - 1 clusters, each its own root. */
+/* `parent` has one value for each of the 2 rows - 1 clusters; at first each is its own root. */
 static void number_merges(const struct found *found, size_t rows, uint32_t *parent,
                           struct vq_cluster_merge *merges)
 {
@@ -261,8 +261,8 @@ void vq_cluster_tree_free(struct vq_cluster_tree *tree)
 
 #define NO_LABEL UINT32_MAX
 
-/* The first `standing` merges hold. A cluster's label is handed down from parent to child, so a top
- * cluster is labelled when the first of its rows is met. */
+/* Applies the first `standing` merges. A top cluster gets its label at the first of its rows, so
+ * labels are numbered by first appearance. */
 static enum vq_status cut(const struct vq_cluster_tree *tree, size_t standing, uint32_t *ret_labels)
 {
     size_t clusters = tree->rows + standing;

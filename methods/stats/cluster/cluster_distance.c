@@ -1,9 +1,9 @@
-/* Distances block by block: |x - y|^2 = |x|^2 + |y|^2 - 2 xy with the products xy by dgemm. What
- * cancels (a distance small beside the norms) is summed again from the differences, so that
- * duplicates are exactly 0 and near ones keep their digits. Products in double cost about twice
- * those in float, and save every question about offsets, lengths and the number of columns.
+/* Distances block by block: |x - y|^2 = |x|^2 + |y|^2 - 2 xy, with the products xy by dgemm. If a
+ * distance is small beside the norms, digits cancel; then it is summed again from the differences,
+ * so that duplicates have distance exactly 0 and near rows keep their digits. Products in double
+ * cost about twice those in float, but are accurate for any offset, length and number of columns.
  *
- * Owns two blocks of rows and one of products for the length of a call. */
+ * A call owns two blocks of rows and one block of products. */
 #include "methods/stats/cluster/cluster_distance.h"
 
 #include "common/base/arena.h"
@@ -11,8 +11,9 @@
 #include <cblas.h>
 #include <math.h>
 
-/* Below this share of |x|^2 + |y|^2 the difference has lost too many of the products' 15 digits
- * (rounding of up to 2^14 terms included) to be right in a float. */
+/* If the squared distance is below this share of |x|^2 + |y|^2, the subtraction has lost too many
+ * of the products' 15 digits to be accurate in a float. This includes the rounding of up to 2^14
+ * terms. */
 #define CANCELS 1e-5
 
 struct work {
@@ -20,7 +21,7 @@ struct work {
     size_t block;
     double *norms;   /* |x|^2 of every row */
     double *left;    /* block x cols */
-    double *right;   /* the same */
+    double *right;   /* block x cols */
     double *product; /* block x block */
 };
 

@@ -1,6 +1,5 @@
-/* Cosines one at a time, without BLAS: there are few rows to be nearest to (reduced axes), and a
- * sum whose order never changes is what makes "the first among equals" mean something. Owns the
- * norms for the length of a call. */
+/* Cosines one at a time, without BLAS: `among` has few rows (reduced axes), and a sum whose order
+ * never changes makes equal rows tie exactly. A call owns the norms. */
 #include "methods/stats/cluster/cosine.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,6 @@
-/* The checks and sums of float vectors. A sum runs in four interleaved parts, so that the compiler
- * may use wide registers without changing a bit. Owns nothing. Not its job: large products, which
- * cluster_distance.c gives to BLAS. */
+/* Checks and sums of float vectors. Invariant: a sum is computed in four interleaved parts, so that
+ * the compiler may use wide registers without changing a bit. Owns nothing. Not its job: large
+ * products (cluster_distance.c uses BLAS). */
 #include "methods/stats/cluster/vectors.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Rows of float vectors (embeddings): the view, its limits, and the two sums everything else is
- * made from. */
+/* Rows of float vectors (embeddings): the view, its limits, and the two sums that all other
+ * functions use. */
 #pragma once
 
 #include "common/base/status.h"
@@ -16,14 +16,13 @@ struct vq_vectors {
     size_t cols;
 };
 
-/* VQ_OK, VQ_LIMIT (rows or columns over the maxima above), VQ_INVALID (no columns, a cell that is
- * NaN, infinite or over VQ_VECTORS_VALUE_MAX; `err` names row and column from 0). No rows is
- * fine. */
+/* VQ_OK, VQ_LIMIT (more rows or columns than the maxima above), VQ_INVALID (no columns, or a cell
+ * that is NaN, infinite or over VQ_VECTORS_VALUE_MAX; `err` names row and column from 0). Zero rows
+ * are valid. */
 enum vq_status vq_vectors_check(struct vq_vectors x, struct vq_error *err) VQ_WARN_UNUSED;
 
 const float *vq_vectors_row(struct vq_vectors x, size_t row);
 
-/* Sums in double, in an order that depends on `cols` alone: equal vectors give equal bits wherever
- * they stand. */
+/* Both sum in double, in an order that depends only on `cols`: equal vectors give equal bits. */
 double vq_vectors_dot(const float *a, const float *b, size_t cols);
 double vq_vectors_distance_squared(const float *a, const float *b, size_t cols); /* 0 iff equal */

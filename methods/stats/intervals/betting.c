@@ -1,6 +1,7 @@
-/* The bets are a mixture of three that would be best if the decision came after all, a quarter and
- * a sixteenth of the numbers; each is cut so that no number can lose more than three quarters of
- * the capital. Sums that decide exactly must clear 0 by more than rounding. */
+/* The bets are a mixture of three: the best ones for a decision after all numbers, after a quarter
+ * and after a sixteenth of them. Each bet is limited so that no number can lose more than three
+ * quarters of the capital. A sum decides exactly only if it differs from 0 by more than
+ * rounding. */
 #include "methods/stats/intervals/betting.h"
 
 #include <math.h>
@@ -8,9 +9,9 @@
 #define BETS          3u
 #define LOSS_MAX      0.75
 #define ROUNDING      1e-9
-#define VARIANCE_FROM 0.25 /* counts as the variance of one number that came first */
+#define VARIANCE_FROM 0.25 /* used as the variance before the first number */
 
-/* `sign` -1: of the numbers with the other sign. */
+/* `sign` -1: uses the negated numbers. */
 static bool above_exactly(const struct vq_drawn *d, double sign)
 {
     double sum = 0.0;
@@ -28,10 +29,11 @@ static bool above_by_bets(const struct vq_drawn *d, double sign, double alpha)
     double capital[BETS] = {0.0}; /* its logarithm */
     for (size_t i = 0; i < d->n; i++) {
         double y = sign * d->y[i];
-        double mean = -sum / (double)(d->total - i); /* at most, of the next one */
+        /* upper bound of the mean of the next number, if the overall mean is at most 0 */
+        double mean = -sum / (double)(d->total - i);
         double room = mean - least;
         if (room <= 0) {
-            return false; /* no bet is left: from here on the exact bound decides */
+            return false; /* no bet is possible: from here on only the exact bound can decide */
         }
         double horizon = (double)d->total, all = 0.0;
         for (unsigned b = 0; b < BETS; b++, horizon /= 4) {

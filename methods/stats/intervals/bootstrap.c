@@ -1,10 +1,10 @@
 /* Percentile bootstrap over groups. Means need only the sums and counts of each group: a draw is a
- * vector of how often each group came up, and a few draws at once are one matrix product.
- * Coefficients are fitted again on each draw with those numbers as row weights, starting from the
- * fit of all rows.
+ * vector with the number of times that each group was drawn, and several draws at once are one
+ * matrix product. Coefficients are fitted again on each draw, with these numbers as row weights,
+ * starting from the fit of all rows.
  *
- * The seed fixes the draws; they do not depend on the columns asked for. Owns its work space for
- * the length of a call. */
+ * Invariant: the seed fixes the draws; they do not depend on the requested columns. A call owns its
+ * working memory. */
 #include "methods/stats/intervals/bootstrap.h"
 
 #include "common/base/arena.h"
@@ -32,7 +32,7 @@ static enum vq_status check_options(const struct vq_bootstrap_options *options,
     return VQ_OK;
 }
 
-/* Adds how often each of `count` groups comes up in one draw. */
+/* Adds to `times` how often each of `count` groups occurs in one draw. */
 static void draw_groups(struct vq_rng *rng, size_t count, double *times)
 {
     for (size_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ static void draw_groups(struct vq_rng *rng, size_t count, double *times)
     }
 }
 
-/* Percentiles of the values that are numbers; sorts them to the front. */
+/* Percentiles of the values that are not NaN; sorts these values to the front. */
 static struct vq_interval percentiles(double *values, size_t n, double level, double *ret_se)
 {
     size_t present = 0;
@@ -180,7 +180,7 @@ struct refits {
     size_t params;
     double *times;   /* per group */
     double *weights; /* per row */
-    double *beta;    /* params: this draw's */
+    double *beta;    /* params: of this draw */
     double *start;   /* params: of all rows */
     double *draw;    /* params x draws */
 };
@@ -190,7 +190,7 @@ static double own_weight(const struct vq_logit_data *data, size_t row)
     return data->weights == NULL ? 1.0 : data->weights[row];
 }
 
-/* With an intercept a draw of one class has no fit. */
+/* With an intercept, a draw with only one class has no fit. */
 static bool has_both_classes(const struct refits *refits)
 {
     bool seen[2] = {false, false};
@@ -260,7 +260,7 @@ static enum vq_status run_refits(struct refits *refits, struct vq_interval *ret,
     size_t first = data->intercept ? 1 : 0;
     double level = refits->options->level;
     for (size_t j = first; j < refits->params; j++) {
-        if (ret_p != NULL) { /* before the percentiles, which move the draws */
+        if (ret_p != NULL) { /* before the percentiles, which reorder the draws */
             ret_p[j - first] = two_sided(refits->draw + j * draws, draws);
         }
         ret[j - first] = percentiles(refits->draw + j * draws, draws, level, NULL);

@@ -1,6 +1,6 @@
-/* Means of cells with two intervals: Student's, and the bootstrap's, for which as many cells as are
- * present are drawn with replacement, over and over. Owns its work space for the length of a call.
- * Not its job: what a cell is (the pipeline). */
+/* Means of cells with two intervals: Student's, and the bootstrap's, which draws the present cells
+ * with replacement. A call owns its working memory. Not its job: what a cell is (the caller
+ * decides). */
 #include "methods/stats/intervals/cells.h"
 
 #include "common/base/alloc.h"
@@ -39,7 +39,7 @@ static void draw(const double *present, size_t n, double *means, size_t draws, u
     vq_stats_sort(means, draws);
 }
 
-/* `work` holds n + draws. */
+/* `work` has room for n + draws values. */
 static void compute(const double *values, size_t n, size_t draws, uint64_t seed, double *work,
                     struct vq_cells_mean *m)
 {

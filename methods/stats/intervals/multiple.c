@@ -1,5 +1,4 @@
-/* Step-up and step-down adjustments over the ascending p-values. Owns its index for the length of a
- * call. */
+/* Step-up and step-down adjustments over the ascending p-values. A call owns its index. */
 #include "methods/stats/intervals/multiple.h"
 
 #include "common/base/alloc.h"
@@ -22,7 +21,7 @@ static int compare_p(const void *left, const void *right)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* `ranks` ascending; results into ranks[].p, made monotone from the end of the method. */
+/* `ranks` is ascending; writes ranks[].p, made monotone from the end where the method begins. */
 static void adjust_ranked(enum vq_multiple_method method, struct ranked_p *ranks, size_t m)
 {
     bool holm = method == VQ_MULTIPLE_HOLM;

@@ -1,7 +1,7 @@
-/* Power of the sign-flip test where every prompt's mean is +1 or -1: the test is then the exact
- * sign test, and both its level and its power are binomial tails. Prompts whose mean is 0 or in
- * between vary less for the same separability, so that a run can detect a smaller one; this is the
- * bound that needs no data. Not its job: the test itself (sign_flip.c). */
+/* Power of the sign-flip test if every prompt's mean is +1 or -1. The test is then the exact sign
+ * test, and its level and its power are binomial tails. Prompts with a mean of 0 or in between vary
+ * less at the same separability, so a run can detect a smaller one; this is the bound that needs no
+ * data. Not its job: the test itself (sign_flip.c). */
 #include "methods/stats/intervals/power.h"
 
 #include "common/base/alloc.h"
@@ -13,7 +13,7 @@
 
 #define HALVINGS 60
 
-/* P(X >= k) of n trials with chance p. */
+/* P(X >= k) in n trials with success probability p. */
 static double upper_tail(size_t n, size_t k, double p)
 {
     if (k == 0) {
@@ -22,10 +22,10 @@ static double upper_tail(size_t n, size_t k, double p)
     return k > n ? 0.0 : vq_beta_lower((double)k, (double)(n - k) + 1.0, p);
 }
 
-/* The least k with 2 P(X >= k) <= alpha under 1/2; n + 1 if there is none. */
+/* The smallest k with 2 P(X >= k) <= alpha under 1/2; n + 1 if there is none. */
 static size_t critical(size_t n, double alpha)
 {
-    size_t lo = n / 2 + 1, hi = n + 1; /* hi rejects, or is n + 1 */
+    size_t lo = n / 2 + 1, hi = n + 1; /* invariant: hi rejects, or is n + 1 */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (2.0 * upper_tail(n, mid, 0.5) <= alpha) {

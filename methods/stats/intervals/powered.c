@@ -1,6 +1,6 @@
-/* A mean out of two samples. What each row adds to the estimate is its influence; rows of one
- * prompt add up to one influence, whether they are labelled or not, and the variance is that of
- * those sums. Pure. */
+/* A mean from two samples. The influence of a row is its contribution to the estimate. The
+ * influences of a prompt's rows are added, labelled or not, and the variance is that of these sums.
+ * Pure. */
 #include "methods/stats/intervals/powered.h"
 
 #include "common/base/alloc.h"
@@ -19,8 +19,8 @@ struct two {
     const double *score, *label;
     const bool *known;
     size_t n;
-    struct sums with, without; /* a label */
-    struct sums sure;          /* known */
+    struct sums with, without; /* scored rows with and without a label */
+    struct sums sure;          /* scored rows whose label is known */
     double rest;               /* the estimate over the rows that are not known */
 };
 
@@ -52,10 +52,11 @@ static void add_up(struct two *t)
     }
 }
 
-/* PPI++ takes the variance of the score over all rows. Beside known rows it is that of the labelled
- * ones, as in the regression estimate: if scores are skewed, the covariance of a sample moves with
- * its mean, and a variance that does not move with them biases the estimate. For two-valued scores
- * the estimate is then the post-stratified one. */
+/* PPI++ uses the variance of the score over all rows. If some rows are known, this uses the
+ * variance over the labelled rows, as the regression estimate does. The reason: if scores are
+ * skewed, the covariance of a sample changes with its mean, and a variance that does not change
+ * with them biases the estimate. For two-valued scores the estimate is then the post-stratified
+ * one. */
 static double best_weight(const struct two *t)
 {
     const struct sums *l = &t->with, *u = &t->without;
@@ -70,15 +71,15 @@ static double best_weight(const struct two *t)
     return weight < 0 ? 0 : weight > 1 ? 1 : weight;
 }
 
-/* The part of the scored rows that is not known. */
+/* The share of the scored rows that is not known. */
 static double rest_share(const struct two *t)
 {
     double rest = t->with.n + t->without.n;
     return rest > 0 ? rest / (rest + t->sure.n) : 0;
 }
 
-/* ret_sum and ret_labelled hold a value a unit; known rows are labelled ones if there are no
- * others. */
+/* ret_sum and ret_labelled have one value per unit. A unit counts as labelled if it has a labelled
+ * row that is not known; if all rows are known, a known row suffices. */
 static void influences(const struct two *t, const uint32_t *unit, const struct vq_powered *of,
                        double *ret_sum, bool *ret_labelled)
 {
@@ -109,7 +110,7 @@ static struct vq_interval around(double mean, double se, double df)
     return (struct vq_interval){fmax(-1, mean - half), fmin(1, mean + half)};
 }
 
-/* With `units` of labelled rows. */
+/* `units`: number of units with labelled rows. */
 static void interval_of(const struct two *t, double variance, double units, struct vq_powered *ret)
 {
     double share = rest_share(t), sampled = share / units;
@@ -148,7 +149,8 @@ static enum vq_status interval(const struct two *t, const uint32_t *groups, stru
     return status;
 }
 
-/* By the sample of labels alone: rows are drawn one by one, whatever their prompts are. */
+/* The interval from the sample of labels alone: rows are drawn one by one, so their prompts have no
+ * influence. */
 static void rows_interval(const struct two *t, struct vq_powered *ret)
 {
     const struct sums *l = &t->with;

@@ -1,5 +1,5 @@
-/* Intervals of a proportion in closed form or by beta quantiles. Pure; owns its work space for the
- * length of a call. */
+/* Intervals of a proportion in closed form or by beta quantiles. Pure; a call owns its working
+ * memory. */
 #include "methods/stats/intervals/proportions.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +18,8 @@ static struct vq_interval wilson(double x, double n, double z)
     double centre = x + 0.5 * z * z;
     double half = z * sqrt(x * (n - x) / n + 0.25 * z * z);
     struct vq_interval ends = clip((centre - half) / (n + z * z), (centre + half) / (n + z * z));
-    /* Exact at the ends, where the difference of two equal terms leaves rounding. */
+    /* The ends are set exactly, because the difference of two equal terms leaves a rounding
+     * error. */
     ends.lo = x <= 0.0 ? 0.0 : ends.lo;
     ends.hi = x >= n ? 1.0 : ends.hi;
     return ends;
@@ -74,7 +75,8 @@ double vq_proportion_binomial_half(double successes, double n)
     return fmin(1.0, 2.0 * vq_beta_lower(n - fewer, fewer + 1.0, 0.5));
 }
 
-/* Of the mean over all rows, by the sums of its units' distances from it. */
+/* The effective size of the sample for the mean over all rows, from the sums of each unit's
+ * differences from the mean. */
 static double effective_size(const double *outcomes, size_t n, const uint32_t *unit, size_t units,
                              double mean, double *sums)
 {

@@ -1,5 +1,5 @@
-/* Means of scores and what goes with them, in plain loops over a column. Pure; owns its work space
- * for the length of a call. Not its job: gates (the pipeline decides) and resampling
+/* Means of scores, their bounds and overlaps, in plain loops over a column. Pure; a call owns its
+ * working memory. Not its job: gates (methods/vibecheck/numbers/gates.c) and resampling
  * (bootstrap.c). */
 #include "methods/stats/intervals/separability.h"
 
@@ -74,9 +74,9 @@ bool vq_separability_gate_could_flip(const struct vq_separability *sep, double t
     return passes ? smallest <= threshold : largest > threshold;
 }
 
-/* Most often among present values, by the candidate that survives pairwise cancelling; its count is
- * 0 only without values. Not the mode where no value holds half of the cells, and then the column
- * is far from constant. */
+/* The count of the most common present value, found by pairwise cancelling; it is 0 only if all
+ * values are missing. If no value has half of the cells, another value may be more common, but then
+ * the column is far from constant. */
 static size_t most_common(const double *at, size_t n, size_t stride, size_t *ret_present)
 {
     double candidate = NAN;
@@ -163,7 +163,7 @@ double vq_separability_overlap(struct vq_matrix x, size_t col_a, size_t col_b,
             ab += a * b;
         }
     }
-    /* The squares of a constant column, centred, are rounding, not variance. */
+    /* For a constant column the centred squares are rounding errors, not variance. */
     double floor_a = centred ? 1e-24 * n * mean_a * mean_a : 0.0;
     double floor_b = centred ? 1e-24 * n * mean_b * mean_b : 0.0;
     if (!(aa > floor_a) || !(bb > floor_b)) {

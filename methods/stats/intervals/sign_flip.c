@@ -1,6 +1,6 @@
-/* Sign patterns of unit means: all of them in Gray-code order for few units, drawn ones for many.
- * Means of one size are interchangeable, so a draw needs only how many of them are positive: that
- * is a count of random bits. Pure; owns its work space for the length of a call. */
+/* Sign patterns of unit means: for few units all patterns in Gray-code order, for many units random
+ * patterns. Means of equal size are interchangeable, so a draw needs only the number of positive
+ * ones, which is a count of random bits. Pure; a call owns its working memory. */
 #include "methods/stats/intervals/sign_flip.h"
 
 #include "common/base/alloc.h"
@@ -11,12 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_SIZE 1e-12 /* relative: sizes that differ by less are one size */
-#define AS_FAR    1e-9  /* relative to the sum of sizes: rounding must not part equal sums */
+#define SAME_SIZE 1e-12 /* relative: sizes that differ by less count as equal */
+/* relative to the sum of sizes: sums that differ by rounding count as equal */
+#define AS_FAR 1e-9
 
 static double exact(const double *sizes, size_t n, double far)
 {
-    /* The last sign stays: a pattern and its mirror image have one absolute sum. */
+    /* The last sign is fixed, because a pattern and its mirror image have the same absolute sum. */
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
         sum += sizes[i];
@@ -49,7 +50,7 @@ static uint64_t heads(struct vq_rng *rng, size_t coins)
                       : count + (uint64_t)__builtin_popcountll(vq_rng_u64(rng) >> (64 - coins));
 }
 
-/* `sizes` ascending: runs of one size are drawn together. */
+/* `sizes` is ascending: runs of equal sizes are drawn together. */
 static double drawn(const double *sizes, size_t n, double far, uint64_t seed)
 {
     struct vq_rng rng;
@@ -68,7 +69,7 @@ static double drawn(const double *sizes, size_t n, double far, uint64_t seed)
     return (1.0 + (double)as_far) / (1.0 + VQ_SIGN_FLIP_DRAWS);
 }
 
-/* From the means, which become the ascending sizes of those that are not 0. */
+/* Replaces `means` by the ascending sizes of the means that are not 0. */
 static void test(double *means, size_t units, uint64_t seed, struct vq_sign_flip *ret)
 {
     double sum = 0.0;
@@ -118,7 +119,7 @@ static bool is_zero(const double *unit, size_t cols)
     return !(squared_length(unit, cols) > 0.0);
 }
 
-/* Bit u of the pattern turns unit u. */
+/* The squared length of the sum if each unit u with bit u in `pattern` has its sign flipped. */
 static double turned(struct vq_matrix x, const uint64_t *pattern, double *sum)
 {
     for (size_t k = 0; k < x.cols; k++) {
@@ -137,7 +138,8 @@ static void test_vectors(struct vq_matrix x, uint64_t seed, uint64_t *pattern, d
                          struct vq_sign_flip *ret)
 {
     size_t words = x.rows / 64 + 1;
-    double far = turned(x, pattern, sum) * (1.0 - AS_FAR); /* as they are: no bit is set */
+    /* of the observed signs: no bit is set */
+    double far = turned(x, pattern, sum) * (1.0 - AS_FAR);
     ret->exact = x.rows <= VQ_SIGN_FLIP_VECTORS_EXACT_MAX;
     uint64_t draws = ret->exact ? UINT64_C(1) << (x.rows - 1) : VQ_SIGN_FLIP_DRAWS;
     uint64_t as_far = ret->exact ? 0 : 1;

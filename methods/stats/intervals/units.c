@@ -1,5 +1,5 @@
-/* Rows that repeat a unit (a prompt), as one value or one weight. Pure; owns its work space for the
- * length of a call. */
+/* One value, or one weight, for the rows of a unit (a prompt). Pure; a call owns its working
+ * memory. */
 #include "methods/stats/intervals/units.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,5 @@
-/* Within-group slopes: two passes, means by group and sums of centred products. Not its job: which
- * scores go into it. */
+/* Within-group slopes in two passes: means by group, then sums of centred products. Not its job:
+ * which scores are used. */
 #include "methods/stats/intervals/within.h"
 
 #include "common/base/alloc.h"
@@ -9,7 +9,7 @@
 #define Z95 1.959963984540054
 
 struct group {
-    double n, x, y; /* then means */
+    double n, x, y; /* first sums, then means */
 };
 
 struct sums {
@@ -45,7 +45,8 @@ static void add_means(const double *x, const double *y, const uint32_t *group, s
     all->y /= all->n;
 }
 
-/* About the groups' means, and about those of all rows. */
+/* Adds the products centred at the groups' means to `within`, and those centred at the overall
+ * means to `all`. */
 static void add_products(const double *x, const double *y, const uint32_t *group, size_t n,
                          const struct group *groups, struct sums *within, struct sums *all)
 {

@@ -1,10 +1,10 @@
-/* Cross-validation of C. The default mode holds out whole groups and judges by log-loss; `paper`
- * reproduces the published choice, which mirrors the rows explicitly and folds them without
+/* Cross-validation of C. The default mode holds out whole groups and compares log-losses; `paper`
+ * reproduces the published choice, which mirrors the rows explicitly and makes folds without
  * shuffling.
  *
- * A fit on the rows of other folds is the fit of all rows with the weights of this fold set to 0,
- * and the values of C are walked upwards from the last end point. Owns its work space for the
- * length of a call. */
+ * A fit on the rows of other folds is the fit of all rows with the weights of this fold set to 0.
+ * The values of C ascend, and each fit starts from the end point of the last one. A call owns its
+ * working memory. */
 #include "methods/stats/logit/crossval.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LOSS_TIE 1e-12 /* relative; then the smaller C wins */
+#define LOSS_TIE 1e-12 /* relative; at a tie the smaller C wins */
 
 enum vq_status vq_crossval_assign(const uint32_t *groups, size_t rows, uint64_t seed,
                                   uint32_t *ret_fold_of_row, size_t *ret_folds)
@@ -68,7 +68,7 @@ struct walk {
     double *beta;
     double *eta;
     double held_loss[VQ_CROSSVAL_GRID];  /* sums over held-out rows */
-    double held_right[VQ_CROSSVAL_GRID]; /* ties one half */
+    double held_right[VQ_CROSSVAL_GRID]; /* a tie counts one half */
     double fold_right[VQ_CROSSVAL_GRID]; /* sums over folds of the fold's accuracy */
     double held_weight;
 };
@@ -108,7 +108,7 @@ static bool one_class_left(const struct walk *walk)
     return !(seen[0] && seen[1]);
 }
 
-/* All values of C on one fold. A fit that does not converge is scored where it stopped. */
+/* Fits all values of C on one fold. A fit that does not converge is scored where it stopped. */
 static enum vq_status walk_fold(struct walk *walk, uint32_t fold, const double *grid)
 {
     const struct vq_logit_data *data = walk->data;
@@ -175,9 +175,9 @@ static enum vq_status run(const struct vq_logit_data *data, const uint32_t *fold
     return status;
 }
 
-/* The rows of positive weight and after them their negatives of the other class, folded as the
- * published code does: without shuffling, contiguous within each class. The class of the first row
- * is the first class; with the rows sorted by class, fold f takes from a class as many rows as that
+/* Writes the rows of positive weight, then their negatives with the other class, in the folds of
+ * the published code: without shuffling, contiguous within each class. The class of the first row
+ * is the first class. With the rows sorted by class, fold f takes from a class as many rows as that
  * class has at places p with p mod folds = f. */
 static void mirror(const struct vq_logit_data *data, double *x, double *y, double *weights,
                    uint32_t *fold_of_row, size_t n)
@@ -246,8 +246,8 @@ static enum vq_status choose_paper(const struct vq_logit_data *data, size_t n,
     return status;
 }
 
-/* Groups count among rows of positive weight only: the others are not there. Folds of the rest do
- * not matter. */
+/* Groups are formed among rows of positive weight only. The folds of the other rows have no
+ * effect. */
 static enum vq_status choose_grouped(const struct vq_logit_data *data, const uint32_t *groups,
                                      const struct vq_crossval_options *options,
                                      struct vq_crossval *cv)

@@ -1,10 +1,10 @@
 /* Choosing C by cross-validation (decisions 10).
  *
- * Default: the groups (questions) in an order shuffled by the seed are dealt to the folds; each C
- * is judged by the mean log-loss of the held-out rows. `paper`: the published rule: accuracy over
+ * Default: the groups (questions) are shuffled by the seed and distributed over the folds; each C
+ * is rated by the mean log-loss of the held-out rows. `paper`: the published rule: accuracy over
  * stratified folds, contiguous within a class in the order [originals; mirrored], of the explicitly
- * mirrored set with a free intercept; the smallest C among the best. `sklearn_folds`: those folds
- * and that intercept, judged by log-loss. */
+ * mirrored set with a free intercept; the smallest C among the best. `sklearn_folds`: these folds
+ * and this intercept, rated by log-loss. */
 #pragma once
 
 #include "methods/stats/logit/logit.h"
@@ -28,30 +28,30 @@ enum vq_crossval_mode {
 
 enum vq_crossval_status {
     VQ_CROSSVAL_OK,
-    VQ_CROSSVAL_TOO_FEW_GROUPS, /* fewer than two groups: nothing to hold out, C is 1 */
-    VQ_CROSSVAL_SINGLE_CLASS,   /* a fold left one class to an intercept: C is 1 */
+    VQ_CROSSVAL_TOO_FEW_GROUPS, /* fewer than two groups, so no fold can be held out: C is 1 */
+    VQ_CROSSVAL_SINGLE_CLASS,   /* a fold left only one class for a fit with an intercept: C is 1 */
 };
 
 struct vq_crossval {
     enum vq_crossval_status status;
     double c;
     size_t folds;                      /* at most VQ_CROSSVAL_FOLDS; fewer with fewer groups */
-    double grid[VQ_CROSSVAL_GRID];     /* the values tried */
+    double grid[VQ_CROSSVAL_GRID];     /* the values of C */
     double log_loss[VQ_CROSSVAL_GRID]; /* mean over held-out rows; NaN in paper mode */
     double accuracy
-        [VQ_CROSSVAL_GRID]; /* mean over folds in paper mode, else over rows; ties one half */
+        [VQ_CROSSVAL_GRID]; /* paper mode: mean over folds; else over rows; a tie counts one half */
 };
 
-/* What is fitted: L2 (l1_ratio 0), elastic net or lasso. */
+/* The penalty of the fit: L2 (l1_ratio 0), elastic net or lasso. */
 struct vq_crossval_options {
     enum vq_crossval_mode mode;
     double l1_ratio;
     uint64_t seed;
 };
 
-/* `groups`: one value a row, equal for rows that must stay together; NULL = each row its own. The
- * modes with the published folds need mirrored data and ignore groups and seed. Returns as the fits
- * of logit.h do. */
+/* `groups`: one value per row, equal for rows that must be in one fold; NULL: each row is its own
+ * group. The modes with the published folds need mirrored data and ignore groups and seed. Returns
+ * the statuses of the fits of logit.h. */
 enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint32_t *groups,
                                     const struct vq_crossval_options *options,
                                     struct vq_crossval *ret_cv,

@@ -1,8 +1,8 @@
-/* Walks the rows of a regression in blocks of 256, so that the copy with the intercept, the zeros
- * for missing cells and the scaled rows stay in the cache, and BLAS does the sums. Blocks go in row
- * order, so the sums are the same every time.
+/* Walks through the rows of a regression in blocks of 256, so that the copy with the intercept, the
+ * zeros for missing cells and the scaled rows stay in the cache, and BLAS computes the sums.
+ * Invariant: blocks are in row order, so the sums are the same every time.
  *
- * Owns its two work blocks. Not its job: what is done with loss, gradient and Hessian. */
+ * Owns its two work blocks. Not its job: the use of loss, gradient and Hessian. */
 #include "methods/stats/logit/design.h"
 
 #include "common/base/alloc.h"

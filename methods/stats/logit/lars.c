@@ -1,10 +1,9 @@
-/* The lasso path in the small: everything is done on the Gram matrix of the scaled columns, so a
- * path costs one pass over the rows. A column that is a combination of those already active is
- * never let in; a coefficient that would pass 0 leaves (the lasso modification). The path is walked
- * from knot to knot, and the knot of the least AIC is kept.
+/* The lasso path on the Gram matrix of the scaled columns, so a path needs only one pass over the
+ * rows. A column that is a combination of active ones never becomes active; a coefficient that
+ * would cross 0 leaves (the lasso modification). The path goes from knot to knot, and the knot with
+ * the least AIC is the result.
  *
- * Owns its work space for the length of a call. Not its job: which of the ordered vibes are
- * kept. */
+ * A call owns its working memory. Not its job: which of the ordered vibes are kept. */
 #include "methods/stats/logit/lars.h"
 
 #include "common/base/arena.h"
@@ -14,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RSS_TINY      1e-12 /* of RSS / n: the fit is perfect, the path ends */
-#define PIVOT_TINY    1e-10 /* of a unit diagonal: a column with less of its own is a combination */
+#define RSS_TINY 1e-12 /* of RSS / n: the fit is perfect, so the path ends */
+/* of a unit diagonal: a column with a smaller remainder is a combination of others */
+#define PIVOT_TINY    1e-10
 #define KNOTS_PER_COL 8
 #define EQUAL_TINY    1e-12 /* coefficients closer than this are tied */
 
@@ -58,12 +58,13 @@ static enum vq_status lars_init(struct lars *lars, size_t rows, size_t cols)
     return VQ_OK;
 }
 
-/* Gram matrix and correlations with the target, columns scaled to a root mean square of 1. Sums are
- * divided once, at the end: those of scores are whole numbers and exact. */
+/* Fills the Gram matrix and the correlations with the target; columns are scaled to a root mean
+ * square of 1. Sums are divided once, at the end, because sums of scores are whole numbers and
+ * therefore exact. */
 static void lars_load(struct lars *lars, struct vq_matrix x, const double *target)
 {
     size_t cols = x.cols;
-    double *cells = lars->correlation; /* not in use yet */
+    double *cells = lars->correlation; /* not used yet */
     for (size_t row = 0; row < x.rows; row++) {
         for (size_t i = 0; i < cols; i++) {
             double cell = x.at[row * cols + i];
@@ -99,7 +100,7 @@ static void lars_load(struct lars *lars, struct vq_matrix x, const double *targe
     }
 }
 
-/* Correlations of the columns with what is left of the target; returns RSS / n. */
+/* Correlations of the columns with the residual of the target; returns RSS / n. */
 static double lars_residual(struct lars *lars)
 {
     double square = lars->target_square;
@@ -114,7 +115,7 @@ static double lars_residual(struct lars *lars)
     return fmax(square, 0.0);
 }
 
-/* Remembers the knot if its AIC is the least so far; ties keep the earlier, smaller one. */
+/* Stores the knot if its AIC is the least so far; at a tie the earlier, smaller knot stays. */
 static void lars_judge(struct lars *lars, double rss)
 {
     double df = 0.0;
@@ -128,7 +129,7 @@ static void lars_judge(struct lars *lars, double rss)
     }
 }
 
-/* Solves for the direction in which all active correlations fall alike. False when the newest
+/* Solves for the direction in which all active correlations decrease equally. False if the newest
  * column is a combination of the others. */
 static bool lars_direction(struct lars *lars)
 {
@@ -155,7 +156,8 @@ static bool lars_direction(struct lars *lars)
     return true;
 }
 
-/* The next column: the largest |correlation| among those outside; equal ones by |tie_break|. */
+/* Activates the inactive column with the largest |correlation|; among equal ones the largest
+ * |tie_break|. */
 static bool lars_enter(struct lars *lars, const double *tie_break, double level)
 {
     size_t next = lars->cols;
@@ -191,9 +193,9 @@ static void lars_leave(struct lars *lars, size_t place)
     lars->active_count--;
 }
 
-/* How far the direction can be walked: until an outsider's correlation draws level, or a
- * coefficient reaches 0 (`ret_leaving`, else active_count), at most until all correlations are
- * 0. */
+/* The length of the step along the direction: until the correlation of an inactive column reaches
+ * the level, or a coefficient reaches 0 (`ret_leaving`, else active_count), and at most until all
+ * correlations are 0. */
 static double lars_length(const struct lars *lars, double level, size_t newest, size_t *ret_leaving)
 {
     double length = level;
@@ -270,7 +272,7 @@ static void lars_walk(struct lars *lars, const double *tie_break)
     }
 }
 
-/* True when column a goes before b. */
+/* Whether column a comes before b. */
 static bool goes_before(const double *coef, const double *tie_break, size_t a, size_t b)
 {
     double gap = fabs(coef[a]) - fabs(coef[b]);

@@ -1,10 +1,10 @@
-/* Coordinate descent first: it finds which parameters are 0 and the signs of the others, but creeps
- * where the Hessian is nearly flat. So it is followed by an exact finish: with zeros and signs
- * known the model is a plain quadratic; walk to its minimum, stopping where a parameter meets 0 (it
- * joins the zeros), until the minimum is reached. Each round lowers the model and can only add a
- * zero; a zero that should not be one is for the next Newton iteration to free.
+/* Coordinate descent first: it finds which parameters are 0 and the signs of the others, but it is
+ * slow where the Hessian is nearly flat. Then an exact finish: with known zeros and signs the model
+ * is a plain quadratic. Walk to its minimum, and stop where a parameter reaches 0 (it becomes a
+ * zero), until the minimum is reached. Each round lowers the model and can only add a zero; if a
+ * zero is wrong, the next Newton iteration frees it.
  *
- * Pure; work space is the caller's. */
+ * Pure; the caller owns the working memory. */
 #include "methods/stats/logit/lasso_step.h"
 
 #include "methods/stats/linalg.h"
@@ -15,7 +15,7 @@
 
 #define SWEEPS_MAX 200
 #define SWEEP_TINY 1e-14
-#define RIDGE      1e-13 /* of the diagonal, where zeros and signs leave the minimum open */
+#define RIDGE      1e-13 /* of the diagonal, if zeros and signs do not determine the minimum */
 
 static double curve_of(const struct vq_lasso_model *model, size_t i, size_t j)
 {
@@ -30,7 +30,7 @@ static double soft(double value, double threshold)
     return value < -threshold ? value + threshold : 0.0;
 }
 
-/* `product` is kept at hessian * step. */
+/* Invariant: `product` equals hessian * step. */
 static void descend(const struct vq_lasso_model *model, double *product, double *step)
 {
     memset(step, 0, model->params * sizeof(double));
@@ -66,8 +66,8 @@ static bool is_zero(const struct vq_lasso_model *model, const double *step, size
     return j >= model->first && model->at[j] + step[j] == 0.0;
 }
 
-/* Minimum of the quadratic with the present zeros and signs: steps of the `count` parameters in
- * `index` into `target`. */
+/* Minimum of the quadratic with the current zeros and signs: writes the steps of the `count`
+ * parameters in `index` to `target`. */
 static bool solve_active(const struct vq_lasso_model *model, const size_t *index, size_t count,
                          const double *step, double *matrix, double *target)
 {
@@ -92,7 +92,7 @@ static bool solve_active(const struct vq_lasso_model *model, const size_t *index
     return false;
 }
 
-/* Walks towards the target until the first parameter meets 0; true when the target is reached. */
+/* Walks towards the target until the first parameter reaches 0; true if the target is reached. */
 static bool walk(const struct vq_lasso_model *model, const size_t *index, size_t count,
                  const double *target, double *step)
 {

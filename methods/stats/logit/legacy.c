@@ -1,5 +1,5 @@
-/* Draws, fits and scores of the legacy bootstrap. The seed fixes the draws. Fits start from that of
- * the whole set. Owns the mirrored copy and its work space for the length of a call. */
+/* Draws, fits and scores of the legacy bootstrap. The seed fixes the draws. Each fit starts from
+ * the fit of the whole set. A call owns the mirrored copy and its working memory. */
 #include "methods/stats/logit/legacy.h"
 
 #include "common/base/arena.h"
@@ -14,7 +14,7 @@ struct legacy {
     struct vq_arena arena;
     struct vq_logit_data all; /* 2 n rows, with intercept */
     double *x, *y;            /* of `all` */
-    double *times;            /* per row: how often it was drawn */
+    double *times;            /* per row: number of times it was drawn */
     double *eta;              /* per row */
     double *start, *beta;     /* intercept and coefficients */
     double *draw;             /* (cols + 1) x draws: coefficients, then accuracies */
@@ -71,7 +71,7 @@ static double accuracy(struct legacy *l)
     return right / (double)l->all.x.rows;
 }
 
-/* A draw of one class cannot be fitted and is drawn again. */
+/* A draw with only one class cannot be fitted, so it is drawn again. */
 static enum vq_status run(struct legacy *l, struct vq_design *design, uint64_t seed)
 {
     size_t cols = l->all.x.cols;
@@ -97,7 +97,7 @@ static enum vq_status run(struct legacy *l, struct vq_design *design, uint64_t s
     return VQ_OK;
 }
 
-/* Mean, sd, percentiles and the share of values other than 0; sorts them. */
+/* Mean, sd, percentiles and the share of values other than 0; sorts `values`. */
 static struct vq_legacy_coef summary(double *values, size_t n, double level)
 {
     double sum = 0.0;

@@ -1,6 +1,6 @@
-/* The fit of two parameters by logit.c. A row with a tie enters as two rows of weight 1/2, one of
- * each class, which is the same likelihood. Invariant: swapping the outputs turns the win rate w
- * into 1 - w, to the last digits. Not its job: how long an output is. */
+/* The fit of two parameters by logit.c. A row with a tie becomes two rows of weight 1/2, one of
+ * each class, which gives the same likelihood. Invariant: swapping the outputs turns the win rate w
+ * into 1 - w, to the last digits. Not its job: measuring lengths. */
 #include "methods/stats/logit/length_controlled.h"
 
 #include "common/base/alloc.h"
@@ -35,7 +35,7 @@ static void put(struct fit *f, double x, double y, double weight, uint32_t group
     }
 }
 
-/* Of the rows with an outcome. */
+/* The standard deviation of `difference` over the rows with an outcome. */
 static double deviation(const double *wins, const double *difference, size_t n, size_t rows)
 {
     double sum = 0.0, squares = 0.0;

@@ -1,9 +1,9 @@
-/* The common ground of the logistic fits (checks, allocation, aliasing) and the penalised ones.
- * Maximum likelihood is in logit_mle.c, Firth in logit_firth.c, the figures of a prediction in
+/* The parts that all logistic fits share (checks, allocation, aliasing), and the penalised fits.
+ * Maximum likelihood is in logit_mle.c, Firth in logit_firth.c, accuracies of predictions in
  * logit_score.c.
  *
- * A fit is allocated whole at its start and freed whole on failure, so that a caller never sees
- * half of one. */
+ * Invariant: a fit is allocated whole at its start and freed whole on failure, so that a caller
+ * never gets a partial fit. */
 #include "methods/stats/logit/logit.h"
 
 #include "common/base/alloc.h"

@@ -1,10 +1,10 @@
 /* Firth's penalised likelihood (1993; Heinze and Schemper 2002): loglik + log det(information) / 2,
  * which has a maximum under separation too. Steps solve information * step = modified score; a step
- * is halved until the penalised likelihood rises. Standard errors are from the information at the
- * estimate. A row of weight w counts as w rows, each with the leverage of one. Profile intervals
- * and tests follow Heinze and Schemper 2002: a coefficient is held, the others are fitted again
- * under the same penalty, and twice the fall of the penalised likelihood is compared with
- * chi-square of one degree. Owns its work space for the length of a call. */
+ * is halved until the penalised likelihood increases. Standard errors are from the information at
+ * the estimate. A row of weight w counts as w rows, each with the leverage of one. Profile
+ * intervals and tests follow Heinze and Schemper 2002: one coefficient is fixed, the others are
+ * fitted again under the same penalty, and twice the decrease of the penalised likelihood is
+ * compared with chi-square of one degree. A call owns its working memory. */
 #include "common/base/alloc.h"
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/logit.h"
@@ -22,25 +22,25 @@
 #define NOTHING_HELD SIZE_MAX
 #define WIDEN_MAX    40   /* doublings, from one standard error */
 #define NARROW_MAX   60   /* steps to an end of the interval */
-#define END_TINY     1e-7 /* of the fall */
+#define END_TINY     1e-7 /* of the decrease */
 
 struct firth {
     struct vq_design *design;
     size_t params;
     double *beta;
     double *score;
-    double *information; /* at the beta that was measured last, as is its inverse */
+    double *information; /* at the beta of the last measure(), as is its inverse */
     double *inverse;
     double *block; /* the information of the free parameters, factored */
     double *step;
     double *last; /* the step before */
     double *trial;
     double *eta;
-    size_t held; /* a parameter that steps leave alone, or NOTHING_HELD */
+    size_t held; /* the fixed parameter, which steps do not change; or NOTHING_HELD */
 };
 
-/* Penalised log-likelihood at beta; leaves the inverse information in `inverse`. NaN when it cannot
- * be inverted. */
+/* Penalised log-likelihood at beta; leaves the inverse information in `inverse`. NaN if it has no
+ * inverse. */
 static double measure(struct firth *firth, const double *beta)
 {
     double loss = vq_design_loss(firth->design, beta, NULL, firth->inverse);
@@ -55,7 +55,7 @@ static double measure(struct firth *firth, const double *beta)
     return 0.5 * log_det - loss;
 }
 
-/* Sum over rows of weight * (y - p + h (1/2 - p)) z, with h the leverage of one such row. */
+/* Sum over rows of weight * (y - p + h (1/2 - p)) z, where h is the leverage of one such row. */
 static void modified_score(struct firth *firth)
 {
     struct vq_design *design = firth->design;
@@ -85,7 +85,7 @@ static void modified_score(struct firth *firth)
     }
 }
 
-/* information * step = score over the parameters that are free; false when it has no solution. */
+/* Solves information * step = score over the free parameters; false if there is no solution. */
 static bool solve_step(struct firth *firth)
 {
     size_t params = firth->params;
@@ -119,9 +119,9 @@ static bool solve_step(struct firth *firth)
     return true;
 }
 
-/* The step goes back, and hardly less far, where the last one came from. The information is that of
- * the likelihood alone; with one or two rows the penalty bends as much again, and whole steps would
- * go from one side of the maximum to the other for ever. */
+/* Whether the step goes back in the direction of the last one, and nearly as far. The information
+ * is that of the likelihood alone. With one or two rows the penalty adds as much curvature again,
+ * so whole steps would alternate between the two sides of the maximum forever. */
 static bool turns_back(const struct firth *firth)
 {
     double along = 0.0, now = 0.0, before = 0.0;
@@ -133,7 +133,7 @@ static bool turns_back(const struct firth *firth)
     return along < 0.0 && now > 0.25 * before;
 }
 
-/* One step from beta, whose value is *value. True when it was too small to matter. */
+/* One step from beta, whose value is *value. True if the step was too small to matter. */
 static bool advance(struct firth *firth, double *value, bool *ret_failed)
 {
     size_t params = firth->params;
@@ -164,7 +164,7 @@ static bool advance(struct firth *firth, double *value, bool *ret_failed)
     return true;
 }
 
-/* From beta to the maximum over the free parameters; false when there is none. */
+/* From beta to the maximum over the free parameters; false if there is none. */
 static bool climb(struct firth *firth, double *ret_value, int *ret_iterations)
 {
     double value = measure(firth, firth->beta);
@@ -179,8 +179,8 @@ static bool climb(struct firth *firth, double *ret_value, int *ret_iterations)
     return !failed && done;
 }
 
-/* Twice the fall of the penalised likelihood below `top` with parameter `held` at `at`; NaN when it
- * cannot be fitted. */
+/* Twice the decrease of the penalised likelihood from `top` if parameter `held` is fixed at `at`;
+ * NaN if this cannot be fitted. */
 static double fall_at(struct firth *firth, size_t held, double at, double top)
 {
     firth->held = held;
@@ -190,7 +190,8 @@ static double fall_at(struct firth *firth, size_t held, double at, double top)
     return climb(firth, &value, &iterations) ? 2.0 * (top - value) : NAN;
 }
 
-/* Where the fall reaches CHI2_95 on the side of `sign`; NaN when it does not within reach. */
+/* The point where the decrease reaches CHI2_95, on the side of `sign`; NaN if it is out of
+ * reach. */
 static double profile_end(struct firth *firth, const double *best, size_t held, double top,
                           double se, double sign)
 {
@@ -207,7 +208,7 @@ static double profile_end(struct firth *firth, const double *best, size_t held, 
         *(fall >= 0.0 ? &outer_fall : &inner_fall) = fall;
     }
     for (int step = 0; step < NARROW_MAX && !isnan(outer); step++) {
-        /* False position, kept away from both ends so that the bracket shrinks. */
+        /* False position, but not too close to either end, so that the bracket shrinks. */
         double part = fmin(fmax(-inner_fall / (outer_fall - inner_fall), 0.05), 0.95);
         double at = inner + part * (outer - inner);
         double fall = fall_at(firth, held, at, top) - CHI2_95;
@@ -223,7 +224,7 @@ static double profile_end(struct firth *firth, const double *best, size_t held, 
     return isnan(outer) ? NAN : 0.5 * (inner + outer);
 }
 
-/* The fit's own estimates stand in `firth->beta`. */
+/* `firth->beta` must contain the fit's estimates. */
 static enum vq_status profiles(const struct vq_logit_data *data, struct vq_logit_fit *fit,
                                struct firth *firth, double top)
 {
@@ -314,7 +315,7 @@ enum vq_status vq_logit_fit_firth(const struct vq_logit_data *data, struct vq_lo
     VQ_TRY(vq_logit_fit_begin(data, &fit, err));
     enum vq_status status = VQ_OK;
     if (fit.status == VQ_LOGIT_OK || fit.status == VQ_LOGIT_SINGLE_CLASS) {
-        fit.status = VQ_LOGIT_OK; /* one class only is no obstacle here */
+        fit.status = VQ_LOGIT_OK; /* a single class is no problem for this fit */
         size_t *columns = vq_alloc(data->x.cols, sizeof(size_t));
         status = columns == NULL ? VQ_NOMEM : run(data, &fit, columns);
         vq_free(columns);

@@ -1,11 +1,11 @@
-/* Maximum likelihood with proof: a fit is `ok` only where the rows are shown to overlap.
+/* Maximum likelihood with a proof: a fit is `ok` only if the rows are shown to overlap.
  *
- * Order: drop aliased columns as R does; Newton; at its end the multipliers weight * P(wrong class)
- * are, corrected by the tiny gradient that is left, a positive combination of the rows that sums to
- * nothing, which proves overlap (separation.c gives the reason). Where that fails the rows are
+ * Order: aliased columns are dropped as in R; then Newton. At its end the multipliers weight *
+ * P(wrong class), corrected by the remaining tiny gradient, are a positive combination of the rows
+ * that sums to zero, which proves overlap (separation.c explains why). If this fails, the rows are
  * examined exactly. Under separation there is no estimate.
  *
- * Owns its work space for the length of a call. */
+ * A call owns its working memory. */
 #include "common/base/arena.h"
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/logit.h"
@@ -18,12 +18,12 @@
 #include <string.h>
 
 #define FIRST_STEPS      40   /* before the rows are examined */
-#define MULTIPLIER_FLOOR 1e-8 /* P(wrong class) below it proves nothing */
+#define MULTIPLIER_FLOOR 1e-8 /* a smaller P(wrong class) proves nothing */
 
 struct mle {
     const struct vq_logit_data *data;
     struct vq_logit_fit *fit;
-    size_t *columns; /* kept */
+    size_t *columns; /* the kept columns */
     size_t count;
     double *beta;
     double *gradient;
@@ -37,8 +37,8 @@ static size_t first_of(const struct vq_logit_data *data)
     return data->intercept ? 1 : 0;
 }
 
-/* True when the end point of Newton proves that the rows overlap. Uses mle->hessian as work
- * space. */
+/* Whether the end point of Newton proves that the rows overlap. Uses mle->hessian as working
+ * memory. */
 static bool proves_overlap(struct mle *mle, struct vq_design *design)
 {
     vq_design_gram(design, mle->hessian);
@@ -48,7 +48,7 @@ static bool proves_overlap(struct mle *mle, struct vq_design *design)
     (void)vq_design_loss(design, mle->beta, mle->gradient, NULL);
     vq_linalg_solve(mle->hessian, design->params, mle->gradient);
     vq_design_apply(design, mle->gradient, mle->product);
-    double *eta = mle->weights_left; /* not in use yet */
+    double *eta = mle->weights_left; /* not used yet */
     vq_design_apply(design, mle->beta, eta);
     for (size_t row = 0; row < design->x.rows; row++) {
         double weight = vq_design_weight(design, row);
@@ -63,7 +63,7 @@ static bool proves_overlap(struct mle *mle, struct vq_design *design)
     return true;
 }
 
-/* Covariance at beta into mle->hessian. */
+/* Writes the covariance at beta to mle->hessian. */
 static bool covariance(struct mle *mle, struct vq_design *design)
 {
     (void)vq_design_loss(design, mle->beta, NULL, mle->hessian);
@@ -90,7 +90,7 @@ static void fill_estimates(struct mle *mle, struct vq_design *design, double los
     fit->objective = loss;
 }
 
-/* The rows could not be proved to overlap: examine them. Sets fit->separation. */
+/* Examines the rows exactly, if the proof of overlap failed. Sets fit->separation. */
 static enum vq_status examine(struct mle *mle, bool *ret_overlap)
 {
     const struct vq_logit_data *data = mle->data;
@@ -110,7 +110,7 @@ static enum vq_status examine(struct mle *mle, bool *ret_overlap)
     }
     *ret_overlap = separated == 0;
     if (*ret_overlap) {
-        return VQ_OK; /* or undecided: then Newton has the last word */
+        return VQ_OK; /* or undecided: then Newton's result decides */
     }
     mle->fit->separation = left == 0 ? VQ_LOGIT_COMPLETE : VQ_LOGIT_QUASI_COMPLETE;
     return VQ_OK;

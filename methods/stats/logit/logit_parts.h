@@ -1,4 +1,4 @@
-/* Private to this room: what the fits of logit.h share. */
+/* Private to this folder: functions that the fits of logit.h share. */
 #pragma once
 
 #include "methods/stats/logit/design.h"
@@ -7,12 +7,13 @@
 enum vq_status vq_logit_check(const struct vq_logit_data *data,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Checks, allocates the arrays of `fit` (all NaN or false), counts classes and missing cells, and
- * sets the statuses that need no fit: no_rows, single_class; else ok. Frees itself on failure. */
+/* Checks the data, allocates the arrays of `fit` (all NaN or false), counts classes and missing
+ * cells, and sets the statuses that need no fit: no_rows, single_class; else ok. On failure it
+ * frees `fit`. */
 enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_logit_fit *fit,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Fitted columns after aliasing: fills `aliased` (cols values) and `columns` (the kept ones) for
- * the rows of positive weight. VQ_OK or VQ_NOMEM. */
+/* Finds the columns to fit: fills `aliased` (cols values) and `columns` (the kept ones), for the
+ * rows of positive weight. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_logit_alias(const struct vq_logit_data *data, bool *aliased, size_t *columns,
                               size_t *ret_count) VQ_WARN_UNUSED;

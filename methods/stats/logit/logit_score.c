@@ -1,7 +1,7 @@
-/* The accuracies of a logistic prediction and the sandwich errors by group.
+/* The accuracies of a logistic prediction, and the sandwich errors by group.
  *
- * The predictor is summed in plain order, not by BLAS, so that equal rows have equal predictors to
- * the last bit. Owns its work space for the length of a call. */
+ * Invariant: the predictor is summed in plain order, not by BLAS, so that equal rows have equal
+ * predictors to the last bit. A call owns its working memory. */
 #include "common/base/alloc.h"
 #include "methods/stats/groups.h"
 #include "methods/stats/logit/logit.h"

@@ -1,6 +1,6 @@
-/* Wald tests at given coefficients: one pass for the information matrix, one inverse. Owns its work
- * space for the length of a call. Not its job: errors that know of the penalty or of repeated
- * questions (bootstrap.h does). */
+/* Wald tests at given coefficients: one pass for the information matrix, one inverse. A call owns
+ * its working memory. Not its job: errors that account for the penalty or for repeated questions
+ * (bootstrap.h). */
 #include "methods/stats/linalg.h"
 #include "methods/stats/logit/logit_parts.h"
 #include "methods/stats/special.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PIVOT_TINY 1e-10 /* a column with less of its own is a combination of others */
+#define PIVOT_TINY 1e-10 /* a column with a smaller remainder is a combination of others */
 
 static double weight_of(const struct vq_logit_data *data)
 {

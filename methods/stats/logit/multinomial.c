@@ -1,6 +1,6 @@
-/* Newton with halved steps on all classes at once: the penalty makes the objective strictly convex,
- * so there is one minimum. The Hessian is dense, (classes x cols) squared. Owns its work space for
- * the length of a call. */
+/* Newton with halved steps on all classes at once. The penalty makes the objective strictly convex,
+ * so there is exactly one minimum. The Hessian is dense, (classes x cols) squared. A call owns its
+ * working memory. */
 #include "methods/stats/logit/multinomial.h"
 
 #include "common/base/alloc.h"
@@ -34,8 +34,8 @@ static void predictors(const struct vq_multinomial_data *d, const double *coef, 
     }
 }
 
-/* The chances of the classes from their predictors, in place; returns the log of their sum before
- * that. */
+/* Turns the predictors of the classes into probabilities, in place; returns the log of the sum of
+ * their exponentials. */
 static double normalise(double *eta, uint32_t classes)
 {
     double most = eta[0], sum = 0.0;
@@ -201,8 +201,8 @@ enum vq_status vq_multinomial_fit(const struct vq_multinomial_data *data, double
     return VQ_OK;
 }
 
-/* Adds each C's loss over the rows of `fold`, fitted on the others; the values of C are walked
- * upwards from the last minimum. */
+/* Adds the loss of each C over the rows of `fold`, fitted on the other rows. The values of C
+ * ascend, and each fit starts from the last minimum. */
 static enum vq_status walk_fold(const struct vq_multinomial_data *data, const uint32_t *fold_of_row,
                                 uint32_t fold, const double *grid, bool *left_out, double *coef,
                                 double *loss, struct vq_error *err)

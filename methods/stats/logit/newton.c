@@ -1,10 +1,11 @@
-/* Damped Newton steps. Without an l1 part a step solves the Hessian system by Cholesky; with it the
- * step minimises the quadratic model plus the penalty (a proximal Newton step, lasso_step.c), so
- * that zeros are exact. A step is halved until the objective falls by a share of what the model
- * promised; once that promise is below the rounding error of the objective the full step is taken.
+/* Damped Newton steps. Without an l1 part a step solves the Hessian system by Cholesky. With an l1
+ * part the step minimises the quadratic model plus the penalty (a proximal Newton step,
+ * lasso_step.c), so that zeros are exact. A step is halved until the objective decreases by a share
+ * of the decrease that the model predicts. If the predicted decrease is below the rounding error of
+ * the objective, the full step is taken.
  *
- * Invariant: the objective never rises by more than rounding. Owns its work space for the length of
- * a call. */
+ * Invariant: the objective never increases by more than rounding. A call owns its working
+ * memory. */
 #include "methods/stats/logit/newton.h"
 
 #include "common/base/alloc.h"
@@ -53,7 +54,8 @@ static double penalty(const struct newton *newton, const double *beta)
     return newton->goal->l1 * l1_norm(newton, beta) + 0.5 * newton->goal->l2 * squares;
 }
 
-/* Loss at beta, and gradient and Hessian of the smooth part into the work space. */
+/* Returns the loss at beta, and leaves gradient and Hessian of the smooth part in the working
+ * memory. */
 static double expand(struct newton *newton)
 {
     const struct vq_newton_goal *goal = newton->goal;
@@ -72,8 +74,8 @@ static double expand(struct newton *newton)
     return loss;
 }
 
-/* Solves H step = -g; a Hessian that rounding has made indefinite gets a growing ridge. False when
- * nothing helps. */
+/* Solves H step = -g. If rounding has made the Hessian indefinite, a growing ridge is added. False
+ * if this does not help. */
 static bool newton_step(struct newton *newton)
 {
     size_t params = newton->params;
@@ -110,7 +112,8 @@ static void lasso_step(struct newton *newton)
     vq_lasso_step(&model, newton->factor, newton->trial, newton->active, newton->step);
 }
 
-/* What the step promises to first order, negative: g.step + l1 (|beta + step| - |beta|). */
+/* The predicted first-order change of the objective, which is negative: g.step + l1 (|beta + step|
+ * - |beta|). */
 static double promise(struct newton *newton)
 {
     double sum = 0.0;
@@ -122,11 +125,11 @@ static double promise(struct newton *newton)
            newton->goal->l1 * (l1_norm(newton, newton->trial) - l1_norm(newton, newton->beta));
 }
 
-/* Moves beta along the step; false when no length improves the objective. */
+/* Moves beta along the step; false if no length improves the objective. */
 static bool walk(struct newton *newton, double objective, double promised)
 {
     double length = 1.0;
-    double told = PROMISE_TINY * (1.0 + fabs(objective)); /* a smaller fall is rounding */
+    double told = PROMISE_TINY * (1.0 + fabs(objective)); /* a smaller decrease is rounding */
     bool blind = -promised <= told;
     for (int halving = 0; halving < HALVINGS_MAX; halving++, length *= 0.5) {
         if (halving > 0 && -promised * length <= told) {
@@ -156,8 +159,8 @@ static double step_size(const struct newton *newton)
     return size;
 }
 
-/* A lasso whose minimum is not unique can creep along a flat edge for ever: then an objective that
- * can fall by no more than this is the minimum. */
+/* A lasso whose minimum is not unique can move along a flat edge forever. So an objective that can
+ * decrease by no more than this counts as the minimum. */
 static bool flat(const struct newton *newton, double objective, double promised)
 {
     return newton->goal->l1 > 0.0 && -promised <= FLAT_TINY * (1.0 + fabs(objective));

@@ -1,20 +1,19 @@
-/* Separation in logistic regression (Albert and Anderson 1984), decided exactly but for rounding,
- * without a general linear programme.
+/* Separation in logistic regression (Albert and Anderson 1984), decided exactly except for
+ * rounding, without a general linear programme.
  *
- * Let a_i be row i with the sign of its class. A direction b with a_i.b >= 0 everywhere and > 0
- * somewhere exists (separation) unless positive multipliers of the rows sum to nothing: sum_i l_i
- * a_i = 0, all l_i > 0 (Stiemke). With l_i = 1 + m_i, m_i >= 0, that is a non-negative least
- * squares problem: bring r = sum_i (1 + m_i) a_i as near to 0 as possible. If r = 0, the
+ * Let a_i be row i with the sign of its class. Separation means that there is a direction b with
+ * a_i.b >= 0 for all rows and > 0 for some row. It exists unless there are positive multipliers of
+ * the rows that sum to zero: sum_i l_i a_i = 0, all l_i > 0 (Stiemke). With l_i = 1 + m_i, m_i >=
+ * 0, this is a non-negative least squares problem: minimise r = sum_i (1 + m_i) a_i. If r = 0, the
  * multipliers prove overlap. If not, the optimality conditions a_i.r >= 0 and m_i (a_i.r) = 0 give
  * sum_i a_i.r = r.r > 0: r itself is the direction. The active-set method (Lawson and Hanson 1974)
- * holds at most as many active rows as there are parameters, and its objective falls at every step,
- * so it cannot cycle.
+ * has at most as many active rows as there are parameters, and its objective decreases at every
+ * step, so it cannot cycle.
  *
- * Rows with a_i.r > 0 go to certainty; they are taken out, and the rest is asked again, until it
- * overlaps (Geyer 2009).
+ * Rows with a_i.r > 0 become certain. They are taken out, and the search repeats with the other
+ * rows until these overlap (Geyer 2009).
  *
- * Owns its work space for the length of a call. Not its job: what is estimated from the rows that
- * are left. */
+ * A call owns its working memory. Not its job: estimates from the remaining rows. */
 #include "methods/stats/logit/separation.h"
 
 #include "common/base/arena.h"
@@ -23,21 +22,22 @@
 #include <math.h>
 #include <string.h>
 
-#define RESIDUAL_TINY 1e-10 /* relative to the sum of the rows: nothing is left */
-#define ANGLE_TINY    1e-9  /* a_i.r below it, relative to |a_i| |r|, is 0 */
+#define RESIDUAL_TINY 1e-10 /* relative to the sum of the rows: r counts as 0 */
+#define ANGLE_TINY    1e-9  /* relative to |a_i| |r|: a smaller a_i.r counts as 0 */
 
 struct peel {
     struct vq_design *design;
     struct vq_arena arena;
     size_t params;
-    double *scale;    /* largest |z_j|: the problem is solved in scaled columns */
-    double *norm;     /* per row: |a_i| in scaled columns */
-    double *product;  /* per row: a_i.r */
-    uint8_t *barred;  /* rows that are active, or that rounding refused since the last progress */
-    size_t active;    /* active rows */
-    size_t *row;      /* active: row number */
-    double *vector;   /* active: a_i, params values each */
-    double *multiple; /* active: m_i */
+    double *scale;   /* largest |z_j|: the problem is solved in scaled columns */
+    double *norm;    /* per row: |a_i| in scaled columns */
+    double *product; /* per row: a_i.r */
+    /* rows that are active, or that were refused because of rounding since the last progress */
+    uint8_t *barred;
+    size_t active;    /* number of active rows */
+    size_t *row;      /* [active]: row number */
+    double *vector;   /* [active]: a_i, params values each */
+    double *multiple; /* [active]: m_i */
     double *solution;
     double *equations;
     double *base;      /* sum of a_i */
@@ -82,7 +82,7 @@ static double norm_of(const double *v, size_t n)
     return sqrt(sum);
 }
 
-/* Column scales, row norms and the sum of the rows that are there now; no row is active. */
+/* Computes column scales, row norms and the sum of the remaining rows; no row is active. */
 static void peel_start(struct peel *peel)
 {
     struct vq_design *design = peel->design;
@@ -114,7 +114,7 @@ static void peel_start(struct peel *peel)
     }
 }
 
-/* r from the active rows, and a_i.r of every row. */
+/* Computes r from the active rows, and a_i.r of every row. */
 static void peel_measure(struct peel *peel)
 {
     size_t params = peel->params;
@@ -135,7 +135,8 @@ static void peel_measure(struct peel *peel)
     }
 }
 
-/* The row that r offends most, relative to its norm; false when it offends none. */
+/* The row with the most negative a_i.r, relative to its norm; false if no row has a negative
+ * one. */
 static bool most_offended(const struct peel *peel, size_t *ret_row)
 {
     double worst = -ANGLE_TINY * norm_of(peel->residual, peel->params);
@@ -190,7 +191,7 @@ static void push_active(struct peel *peel, size_t row)
     peel->active++;
 }
 
-/* Multipliers of the active rows that bring r nearest to 0, their signs left free. */
+/* Multipliers of the active rows that minimise r; they may have either sign. */
 static bool solve_active(struct peel *peel)
 {
     size_t params = peel->params;
@@ -205,8 +206,8 @@ static bool solve_active(struct peel *peel)
     return vq_linalg_least_squares(peel->equations, params, peel->active, peel->solution);
 }
 
-/* Lawson and Hanson's inner loop: walk to the free solution, dropping rows whose multiplier would
- * pass 0. */
+/* Lawson and Hanson's inner loop: walks to the unconstrained solution, and drops rows whose
+ * multiplier would cross 0. */
 static bool settle(struct peel *peel)
 {
     while (peel->active > 0) {
@@ -236,8 +237,8 @@ static bool settle(struct peel *peel)
     return true;
 }
 
-/* One direction for the rows that are there; `ret_found` false means they overlap. False when
- * rounding won. */
+/* Finds one direction for the remaining rows; `ret_found` false means that they overlap. Returns
+ * false if rounding prevents a decision. */
 static bool find_direction(struct peel *peel, bool *ret_found)
 {
     size_t steps_max = 1000 + 60 * peel->params;
@@ -269,7 +270,7 @@ static bool find_direction(struct peel *peel, bool *ret_found)
             return false;
         }
         peel->barred[row] =
-            1; /* also when it was dropped again at once: do not offer it without progress */
+            1; /* barred even if it was dropped at once: it may return only after progress */
     }
     return false;
 }

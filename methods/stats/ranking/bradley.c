@@ -1,8 +1,8 @@
-/* Bradley-Terry by Newton on the log strengths with item 0 at 0. An estimate exists exactly when
- * every item can be reached from every other along wins (Ford 1957); that is looked up first, so
- * that Newton only sees tables with a maximum.
+/* Bradley-Terry by Newton on the log strengths, with item 0 at 0. An estimate exists exactly if
+ * every item can be reached from every other item along wins (Ford 1957). This is checked first, so
+ * that Newton gets only tables with a maximum.
  *
- * Owns its work space for the length of a call. */
+ * A call owns its working memory. */
 #include "methods/stats/ranking/bradley.h"
 
 #include "common/base/alloc.h"
@@ -27,7 +27,8 @@ static double win(struct vq_matrix wins, size_t i, size_t j)
     return i == j ? 0.0 : wins.at[i * wins.cols + j];
 }
 
-/* Can all items be reached from item 0? `queue` holds items values, `seen` items flags. */
+/* Whether all items can be reached from item 0. `queue` has room for one value per item, `seen` for
+ * one flag per item. */
 static bool reaches_all(struct vq_matrix wins, enum direction direction, size_t *queue, bool *seen)
 {
     size_t items = wins.rows;
@@ -49,7 +50,8 @@ static bool reaches_all(struct vq_matrix wins, enum direction direction, size_t 
     return found == items;
 }
 
-/* Log-likelihood; score and information (lower triangle) of items 1 .. where not NULL. */
+/* Returns the log-likelihood; writes score and information (lower triangle) of items 1 .. if not
+ * NULL. */
 static double measure(struct vq_matrix wins, const double *strength, double *score,
                       double *information)
 {
@@ -84,7 +86,7 @@ static double measure(struct vq_matrix wins, const double *strength, double *sco
     return loglik;
 }
 
-/* Newton from 0. False when it does not settle. */
+/* Newton from 0. False if it does not converge. */
 static bool climb(struct vq_matrix wins, double *strength, double *trial, double *score,
                   double *information)
 {

@@ -1,9 +1,8 @@
 /* Davidson's model by Newton on counts per pair. Parameters are the strengths of items 1 .. (item 0
- * is at 0) and, where there are ties, the log tie parameter; the log-likelihood is concave. Whether
- * an estimate exists is decided by the climb: strengths that pass FAR, where a count would be
- * expected once in e^FAR comparisons, run to infinity. Invariant: counts are sums over rows in
- * their order, so the same rows give the same bits. Owns its work space for the length of a
- * call. */
+ * is at 0) and, if there are ties, the log tie parameter; the log-likelihood is concave. The climb
+ * decides whether an estimate exists: if a strength passes FAR, where a count would be expected
+ * once in e^FAR comparisons, strengths go to infinity. Invariant: counts are sums over rows in
+ * their order, so the same rows give the same bits. A call owns its working memory. */
 #include "methods/stats/ranking/davidson.h"
 
 #include "common/base/alloc.h"
@@ -33,8 +32,8 @@ const char *vq_davidson_status_name(enum vq_davidson_status status)
     return "?";
 }
 
-/* What a climb works with. `wins` and `ties` are items x items; a tie stands at (i, j) and (j,
- * i). */
+/* The table of counts and the working memory of a climb. `wins` and `ties` are items x items; a tie
+ * is stored at (i, j) and (j, i). */
 struct table {
     uint32_t items;
     size_t params;
@@ -65,8 +64,8 @@ static struct chances chances_of(const struct table *t, const double *at, uint32
     return (struct chances){w / sum, e / sum, l / sum};
 }
 
-/* Adds to `score` and `information` (either may be NULL) what comparisons of i and j with these
- * counts say at `at`. */
+/* Adds the score and the information of comparisons of i and j with these counts, at `at`. Either
+ * output may be NULL. */
 static void add_pair(const struct table *t, const double *at, uint32_t i, uint32_t j,
                      struct chances counts, double *score, double *information)
 {
@@ -145,7 +144,7 @@ static bool is_far(const struct table *t)
     return highest - lowest > FAR || (t->with_ties && fabs(t->at[t->params - 1]) > FAR);
 }
 
-/* False when it runs away. Leaves the information at the end, not inverted. */
+/* False if strengths go to infinity. Leaves the information at the end, not inverted. */
 static bool climb(const struct table *t, double *ret_loglik)
 {
     for (int step = 0; step < STEPS_MAX; step++) {
@@ -187,8 +186,8 @@ static struct chances counts_of_row(const struct vq_davidson_row *row)
     return (struct chances){row->win, row->tie, row->loss};
 }
 
-/* Takes cluster c's rows out: what the estimate would move by, to first order, into `ret_step`.
- * `inner` is work space. */
+/* Leaves out the rows of one cluster: writes the change of the estimate, to first order, to
+ * `ret_step`. `inner` is working memory. */
 static void leave_out(const struct table *t, const struct vq_davidson_row *rows,
                       const uint32_t *order, size_t n, double *inner, double *ret_step)
 {
@@ -202,7 +201,7 @@ static void leave_out(const struct table *t, const struct vq_davidson_row *rows,
     for (size_t k = 0; k < params * params; k++) {
         inner[k] = t->information[k] - inner[k];
     }
-    if (!vq_linalg_cholesky(inner, params)) { /* this cluster alone holds the rest together */
+    if (!vq_linalg_cholesky(inner, params)) { /* only this cluster connects the items */
         memcpy(inner, t->information, params * params * sizeof(double));
         bool whole = vq_linalg_cholesky(inner, params);
         VQ_ASSERT(whole);
@@ -210,7 +209,7 @@ static void leave_out(const struct table *t, const struct vq_davidson_row *rows,
     vq_linalg_solve(inner, params, ret_step);
 }
 
-/* The step as one of strengths that sum to 0. */
+/* The step for strengths that sum to 0. */
 static void centre(const struct table *t, const double *step, double *ret_centred)
 {
     double mean = 0.0;
@@ -222,7 +221,7 @@ static void centre(const struct table *t, const double *step, double *ret_centre
     }
 }
 
-/* `cluster`: of each row, dense. */
+/* `cluster`: dense number of each row's cluster. */
 static enum vq_status errors(const struct table *t, const struct vq_davidson_row *rows, size_t n,
                              const uint32_t *cluster, size_t clusters, double *ret_covariance)
 {
@@ -285,7 +284,7 @@ static bool has_verdict(const struct vq_davidson_row *row)
     return row->win + row->tie + row->loss > 0;
 }
 
-/* Counts into the table; *ret_used and `used` become the rows with a verdict. */
+/* Counts into the table; `used` gets the rows with a verdict, *ret_used their number. */
 static void count(struct table *t, const struct vq_davidson_row *rows, size_t n,
                   struct vq_davidson_row *used, size_t *ret_used)
 {
@@ -307,8 +306,8 @@ static void count(struct table *t, const struct vq_davidson_row *rows, size_t n,
     t->params = t->items - 1 + (t->with_ties ? 1 : 0);
 }
 
-/* Starts from the strengths of Bradley and Terry with ties as half a win for each, whose fit also
- * says whether the items are connected. */
+/* Starts from the strengths of Bradley and Terry, with ties as half a win for each. This fit also
+ * shows whether the items are connected. */
 static enum vq_status begin(struct table *t, double *halves, bool *ret_connected, bool *ret_decided,
                             struct vq_error *err)
 {
@@ -331,7 +330,7 @@ static enum vq_status begin(struct table *t, double *halves, bool *ret_connected
     return VQ_OK;
 }
 
-/* Half a win more for each side of each pair that was compared: then an estimate exists. */
+/* Adds half a win for each side of each compared pair: then an estimate exists. */
 static void shrink(struct table *t)
 {
     for (uint32_t i = 0; i < t->items; i++) {
@@ -431,7 +430,7 @@ static double variance_of_difference(const struct vq_davidson *fit, uint32_t ite
     return c[i * items + i] + c[j * items + j] - 2.0 * c[i * items + j];
 }
 
-/* p of each pair i < j, in order. */
+/* The p of each pair i < j, in order. */
 static void pair_tests(const struct vq_davidson *fit, uint32_t items, double *ret_p)
 {
     size_t at = 0;

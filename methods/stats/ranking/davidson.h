@@ -3,17 +3,17 @@
  *
  *     P(i wins) : P(tie) : P(j wins) = exp((l_i - l_j) / 2) : exp(d) : exp((l_j - l_i) / 2)
  *
- * so l_i - l_j is the log odds of a win of i against a win of j. Without a tie this is the model of
+ * so l_i - l_j is the log odds of a win of i against a win of j. Without ties this is the model of
  * Bradley and Terry. Intervals and tests count clusters of rows (prompts), not rows. */
 #pragma once
 
 #include "methods/stats/stats.h"
 
 #define VQ_DAVIDSON_ITEMS_MAX    64u
-#define VQ_DAVIDSON_CLUSTERS_MIN 8u /* fewer have no interval */
+#define VQ_DAVIDSON_CLUSTERS_MIN 8u /* with fewer clusters there is no interval */
 
-/* One comparison: shares of its verdicts (several judges may differ), not negative; a row without a
- * verdict has none. */
+/* One comparison: shares of its verdicts (several judges may differ), not negative; all are 0 for a
+ * row without a verdict. */
 struct vq_davidson_row {
     uint32_t i, j; /* different items */
     uint32_t cluster;
@@ -23,25 +23,26 @@ struct vq_davidson_row {
 enum vq_davidson_status {
     VQ_DAVIDSON_OK,
     VQ_DAVIDSON_FEW_CLUSTERS, /* strengths, but no intervals */
-    /* no estimate exists: strengths are those with half a win more for each side of each pair */
+    /* no estimate exists: the strengths are those with half a win added for each side of each
+     * pair */
     VQ_DAVIDSON_SEPARATED,
     VQ_DAVIDSON_NO_DECISION, /* every verdict is a tie: all strengths are 0 */
-    VQ_DAVIDSON_UNCONNECTED, /* groups of items that were never compared */
+    VQ_DAVIDSON_UNCONNECTED, /* some groups of items were never compared */
 };
 const char *vq_davidson_status_name(enum vq_davidson_status status);
 
-/* Arrays of the caller. */
+/* The caller owns the arrays. */
 struct vq_davidson {
     enum vq_davidson_status status;
-    size_t clusters;      /* with a verdict */
-    double log_tie;       /* NaN: no tie, or status is not OK, FEW_CLUSTERS */
-    double loglik;        /* NaN likewise */
+    size_t clusters;      /* number of clusters with a verdict */
+    double log_tie;       /* NaN: no ties, or status is not OK, FEW_CLUSTERS */
+    double loglik;        /* NaN: as log_tie */
     double *log_strength; /* items values, sum 0; NaN if UNCONNECTED */
-    double *covariance;   /* items x items, of those; NaN unless OK */
+    double *covariance;   /* items x items, of the strengths; NaN unless OK */
 };
 
 /* Maximum likelihood by Newton; the covariance is that of the one-step jackknife over clusters.
- * VQ_OK, VQ_INVALID (numbers of items or shares), VQ_NOMEM. */
+ * VQ_OK, VQ_INVALID (number of items, or shares), VQ_NOMEM. */
 enum vq_status vq_davidson_fit(const struct vq_davidson_row *rows, size_t rows_count,
                                uint32_t items, struct vq_davidson *ret,
                                struct vq_error *err) VQ_WARN_UNUSED;
