@@ -76,8 +76,8 @@ enum {
     VQ_PERSONA_BLOCKED,                   /* the thing that would be rated is missing */
     VQ_PERSONA_STATUSES
 };
-const char *
-vq_persona_status_name(unsigned status); /* as vq_rating_status_name, and "failed", "blocked" */
+/* as vq_rating_status_name, and "failed", "blocked" */
+const char *vq_persona_status_name(unsigned status);
 
 /* Results that were computed outside of vibeq: `correct` of `total` at a checkpoint (one item: 0 or
  * 1 of 1). */

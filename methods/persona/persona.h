@@ -29,9 +29,8 @@ struct vq_persona_probe {
     const char *name;
     const struct vq_items_file *file;
     const struct vq_persona_bound *bound;
-    uint32_t first_rubric,
-        /* 0: answers are not rated; VQ_TRAITS: one per trait, chosen by the item's trait */
-        rubrics;
+    /* 0: answers are not rated; VQ_TRAITS: one per trait, chosen by the item's trait */
+    uint32_t first_rubric, rubrics;
 };
 
 /* Borrowed. The caller must not change it while the persona lives. */

@@ -1,7 +1,7 @@
-/* The stages that a method may come to and how often each asks, before their questions are known:
- * the call-count model of docs/method/method.md with the least and the most that the settings
- * allow. Names are those that the method gives, so that known stages can take the place of these.
- * Not its job: tokens, and what is stored. */
+/* The stages that may follow, and their numbers of questions, before the questions are known: the
+ * call-count model of docs/method/method.md, with the least and the highest numbers that the
+ * settings allow. Invariant: stages have the names that the method gives them, so that a known
+ * stage replaces its estimate. Not its job: tokens, stored answers. */
 #include "methods/vibecheck/forecast.h"
 
 #include "methods/vibecheck/method.h"
@@ -10,7 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define AXES_A_BATCH 6.0 /* that a proposer names, as expected; a guess that decides little */
+/* expected number of axes that a proposer names; a guess with little influence */
+#define AXES_A_BATCH 6.0
 #define AXES_MOST    20.0
 #define GROUP_AXES   100.0
 #define REDUCE_TRIES 3u
@@ -19,7 +20,7 @@ struct list {
     const struct vq_vibecheck_facts *facts;
     struct vq_forecast_stage *stages;
     uint32_t count;
-    uint32_t repeat; /* of discovery, from 1; 0: the discovery itself */
+    uint32_t repeat; /* number of the repeat, from 1; 0: the discovery itself */
 };
 
 static const struct vq_range nothing = {0};
@@ -63,7 +64,8 @@ static struct vq_range groups_of(struct vq_range vibes, double a_call)
                              ceil(vibes.most / a_call)};
 }
 
-/* A cascade's second judge, after the stage of the first one: at least the audit, less chance. */
+/* Adds the second judge's stage of a cascade, after the stage of the first one. Its least number of
+ * cells is that of the audit, minus the spread of a random draw. */
 static void add_second(struct list *l, struct vq_forecast_stage *first)
 {
     const struct vq_config *config = l->facts->config;
@@ -79,7 +81,7 @@ static void add_second(struct list *l, struct vq_forecast_stage *first)
     s->alone = 3 - first->alone;
 }
 
-/* `vibes` on `rows` rows; `share` of them are asked at all. */
+/* Adds the ranking of `vibes` on `rows` rows; `share` is the part of them that is asked at all. */
 static void add_rank(struct list *l, const char *text, const char *end,
                      enum vq_forecast_shape shape, double rows, struct vq_range vibes,
                      struct vq_range share)
@@ -115,7 +117,7 @@ static void add_rank(struct list *l, const char *text, const char *end,
     }
 }
 
-/* The final vibes of all that were ranked. */
+/* The number of final vibes, from the number of ranked ones. */
 static struct vq_range final_of(const struct vq_vibecheck_facts *f, struct vq_range ranked)
 {
     double cap = f->config->vibecheck.num_final_vibes;
@@ -124,8 +126,9 @@ static struct vq_range final_of(const struct vq_vibecheck_facts *f, struct vq_ra
                              fmin(cap, ranked.most)};
 }
 
-/* On the training rows and `test` more. With early stopping, vibes that fail are taken to be
- * settled evenly over the looks, and those that pass are asked on the test rows. */
+/* Adds a ranking on the training rows and `test` further rows. With early stopping the model
+ * assumes that failing vibes are settled evenly over the looks, and that passing vibes are asked on
+ * the test rows. */
 static void add_ranking(struct list *l, const char *text, double test, struct vq_range vibes,
                         struct vq_range share)
 {
@@ -152,7 +155,7 @@ static void add_ranking(struct list *l, const char *text, double test, struct vq
 
 /* ---- discovery ---- */
 
-/* How often an iteration happens. */
+/* The expected number of times that an iteration happens, 0 to 1. */
 static struct vq_range reach(const struct vq_vibecheck_facts *f, uint32_t iteration)
 {
     if (iteration <= f->seen.iteration) {
@@ -230,7 +233,7 @@ static void add_reduction(struct list *l, uint32_t iteration, struct vq_range pr
     }
 }
 
-/* Proposing and reducing of an iteration. */
+/* Adds the proposals and the reduction of an iteration. */
 static void add_axes(struct list *l, uint32_t iteration)
 {
     const struct vq_vibecheck_facts *f = l->facts;
@@ -277,7 +280,7 @@ static void add_extras(struct list *l, struct vq_range final)
     }
 }
 
-/* The first round again and again; its axes are embedded by their ends. */
+/* Adds the repeats of the first round, whose axes are embedded by their ends. */
 static void add_repeats(struct list *l)
 {
     const struct vq_conf_vibecheck *c = &l->facts->config->vibecheck;
@@ -295,7 +298,8 @@ static void add_repeats(struct list *l)
     }
 }
 
-/* A draw of the cells that were asked: as many as the share says, and chance. */
+/* Adds the retest of a random draw of the asked cells: the configured share, plus the spread of a
+ * draw. */
 static void add_retest(struct list *l, struct vq_range cells)
 {
     double share = l->facts->config->judging.retest;

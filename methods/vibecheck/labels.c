@@ -1,7 +1,7 @@
-/* A sheet is blind: it names no model, and a draw of the run's seed says which output is shown
- * first. An item is FILE.RECORD ("0.12", "1.3"), so that a sheet can be sorted, cut and filled in
- * by several people. Invariant: a label is one of the words, or the file is refused with its line.
- * Not its job: files, and what the labels are held against. */
+/* A sheet is blind: it names no model, and a draw from the run's seed decides which output is shown
+ * first. An item is FILE.RECORD ("0.12", "1.3"), so that several people can sort, cut and fill in a
+ * sheet. Invariant: a label is one of the allowed words, or the file is refused with the line. Not
+ * its job: files, the comparison with labels. */
 #include "methods/vibecheck/labels.h"
 
 #include "common/base/alloc.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FLIP_STREAM 11u /* of the seed */
+#define FLIP_STREAM 11u /* random stream of the seed */
 #define ROWS_STREAM 12u
 #define LINE_STREAM 13u
 #define SHOWN_BYTES 60
@@ -24,8 +24,8 @@ static void rng_of(const struct vq_label_frame *f, uint64_t stream, struct vq_rn
     vq_rng_seed(ret, f->seed * UINT64_C(1000003) + stream);
 }
 
-/* Which model's output the sheet shows first: true, B's. By record and name, not by number: a vibe
- * keeps its draw whatever others were found. */
+/* Whether the sheet shows B's output first. The draw depends on record and name, not on numbers, so
+ * a vibe keeps its draw when other vibes are found. */
 static bool is_flipped(const struct vq_label_frame *f, uint32_t sample, uint32_t axis)
 {
     const struct vq_data_row *row = &f->dataset->samples[sample];
@@ -60,7 +60,7 @@ static void put_line(const struct vq_label_frame *f, uint32_t sample, uint32_t a
     vq_csv_end_row(csv);
 }
 
-/* The samples in random order, and how many of them are wanted. */
+/* Puts the wanted samples first, in random order; returns their number. */
 static uint32_t draw(const struct vq_label_frame *f, const bool *wanted, uint32_t *samples)
 {
     uint32_t n = 0;
@@ -131,9 +131,10 @@ struct reading {
     const struct vq_label_frame *f;
     const struct vq_table *table;
     const char *name;
-    uint32_t item, record, file, vibe, label; /* columns, or VQ_COLUMN_NONE */
+    uint32_t item, record, file, vibe, label; /* column numbers, or VQ_COLUMN_NONE */
     uint32_t *by_record[2];                   /* sample + 1 by record; 0: none */
-    bool *seen;                               /* [sample * axes_count + axis]: of this table */
+    /* [sample * axes_count + axis]: this table has a label for it */
+    bool *seen;
     struct vq_error *err;
 };
 
@@ -189,7 +190,7 @@ static bool whole_number(struct vq_span text, uint32_t *ret_n)
     return text.bytes > 0 && n <= UINT32_MAX;
 }
 
-/* Of which file and record a line is. */
+/* The sample of a line's file and record. */
 static enum vq_status place_of(const struct reading *r, uint32_t row, uint32_t *ret_sample)
 {
     bool sheet = r->item != VQ_COLUMN_NONE;
@@ -255,7 +256,7 @@ static enum vq_status label_of(const struct reading *r, uint32_t row, uint32_t s
     return VQ_OK;
 }
 
-/* People who differ are no label; who of them is right is not for us to say. */
+/* Two different labels are refused, because vibeq cannot know which person is right. */
 static enum vq_status put_label(const struct reading *r, uint32_t row, size_t cell, int8_t label,
                                 int8_t *people)
 {
@@ -284,7 +285,8 @@ static enum vq_status read_line(const struct reading *r, uint32_t row, int8_t *p
     if (status != VQ_OK && !other) {
         return status;
     }
-    int8_t label = 0; /* of another vibe, too, it must be one: the vibe may be found later */
+    /* a label of an unknown vibe is checked too, because the vibe may be found later */
+    int8_t label = 0;
     VQ_TRY(label_of(r, row, place == 0 ? 0 : place - 1, axis, cell, &label));
     *(other ? &counts->others : &counts->labels) += 1;
     return place == 0 || other /* a record that the run left out */

@@ -1,6 +1,6 @@
-/* One stage and what its answers mean. The stage's number is made from the questions, so that two
- * comparisons of one run are accounted apart, and a repeated one continues. Ownership: all memory
- * is in one arena. */
+/* One stage, and the meaning of its answers. Invariant: the stage's number is a hash of its
+ * questions, so that two comparisons of one run have separate accounts, and a repeated comparison
+ * continues. Ownership: all memory is in one arena. */
 #include "methods/vibecheck/recall.h"
 #include "common/judge/template.h"
 
@@ -33,7 +33,8 @@ static enum vq_status line_of(struct vq_recall *r, const struct vq_axis *axis,
     return vq_arena_take(&r->memory, &buf, ret_text);
 }
 
-/* Each end is a text of its own: vectors of a whole line hardly know which end is which. */
+/* Each end is a text of its own, because the vector of a whole line hardly shows which end is
+ * which. */
 enum vq_status vq_recall_ends(struct vq_arena *arena, const struct vq_axis *axis,
                               struct vq_span ret_texts[2])
 {
@@ -47,7 +48,7 @@ enum vq_status vq_recall_ends(struct vq_arena *arena, const struct vq_axis *axis
     return VQ_OK;
 }
 
-/* The two ends of each found vibe, then of each reference. */
+/* The two ends of each found vibe, then those of each reference. */
 static enum vq_status texts_fill(struct vq_recall *r)
 {
     const struct vq_recall_input *in = &r->in;

@@ -1,4 +1,4 @@
-/* The VibeCheck method as a script: each function hands on to its namesake. */
+/* The VibeCheck method as a script: each function calls the method's function of the same name. */
 #include "methods/script.h"
 #include "methods/vibecheck/method.h"
 

@@ -10,8 +10,8 @@ enum vq_cells_status {
     VQ_CELLS_FEW, /* a mean without an interval: fewer than VQ_CELLS_MIN cells */
     VQ_CELLS_NONE /* all cells are missing */
 };
-const char *
-vq_cells_status_name(enum vq_cells_status status); /* "ok", "too few cells", "no cells" */
+/* "ok", "too few cells", "no cells" */
+const char *vq_cells_status_name(enum vq_cells_status status);
 
 struct vq_cells_mean {
     enum vq_cells_status status;

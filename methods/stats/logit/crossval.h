@@ -38,8 +38,8 @@ struct vq_crossval {
     size_t folds;                      /* at most VQ_CROSSVAL_FOLDS; fewer with fewer groups */
     double grid[VQ_CROSSVAL_GRID];     /* the values of C */
     double log_loss[VQ_CROSSVAL_GRID]; /* mean over held-out rows; NaN in paper mode */
-    double accuracy
-        [VQ_CROSSVAL_GRID]; /* paper mode: mean over folds; else over rows; a tie counts one half */
+    /* paper mode: mean over folds; else over rows; a tie counts one half */
+    double accuracy[VQ_CROSSVAL_GRID];
 };
 
 /* The penalty of the fit: L2 (l1_ratio 0), elastic net or lasso. */

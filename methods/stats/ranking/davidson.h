@@ -50,10 +50,9 @@ enum vq_status vq_davidson_fit(const struct vq_davidson_row *rows, size_t rows_c
 struct vq_davidson_place {
     struct vq_interval ci95; /* of the strength; Student t with clusters - 1 degrees */
     uint32_t rank;           /* 1 is the strongest; equal strengths in the order of the items */
-    uint32_t rank_from,
-        /* simultaneous 95 % set: items that differ by a Holm test of all pairs; 1 and `items`
-         * without covariances */
-        rank_to;
+    /* simultaneous 95 % set: items that differ by a Holm test of all pairs; 1 and `items`
+     * without covariances */
+    uint32_t rank_from, rank_to;
 };
 /* `ret_places` holds items values. VQ_OK, VQ_NOMEM. */
 enum vq_status vq_davidson_places(const struct vq_davidson *fit, uint32_t items,

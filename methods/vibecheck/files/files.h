@@ -1,5 +1,5 @@
-/* Private to the VibeCheck method's registration (job.c): its hooks that are in files of their
- * own. */
+/* Private to the registration of the VibeCheck method (job.c): the hooks that other files
+ * define. */
 #pragma once
 
 #include "common/text/json.h"

@@ -1,6 +1,6 @@
-/* Labels out of a file that the configuration names. They are read when the job is made, so that a
- * wrong line is refused before anything is sent; a run keeps a copy and reads that. Not its job:
- * what a label means (methods/vibecheck/labels.c), and labels that come later (people.c). */
+/* Reads labels from a file that the configuration names. They are read when the job is made, so
+ * that a wrong line is refused before anything is sent; a run copies the file and reads the copy.
+ * Not its job: the meaning of a label (methods/vibecheck/labels.c), later labels (people.c). */
 #include "methods/vibecheck/files/human.h"
 
 #include "common/base/alloc.h"
@@ -33,7 +33,8 @@ static enum vq_status read_file(struct vq_human_job *human, const struct vq_conf
                          err);
 }
 
-/* Its 1 and 2 mean an output that was shown first or second in one run. */
+/* A sheet is refused, because its 1 and 2 mean the output that was shown first or second in one
+ * run. */
 static enum vq_status check_no_sheet(const struct vq_human_job *human,
                                      const struct vq_config *config, struct vq_error *err)
 {

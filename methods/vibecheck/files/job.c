@@ -14,7 +14,8 @@ const struct vq_vibecheck_job *vq_vibecheck_job_of(const struct vq_job *job)
     return job->method == &vq_vibecheck_method ? job->own : NULL;
 }
 
-/* Of one comparison, at most: every judge, every vibe, in the orders that are asked. */
+/* An upper bound of the calls of one comparison: every judge, every vibe, in the orders that are
+ * asked. */
 static uint64_t calls_each(const struct vq_config *c)
 {
     size_t vibes = c->vibes_count;
@@ -66,7 +67,7 @@ struct vq_label_frame vq_vibecheck_label_frame(const struct vq_job *job, const s
                                    .seed = job->config->seed};
 }
 
-/* The names of vibes that are yet to be discovered cannot be checked. */
+/* Names of vibes that will be discovered cannot be checked yet. */
 static enum vq_status load_human(struct vq_job *job, const struct vq_run_dir *run,
                                  struct vq_error *err)
 {
@@ -76,7 +77,7 @@ static enum vq_status load_human(struct vq_job *job, const struct vq_run_dir *ru
     return vq_human_load(&own->human, job->config, &frame, run, err);
 }
 
-/* Of more than two models a proposer sees one pair of them at a time. */
+/* With more than two models, a proposer sees only one pair of models at a time. */
 static uint32_t topic_of(const struct vq_dataset *d, const struct vq_data_row *row)
 {
     uint32_t pair = row->model[0] * VQ_MODELS_MAX + row->model[1];
@@ -101,7 +102,7 @@ static enum vq_status fill_rows(struct vq_job *job)
     }
     job->samples_count = n;
     for (uint32_t i = 0; i < d->train_count; i++) {
-        own->train[i] = i; /* the data set has them in seeded order already */
+        own->train[i] = i; /* the data set has the rows in seeded order */
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_data_row *row = &d->samples[i];
@@ -180,7 +181,7 @@ static void unload(struct vq_job *job)
     vq_free(own->topics);
 }
 
-/* A label of the data's own, for either model. */
+/* Whether the data itself has a label for either model. */
 static bool has_labels(const struct vq_job *job)
 {
     const uint32_t(*preferred)[4] = job->dataset->preferred;
@@ -246,11 +247,11 @@ static uint32_t stages(const struct vq_job *job, const void *state,
     return vq_vibecheck_forecast(&facts, ret_stages);
 }
 
-/* The vibes that are tested on the rows that decide: at most the final ones. */
+/* The vibes that are tested on the rows that decide: at most the final vibes. */
 static enum vq_status power(const struct vq_job *job, struct vq_power *ret_power)
 {
     const struct vq_conf_vibecheck *c = &job->config->vibecheck;
-    if (vq_config_ranks(job->config)) { /* it is of two models */
+    if (vq_config_ranks(job->config)) { /* the power model is for two models */
         return VQ_OK;
     }
     uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER
@@ -276,7 +277,8 @@ static enum vq_status power(const struct vq_job *job, struct vq_power *ret_power
     return VQ_OK;
 }
 
-/* Without discovery the vibes are known, and the first stage ranks them: its name says nothing. */
+/* Without discovery the vibes are known, and the first stage ranks them, so its name adds
+ * nothing. */
 static bool is_first_implied(const struct vq_job *job)
 {
     return job->config->method != VQ_METHOD_DISCOVER;

@@ -1,4 +1,4 @@
-/* What the VibeCheck method makes of its job, for those who show or read it. */
+/* The VibeCheck method's part of a job, for code that shows or reads it. */
 #pragma once
 
 #include "methods/files/job.h"
@@ -6,24 +6,25 @@
 #include "methods/vibecheck/labels.h"
 #include "methods/vibecheck/method.h"
 
-/* What the method adds to a job. */
+/* The data that the method adds to a job. */
 struct vq_vibecheck_job {
     struct vq_human_job human;
-    struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
+    struct vq_axis *axes; /* vibes of the configuration; the presets if vibes are discovered */
     uint32_t axes_count;
-    struct vq_row *rows; /* a sample each: facts for the numbers */
-    uint32_t *train;     /* samples that train, in seeded random order */
-    uint32_t *topics;    /* a number for each sample's value of data.group; NULL: no such column */
+    struct vq_row *rows; /* one per sample: facts for the numbers */
+    uint32_t *train;     /* training samples in seeded random order */
+    /* [sample]: number of its value of data.group; NULL: there is no such column */
+    uint32_t *topics;
 };
 
 extern const struct vq_method_type vq_vibecheck_method;
 
-/* NULL: the job is of another method. */
+/* NULL: the job has another method. */
 const struct vq_vibecheck_job *vq_vibecheck_job_of(const struct vq_job *job);
 
-/* People's labels of this job's samples on these axes, which are borrowed. */
+/* The frame for people's labels of this job's samples on these axes, which are borrowed. */
 struct vq_label_frame vq_vibecheck_label_frame(const struct vq_job *job, const struct vq_axis *axes,
                                                uint32_t axes_count);
 
-/* What the method works on. Borrows from the job. */
+/* The input of the method's script. Borrows from the job. */
 void vq_vibecheck_job_input(const struct vq_job *job, struct vq_vibecheck_method_input *ret_input);

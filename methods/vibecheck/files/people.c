@@ -1,5 +1,5 @@
-/* The labels of a run: those of the configuration, then those of labels.csv. Not its job: what a
- * label means (methods/vibecheck/labels.c). */
+/* The labels of a run: those of the configuration, then those of labels.csv. Not its job: the
+ * meaning of a label (methods/vibecheck/labels.c). */
 #include "methods/vibecheck/files/people.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +17,7 @@ static enum vq_status read_labels(struct vq_span bytes, const struct vq_label_fr
     return status;
 }
 
-/* What was read later (labels.csv) replaces what the configuration gives. */
+/* Labels that are read later (labels.csv) replace those of the configuration. */
 static enum vq_status fill(const struct vq_job *job, struct vq_span bytes, bool labelled,
                            const struct vq_label_frame *frame, int8_t *people, uint32_t *ret_others,
                            struct vq_error *err)

@@ -1,6 +1,6 @@
-/* What the method found into numbers, the numbers into files. Files are written whole or not at
- * all, results.json last, so that an interrupted end can be done again. Reads the store, never
- * writes it. */
+/* Computes numbers from the method's result, and writes them to files. Invariant: each file is
+ * written whole or not at all, results.json last, so that an interrupted end can be repeated. Reads
+ * the store, never writes it. */
 #include "methods/files/files.h"
 
 #include "common/base/alloc.h"
@@ -21,15 +21,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Everything that was ranked as one grid: where the numbers and the stored answers behind them are
- * looked up. */
+/* All rankings as one grid, in which numbers and their stored answers are looked up. */
 struct whole {
     const struct vq_results *of;
     const struct vq_vibecheck_method_result *method;
     struct vq_stage_grid *asking;
     struct vq_view *view;
-    struct vq_buf joint[VQ_TEMPLATE_PART__COUNT]; /* a joint prompt that is looked for */
-    uint32_t labels_of_others;                    /* people's, of vibes that are not in the run */
+    struct vq_buf joint[VQ_TEMPLATE_PART__COUNT]; /* the joint prompt that is looked for */
+    /* people's labels of vibes that are not in the run */
+    uint32_t labels_of_others;
 };
 
 static enum vq_status open_whole(struct whole *w, struct vq_error *err)
@@ -70,7 +70,7 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
                                    struct vq_answer *ret_answer, uint32_t *ret_number,
                                    struct vq_error *err)
 {
-    static const struct vq_axis no_axis = {"", "", ""}; /* as every text is asked (asking.c) */
+    static const struct vq_axis no_axis = {"", "", ""}; /* as every text is asked (stage_grid.c) */
     struct vq_buf *system = &w->joint[VQ_TEMPLATE_SYSTEM];
     struct vq_buf *user = &w->joint[VQ_TEMPLATE_USER];
     vq_buf_clear(system);
@@ -96,7 +96,7 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
     return status;
 }
 
-/* ---- what the providers called themselves ---- */
+/* ---- model names that the providers returned ---- */
 
 static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
                                        struct vq_report_judge *judge, struct vq_error *err)
@@ -116,7 +116,7 @@ static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
     return VQ_OK;
 }
 
-/* Of a joint call by its first vibe alone. */
+/* Reads a joint call only for its first vibe. */
 static enum vq_status returned_of_joint(struct whole *w, uint64_t task,
                                         struct vq_report_judge *judge, struct vq_error *err)
 {
@@ -177,7 +177,7 @@ static const struct vq_result_file files[] = {
     {"vibes.csv", .whole = vibes_csv},
     {"scores.csv", .rows = scores_csv},
     {"rows.csv", .rows = rows_csv},
-    {"results.json", .whole = json}, /* last: it says that the others are there */
+    {"results.json", .whole = json}, /* last: if it exists, all other files exist */
 };
 
 /* ---- the page ---- */
@@ -191,11 +191,11 @@ static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t 
     uint64_t task = vq_grid_task(&plan->grid, cell);
     struct vq_answer answer;
     bool repaired;
-    struct vq_error ignored = {0}; /* a page without an answer is still a page */
+    struct vq_error ignored = {0}; /* the page shows the row without an answer */
     enum vq_status status =
         vq_lookup_standing(w->view, plan, w->of->run, task, &answer, &repaired, &ignored);
     if (status == VQ_NOT_FOUND && w->of->job->config->judging.vibes_per_call > 1) {
-        uint32_t number; /* the whole answer is shown, whose lines are numbered */
+        uint32_t number; /* the whole joint answer is shown, with its numbered lines */
         status = joint_answer(w, &cell, &answer, &number, &ignored);
     }
     if (status == VQ_OK) {
@@ -204,7 +204,7 @@ static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t 
     return status == VQ_OK;
 }
 
-/* The numbers of the preset vibes, where they were scored beside the discovered ones; else
+/* The numbers of the preset vibes, if they were scored beside the discovered ones; else
  * *ret_presets stays NULL. */
 static enum vq_status compute_presets(const struct vq_vibecheck_method_result *method,
                                       const struct vq_report_input *r,
@@ -222,7 +222,7 @@ static enum vq_status compute_presets(const struct vq_vibecheck_method_result *m
     return vq_vibecheck_compute(&in, ret_presets, err);
 }
 
-/* The price of a call is that of the calls that the run sent. */
+/* The price per call comes from the calls that the run sent. */
 static struct vq_report_saved saved_of(const struct vq_results *of, const struct vq_report_input *r)
 {
     struct vq_result_pair p;
@@ -314,7 +314,7 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
     return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, err);
 }
 
-/* One a sample; in characters, and one more each, so that an empty output has a ratio. */
+/* One per sample; in characters plus 1, so that an empty output has a ratio. */
 static enum vq_status lengths(const struct vq_job *job, uint32_t samples, double **ret_lengths)
 {
     if (!job->config->regression.length) {
@@ -357,7 +357,7 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
     in.people = people;
     in.lengths = length;
     computed = vq_vibecheck_compute(&in, &result, err);
-    in.lengths = NULL; /* read by nothing after the numbers */
+    in.lengths = NULL; /* no function after the numbers uses them */
     vq_free(length);
     if (computed != VQ_OK) {
         vq_free(people);

@@ -1,5 +1,5 @@
-/* What the terminal shows of a VibeCheck job before anything is sent: the size of the data, the
- * steps that left rows out, the calls by what they are for. Not its job: the numbers
+/* The lines about a VibeCheck job that the terminal shows before anything is sent: the size of the
+ * data, the steps that left rows out, the calls by their purpose. Not its job: the numbers
  * (methods/plan). */
 #include "common/text/fmt.h"
 #include "methods/stats/intervals/powered.h"
@@ -7,10 +7,10 @@
 
 #include <math.h>
 
-/* Some audited rows are escalated, and add nothing to an estimate. */
+/* Some audited rows are also escalated, and these do not improve an estimate. */
 #define AUDITED_MIN (2 * VQ_POWERED_LABELLED_MIN)
 
-/* In a cascade: the rows of a split that the second judge is asked whatever the first one says. */
+/* In a cascade: the number of rows of a split that the second judge is asked for the audit. */
 static uint32_t audited(const struct vq_job *job, uint32_t rows)
 {
     return (uint32_t)lround(job->config->cascade->audit * rows);

@@ -1,10 +1,10 @@
-/* Separability for failures at random. Under the strict rule a cell that names no model needs one
- * vote, and a cell that names one needs two: failed calls therefore remove more of the cells that
+/* Separability if calls fail at random. Under the strict rule a cell that names no model needs one
+ * vote, and a cell that names a model needs two. So failed calls remove more of the cells that
  * count, and pull the mean of the scored cells toward 0. Here each cell that names a model has the
- * weight 1 / share^2, share being the part of the calls that have a vote (of its judge, vibe and
- * split), and the sum is divided by all cells that were asked (Horvitz and Thompson 1952).
- * Consistent where a call fails with the same chance whatever it would have said. Not its job:
- * other pair rules, whose cells need the same votes whatever they say. */
+ * weight 1 / share^2, where share is the part of the calls with a vote (per judge, vibe and split),
+ * and the sum is divided by the number of asked cells (Horvitz and Thompson 1952). The estimate is
+ * consistent if the probability that a call fails does not depend on its answer. Not its job: other
+ * pair rules, whose cells need the same votes for every answer. */
 #include "methods/vibecheck/numbers/parts.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ bool vq_order_has_vote(uint8_t outcome)
            outcome == VQ_OUTCOME_EQUAL || outcome == VQ_OUTCOME_NA || outcome == VQ_OUTCOME_UNSURE;
 }
 
-/* One judge's estimate; NaN where nothing was asked or nothing has a vote. */
+/* One judge's estimate; NaN if no cell was asked or no call has a vote. */
 static double of_judge(const struct vq_vibecheck_work *w, const struct vq_split *s, uint32_t vibe,
                        uint32_t judge, bool *ret_failed)
 {

@@ -1,6 +1,6 @@
 /* Estimates that need both orders of a cell. Under lazy swap a settled first answer ends its cell,
- * except for an audited share chosen by hash; audited cells represent the rest, with the inverse of
- * their share as weight. Without lazy swap every weight is 1. */
+ * except for an audited share that a hash chooses. Audited cells represent the other settled cells,
+ * with the inverse of their share as weight. Without lazy swap every weight is 1. */
 #include "common/base/alloc.h"
 #include "methods/stats/agreement/agreement.h"
 #include "methods/vibecheck/numbers/cascade.h"
@@ -13,8 +13,8 @@ static int raw(enum vq_outcome o)
     return o == VQ_OUTCOME_FIRST ? 1 : o == VQ_OUTCOME_SECOND ? -1 : 0;
 }
 
-/* The number of cells that the answer to `order` of this cell represents: 1 if it was asked in any
- * case. */
+/* The number of cells that the answer to `order` of this cell represents: 1 if the order is asked
+ * in any case. */
 static double weight(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t judge,
                      const uint8_t *both, uint32_t order)
 {

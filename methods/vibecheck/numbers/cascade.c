@@ -1,13 +1,13 @@
-/* The numbers of a cascade. Let M be the second judge's score of a row, S the first one's, E
+/* The numbers of a cascade. Let M be the second judge's score of a row, S the first judge's, E
  * whether the row is escalated (by S alone), and A whether it is audited (by a hash, independent of
- * S and M). M is known where E or A. The target is the mean of M over all rows, that is: what the
- * second judge would have said everywhere. The mean row score, M where it is known and S elsewhere,
- * is biased by the mean of M - S over the rows that were not asked. The estimate takes the
- * escalated rows as they are (weight 1; auditing them adds nothing) and over the rest the
- * prediction-powered mean of S with the audited M, a random sample of the rest (vq_powered_known
- * has formula, sources and variance). Scores times preference are estimated the same way.
+ * S and M). M is known if E or A. The target is the mean of M over all rows: the second judge's
+ * result if it were asked everywhere. The mean row score (M if it is known, else S) is biased by
+ * the mean of M - S over the rows that were not asked. So the estimate uses the escalated rows with
+ * weight 1 (auditing them adds nothing). Over the other rows it uses the prediction-powered mean of
+ * S with the audited M, which are a random sample of these rows (vq_powered_known has formula,
+ * sources and variance). Scores times preference are estimated the same way.
  *
- * Invariant: a row score is never used as if it were M where the second judge was not asked, but in
+ * Invariant: if the second judge was not asked, a row score never counts as M, except in
  * `uncorrected`, the fits and the overlaps. */
 #include "methods/vibecheck/numbers/cascade.h"
 
@@ -35,7 +35,7 @@ uint8_t vq_cascade_escalates(const struct vq_conf_escalate *conf, enum vq_pair_r
     if (score.score == VQ_SCORE_MISSING) {
         why |= VQ_CASCADE_NO_SCORE;
     }
-    /* another order shows the outputs exchanged: the same model is the other position */
+    /* the other order exchanges the outputs, so the same model has the other position */
     if (conf->disagree && votes[0] && votes[1] && side(both[0]) != -side(both[1])) {
         why |= VQ_CASCADE_DISAGREE;
     }
@@ -80,7 +80,7 @@ struct columns {
     bool *known;
 };
 
-/* Times preference with `pref`; without rows that the proposer was shown with `unseen`. */
+/* Fills scores times preference if `pref`; leaves out rows that the proposer saw if `unseen`. */
 static void fill(const struct vq_vibecheck_work *w, const struct vq_split *s, uint32_t vibe,
                  bool pref, bool unseen, struct columns *c)
 {
@@ -138,7 +138,7 @@ static void replace(const struct vq_vibecheck_work *w, struct vq_vibe_metrics *m
     }
 }
 
-/* Rows without a score at -1, then at +1, beside the estimate over the others. */
+/* The estimate with the rows without a score at -1, then at +1. */
 static void bounds(struct vq_vibe_metrics *m, double gate)
 {
     double missing = (double)m->train.missing;
@@ -174,7 +174,7 @@ static unsigned calls_of(const uint8_t both[2])
     return (unsigned)(both[0] != VQ_OUTCOME_NOT_NEEDED) + (both[1] != VQ_OUTCOME_NOT_NEEDED);
 }
 
-/* Audited cells with two scores: whether these differ. */
+/* Audited cells with two scores: whether the scores differ. */
 struct compared {
     double *differ, *differ_rest;
     uint32_t *group, *group_rest;

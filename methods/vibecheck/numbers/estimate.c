@@ -1,7 +1,6 @@
-/* One estimate: C chosen on the training rows, the penalised fit at it, its bootstrap interval, and
- * p-values by bootstrap or, approximately, by Wald; or all of it from the legacy bootstrap. Owns
- * nothing after the call but what it returns. Not its job: which rows and columns take part, and
- * what is predicted. */
+/* One estimate: C is chosen on the training rows; then the penalised fit, its bootstrap interval,
+ * and p-values by bootstrap or, approximately, by Wald; or all of it from the legacy bootstrap.
+ * Owns only what it returns. Not its job: which rows and columns are used, and the target. */
 #include "methods/vibecheck/numbers/estimate.h"
 
 #include "common/base/alloc.h"

@@ -1,8 +1,8 @@
 /* Model matching and preference prediction: the mirrored logistic regression without intercept on
- * the kept vibes' row scores of train, judged on test. A missing cell contributes 0 (no evidence)
- * and is counted; complete-case accuracies stand beside. Where percentile intervals would not hold,
- * Firth's estimate with its profile interval takes their place. Not its job: how coefficients are
- * estimated (estimate.c), and what PP is compared with (rivals.c). */
+ * the kept vibes' row scores of train, evaluated on test. A missing cell contributes 0 (no
+ * evidence) and is counted; complete-case accuracies are reported beside. If percentile intervals
+ * would not be valid, Firth's estimate with its profile interval replaces them. Not its job: the
+ * estimation of coefficients (estimate.c), the comparison of PP with rivals (rivals.c). */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/proportions.h"
 #include "methods/stats/intervals/units.h"
@@ -27,8 +27,8 @@ struct design {
     double *x;
     double *y;
     uint32_t *group;
-    double *length; /* zeros without lengths */
-    double *scale;  /* of train's columns; what both splits were divided by */
+    double *length; /* zeros if there are no lengths */
+    double *scale;  /* scale of train's columns; both splits were divided by it */
 };
 
 static enum vq_status design_fill(struct vq_vibecheck_work *w, const struct vq_split *s,
@@ -97,15 +97,15 @@ static enum vq_fit_degenerate degenerate(const struct vq_fit_metrics *m)
     return vq_crossval_c_at_edge(m->c) ? VQ_FIT_C_AT_EDGE : VQ_FIT_SOUND;
 }
 
-/* In place of percentile intervals and their p, which are taken away. Firth's intervals know
- * nothing of rows that repeat: with `weights` each prompt counts once, however many rows it has. */
+/* Replaces percentile intervals and their p by Firth's. Firth's intervals do not account for
+ * repeated prompts, so with `weights` each prompt counts once. */
 static enum vq_status firth(struct vq_vibecheck_work *w, enum target target,
                             const struct design *train, const double *weights)
 {
     struct vq_logit_data data = train->data;
     data.weights = weights;
     struct vq_logit_fit fit = {.status = VQ_LOGIT_NO_ROWS};
-    if (vq_draws(w) > 0) { /* 0 asks for no intervals: between iterations, or by the settings */
+    if (vq_draws(w) > 0) { /* 0: no intervals, either between iterations or by the settings */
         VQ_TRY(vq_logit_fit_firth(&data, &fit, w->err));
     }
     for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
@@ -129,7 +129,7 @@ static enum vq_status judge_intervals(struct vq_vibecheck_work *w, enum target t
                                       const struct design *train, struct vq_fit_metrics *m)
 {
     if (w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
-        return VQ_OK; /* its figures are shown as that script printed them */
+        return VQ_OK; /* the legacy numbers are shown as the older script printed them */
     }
     double *weights;
     VQ_TRY(VQ_ARENA_ALLOC(&w->memory, weights, train->data.x.rows));
@@ -140,7 +140,7 @@ static enum vq_status judge_intervals(struct vq_vibecheck_work *w, enum target t
     return m->degenerate == VQ_FIT_SOUND ? VQ_OK : firth(w, target, train, weights);
 }
 
-/* Coefficients, their intervals and the unregularised fit into the kept vibes. */
+/* Writes coefficients, their intervals and the unregularised fit to the kept vibes. */
 static enum vq_status coefficients(struct vq_vibecheck_work *w, enum target target,
                                    const struct design *train, const struct vq_estimate *e,
                                    struct vq_fit_metrics *m)
@@ -189,7 +189,7 @@ static enum vq_status accuracy_interval(struct vq_vibecheck_work *w, const struc
 
 static bool differs(double a, double b)
 {
-    return fabs(a - b) > COMPLETE_CASE_WARNING; /* false when either is NaN */
+    return fabs(a - b) > COMPLETE_CASE_WARNING; /* false if either is NaN */
 }
 
 static enum vq_status accuracies(struct vq_vibecheck_work *w, const struct design *train,
@@ -210,7 +210,7 @@ static enum vq_status accuracies(struct vq_vibecheck_work *w, const struct desig
     return accuracy_interval(w, test, coef, m);
 }
 
-/* The margin of every row, of both splits, labelled or not; excluded ones have none. */
+/* The margin of every row of both splits, labelled or not; excluded rows have none. */
 static void margins(struct vq_vibecheck_work *w, const double *coef, const double *scale,
                     double *ret_margin)
 {
@@ -231,8 +231,8 @@ static void margins(struct vq_vibecheck_work *w, const double *coef, const doubl
     }
 }
 
-/* Test accuracy of always choosing the model that train prefers more often; a tie on train chooses
- * A. In-sample, `test` is train. */
+/* Test accuracy of always choosing the model that train prefers more often; at a tie on train, A.
+ * In-sample, `test` is train. */
 static double majority_baseline(const struct design *train, const struct design *test)
 {
     double a = 0, right = 0;

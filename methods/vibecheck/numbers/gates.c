@@ -1,6 +1,6 @@
 /* The gates, all on train: separability (strict inequality; interval: q as well), preference, kappa
  * (plain or mirrored), overlap with an earlier kept vibe, and the cap on final vibes in their order
- * (LARS, separability or p). The first gate a vibe fails is its reason. */
+ * (LARS, separability or p). The reason of a dropped vibe is the first gate that it fails. */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/separability.h"
 #include "methods/stats/logit/lars.h"
@@ -56,7 +56,7 @@ static bool nearly_constant(struct vq_matrix x, uint32_t col)
     return vq_separability_nearly_constant(x.at + col, x.rows, x.cols);
 }
 
-/* A mirror image says the same: its size counts, not its sign. */
+/* A mirror image has the same meaning, so the size of the overlap counts, not its sign. */
 static void overlap_gate(struct vq_vibecheck_work *w)
 {
     const struct vq_conf_gates *g = &w->in->config->gates;
@@ -96,7 +96,7 @@ static uint32_t passing(const struct vq_vibecheck_work *w, uint32_t *ret_index)
     return n;
 }
 
-/* The columns `index` of train in the order of the lasso path. */
+/* The order of the columns `index` of train on the lasso path. */
 static enum vq_status lars_order(struct vq_vibecheck_work *w, const uint32_t *index, uint32_t n,
                                  size_t *ret_order)
 {
@@ -126,7 +126,7 @@ static bool goes_before(const struct vq_vibe_metrics *a, const struct vq_vibe_me
     return fabs(a->train.sep) > fabs(b->train.sep);
 }
 
-/* Insertion, so that what ties keeps its place. */
+/* Insertion sort, so that ties keep their order. */
 static void plain_order(const struct vq_vibecheck_work *w, const uint32_t *index, uint32_t n,
                         enum vq_final_order order, size_t *ret_order)
 {
@@ -147,7 +147,7 @@ static enum vq_status drop_after(struct vq_vibecheck_work *w, const uint32_t *in
     enum vq_final_order by = w->in->config->vibecheck.final_order;
     size_t *order;
     VQ_TRY(VQ_ARENA_ALLOC(&w->memory, order, n));
-    if (by == VQ_FINAL_LARS && !vq_config_ranks(w->in->config)) { /* its target is one model */
+    if (by == VQ_FINAL_LARS && !vq_config_ranks(w->in->config)) {
         VQ_TRY(lars_order(w, index, n, order));
     } else {
         plain_order(w, index, n, by, order);

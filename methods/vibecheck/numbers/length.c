@@ -1,9 +1,9 @@
-/* Judges and readers favour long outputs. So each regression is fitted a second time with one more
- * column, the log ratio of the outputs' lengths, divided by its root mean square over the training
- * rows, and each kept vibe has its coefficient without and with it. A vibe whose interval excludes
- * 0 without length and holds 0 with it is marked. Where percentile intervals would not hold, in
- * either fit, the second fit is Firth's. Mirrored like every column: swapping the outputs changes
- * its sign. Not its job: how long an output is. */
+/* Judges and readers prefer long outputs. So each regression is fitted a second time with one more
+ * column: the log ratio of the outputs' lengths, divided by its root mean square over the training
+ * rows. Each kept vibe has its coefficient without and with this column. A vibe is marked if its
+ * interval excludes 0 without length and contains 0 with length. If percentile intervals would not
+ * be valid in either fit, the second fit is Firth's. The column is mirrored like every other:
+ * swapping the outputs changes its sign. Not its job: measuring lengths. */
 #include "methods/vibecheck/numbers/length.h"
 
 #include "common/base/alloc.h"
@@ -49,7 +49,7 @@ static enum vq_status widen(struct vq_arena *memory, const struct vq_length_rows
     return VQ_OK;
 }
 
-/* What is taken over from one fit or the other, a value a column. */
+/* The results of one fit or the other, one value per column. */
 struct columns {
     const double *coef;
     const struct vq_interval *ci95;
@@ -63,7 +63,7 @@ static bool holds_zero(struct vq_interval ci)
 
 static bool excludes_zero(struct vq_interval ci)
 {
-    return ci.lo > 0.0 || ci.hi < 0.0; /* false when there is none */
+    return ci.lo > 0.0 || ci.hi < 0.0; /* false if there is no interval */
 }
 
 static void take(struct vq_vibecheck_work *w, bool mm, const struct columns *from,

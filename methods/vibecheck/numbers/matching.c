@@ -1,8 +1,8 @@
-/* Model matching of more than two models: which of them wrote an output, from how the output
- * compares with the others of its record. An observation is an output: its model, and for each kept
- * vibe the mean of its scores over the record's comparisons (positive where it is the higher one).
- * The multinomial is chosen and fitted on train, and judged on test. Of two models that is the
- * mirrored logit of fits.c. Not its job: preferences. */
+/* Model matching with more than two models: predicts which model wrote an output from a comparison
+ * with the other outputs of its record. An observation is an output: its model, and for each kept
+ * vibe the mean of its scores over the record's comparisons (positive if it is the higher one). C
+ * of the multinomial is chosen, and the multinomial fitted, on train; it is evaluated on test. With
+ * two models this is the mirrored logit of fits.c. Not its job: preferences. */
 #include "methods/vibecheck/numbers/ranking.h"
 
 #include "common/base/alloc.h"
@@ -17,11 +17,11 @@
 /* The outputs of one split. */
 struct outputs {
     struct vq_multinomial_data data;
-    double *x; /* NaN: no score of that vibe */
+    double *x; /* NaN: no score on that vibe */
     uint32_t *y, *group;
 };
 
-struct place { /* one side of one row */
+struct place { /* one side of a row */
     uint32_t record, row;
     uint8_t model;
     bool second;
@@ -103,8 +103,8 @@ static enum vq_status accuracy(struct vq_vibecheck_work *w, const struct outputs
                                     : vq_proportion_clustered(right, n, o->group, 0.95, ret_ci);
 }
 
-/* How far the row's scores point to its models as they are, and not changed over: (w_a - w_b) .
- * x. */
+/* The MM margin of each row, (w_a - w_b) . x: positive if its scores point to its models in their
+ * order, negative if they point to the exchanged order. */
 static void margins(struct vq_vibecheck_work *w, const double *coef)
 {
     uint32_t vibes = w->in->grid.vibes, cols = w->out->kept_count;
@@ -123,7 +123,7 @@ static void margins(struct vq_vibecheck_work *w, const double *coef)
     }
 }
 
-/* As of two models (fits.c), but without Firth's estimate: a degenerate fit has no intervals. */
+/* As with two models (fits.c), but without Firth's estimate: a degenerate fit has no intervals. */
 static enum vq_status judge_fit(struct vq_vibecheck_work *w, const struct outputs *train)
 {
     struct vq_fit_metrics *m = &w->out->mm;

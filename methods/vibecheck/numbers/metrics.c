@@ -1,6 +1,7 @@
 /* The metrics of every vibe: separability with its interval, test and bounds (the unit of each is
  * the prompt), agreement between judges, preference separability, label counts and position bias.
- * Missing cells stay missing: pairwise for two columns, never 0. */
+ * Invariant: a missing cell stays missing: it is left out pairwise for two columns, and never
+ * counts as 0. */
 #include "common/base/alloc.h"
 #include "methods/stats/agreement/agreement.h"
 #include "methods/stats/intervals/bootstrap.h"
@@ -28,8 +29,8 @@ static enum vq_status bootstrap(struct vq_vibecheck_work *w, const struct vq_spl
 
 static const struct vq_interval no_interval = {NAN, NAN};
 
-/* Of the mean score, or of the mean of score times preference. Means that hardly vary have no
- * percentiles to speak of. */
+/* The interval of the mean score, or of the mean of score times preference. If the scores hardly
+ * vary, percentiles are not used. */
 static enum vq_status interval_of(const struct vq_split *s, uint32_t vibes, uint32_t vibe,
                                   bool pref, struct vq_interval percentile, double *column,
                                   struct vq_interval *ret)
@@ -68,7 +69,7 @@ static enum vq_status split_intervals(struct vq_vibecheck_work *w, const struct 
     return VQ_OK;
 }
 
-/* Of a cell: neither order was ever asked. */
+/* Whether neither order of the cell was ever asked. */
 static bool not_asked(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t vibe,
                       uint32_t judge)
 {
@@ -77,7 +78,7 @@ static bool not_asked(const struct vq_vibecheck_work *w, uint32_t sample, uint32
     return both[0] == VQ_OUTCOME_NOT_NEEDED && both[1] == VQ_OUTCOME_NOT_NEEDED;
 }
 
-/* Rows of the split that no judge was asked on this vibe. */
+/* Number of rows of the split on which no judge was asked about this vibe. */
 static uint64_t rows_not_asked(const struct vq_vibecheck_work *w, const struct vq_split *s,
                                uint32_t vibe)
 {
@@ -92,8 +93,9 @@ static uint64_t rows_not_asked(const struct vq_vibecheck_work *w, const struct v
     return rows;
 }
 
-/* The mean with every missing judge score of train at -1, then at +1: a row that lacks one of its
- * judges is known only so far. Over the cells that were asked. Returns how many are missing. */
+/* The mean with every missing judge score of train at -1, then at +1, over the asked cells. A row
+ * with only some of its judges' scores is known only within bounds. Returns the number of missing
+ * scores. */
 static uint64_t judge_bounds(const struct vq_vibecheck_work *w, uint32_t vibe,
                              struct vq_interval *ret_bounds)
 {
@@ -164,7 +166,7 @@ static void separability(struct vq_vibecheck_work *w)
     }
 }
 
-/* The p of every vibe on a split, without rows that the proposer was shown. */
+/* The p of every vibe on a split, without rows that the proposer saw. */
 static enum vq_status sign_flips(struct vq_vibecheck_work *w, const struct vq_split *s,
                                  double *ret_p)
 {
@@ -189,9 +191,10 @@ static enum vq_status sign_flips(struct vq_vibecheck_work *w, const struct vq_sp
     return VQ_OK;
 }
 
-/* q of the vibes that fail a gate of their own, or of the others. In the family of the others a
- * vibe that fails counts with p = 1, whatever its p: that can only raise q, and so early stopping,
- * which leaves failing vibes without their p, changes no q of a vibe that passes. */
+/* Computes q of the vibes that fail a gate of their own (`failing`), or of the other vibes. In the
+ * family of the others, each vibe that fails counts with p = 1. This can only raise q. It also
+ * means that early stopping, which leaves failing vibes without their p, does not change q of a
+ * passing vibe. */
 static enum vq_status adjust(struct vq_vibecheck_work *w, bool failing, double *family)
 {
     uint32_t vibes = w->in->grid.vibes;
@@ -210,7 +213,7 @@ static enum vq_status adjust(struct vq_vibecheck_work *w, bool failing, double *
     return VQ_OK;
 }
 
-/* After the numbers that the gates look at. */
+/* Runs after the numbers that the gates use. */
 static enum vq_status adjust_p(struct vq_vibecheck_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
@@ -224,7 +227,8 @@ static enum vq_status adjust_p(struct vq_vibecheck_work *w)
     return adjust(w, false, p);
 }
 
-/* In a cascade only the audited cells are a fair sample of those that both judges know. */
+/* In a cascade, only the audited cells are a fair sample of the cells with scores of both
+ * judges. */
 static bool is_compared(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t vibe)
 {
     const uint8_t *cascade = w->in->cascade;
@@ -272,7 +276,7 @@ static void count_label(struct vq_label_counts *c, enum vq_outcome o, uint32_t o
     case VQ_OUTCOME_UNSURE: c->unsure++; break;
     case VQ_OUTCOME_REFUSED: c->refused++; break;
     case VQ_OUTCOME_TRUNCATED: c->truncated++; break;
-    case VQ_OUTCOME_EMPTY: /* no text to read */
+    case VQ_OUTCOME_EMPTY: /* there is no text to read */
     case VQ_OUTCOME_UNPARSEABLE: c->unparseable++; break;
     case VQ_OUTCOME_NONE:
     case VQ_OUTCOME_TEXT:
@@ -317,7 +321,7 @@ static void judge_counts(struct vq_vibecheck_work *w, uint32_t vibe, uint32_t ju
     m->position_bias_rate = scored == 0 ? NAN : (double)biased / (double)scored;
 }
 
-/* The kept vibes are the family: they alone were asked on test by intent. */
+/* The family is that of the kept vibes, because only they are tested on the test rows. */
 enum vq_status vq_metrics_test(struct vq_vibecheck_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;

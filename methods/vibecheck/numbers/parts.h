@@ -1,4 +1,4 @@
-/* Private to the pipeline: the steps of vq_vibecheck_compute, one file each. */
+/* Private to this folder: the steps of vq_vibecheck_compute, one file each. */
 #pragma once
 
 #include "methods/vibecheck/numbers/vibecheck.h"
@@ -6,11 +6,11 @@
 /* One split of the rows as packed columns. */
 struct vq_split {
     size_t rows;
-    uint32_t *sample; /* row -> sample */
+    uint32_t *sample; /* [row]: number of its sample */
     uint32_t *group;
-    double *x;    /* rows x vibes, NaN = missing */
-    double *pref; /* +1, -1, NaN = no preference */
-    bool *shown;  /* to the proposer */
+    double *x;    /* rows x vibes, NaN: missing */
+    double *pref; /* +1, -1, NaN: no preference */
+    bool *shown;  /* the proposer saw the row */
 };
 
 struct vq_vibecheck_work {
@@ -40,8 +40,8 @@ static inline uint32_t vq_draws(const struct vq_vibecheck_work *w)
     return w->in->no_intervals ? 0 : w->in->config->regression.bootstrap_draws;
 }
 
-/* The first of the gates of one vibe alone that it fails: separability, preference, kappa; without
- * `with_q`, before q is known, as if the interval gate were the point gate (gates.c). */
+/* The first of its own gates that a vibe fails: separability, preference, kappa. Without `with_q`,
+ * q is not known yet, and the interval gate counts as the point gate (gates.c). */
 enum vq_drop_reason vq_gate_own(const struct vq_vibecheck_work *w, uint32_t vibe, bool with_q);
 
 static inline bool vq_gate_stopped(const struct vq_vibecheck_work *w, uint32_t vibe)
@@ -49,28 +49,28 @@ static inline bool vq_gate_stopped(const struct vq_vibecheck_work *w, uint32_t v
     return w->in->stopped_early != NULL && w->in->stopped_early[vibe];
 }
 
-/* The two orders of a cell. A call that was asked and has no vote has failed. */
+/* Whether an order of a cell has a vote. A call that was asked and has no vote has failed. */
 bool vq_order_has_vote(uint8_t outcome);
 
-/* Separability as it would be if no call had failed, for failures at random; both splits of every
- * vibe (at_random.c). */
+/* at_random.c: separability as it would be if no call had failed, assuming that calls fail at
+ * random; both splits of every vibe. */
 void vq_at_random_compute(struct vq_vibecheck_work *w);
 
-enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)
-    VQ_WARN_UNUSED; /* metrics.c: every vibe's metrics */
-enum vq_status
-vq_metrics_test(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* after the gates: p and q on test */
-enum vq_status
-vq_gates_apply(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* gates.c: kept or the reason */
+/* metrics.c: the metrics of every vibe */
+enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
+/* after the gates: p and q on test */
+enum vq_status vq_metrics_test(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
+/* gates.c: whether a vibe is kept, or the reason why not */
+enum vq_status vq_gates_apply(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
 enum vq_status vq_fits_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* fits.c: MM and PP */
-enum vq_status
-vq_audit_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* audit.c: what needs both orders */
+/* audit.c: estimates that need both orders */
+enum vq_status vq_audit_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
 
-/* cascade.c: puts the estimates in the places of separabilities and intervals, after those were
- * computed of the row scores; and the p of a split, without rows that the proposer was shown. */
+/* cascade.c: vq_cascade_compute replaces the separabilities and intervals of row scores by the
+ * estimates. vq_cascade_test computes the p of a split, without rows that the proposer saw. */
 enum vq_status vq_cascade_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
 enum vq_status vq_cascade_test(struct vq_vibecheck_work *w, const struct vq_split *s,
                                double *ret_p) VQ_WARN_UNUSED;
 
-/* people.c: the judges against people, where there are labels. */
+/* people.c: compares the judges with people, if there are labels. */
 enum vq_status vq_people_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;

@@ -1,6 +1,6 @@
-/* Judges against people. A row's score is the mean of its judges; its sign is held against the
- * label, and both together estimate what people would say of all rows. Not its job: whose labels,
- * and of which file (labels.c). */
+/* Compares judges with people. A row's score is the mean over its judges. Its sign is compared with
+ * the label, and scores and labels together estimate people's mean label over all rows. Not its
+ * job: reading labels (labels.c). */
 #include "methods/vibecheck/numbers/parts.h"
 
 #include "common/base/alloc.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Of one vibe; each has a value a row. */
+/* The columns of one vibe; each has one value per row. */
 struct columns {
     double *score, *label, *sign, *right;
     uint32_t *group;

@@ -1,6 +1,6 @@
-/* A vibe of more than two models: mean scores and their distance, the test that no model differs
- * (sign flips of whole prompts), and Davidson's ranking by prompt. A judge's score counts as the
- * share of a row that it is of the judges with a score. The prompt is the unit throughout. */
+/* A vibe with more than two models: mean scores and their distance, the test that no model differs
+ * (sign flips of whole prompts), and Davidson's ranking by prompt. If k judges have a score for a
+ * row, each score counts as 1/k of the row. The unit is always the prompt. */
 #include "methods/vibecheck/numbers/ranking.h"
 
 #include "common/base/alloc.h"
@@ -49,7 +49,7 @@ static double separability(const struct vq_vibecheck_work *w, const struct vq_sp
     struct means m = means_of(w, s, vibe, false);
     double lowest = NAN, highest = NAN;
     for (uint32_t k = 0; k < w->in->config->models_count; k++) {
-        lowest = fmin(lowest, score_of(&m, k)); /* NaN only if both are */
+        lowest = fmin(lowest, score_of(&m, k)); /* NaN only if both are NaN */
         highest = fmax(highest, score_of(&m, k));
     }
     return (highest - lowest) / 2.0;

@@ -1,7 +1,7 @@
-/* Two questions that one baseline would mix. Does PP predict better than a coin? PP has no
- * intercept, so it does not know which output is whose, and a coin is what it must beat. And do the
- * vibes add to knowing the model's name? That compares a fit that has an intercept, and so knows
- * the name, with the intercept alone, on the same rows. Both are tested by prompt. */
+/* Answers two separate questions. First: does PP predict better than chance? PP has no intercept,
+ * so it does not know which output is whose, and it is compared with a coin. Second: do the vibes
+ * add to knowing the model's name? This compares, on the same rows, a fit with an intercept, which
+ * knows the name, with the intercept alone. Both are tested by prompt. */
 #include "methods/vibecheck/numbers/rivals.h"
 
 #include "common/base/alloc.h"
@@ -63,7 +63,7 @@ static enum vq_status against_chance(const struct vq_vibecheck_work *w,
     return VQ_OK;
 }
 
-/* `right` becomes the differences of the rows. */
+/* Replaces `right` by the differences of the rows. */
 static enum vq_status against_identity(struct vq_vibecheck_work *w,
                                        const struct vq_logit_data *train,
                                        const struct vq_logit_data *test, const uint32_t *group,

@@ -1,7 +1,7 @@
-/* Position resolution and the mean over judges. Invariants: an outcome that is no vote never
- * becomes a number; a parsed equal, N/A or unsure settles a strict score whatever the other order
- * says, so that asking the other order or not gives the same score. Not its job: gates, metrics,
- * weights. */
+/* Combines the two positions, and averages over judges. Invariants: an outcome that is not a vote
+ * never becomes a number; a parsed equal, N/A or unsure settles a strict score for any answer to
+ * the other order, so the score does not depend on whether the other order is asked. Not its job:
+ * gates, metrics, weights. */
 #include "methods/vibecheck/numbers/scores.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,6 @@
-/* From raw verdicts (one byte a task) to position-resolved judge scores and row scores. Everything
- * signed is positive toward A = models[0]. Source of the rules: the VibeCheck method, with our
- * decision that a failed call is missing, never 0. */
+/* Computes judge scores, which combine both positions, and row scores from raw verdicts (one byte
+ * per task). Invariant: every signed number is positive toward A = models[0]. Source of the rules:
+ * the VibeCheck method, with our decision that a failed call is missing, never 0. */
 #pragma once
 
 #include "common/conf/config.h"
@@ -10,10 +10,11 @@
 #define VQ_SCORE_MISSING 127
 
 enum vq_score_reason {
-    VQ_SCORE_AGREED,  /* both orders name the same model (or the one order that the rule asks) */
-    VQ_SCORE_SETTLED, /* a parsed equal, N/A or unsure in either order */
+    /* both orders name the same model (or the only order of the rule names one) */
+    VQ_SCORE_AGREED,
+    VQ_SCORE_SETTLED,      /* a parsed equal, N/A or unsure in either order */
     VQ_SCORE_CONTRADICTED, /* both orders name the same position */
-    VQ_SCORE_HALF,         /* lenient: one order names a model, the other none */
+    VQ_SCORE_HALF,         /* lenient: one order names a model, the other does not */
     VQ_SCORE_FAILED,       /* missing: an order that the rule needs has no vote */
 };
 
@@ -22,21 +23,20 @@ struct vq_cell_score {
     enum vq_score_reason reason;
 };
 
-/* `first` and `second`: the outcomes of order 0 (A's text shown first) and order 1 (B's shown
- * first). */
+/* `first` and `second`: the outcomes of order 0 (A's text is shown first) and order 1 (B's is). */
 struct vq_cell_score vq_score_cell(enum vq_pair_rule rule, enum vq_outcome first,
                                    enum vq_outcome second);
 const char *vq_score_reason_name(enum vq_score_reason reason);
 
-/* The judge scores of a grid: samples x vibes x judges. Owned by the caller of create. */
+/* The judge scores of a grid: samples x vibes x judges. The caller of vq_scores_create owns it. */
 struct vq_scores {
     struct vq_grid grid;
-    int8_t *cells; /* [(sample * vibes + vibe) * judges + judge], VQ_SCORE_MISSING where missing */
-    /* [sample * vibes + vibe]: mean over the judges that have a score; NaN where none has */
+    int8_t *cells; /* [(sample * vibes + vibe) * judges + judge]; VQ_SCORE_MISSING: no score */
+    /* [sample * vibes + vibe]: mean over the judges with a score; NaN: no judge has one */
     double *x;
 };
 
-/* `outcomes` holds one byte a task in grid order. VQ_NOMEM. */
+/* `outcomes` has one byte per task in grid order. VQ_NOMEM. */
 enum vq_status vq_scores_create(const struct vq_grid *grid, enum vq_pair_rule rule,
                                 const uint8_t *outcomes,
                                 struct vq_scores **ret_scores) VQ_WARN_UNUSED;

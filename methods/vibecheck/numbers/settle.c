@@ -1,10 +1,11 @@
-/* A gate asks whether |mean| > min, over the rows with a score. Of each row let y = score - min and
- * z = score + min, and 0 without a score: the gate fails if the mean of all y is at most 0 and that
- * of all z is at least 0, so that rows without a score need no guess of their number. Failing needs
- * both tests, each at alpha; passing needs one of two, each at alpha / 2. Two gates share alpha.
+/* A gate tests whether |mean| > min, over the rows with a score. For each row let y = score - min
+ * and z = score + min, or 0 if the row has no score. The gate fails if the mean of all y is at most
+ * 0 and that of all z is at least 0, so rows without a score need no guess of their number. To
+ * fail, both tests must decide, each at alpha; to pass, one of two must decide, each at alpha / 2.
+ * Two gates share alpha.
  *
- * Invariant: a vibe that is settled exactly has a p (it is in the family of tests) and fails the
- * same gate when all rows are asked. */
+ * Invariant: a vibe that is settled exactly has a p (it belongs to the family of tests) and fails
+ * the same gate when all rows are asked. */
 #include "methods/vibecheck/numbers/settle.h"
 
 #include "common/base/alloc.h"
@@ -12,8 +13,8 @@
 
 #include <math.h>
 
-#define GROWTH        1.5  /* from a look to the next one */
-#define LAST_LOOK     0.95 /* of the training rows: later ones save too little */
+#define GROWTH        1.5  /* factor from one look to the next */
+#define LAST_LOOK     0.95 /* share of the training rows: later looks save too little */
 #define REST_ROWS_MIN 5u   /* rows that an exact look must be able to save */
 
 /* ---- looks ---- */
@@ -28,8 +29,9 @@ static uint32_t looks_alpha(uint32_t first, uint32_t train, uint32_t *ret_ends)
     return n;
 }
 
-/* No vibe fails for certain while more rows are left than the gate's share of all, and none passes
- * before half of the rows are asked. */
+/* The looks avoid points where no exact decision is possible: no vibe fails for certain while the
+ * share of rows not yet asked is larger than the gate's threshold, and none passes before half of
+ * the rows are asked. */
 static uint32_t looks_exact(const struct vq_config *c, uint32_t train, uint32_t *ret_ends)
 {
     double rest = c->gates.separability_min * train;
@@ -99,7 +101,7 @@ static struct vq_settled_vibe gate(const struct work *w, uint32_t vibe, bool pre
 
 /* ---- a vibe ---- */
 
-/* Two gates of which one decides alone if it says `alone`. */
+/* Combines two gates of which one alone decides if its result is `alone`. */
 static struct vq_settled_vibe both(struct vq_settled_vibe a, struct vq_settled_vibe b,
                                    enum vq_settled_as alone)
 {
@@ -125,8 +127,8 @@ static struct vq_settled_vibe gates(const struct work *w, uint32_t vibe)
                 g->preference == VQ_GATE_SEP_OR_PREF ? VQ_SETTLED_PASSES : VQ_SETTLED_DROPPED);
 }
 
-/* Whether the vibe has a p already: a score in a row that the proposer was not shown, and a vote
- * other than N/A. */
+/* Whether the vibe has a p now: a score on a row that the proposer did not see, and a vote other
+ * than N/A. */
 static bool has_p(const struct work *w, uint32_t vibe)
 {
     const struct vq_grid *g = &w->in->grid;

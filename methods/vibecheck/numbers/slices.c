@@ -1,6 +1,6 @@
-/* Sums over rows, once, into the parts; then means, intervals and signs. Invariant: the whole as a
- * single part gives the separability and the accuracy of the result. Not its job: which values
- * there are, and how they are shown. */
+/* Sums over rows into the parts, in one pass; then means, intervals and signs. Invariant: all rows
+ * as a single part give the separability and the accuracy of the result. Not its job: the choice of
+ * values, the form in which they are shown. */
 #include "methods/vibecheck/numbers/slices.h"
 
 #include "common/base/alloc.h"
@@ -46,8 +46,8 @@ void vq_slices_destroy(struct vq_slices **slices)
     }
 }
 
-/* Root mean square over the train rows of one vibe's scores (missing ones are 0), as the fit
- * divides by it; 1 for none. */
+/* The scale by which the fit divides: root mean square of one vibe's scores over the train rows
+ * (missing scores are 0); 1 if the fit does not scale. */
 static double scale_of(const struct vq_vibecheck_input *in, const struct vq_vibecheck *result,
                        uint32_t vibe)
 {
@@ -83,7 +83,7 @@ static double is_right(double eta)
     return fabs(eta) < VQ_LOGIT_TIE ? 0.5 : eta > 0 ? 1.0 : 0.0;
 }
 
-/* One row into its part; until `finish`, mm_accuracy and separability hold sums. */
+/* Adds one row to its part; until `finish`, mm_accuracy and separability contain sums. */
 static void add_row(struct vq_result_slice *slice, const struct vq_vibecheck *result,
                     const double *weight, score_fn score, uint32_t sample, uint32_t judge)
 {
@@ -119,7 +119,7 @@ static void finish(const struct vq_vibecheck_input *in, const struct vq_vibechec
     }
 }
 
-/* Where prompts repeat, the interval of one part by prompt. `value` as in vq_slices_create. */
+/* If prompts repeat, computes the interval of one part by prompt. `value` is as in `compute`. */
 static enum vq_status by_prompt(const struct vq_vibecheck_input *in,
                                 const struct vq_vibecheck *result, const uint32_t *value,
                                 uint32_t part, bool test, const double *weight,

@@ -1,21 +1,22 @@
-/* Parts of a finished result: the same vibes under the same fitted weights, looked at over some of
- * the rows (the values of a column) or through one judge alone. Nothing is fitted or gated again,
- * so a part never has vibes or weights of its own. Pure. */
+/* Parts of a finished result: the same vibes with the same fitted weights, over some of the rows
+ * (the values of a column) or for one judge. Invariant: nothing is fitted or gated again, so a part
+ * never has vibes or weights of its own. Pure. */
 #pragma once
 
 #include "methods/vibecheck/numbers/vibecheck.h"
 
-#define VQ_SLICE_NONE     UINT32_MAX /* a sample that is in no part */
-#define VQ_SLICE_ROWS_MIN 10u        /* fewer scored rows flag nothing */
+#define VQ_SLICE_NONE     UINT32_MAX /* of a sample that belongs to no part */
+#define VQ_SLICE_ROWS_MIN 10u        /* with fewer scored rows nothing is flagged */
 
 struct vq_result_slice {
     uint64_t rows;
-    /* share of the rows whose MM margin points to A, a tie one half; NaN without rows or a fit */
+    /* share of the rows whose MM margin points to A, a tie counts one half; NaN without rows or a
+     * fit */
     double mm_accuracy;
-    struct vq_interval mm_ci95; /* Wilson; by prompt where prompts repeat */
-    double *separability;       /* one a vibe: mean score over its scored rows; NaN: none */
-    uint64_t *scored;           /* one a vibe: rows with a score */
-    /* one a vibe: its sign is not that of all rows, both are farther from 0 than the gate */
+    struct vq_interval mm_ci95; /* Wilson; by prompt if prompts repeat */
+    double *separability;       /* one per vibe: mean score over its scored rows; NaN: none */
+    uint64_t *scored;           /* one per vibe: number of rows with a score */
+    /* one per vibe: its sign is not that of all rows, and both are farther from 0 than the gate */
     bool *opposite;
 };
 
@@ -30,7 +31,7 @@ struct vq_slices {
  * test rows, else over train. Excluded rows are in no part. VQ_NOMEM. The caller destroys
  * *ret_slices. */
 enum vq_status vq_slices_create(const struct vq_vibecheck_input *in,
-                                const struct vq_vibecheck *result, const uint32_t *value,
-                                uint32_t count, bool test,
-                                struct vq_slices **ret_slices) VQ_WARN_UNUSED;
+                                  const struct vq_vibecheck *result, const uint32_t *value,
+                                  uint32_t count, bool test,
+                                  struct vq_slices **ret_slices) VQ_WARN_UNUSED;
 void vq_slices_destroy(struct vq_slices **slices);

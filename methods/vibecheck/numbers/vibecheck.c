@@ -1,6 +1,6 @@
-/* Puts the steps in order: scores, splits, metrics, gates, fits, audit; and owns the result's
- * memory. Invariant: nothing here depends on the order in which answers came. Not its job: files,
- * JSON, the table on the terminal. */
+/* Runs the steps in order: scores, splits, metrics, gates, fits, audit; and owns the result's
+ * memory. Invariant: the order in which answers arrived has no influence. Not its job: files, JSON,
+ * the table on the terminal. */
 #include "methods/vibecheck/numbers/vibecheck.h"
 
 #include "common/base/alloc.h"

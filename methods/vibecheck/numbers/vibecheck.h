@@ -1,7 +1,7 @@
 /* The numbers of a run: from outcomes and rows to the metrics of each vibe, the gates, and the two
  * regressions (model matching MM, preference prediction PP). Pure: the same inputs give the same
- * bits. Signed numbers are positive toward A = models[0]; a positive PP coefficient means that
- * higher on the axis is preferred.
+ * bits. Signed numbers are positive toward A = models[0]; a positive PP coefficient means that the
+ * output that is higher on the axis is preferred.
  *
  * Sources: the VibeCheck method (metrics, gates, mirrored L2 regression) and our decisions on
  * missing answers, folds, intervals and the order of final vibes, see docs/method/method.md. NaN
@@ -18,9 +18,9 @@ struct vq_row {
     uint32_t group;    /* rows of one question share it: the unit of resampling and of folds */
     int8_t preference; /* +1 A, -1 B, 0 tie or unlabelled */
     bool test;
-    bool excluded; /* neither train nor test: left out of everything */
-    bool shown;    /* the proposer of the vibes has seen it: it is left out of the test on train */
-    /* Of more than two models: A and B, and the record, whose rows hold the same outputs. */
+    bool excluded; /* neither train nor test: it is in no number */
+    bool shown;    /* the proposer saw it, so it is left out of the test on train */
+    /* With more than two models: A and B, and the record, whose rows have the same outputs. */
     uint8_t model[2];
     uint32_t record;
 };
@@ -30,21 +30,21 @@ struct vq_row {
 struct vq_vibecheck_input {
     const struct vq_config *config;
     struct vq_grid grid;
-    /* One byte a task, in grid order. A cell whose orders are both VQ_OUTCOME_NOT_NEEDED was never
-     * asked: it has no score and is not missing. */
+    /* One byte per task, in grid order. If both orders of a cell are VQ_OUTCOME_NOT_NEEDED, it was
+     * never asked: it has no score and is not missing. */
     const uint8_t *outcomes;
     const uint8_t *cascade;     /* [sample * vibes + vibe]: enum vq_cascade_why; NULL: no cascade */
-    const struct vq_row *rows;  /* one a sample */
-    const struct vq_axis *axes; /* one a vibe */
+    const struct vq_row *rows;  /* one per sample */
+    const struct vq_axis *axes; /* one per vibe */
     const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
-    const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
+    const bool *stopped_early;  /* one per vibe: early stopping dropped it; NULL: none */
     /* [sample * vibes + vibe]: a person's label: +1 A is higher, -1 B, 0 equal, or VQ_LABEL_NONE.
      * NULL: there are no labels */
     const int8_t *people;
-    /* one a sample: log of output A's length over output B's; NULL: no fit has it */
+    /* one per sample: log of output A's length over output B's; NULL: no fit uses lengths */
     const double *lengths;
     /* Between iterations of the method: */
-    bool no_intervals; /* nothing is drawn */
+    bool no_intervals; /* no bootstrap draws */
     bool no_final_cap; /* num_final_vibes is not applied */
 };
 
@@ -55,89 +55,93 @@ enum vq_drop_reason {
     VQ_DROP_KAPPA,
     VQ_DROP_OVERLAP,
     VQ_DROP_NUM_FINAL,  /* passed the gates, but later in the order than num_final_vibes */
-    VQ_DROP_EARLY_STOP, /* failed on the first train rows and was not asked further */
+    VQ_DROP_EARLY_STOP, /* failed on the first train rows, and the other rows were not asked */
 };
 const char *vq_drop_reason_name(enum vq_drop_reason reason);
 
-/* One answer a cell (the order asked first). A and B are models, not positions. */
+/* One answer per cell (in the order asked first). A and B are models, not positions. */
 struct vq_label_counts {
     uint64_t a, b, equal, na, unsure, refused, truncated, unparseable, failed;
 };
 
 struct vq_judge_metrics {
     struct vq_label_counts labels;
-    uint64_t missing;          /* cells without a score */
-    double position_bias_rate; /* share of scored cells where both orders name the same position */
+    uint64_t missing; /* number of cells without a score */
+    /* share of scored cells in which both orders name the same position */
+    double position_bias_rate;
 };
 
 struct vq_agreement_pair {
     double kappa, kappa_mirrored, alpha;
-    bool undefined_equal; /* 0/0: both judges constant and equal in every pair */
+    bool undefined_equal; /* 0/0: in every pair both judges are constant and equal */
 };
 
-/* Firth's penalised estimate, where the fit is degenerate; all NaN elsewhere. */
+/* Firth's penalised estimate, if the fit is degenerate; else all NaN. */
 struct vq_firth_coef {
     double value;
-    struct vq_interval ci95; /* of the profile penalised likelihood */
+    struct vq_interval ci95; /* from the profile penalised likelihood */
     double p;
 };
 
-/* The judges compared with people, on the test rows, or on train without any. All NaN and 0 where
- * there are no labels. */
+/* The judges compared with people, on the test rows, or on train if there is no test split. All NaN
+ * and 0 without labels. */
 struct vq_people_metrics {
-    double agreement; /* share of labelled rows where the sign of the row's score is the label */
-    struct vq_interval agreement_ci95; /* Wilson; by prompt where prompts repeat */
+    /* share of labelled rows in which the sign of the row's score equals the label */
+    double agreement;
+    struct vq_interval agreement_ci95; /* Wilson; by prompt if prompts repeat */
     double kappa;                      /* Cohen's, of sign and label */
-    struct vq_powered separability;    /* of people's labels, by judges' scores and the labels */
+    /* of people's labels, estimated from judges' scores and the labels */
+    struct vq_powered separability;
 };
 
-/* A coefficient when length is a column beside the vibes; all NaN where there is no such fit. */
+/* A coefficient if length is a column beside the vibes; all NaN without such a fit. */
 struct vq_length_coef {
     double value;
     struct vq_interval ci95;
     double p;
-    bool explained; /* the interval excludes 0 without length, and holds 0 with it */
+    bool explained; /* the interval excludes 0 without length, and contains 0 with length */
 };
 
 enum vq_length_status {
-    VQ_LENGTH_NONE,  /* not fitted: no lengths, or all are alike */
-    VQ_LENGTH_OK,    /* as the fit without it */
-    VQ_LENGTH_FIRTH, /* Firth's estimate: percentile intervals would not hold */
+    VQ_LENGTH_NONE,  /* no fit: there are no lengths, or all are equal */
+    VQ_LENGTH_OK,    /* the same estimator as without length */
+    VQ_LENGTH_FIRTH, /* Firth's estimate, because percentile intervals would not be valid */
 };
 
-/* Of a fit with length beside the vibes. */
+/* A fit with length beside the vibes. */
 struct vq_fit_length {
     enum vq_length_status status;
     double coef; /* of the log ratio divided by `rms` */
     struct vq_interval ci95;
     double p;
     double rms; /* root mean square of the log ratio over the training rows */
-    double c;   /* NaN under Firth */
+    double c;   /* NaN with Firth's estimate */
     double accuracy_train, accuracy_test;
 };
 
-/* In a cascade: one vibe on one split. The estimates are in the places of the plain numbers. */
+/* One vibe on one split of a cascade. The estimates replace the plain numbers. */
 struct vq_cascade_split {
-    double uncorrected;                  /* mean row score */
-    struct vq_interval uncorrected_ci95; /* as if each were the second judge's */
-    struct vq_interval rows_ci95; /* of what the second judge would give on these very rows */
+    double uncorrected; /* mean row score */
+    /* computed as if every row score were the second judge's */
+    struct vq_interval uncorrected_ci95;
+    struct vq_interval rows_ci95; /* of the second judge's mean score on exactly these rows */
     double p;                     /* Student's t of the estimate */
-    double weight;                /* of the first judge's scores */
-    uint64_t escalated, rest;     /* rows with a score */
-    uint64_t audited;             /* of the rest */
+    double weight;                /* weight of the first judge's scores */
+    uint64_t escalated, rest;     /* number of rows with a score */
+    uint64_t audited;             /* number of audited rows among `rest` */
 };
 
-/* Of all cells that were ranked; a cell can have several reasons. All 0 without a cascade. */
+/* Counts over all ranked cells; a cell can have several reasons. All 0 without a cascade. */
 struct vq_cascade_counts {
-    uint64_t cells, asked; /* of the first judge, of the second one */
+    uint64_t cells, asked; /* number of cells of the first judge, of the second judge */
     uint64_t margin, disagree, no_score, audit, audit_alone;
     uint64_t margin_unknown;
     uint64_t first_calls, second_calls; /* answers and failures, without repairs and retries */
-    uint64_t audit_calls;               /* of the second judge, on the audited cells */
-    /* audited cells with two scores, and those of them where these differ; then without the
-     * escalated ones */
+    uint64_t audit_calls;               /* calls of the second judge on the audited cells */
+    /* audited cells with two scores, and those with different scores; then the same without the
+     * escalated cells */
     uint64_t compared, differ, compared_rest, differ_rest;
-    /* of differ / compared, by prompt; NaN: too few */
+    /* of differ / compared, by prompt; NaN: too few cells */
     struct vq_interval differ_ci95, differ_rest_ci95;
 };
 
@@ -172,16 +176,16 @@ struct vq_vibe_metrics {
     bool kept;
     enum vq_drop_reason reason;
     uint32_t overlap_with; /* with VQ_DROP_OVERLAP: the earlier vibe */
-    double overlap;        /* negative: the opposite of the earlier one */
-    /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
+    double overlap;        /* negative: the opposite of the earlier vibe */
+    /* this vibe and an earlier kept one are nearly constant: their overlap cannot be judged */
     bool overlap_unjudged;
     struct vq_vibe_split train, test;
-    struct vq_interval bounds; /* of train.sep: its missing judge scores at -1, then at +1 */
+    struct vq_interval bounds; /* of train.sep: with its missing judge scores at -1, then at +1 */
     bool gate_could_flip;
-    /* every vote is N/A: the vibe has no separability and is in no family of tests */
+    /* every vote is N/A: the vibe has no separability and belongs to no family of tests */
     bool na_everywhere;
-    bool distinguishable;            /* test.q <= 0.05; train.q where there is no test */
-    struct vq_judge_metrics *judges; /* one a judge */
+    bool distinguishable;            /* test.q <= 0.05; without a test, train.q <= 0.05 */
+    struct vq_judge_metrics *judges; /* one per judge */
     struct vq_people_metrics people;
     struct vq_vibe_coef mm, pp;
 };
@@ -193,36 +197,38 @@ static inline struct vq_vibe_split *vq_vibe_on(struct vq_vibe_metrics *vibe, boo
 
 enum vq_fit_status {
     VQ_FIT_OK,
-    VQ_FIT_NO_VIBES,  /* nothing kept: accuracy 0.5, no coefficients */
+    VQ_FIT_NO_VIBES,  /* no vibe is kept: accuracy 0.5, no coefficients */
     VQ_FIT_NO_ROWS,   /* no train rows */
     VQ_FIT_NO_LABELS, /* PP: no preferences */
 };
 const char *vq_fit_status_name(enum vq_fit_status status);
 
-/* Why percentile intervals and their p would not hold. */
+/* The reason why percentile intervals and their p are not valid. */
 enum vq_fit_degenerate {
     VQ_FIT_SOUND,
-    /* no maximum-likelihood estimate exists: the coefficients are the penalty's */
+    /* no maximum-likelihood estimate exists: the penalty determines the coefficients */
     VQ_FIT_SEPARATED,
-    VQ_FIT_C_AT_EDGE,   /* C is the least or the largest that was tried */
+    VQ_FIT_C_AT_EDGE,   /* C is the smallest or the largest value of the grid */
     VQ_FIT_FEW_PROMPTS, /* fewer than VQ_FIT_PROMPTS_MIN in train */
-    /* of more than two models: too many coefficients or rows to look for separation */
+    /* with more than two models: there are too many coefficients or rows to check for separation */
     VQ_FIT_TOO_LARGE,
 };
 #define VQ_FIT_PROMPTS_MIN 8u
 const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate);
 
-/* Preference prediction against two rivals, on the test rows; NaN without a test split or a fit. */
+/* Preference prediction compared with two rivals, on the test rows; NaN without a test split or a
+ * fit. */
 struct vq_pp_rivals {
-    double chance_p; /* sign flips by prompt of (right - 1/2) */
-    /* A fit with an intercept knows which output is whose. Beside it: always the model that train
-     * prefers. */
+    double chance_p; /* by sign flips, by prompt, of (right - 1/2) */
+    /* A fit with an intercept knows which model wrote which output. Its baseline always chooses the
+     * model that train prefers. */
     double identity_accuracy, identity_baseline;
-    /* the first less the second: what the vibes add to knowing the model's name */
+    /* identity_accuracy - identity_baseline: the gain from the vibes if the model's name is
+     * known */
     double difference;
     struct vq_interval difference_ci95;
-    double difference_p; /* sign flips by prompt */
-    /* all labels name one model: PP is MM, and an intercept leaves nothing to explain */
+    double difference_p; /* by sign flips, by prompt */
+    /* all labels name one model: PP equals MM, and the intercept explains everything */
     bool one_class;
 };
 
@@ -233,8 +239,8 @@ struct vq_fit_metrics {
     uint64_t rows_train, rows_test;
     double c;
     double accuracy_train, accuracy_test;
-    struct vq_interval accuracy_test_ci95; /* Wilson; by prompt where prompts repeat */
-    double accuracy_test_complete;         /* over rows without a missing cell */
+    struct vq_interval accuracy_test_ci95; /* Wilson; by prompt if prompts repeat */
+    double accuracy_test_complete;         /* over rows without missing cells */
     double accuracy_train_complete;
     uint64_t cells_imputed_train, cells_imputed_test;
     bool missing_warning;       /* complete-case accuracy differs by more than 0.01 */
@@ -242,46 +248,47 @@ struct vq_fit_metrics {
     struct vq_pp_rivals rivals; /* PP */
     struct vq_fit_length length;
     double coef_abs_max;
-    double legacy_accuracy,
-        legacy_accuracy_sd; /* in-sample, over the draws; NaN but for that estimator */
+    /* in-sample, over the draws; NaN with other estimators */
+    double legacy_accuracy, legacy_accuracy_sd;
     struct vq_interval legacy_accuracy_ci95;
     enum vq_logit_status mle_status;
     enum vq_logit_separation mle_separation;
 };
 
-/* Estimates that need both orders; settled cells that lazy swap left alone are stood for by the
- * audited ones. */
+/* Estimates that need both orders. Audited cells represent the settled cells whose other order lazy
+ * swap did not ask. */
 struct vq_audit_judge {
-    uint64_t cells_both;    /* cells where both orders have a vote */
-    uint64_t cells_audited; /* of those, settled ones that were swapped all the same */
+    uint64_t cells_both; /* number of cells in which both orders have a vote */
+    /* of these, the settled ones whose other order was asked for the audit */
+    uint64_t cells_audited;
     /* weighted mean of (s0 + s1) / 2: the pull toward the output shown first */
     double order_effect;
-    /* weighted share of cells that the lenient rule would score otherwise */
+    /* weighted share of cells that would have another score under the lenient rule */
     double lenient_changed;
 };
 
 struct vq_audit {
     struct vq_audit_judge *judges;
-    double kappa_order
-        [2]; /* between the first two judges on the raw verdicts of one order, weighted */
+    /* between the first two judges, on the raw verdicts of one order, weighted */
+    double kappa_order[2];
     uint64_t kappa_order_n[2];
 };
 
 struct vq_vibecheck {
     uint32_t vibes, judges, samples;
-    struct vq_ranking *ranking; /* of more than two models (ranking.h); else NULL */
+    struct vq_ranking *ranking; /* with more than two models (ranking.h); else NULL */
     struct vq_scores *scores;
-    struct vq_vibe_metrics *vibe; /* one a vibe */
+    struct vq_vibe_metrics *vibe; /* one per vibe */
     uint32_t kept_count;
     struct vq_fit_metrics mm, pp;
     struct vq_audit audit;
     struct vq_cascade_counts cascade;
-    double *mm_margin, *pp_margin; /* one a sample: w.x over the kept vibes; NaN without a fit */
+    double *mm_margin, *pp_margin; /* one per sample: w.x over the kept vibes; NaN without a fit */
     bool in_sample;                /* there is no test split */
     bool questions_repeat;
-    uint64_t cells_missing; /* (sample, vibe, judge) without a score */
-    /* invalid: drop_row: rows that lack a score somewhere, of a vibe that was not stopped early;
-     * they are in no metric and no fit, but have a margin. NULL under every other setting. */
+    uint64_t cells_missing; /* number of (sample, vibe, judge) without a score */
+    /* invalid: drop_row: rows that lack a score on some vibe that was not stopped early. They are
+     * in no metric and no fit, but have a margin. NULL with every other setting. */
     bool *dropped;
     uint64_t rows_dropped_train, rows_dropped_test;
     struct vq_arena memory; /* of everything here but the scores */

@@ -1,6 +1,5 @@
-/* Lays the panels out as shapes. Invariants: every shape lies inside the drawing; all panels have a
- * row for each vibe, in the same order. Not its job: a file's form (svg.c, png.c), or the
- * numbers. */
+/* Arranges the panels as shapes. Invariants: every shape is inside the drawing; all panels have one
+ * row per vibe, in the same order. Not its job: the file format (svg.c, png.c), the numbers. */
 #include "methods/vibecheck/plot/plot.h"
 
 #include "common/base/alloc.h"
@@ -33,8 +32,7 @@ enum {
 };
 
 struct panel {
-    const char *title, *test, *train, *lo,
-        *hi; /* columns of the file; train, lo, hi: may be NULL */
+    const char *title, *test, *train, *lo, *hi; /* columns of the file; train, lo, hi may be NULL */
     bool is_signed;
     double left, least, most; /* of the scale */
 };
@@ -45,7 +43,7 @@ struct drawing {
     uint32_t *rows;
     uint32_t rows_count, left_out;
     bool none_kept;
-    enum vq_status status; /* of adding */
+    enum vq_status status; /* of the last add() */
 };
 
 /* ---- the file ---- */
@@ -128,7 +126,7 @@ static double x_of(const struct panel *p, double v)
     return p->left + (clipped - p->least) / (p->most - p->least) * PANEL_WIDTH;
 }
 
-/* The least of 0.25, 0.5, 1, 2, 5, 10 ... that holds all values. */
+/* The smallest of 0.25, 0.5, 1, 2, 5, 10 ... that is not less than any value. */
 static double scale_of(const struct drawing *d, const struct panel *p, bool test)
 {
     double most = 0, scale = 0.25;

@@ -1,5 +1,4 @@
-/* The drawing as PNG, painted by cairo with the fonts of this machine. Owns the surface for one
- * call. */
+/* The drawing as PNG, painted by cairo with the fonts of this machine. A call owns the surface. */
 #include "methods/vibecheck/plot/plot.h"
 
 #include <cairo.h>
@@ -65,7 +64,7 @@ enum vq_status vq_plot_png(const struct vq_plot *plot, struct vq_buf *out)
     cairo_status_t written = cairo_surface_write_to_png_stream(surface, take, out);
     cairo_destroy(c);
     cairo_surface_destroy(surface);
-    /* both keep fonts to the end of the process, which paints once */
+    /* cairo and fontconfig keep fonts until the process ends, but the process paints only once */
     cairo_debug_reset_static_data();
     FcFini();
     return out->status != VQ_OK                                                 ? out->status

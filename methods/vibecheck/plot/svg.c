@@ -1,4 +1,4 @@
-/* The drawing as SVG: a text stays a text, so that it can be searched and edited. Pure. */
+/* The drawing as SVG. A text remains a text, so that it can be searched and edited. Pure. */
 #include "methods/vibecheck/plot/plot.h"
 
 #include "common/text/utf8.h"

@@ -1,5 +1,5 @@
-/* A cascade in results.json and on the terminal. Not its job: the numbers (numbers/cascade.c), and
- * dollars, which results.json never has (they depend on what was stored before). */
+/* A cascade in results.json and on the terminal. Not its job: the numbers (numbers/cascade.c);
+ * dollars, which results.json never contains, because they depend on earlier stored answers. */
 #include "methods/vibecheck/report/cascade.h"
 
 #include "methods/report/keys.h"

@@ -1,4 +1,4 @@
-/* Private to the results: which cells each judge of a cascade answered, and what this saved. */
+/* Private to the results: the cells that each judge of a cascade answered, and the savings. */
 #pragma once
 
 #include "common/text/json.h"
@@ -9,6 +9,6 @@ void vq_report_cascade_json(struct vq_json *j, const struct vq_report_input *r);
 /* Writes the key "cascade" of one vibe; nothing without a cascade. */
 void vq_report_cascade_vibe_json(struct vq_json *j, const struct vq_report_input *r,
                                  const struct vq_vibe_metrics *m);
-/* Writes the lines of the terminal, vibes in `order`; nothing without a cascade. */
+/* Writes the lines for the terminal, with vibes in `order`; nothing without a cascade. */
 void vq_report_cascade_table(const struct vq_report_input *r, const uint32_t *order,
                              struct vq_buf *out);

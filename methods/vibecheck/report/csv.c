@@ -1,6 +1,6 @@
-/* The result files for programs: vibes.csv, scores.csv, rows.csv. A missing value is an empty cell,
- * never 0. Record numbers are those of the data file; rows of a second file have their own
- * column. */
+/* The result files for programs: vibes.csv, scores.csv, rows.csv. Invariant: a missing value is an
+ * empty cell, never 0. Record numbers are those of the data file; rows of a test file are marked in
+ * a column. */
 #include "common/text/csv.h"
 
 #include "common/base/alloc.h"
@@ -124,7 +124,7 @@ static const char *split_name(const struct vq_data_row *row)
 
 static const char *const pair_names[] = {"model_a", "model_b"};
 
-/* Of more than two models: which of them the row compares. */
+/* With more than two models, writes the two models that the row compares. */
 static void pair(struct vq_csv *csv, const struct vq_report_input *r, const struct vq_data_row *row)
 {
     for (int side = 0; vq_dataset_ranks(r->dataset) && side < 2; side++) {
@@ -199,7 +199,7 @@ static bool carried(const struct vq_dataset *d, uint32_t column)
     return column != c->prompt && !model && column != c->preference;
 }
 
-/* A label that judges made; none where no judge has a score for the row. */
+/* The label that judges made; none if no judge has a score for the row. */
 static int8_t judged_preference(const struct vq_report_input *r, uint32_t sample)
 {
     const struct vq_config *c = r->config;

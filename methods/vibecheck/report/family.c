@@ -1,6 +1,6 @@
-/* Derives a model's family from its name. The rule, as in docs/method/method.md: the name's first
- * word, after the maker's, is the word of a family, alone or with a version. A name that holds
- * words of two families is of no single one. Not its job: what follows from it (warnings.c). */
+/* Derives a model's family from its name. The rule, as in docs/method/method.md: the first word of
+ * the name after the maker's is the word of a family, alone or with a version. A name with words of
+ * two families has no family. Not its job: warnings about families (warnings.c). */
 #include "methods/vibecheck/report/family.h"
 
 #include "common/base/buf.h"
@@ -23,7 +23,7 @@ static const struct family {
     {"tnlgv2", "Microsoft"},  {"kimi", "Moonshot"},     {"glm", "GLM"},
 };
 
-/* They may come before the family's word, and name a family where no other word does. */
+/* Words that may come before the family's word; they name a family if no other word does. */
 static const struct family makers[] = {
     {"openai", "OpenAI"}, {"anthropic", "Anthropic"},
     {"google", "Google"}, {"cohere", "Cohere"},
@@ -35,7 +35,7 @@ static const struct family makers[] = {
     {"apac", NULL}, /* regions of a cloud */
 };
 
-/* A family's word with the next one: a program or a model of other people. */
+/* A family's word followed by one of these words is a program, or another maker's model. */
 static const char *const others[][2] = {
     {"llama", "cpp"}, {"gpt", "j"}, {"gpt", "jt"}, {"gpt", "neo"}, {"gpt", "neox"}};
 
@@ -79,7 +79,7 @@ static bool is(struct vq_span word, const char *text)
     return word.bytes == strlen(text) && begins(word, text);
 }
 
-/* "llama", "llama3" and "gpt4o", but neither "llamafile" nor "gpt4all". */
+/* Accepts "llama", "llama3" and "gpt4o", but neither "llamafile" nor "gpt4all". */
 static bool is_version_of(struct vq_span word, const char *text)
 {
     size_t n = strlen(text);

@@ -1,7 +1,7 @@
-/* results.json, format 1: only what follows from data, configuration, seed and answers, so that the
- * bytes do not depend on the order of arrival, the number of workers or crashes in between. Only
- * `audit` contains the setting of lazy swap and the results of both orders. Not its job: times,
- * costs, calls (accounting.json). */
+/* results.json, format 1. Invariant: it depends only on data, configuration, seed and answers, so
+ * the bytes do not depend on the order of arrival, the number of workers or crashes in between.
+ * Only `audit` contains the setting of lazy swap and the results of both orders. Not its job:
+ * times, costs, calls (accounting.json). */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/power.h"
 #include "methods/vibecheck/report/cascade.h"
@@ -23,7 +23,7 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
         "coefficients hold C fixed.");
 }
 
-/* Only where the labels are not those of the data. */
+/* Writes them only if the data has no labels. */
 static void write_preference_judges(struct vq_json *j, const struct vq_report_input *r)
 {
     if (r->method == NULL || strcmp(r->method->preference_source, "judge") != 0) {
@@ -387,8 +387,8 @@ static void write_vibes(struct vq_json *j, const struct vq_report_input *r)
     vq_free(order);
 }
 
-/* How often each judge contradicts itself; only where it was asked for, and of no weight in any
- * score. */
+/* How often each judge contradicts itself. It is written only if the configuration asks for it, and
+ * has no influence on any score. */
 static void write_retest(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_retest *retest = r->method == NULL ? NULL : r->method->retest;
@@ -413,7 +413,7 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object_end(j);
 }
 
-/* The smallest separability that the used rows can distinguish from 0, over the kept vibes. */
+/* The smallest separability of the kept vibes that the used rows can distinguish from 0. */
 static void write_power(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_vibecheck *result = r->result;

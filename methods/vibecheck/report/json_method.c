@@ -1,5 +1,5 @@
-/* The part of results.json on the discovery of the vibes: its settings, each iteration, and for
- * each vibe the proposals that it represents. Runs over given vibes have no such part. */
+/* The part of results.json about the discovery of the vibes: its settings, each iteration, and for
+ * each vibe the proposals that it represents. Runs with given vibes have no such part. */
 #include "methods/vibecheck/report/json_method.h"
 
 #include "methods/vibecheck/recall.h"
@@ -109,7 +109,7 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
     vq_json_array_end(j);
 }
 
-/* Only where it was asked for. */
+/* Writes it only if the configuration asks for it. */
 static void write_stability(struct vq_json *j, const struct vq_config *c,
                             const struct vq_vibecheck_method_result *m)
 {

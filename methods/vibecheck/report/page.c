@@ -1,5 +1,5 @@
-/* The page of VibeCheck: results.json as it is, and beside it what only the page shows: rows with
- * their answers, parts of the result, the story, calls. Not its job: the frame
+/* The page of VibeCheck: results.json without a change, and the parts that only the page shows:
+ * rows with their answers, parts of the result, the story, calls. Not its job: the frame
  * (methods/report/html) and the markup (methods/report/pages). */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/proportions.h"
@@ -12,8 +12,8 @@ static void results_json(const void *report, struct vq_buf *out)
     vq_report_json(report, out);
 }
 
-/* By the id of a vibe: the questions that it shows on, which results.json has of discovered vibes
- * alone. */
+/* The questions on which each vibe shows, by the vibe's id. results.json has them only for
+ * discovered vibes. */
 static void put_question_types(const struct vq_vibes_page *p, struct vq_json *j)
 {
     const struct vq_vibecheck_method_result *m = p->story->method;
@@ -37,7 +37,7 @@ static bool is_judged(const struct vq_vibes_page *p)
     return method != NULL && strcmp(method->preference_source, "judge") == 0;
 }
 
-/* Which model is preferred: how often, with an interval, and by whose labels. */
+/* Which model is preferred: how often, with an interval, and the source of the labels. */
 static void put_headline(const struct vq_vibes_page *p, struct vq_json *j)
 {
     const struct vq_dataset *d = p->r->dataset;

@@ -1,7 +1,7 @@
-/* Which rows can be looked at, and their texts, scores and answers. Examples first,
- * the strongest of every vibe and direction in turn, so that a small budget still shows something
- * of each; then misclassified rows; then rows of no special kind. Equals are drawn by the run's
- * seed. Bounded in rows and in bytes whatever the data are. */
+/* Chooses the rows that the reader can open, and writes their texts, scores and answers. The order
+ * of choice: first examples (the strongest row of every vibe and direction in turn, so that a small
+ * budget has some of each), then misclassified rows, then other rows. The run's seed decides
+ * between equal rows. Rows and bytes are bounded for any data. */
 #include "common/base/arena.h"
 #include "common/base/rng.h"
 #include "common/text/utf8.h"
@@ -14,31 +14,31 @@
 #define NO_ROW    UINT32_MAX
 #define SEED_SALT UINT64_C(0x7265706f7274)
 
-/* Budgets are shares of VQ_PAGE_DATA_BYTES_MAX up to which each kind of row may fill it. */
+/* Budgets: the share of VQ_PAGE_DATA_BYTES_MAX up to which each kind of row may fill the page. */
 static const double share_examples = 0.7, share_wrong = 0.85, share_plain = 1.0;
 
 enum kind {
-    KIND_A,        /* A higher */
-    KIND_B,        /* B higher */
+    KIND_A,        /* A is higher */
+    KIND_B,        /* B is higher */
     KIND_DISAGREE, /* judges differ */
     KIND__COUNT
 };
 
-struct best { /* of one vibe and kind, the strongest first */
+struct best { /* rows of one vibe and kind, the strongest first */
     uint32_t *sample;
     double *strength;
     uint32_t count;
-    uint32_t shown; /* of them, in the page */
+    uint32_t shown; /* number of them in the page */
 };
 
 struct picker {
     struct vq_arena arena;
     const struct vq_vibes_page *page;
-    uint32_t vibes;    /* shown ones */
-    uint32_t wanted;   /* examples a vibe and kind */
+    uint32_t vibes;    /* number of shown vibes */
+    uint32_t wanted;   /* number of examples per vibe and kind */
     uint32_t *drawn;   /* samples in seeded order */
     struct best *best; /* [rank * KIND__COUNT + kind] */
-    uint32_t *row_of;  /* by sample: its row in the page, or NO_ROW */
+    uint32_t *row_of;  /* [sample]: its row in the page, or NO_ROW */
     uint32_t *rows;    /* samples of the page's rows */
     uint32_t rows_count;
     uint8_t *answered; /* [row * vibes + rank] */
@@ -214,7 +214,7 @@ static void scores_text(const struct picker *p, uint32_t sample, struct vq_buf *
     }
 }
 
-/* One letter an answer; a and b are the models, whichever was shown first. */
+/* One letter per answer; a and b are the models, in either position. */
 static char outcome_letter(enum vq_outcome outcome, uint32_t order)
 {
     if (outcome == VQ_OUTCOME_FIRST || outcome == VQ_OUTCOME_SECOND) {

@@ -1,5 +1,5 @@
-/* The same result in parts: each judge alone, and each value of a column of the data. A vibe whose
- * sign turns in a part is flagged. */
+/* Parts of the result: one part per judge, and one per value of a column of the data. A vibe is
+ * flagged in a part if its sign is reversed there. */
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
 #include "methods/vibecheck/numbers/slices.h"
@@ -7,7 +7,7 @@
 
 /* ---- one part ---- */
 
-/* Of the kept vibes, in the order of every output. */
+/* Writes a part of the kept vibes, in the order of every output. */
 static void put_part(const struct vq_vibes_page *p, struct vq_json *j, struct vq_span name,
                      const struct vq_result_slice *s)
 {
@@ -32,7 +32,7 @@ static void put_part(const struct vq_vibes_page *p, struct vq_json *j, struct vq
 static void put_judges(const struct vq_vibes_page *p, struct vq_json *j)
 {
     struct vq_slices *s;
-    if (p->r->in->cascade != NULL) { /* their cells are not the same */
+    if (p->r->in->cascade != NULL) { /* the judges of a cascade have different cells */
         vq_json_put_array(j, "by_judge");
         vq_json_array_end(j);
         return;
@@ -55,8 +55,8 @@ static void put_judges(const struct vq_vibes_page *p, struct vq_json *j)
 
 struct values {
     struct vq_intern texts;
-    uint32_t *of_sample; /* number of its text, then its part */
-    uint32_t *rows;      /* by number: rows of the leading split */
+    uint32_t *of_sample; /* first the number of its text, then its part */
+    uint32_t *rows;      /* [number]: rows of the main split */
     uint32_t *order;     /* numbers, most rows first */
     uint32_t shown;
 };
@@ -81,7 +81,7 @@ static bool columns_of(const struct vq_vibes_page *p, uint32_t ret_column[2])
     return true;
 }
 
-/* Most rows first; values equal in rows by their text. */
+/* Most rows first; values with equal counts by their text. */
 static void sort_values(struct values *v)
 {
     for (uint32_t i = 0; i < v->texts.count; i++) {
@@ -155,7 +155,7 @@ static void put_values(const struct vq_vibes_page *p, const struct values *v, st
     vq_slices_destroy(&s);
 }
 
-/* Without "parts" the data have no such column. */
+/* If there is no "parts", the data has no such column. */
 static void put_groups(const struct vq_vibes_page *p, struct vq_json *j)
 {
     uint32_t column[2];

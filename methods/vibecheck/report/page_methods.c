@@ -1,4 +1,5 @@
-/* The methods: every setting that changes a number, as plain text for a paper's appendix. */
+/* The methods section: every setting that changes a number, as plain text for a paper's
+ * appendix. */
 #include "methods/vibecheck/report/page_parts.h"
 #include "methods/vibecheck/report/ranking.h"
 
@@ -11,7 +12,7 @@ struct paragraph {
     struct vq_buf *out;
 };
 
-/* Of a run over more than two models. */
+/* For a run with more than two models. */
 static void on_models(const struct paragraph *m)
 {
     if (m->page->r->result->ranking == NULL) {
@@ -41,7 +42,7 @@ static void put_count(const struct paragraph *m, uint64_t n)
     vq_buf_puts(m->out, vq_fmt_count(n, text));
 }
 
-/* Who labelled the rows, where the data do not. */
+/* The source of preference labels, if the data has none. */
 static void preferences(const struct paragraph *m)
 {
     const struct vq_config *c = m->page->r->config;
@@ -108,7 +109,7 @@ static void hash(const struct paragraph *m, const char *what, const struct vq_ha
     vq_buf_printf(m->out, " %s: %.16s.", what, hex);
 }
 
-/* Who was asked, and what the numbers are of. */
+/* Which judge was asked about which cells, and the rows that the numbers are about. */
 static void cascade(const struct paragraph *m)
 {
     const struct vq_config *c = m->page->r->config;
@@ -134,7 +135,7 @@ static void cascade(const struct paragraph *m)
                   c->cascade->audit);
 }
 
-/* The rule, and what it left out. */
+/* The rule of early stopping, and its savings. */
 static void early_stop(const struct paragraph *m)
 {
     const struct vq_conf_judging *j = &m->page->r->config->judging;
@@ -266,7 +267,7 @@ static void regression(const struct paragraph *m)
         g->bootstrap_draws);
 }
 
-/* A role's model, or who plays it instead; the endpoint is that of the run's folder. */
+/* A role's model, or the model that replaces it. The endpoint is in the run's folder. */
 static const char *player(const struct vq_conf_judge *own, const char *stand_in)
 {
     return own != NULL && own->model != NULL ? own->model : stand_in;
@@ -288,7 +289,7 @@ static void roles(const struct paragraph *m)
     vq_buf_puts(m->out, ".");
 }
 
-/* What of the way from one iteration to the next, and to the final vibes, can be set. */
+/* The settings for the step from one iteration to the next, and to the final vibes. */
 static void iteration_rules(const struct paragraph *m)
 {
     static const char *const orders[] = {"a lasso path", "|separability|",

@@ -1,5 +1,4 @@
-/* How far each pair of vibes says the same, over the train rows, by the rule of the overlap
- * gate. */
+/* The overlap of each pair of vibes over the train rows, by the rule of the overlap gate. */
 #include "common/base/alloc.h"
 #include "methods/stats/intervals/separability.h"
 #include "methods/vibecheck/report/page_parts.h"
@@ -8,7 +7,7 @@
 
 #define OVERLAP_DIGITS 4
 
-/* Train rows x shown vibes. */
+/* A matrix of train rows x shown vibes. */
 static enum vq_status columns(const struct vq_vibes_page *p, uint32_t vibes,
                               struct vq_matrix *ret_x, double **ret_cells)
 {

@@ -1,5 +1,5 @@
-/* How the vibes were found, and the preset vibes beside them. results.json has
- * the iterations; the notes and all proposals are only here. */
+/* How the vibes were found, and the preset vibes beside them. results.json has the iterations; only
+ * this page has the notes and all proposals. */
 #include "methods/vibecheck/report/page_parts.h"
 
 #include <math.h>

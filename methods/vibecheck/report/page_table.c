@@ -14,7 +14,7 @@ static void put_title(const struct vq_config *c, bool ranks, struct vq_buf *out)
     vq_buf_puts(out, ": vibes");
 }
 
-/* ---- intervals, which the terminal has no columns for ---- */
+/* ---- intervals, for which the terminal has no columns ---- */
 
 #define NAME_COLUMNS     24
 #define INTERVAL_COLUMNS 24

@@ -1,4 +1,4 @@
-/* Columns are found by their names, so that further ones in the file do not matter. Pure; owns
+/* Finds columns by their names, so that further columns in the file have no influence. Pure; owns
  * nothing. Not its job: the numbers. */
 #include "methods/vibecheck/report/paper.h"
 
@@ -47,7 +47,7 @@ static void markdown_point(uint32_t point, struct vq_buf *out)
     vq_buf_append(out, bytes, vq_utf8_put(point, bytes));
 }
 
-/* C0, C1 and what turns the direction of a line. */
+/* Whether it is a control character (C0, C1) or reverses the writing direction. */
 static bool is_control(uint32_t point)
 {
     return point < 32 || (point >= 0x7f && point < 0xa0) || (point >= 0x200e && point <= 0x200f) ||
@@ -73,7 +73,7 @@ void vq_paper_text(struct vq_span text, enum vq_paper_format format, struct vq_b
 struct paper {
     enum vq_paper_format format;
     struct vq_buf *out;
-    uint32_t cells; /* of the row at hand */
+    uint32_t cells; /* number of cells in the current row */
 };
 
 static void cell(struct paper *p)
@@ -128,7 +128,7 @@ static void end(struct paper *p)
 
 /* ---- vibes ---- */
 
-/* "+0.49", in LaTeX with a real minus. */
+/* Writes "+0.49", in LaTeX with a real minus sign. */
 static void put_number(struct paper *p, double value, bool sign)
 {
     bool latex = p->format == VQ_PAPER_LATEX;
@@ -137,7 +137,7 @@ static void put_number(struct paper *p, double value, bool sign)
         return;
     }
     char text[NUMBER_BYTES];
-    value = fabs(value) < 0.005 ? 0 : value; /* never "-0.00" */
+    value = fabs(value) < 0.005 ? 0 : value; /* avoids "-0.00" */
     (void)snprintf(text, sizeof(text), sign ? "%+.2f" : "%.2f", value);
     vq_buf_printf(p->out, latex ? "$%s$" : "%s", text);
 }
@@ -166,7 +166,7 @@ static bool is_kept(const struct vq_table *t, uint32_t row)
     return vq_span_eq(vq_vibes_text(t, row, "kept"), vq_span_str("1"));
 }
 
-/* On test rows; without any, in-sample. */
+/* The split of the numbers: test, or in-sample if there are no test rows. */
 static const char *split_of(const struct vq_table *t)
 {
     for (uint32_t row = 0; row < t->rows_count; row++) {

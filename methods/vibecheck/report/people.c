@@ -1,5 +1,5 @@
-/* Labels of people in results.json and on the terminal. Not its job: the numbers
- * (vibecheck/people.c). */
+/* People's labels in results.json and on the terminal. Not its job: the numbers
+ * (numbers/people.c). */
 #include "methods/vibecheck/report/people.h"
 
 #include "methods/report/keys.h"

@@ -1,7 +1,7 @@
-/* Rankings as JSON and on the terminal. The matrix in results.json is long: an entry for each vibe
- * and model, which any tool sorts by any of its keys. On the terminal a vibe is two lines: how far
- * its models are apart, and the models from high to low; ">" stands between neighbours that are
- * apart beyond chance, "~" between others. */
+/* Rankings as JSON and on the terminal. The matrix in results.json is long: one entry per vibe and
+ * model, which any tool can sort by any key. On the terminal a vibe has two lines: the distance of
+ * its models, and the models from high to low. Between neighbours, ">" means that they differ
+ * significantly, "~" that they do not. */
 #include "methods/vibecheck/report/ranking.h"
 
 #include "methods/report/keys.h"
@@ -160,7 +160,7 @@ static void number(struct vq_buf *out, double value, int digits)
     vq_buf_printf(out, " %7s", text);
 }
 
-/* Its bytes that begin a character, about the columns that it takes. */
+/* The number of bytes that begin a character, which is about the number of columns. */
 static uint32_t columns_of(const char *text)
 {
     uint32_t columns = 0;

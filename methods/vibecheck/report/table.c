@@ -1,5 +1,5 @@
-/* The table on the terminal, and the order of vibes in every output. Fits 80 columns; block
- * characters and colour only where the terminal shows them. */
+/* The table on the terminal, and the order of vibes in every output. It fits into 80 columns; block
+ * characters and colour are used only if the terminal shows them. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/report/cascade.h"
 #include "methods/vibecheck/report/people.h"
@@ -135,7 +135,7 @@ static void accuracy(const char *what, const struct vq_fit_metrics *m, double ba
         vq_buf_printf(out, "%.3f on test [%.3f, %.3f], train %.3f", m->accuracy_test,
                       m->accuracy_test_ci95.lo, m->accuracy_test_ci95.hi, m->accuracy_train);
     }
-    if (!isnan(baseline)) { /* no labelled row in test */
+    if (!isnan(baseline)) { /* without labelled rows in test it is NaN */
         vq_buf_printf(out, ", baseline %.3f", baseline);
     }
     vq_buf_putc(out, '\n');
@@ -156,7 +156,7 @@ static void retest(const struct vq_report_input *r, struct vq_buf *out)
     }
 }
 
-/* In how many repeats of discovery each final vibe was found again. */
+/* The number of repeats of discovery in which each final vibe was found again. */
 static void stability(const struct vq_report_input *r, struct vq_buf *out)
 {
     const struct vq_stability *s = r->method == NULL ? NULL : r->method->stability;
@@ -177,7 +177,7 @@ static uint32_t column_of(const char *at)
     return ((unsigned char)*at & 0xc0u) == 0x80u ? 0 : 1; /* not a byte inside a character */
 }
 
-/* `text` after `first`, broken at blanks so that lines stay within 78 columns. */
+/* `text` after `first`, broken at blanks so that lines have at most 78 columns. */
 static void wrapped(const char *first, const char *text, struct vq_buf *out)
 {
     vq_buf_puts(out, first);

@@ -1,5 +1,5 @@
-/* One place decides which number of a vibe is shown, so that a table for a paper and a picture
- * agree with the page. Pure. */
+/* The only place that decides which number of a vibe is shown, so that a table for a paper and a
+ * picture agree with the page. Pure. */
 #include "methods/vibecheck/report/vibes_file.h"
 
 #include "common/text/csv.h"

@@ -1,6 +1,6 @@
-/* Makes the warnings from the result and the settings; a warning never hides a number. A code never
- * changes its meaning. Not its job: escaping and wrapping, which the writer that shows the text
- * does. */
+/* Makes the warnings from the result and the settings. Invariants: a warning never hides a number;
+ * a code never changes its meaning. Not its job: escaping and wrapping (the writer that shows the
+ * text does both). */
 #include "methods/vibecheck/report/warnings.h"
 
 #include "common/base/alloc.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COEF_ABS_MAX      20.0 /* above it the fit is nearly separable */
+#define COEF_ABS_MAX      20.0 /* a larger coefficient means that the fit is nearly separable */
 #define ROWS_PER_VIBE_MIN 10u
 #define AT_RANDOM_APART   0.02
 #define PP_LEVEL          0.05
@@ -148,7 +148,7 @@ static bool could_flip(const struct vq_report_input *r, const struct vq_vibe_met
     return v->gate_could_flip;
 }
 
-/* A cascade that has no interval for a vibe, although the split has rows. */
+/* Whether a cascade has no interval for the vibe, although the split has rows. */
 static bool has_few_audited(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
     const struct vq_cascade_split *s = &vq_vibe_lead(r->result, v)->cascade;
@@ -162,7 +162,7 @@ static bool has_few_audited(const struct vq_report_input *r, const struct vq_vib
 static bool agrees_little(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
     double kappa = vq_vibe_lead(r->result, v)->agreement.kappa;
-    return v->kept && kappa < r->config->gates.kappa_min; /* NaN is not */
+    return v->kept && kappa < r->config->gates.kappa_min; /* false if kappa is NaN */
 }
 
 static bool overlap_unjudged(const struct vq_report_input *r, const struct vq_vibe_metrics *v)

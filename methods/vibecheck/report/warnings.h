@@ -1,20 +1,22 @@
-/* What a careful reader asks before quoting a result, as one list: results.json, the page and the
- * terminal show the same sentences. They follow from data, configuration, seed and answers
- * alone. */
+/* Warnings that a reader should know before quoting a result, as one list: results.json, the page
+ * and the terminal show the same sentences. Invariant: they depend only on data, configuration,
+ * seed and answers. */
 #pragma once
 
 #include "methods/vibecheck/report/report.h"
 
 #define VQ_WARNINGS_MAX      64u
 #define VQ_WARNING_BYTES_MAX 1200u
-#define VQ_WARNING_NAMES_MAX 12u /* vibes named in a text; the rest is counted */
+#define VQ_WARNING_NAMES_MAX 12u /* vibes named in a text; the other vibes are counted */
 
 struct vq_warning {
-    const char *code; /* static, stable: "one_judge" */
-    /* sentences; names of vibes and models are those of the data: a page must escape them */
+    const char *code; /* static, never changes: "one_judge" */
+    /* sentences; they contain names of vibes and models from the data, so a page must escape
+     * them */
     char text[VQ_WARNING_BYTES_MAX];
     uint32_t vibes_count;
-    uint32_t *vibes; /* the vibes it speaks of, in the order of every output; NULL: none */
+    /* the vibes that the warning is about, in the order of every output; NULL: none */
+    uint32_t *vibes;
 };
 
 struct vq_warnings {

@@ -1,7 +1,7 @@
-/* A cheap judge first: a ranking as two stages. The first judge answers all cells; the other one
- * those that are escalated (numbers/cascade.h) and those that the audit draws among all cells, by
- * hash. Invariant: the cells follow from stored answers, so a resumed run asks the same ones.
- * Not its job: what the answers are worth (numbers/cascade.c). */
+/* A cascade: a ranking as two stages. The first, cheap judge answers all cells. The second judge
+ * answers the cells that are escalated (numbers/cascade.h) and those that the audit draws by hash
+ * among all cells. Invariant: the cells follow from stored answers, so a resumed run asks the same
+ * ones. Not its job: estimates from the answers (numbers/cascade.c). */
 #include "methods/vibecheck/numbers/cascade.h"
 #include "common/base/alloc.h"
 #include "methods/vibecheck/forecast.h"
@@ -36,7 +36,7 @@ static enum vq_status finish(struct vq_vibecheck_method *m)
     return VQ_OK;
 }
 
-/* ---- the other judge ---- */
+/* ---- the second judge ---- */
 
 static enum vq_status second_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
@@ -78,7 +78,7 @@ static enum vq_status second_ask(struct vq_vibecheck_method *m)
 
 /* ---- the first judge ---- */
 
-/* Why the other judge is asked this cell; 0: it is not. */
+/* The reasons to ask the second judge about this cell; 0: it is not asked. */
 static uint8_t why_of(const struct vq_vibecheck_method *m, uint32_t row, uint32_t axis)
 {
     const struct vq_vibecheck_method_cascade *c = &m->cascade;

@@ -1,8 +1,8 @@
-/* From rows to proposals: a sample without replacement (of the train rows, later of those that are
- * still misclassified), batches that never mix topics, a prompt for each, and the axes that can be
- * read in the answers. A batch without an answer, or whose answer says that there is nothing,
- * proposes nothing; every proposal keeps its batch and rows. Not its job: which proposals say the
- * same. */
+/* From rows to proposals: a sample without replacement (of the train rows, later of the
+ * misclassified ones), batches that never mix topics, a prompt for each batch, and the axes in the
+ * answers. A batch proposes nothing if it has no answer, or its answer says that there is no
+ * difference. Every proposal stores its batch and rows. Not its job: which proposals have the same
+ * meaning. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "methods/vibecheck/steps/prompts.h"
@@ -27,8 +27,8 @@ static enum vq_status sample_rows(struct vq_vibecheck_method *m, uint32_t **ret_
     return VQ_OK;
 }
 
-/* The topic of the rows left, in the order of their first row; batches of its rows. Rows that were
- * taken move behind `*at`. */
+/* Makes a batch from the topic of the first remaining row, with the next rows of this topic. The
+ * used rows move to the front, before *at. */
 static enum vq_status next_batch(struct vq_vibecheck_method *m, uint32_t *rows, uint32_t n,
                                  uint32_t *at)
 {
@@ -41,7 +41,7 @@ static enum vq_status next_batch(struct vq_vibecheck_method *m, uint32_t *rows, 
         if (topics != NULL && topics[rows[i]] != topics[rows[begin]]) {
             continue;
         }
-        uint32_t row = rows[i]; /* the others keep their order */
+        uint32_t row = rows[i]; /* the other rows keep their order */
         memmove(rows + *at + 1, rows + *at, (i - *at) * sizeof(*rows));
         rows[(*at)++] = row;
     }

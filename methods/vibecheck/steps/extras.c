@@ -1,5 +1,5 @@
-/* What goes beside the method: the preset vibes on the same rows, and the kinds of questions that a
- * kept vibe shows on. Neither changes what was kept. */
+/* Extra stages: the preset vibes on the same rows, and the kinds of questions on which a kept vibe
+ * shows. Invariant: neither changes which vibes are kept. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "methods/vibecheck/steps/prompts.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define QUESTION_ROWS 50u /* shown for a vibe: half where it shows, half where it does not */
+#define QUESTION_ROWS 50u /* rows per prompt: half of them show the vibe, half do not */
 
 static enum vq_status question_types(struct vq_vibecheck_method *m, struct vq_error *err);
 
@@ -59,7 +59,7 @@ struct shown {
     double x; /* |row score| */
 };
 
-/* The largest |x| first; equal ones in row order. */
+/* The largest |x| first; rows with equal |x| in row order. */
 static int by_size(const void *a, const void *b)
 {
     const struct shown *x = a, *y = b;

@@ -1,7 +1,7 @@
-/* After each iteration: the numbers of all vibes so far on the train rows, which vibes survive,
- * which rows model matching gets wrong, and whether to go on. The last step asks the final vibes on
- * the test rows. Every end has a reason, and a note with the reason. Invariant: gates look at train
- * rows only, so the final vibes here are those that the results keep. */
+/* After each iteration: computes the numbers of all vibes so far on the train rows, the surviving
+ * vibes and the rows that model matching gets wrong, and decides whether to continue. The last step
+ * asks the final vibes on the test rows. Every end has a reason, and a note with the reason.
+ * Invariant: gates use only train rows, so the final vibes here are those that the results keep. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/steps/parts.h"
 
@@ -19,8 +19,8 @@ enum vq_status vq_iterate_rank(struct vq_vibecheck_method *m, struct vq_error *e
 
 /* ---- misclassified rows ---- */
 
-/* Wrong on the row or on its mirrored copy: a margin of 0 is wrong on one of them, and so is
- * none. */
+/* Whether a row is misclassified: the row or its mirrored copy is wrong. A margin of 0 is wrong on
+ * one of them, and a missing margin counts as wrong. */
 static bool wrong(double margin)
 {
     return !(margin >= VQ_LOGIT_TIE);
@@ -45,7 +45,7 @@ static void misclassified_fill(struct vq_vibecheck_method *m, const struct vq_vi
     }
 }
 
-/* ---- to go on or not ---- */
+/* ---- continue or stop ---- */
 
 static enum vq_stop stop_rule(const struct vq_vibecheck_method *m)
 {
@@ -78,7 +78,7 @@ enum vq_status vq_iterate_no_new(struct vq_vibecheck_method *m, struct vq_error 
     struct vq_iteration *it = &m->iterations[m->iteration];
     it->mm_accuracy = it->pp_accuracy = NAN;
     it->misclassified = m->iteration == 0 ? m->train_count : m->misclassified_count;
-    if (m->iteration > 0) { /* nothing has changed since the one before */
+    if (m->iteration > 0) { /* no change since the last iteration */
         it->mm_accuracy = it[-1].mm_accuracy;
         it->pp_accuracy = it[-1].pp_accuracy;
     }

@@ -1,13 +1,13 @@
 /* Several vibes in one call. A ranking becomes prompts, one for each row, order and group of vibes,
- * asked of every judge as stages of texts; their verdicts are read by number and put where single
- * calls would have put them, so that what follows sees no difference. Cells without a verdict are
- * asked again one by one, if repair is on; else they stay unparseable, or what the joint call ended
- * with.
+ * and every judge is asked each prompt, in stages of texts. The verdicts are read by number and
+ * stored in the cells of single calls, so later parts see no difference. If repair is on, cells
+ * without a verdict are asked again one by one; else they stay unparseable, or have the outcome of
+ * the joint call.
  *
- * Prompts are rendered before they are asked: a ranking is asked in stages of a bounded size, cut
- * wherever the bound is reached. Prompt p shows row p / groups / orders, order p / groups % orders,
- * group p % groups: those of a row come together, those that begin alike next to each other. Not
- * its job: which vibes and rows are asked (rank.c). */
+ * Prompts are rendered before they are asked, so a ranking is asked in stages of a bounded size,
+ * cut wherever the bound is reached. Prompt p shows row p / groups / orders, order p / groups %
+ * orders, group p % groups. So the prompts of a row come together, and prompts that begin alike are
+ * neighbours. Not its job: the choice of vibes and rows (rank.c). */
 #include "common/base/alloc.h"
 #include "common/judge/verdict_many.h"
 #include "methods/vibecheck/steps/prompts.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define STAGE_BYTES_MAX                                                                            \
-    ((size_t)64 << 20) /* of prompts that are out at a time; one more may reach over it */
+    ((size_t)64 << 20) /* of the prompts of one stage; the last prompt may exceed it */
 #define STAGE_PROMPTS_MAX UINT64_C(100000)
 #define LIST_BYTES_MAX    ((size_t)1 << 20)
 #define JOINTS_MAX        ((size_t)4096) /* rankings of a method */
@@ -82,7 +82,7 @@ static enum vq_status render(struct vq_vibecheck_method *m, uint64_t prompt,
 
 /* ---- answers ---- */
 
-/* Where nothing was answered: what the call ended with. */
+/* The outcome of a call without an answer. */
 static enum vq_outcome end_of(const struct vq_vibecheck_method *m, size_t text)
 {
     enum vq_outcome end = (enum vq_outcome)m->text_ends[text];
@@ -163,7 +163,7 @@ static enum vq_status again_read(struct vq_vibecheck_method *m, struct vq_error 
     return all_read(m);
 }
 
-/* The rows and axes that have a cell to ask again. */
+/* Finds the rows and axes that have a cell to ask again. */
 static enum vq_status again_find(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_joint *j = &m->joint;
@@ -224,7 +224,7 @@ static enum vq_status again_ask(struct vq_vibecheck_method *m)
     return vq_vibecheck_method_ask(m, &stage, again_read);
 }
 
-/* ---- in parts ---- */
+/* ---- stages of a ranking ---- */
 
 static enum vq_status part_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
@@ -323,7 +323,7 @@ enum vq_status vq_rank_ask(struct vq_vibecheck_method *m, const struct vq_stage 
     return next_part(m, err);
 }
 
-/* ---- what was asked, later ---- */
+/* ---- looking up joint calls later ---- */
 
 static int by_row(const void *a, const void *b)
 {
@@ -346,8 +346,7 @@ bool vq_vibecheck_method_joint_prompt(const struct vq_vibecheck_method *m, uint3
                                       uint32_t vibe, uint32_t order, struct vq_buf *system,
                                       struct vq_buf *user, uint32_t *ret_number)
 {
-    const char *name =
-        m->vibes[vibe].axis.name; /* texts are shared, so that pointers can be compared */
+    const char *name = m->vibes[vibe].axis.name; /* texts are shared, so pointers can be compared */
     for (size_t i = 0; i < m->joints_count; i++) {
         const struct vq_vibecheck_method_joint_asked *a = &m->joints[i];
         if (bsearch(&row, a->rows, a->rows_count, sizeof(row), by_row) == NULL) {

@@ -1,9 +1,9 @@
-/* Texts of the proposer and the reducer that were cut at the token limit: they are asked again with
- * twice the output tokens, at most VQ_LIST_RETRIES times. If the last answer is cut too, the
- * reducer's text counts as no answer, and the proposer's is used up to its last whole line.
- * Invariant: when the part that asked reads its answers, m->texts, m->text_ends and m->text_cuts
- * are those of the prompts that it asked, in their order. Not its job: how many tokens a stage's
- * `room` makes (the shell knows the models). */
+/* Asks texts of the proposer and the reducer again if they were cut at the token limit: with twice
+ * the output tokens, at most VQ_LIST_RETRIES times. If the last answer is cut too, the reducer's
+ * text counts as no answer, and the proposer's is used up to its last whole line. Invariant: when
+ * the part that requested the texts reads its answers, m->texts, m->text_ends and m->text_cuts are
+ * those of its prompts, in their order. Not its job: the number of tokens for a stage's `room` (the
+ * stage grid knows the models). */
 #include "common/judge/ending.h"
 #include "methods/vibecheck/steps/prompts.h"
 
@@ -60,7 +60,7 @@ static enum vq_status first_answers(struct vq_vibecheck_method *m)
     return VQ_OK;
 }
 
-/* An answer takes the place of the one before; none does not. */
+/* An answer replaces the earlier one. A call without an answer does not. */
 static enum vq_status take_answer(struct vq_vibecheck_method_lists *l, uint32_t to,
                                   struct vq_span text, uint8_t end, bool cut)
 {
@@ -99,7 +99,7 @@ enum vq_status vq_lists_take(struct vq_vibecheck_method *m)
     return VQ_OK;
 }
 
-/* The note or warning on texts that are still cut. */
+/* Adds a note about the texts that are still cut. */
 static enum vq_status give_up(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_lists *l = &m->lists;

@@ -1,8 +1,8 @@
-/* Early stopping: stages ask the training rows in an order of their own, drawn from the seed, and
- * vibes that are settled at the end of a stage (numbers/settle.h) are not asked in the next one.
- * Vibes that were given are then asked on the test rows if they are kept. The order must not be
- * that of the rows that the proposer saw, or the first rows would be those that a vibe was made
- * from. Every decision follows from seed and answers alone, so a resumed run makes the same. */
+/* Early stopping: stages ask the training rows in an order of their own, drawn from the seed. Vibes
+ * that are settled at the end of a stage (numbers/settle.h) are not asked in the next one. Then
+ * given vibes are asked on the test rows if they are kept. The order must differ from that of the
+ * rows that the proposer saw; otherwise the first rows would be those that a vibe was made from.
+ * Invariant: every decision follows from seed and answers, so a resumed run makes the same ones. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/forecast.h"
 #include "methods/vibecheck/steps/parts.h"
@@ -40,7 +40,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The vibes that are asked, over the rows drawn so far, in the order drawn. */
+/* Settles the asked vibes, over the rows drawn so far, in the order of the draw. */
 static enum vq_status settle(const struct vq_vibecheck_method *m, struct vq_settled_vibe *ret)
 {
     const struct vq_vibecheck_method_ranking *r = &m->ranking;
@@ -70,7 +70,7 @@ static enum vq_status settle(const struct vq_vibecheck_method *m, struct vq_sett
     return status;
 }
 
-/* Training rows x judges that a settled vibe is not asked. */
+/* Counts the training rows x judges that are not asked about a settled vibe, and adds a note. */
 static enum vq_status note_settled(struct vq_vibecheck_method *m,
                                    struct vq_vibecheck_method_vibe *vibe,
                                    const struct vq_settled_vibe *s)
@@ -93,7 +93,8 @@ static enum vq_status note_settled(struct vq_vibecheck_method *m,
                                     exactly ? "exactly" : how);
 }
 
-/* Vibes that pass are settled only where they need not be asked in full. */
+/* A passing vibe is dropped from the ranking only if it need not be asked in full (early_stop:
+ * final). */
 static enum vq_status drop_settled(struct vq_vibecheck_method *m)
 {
     struct vq_vibecheck_method_ranking *r = &m->ranking;
@@ -114,7 +115,7 @@ static enum vq_status drop_settled(struct vq_vibecheck_method *m)
     return status;
 }
 
-/* In all rankings so far. */
+/* Adds a note on the savings in all rankings so far. */
 static enum vq_status note_saved(struct vq_vibecheck_method *m)
 {
     struct vq_buf text;
@@ -129,7 +130,7 @@ static enum vq_status note_saved(struct vq_vibecheck_method *m)
     return status;
 }
 
-/* After the training rows: of given vibes those that are kept, on the test rows. */
+/* After the training rows, asks the kept given vibes on the test rows. */
 static enum vq_status ask_test(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_ranking *r = &m->ranking;
@@ -164,7 +165,8 @@ static enum vq_status look_read(struct vq_vibecheck_method *m, struct vq_error *
     return done ? ask_test(m, err) : next_look(m, err);
 }
 
-/* Until the next look, or the rest. The last stage of a ranking has its plain name. */
+/* Asks the rows until the next look, or all remaining rows. The last stage of a ranking has the
+ * ranking's name. */
 static enum vq_status next_look(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_ranking *r = &m->ranking;

@@ -1,12 +1,12 @@
-/* The method machine's outside: what it is made from, which stage is out, the answers that come in,
- * and the result.
+/* The interface of the method machine: its creation, the current stage, the answers to it, and the
+ * result.
  *
- * A part of the walk is a function that either asks a stage and names who reads its answers, or
- * names the part that follows; `then` holds that name. Invariants: at most one stage is out;
- * answers are copied and checked against it, so that no count that comes from outside is trusted;
- * after a failure the same failure comes again.
- * Ownership: all memory is in the four arenas but the growing arrays, which
- * vq_vibecheck_method_destroy frees. Not its job: what a part does. */
+ * A part of the walk is a function that either asks a stage and names the function that reads its
+ * answers, or names the next part; `then` is this function. Invariants: at most one stage is asked
+ * at a time; answers are copied and checked against it, so that no count from outside is trusted;
+ * after a failure every further call returns the same failure. Ownership: all memory is in the four
+ * arenas, except the growing arrays, which vq_vibecheck_method_destroy frees. Not its job: the
+ * contents of a part. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/base/alloc.h"
@@ -32,7 +32,7 @@ const char *vq_stop_text(enum vq_stop stop)
     return "?";
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -41,8 +41,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every row is on one side, and `train` says so too: what the shell gives is ours to check, so a
- * mismatch is a bug. */
+/* Fills the rows of both sides. Every row is on one side, and `train` must agree. The caller's
+ * input is checked, and a mismatch is a bug. */
 static enum vq_status sides_fill(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     const struct vq_vibecheck_method_input *in = &m->in;
@@ -213,7 +213,7 @@ void vq_vibecheck_method_rng(const struct vq_vibecheck_method *m, enum vq_vibech
     vq_rng_seed(ret_rng, m->in.config->seed * UINT64_C(1000003) + stream);
 }
 
-/* ---- the stage that is out ---- */
+/* ---- the current stage ---- */
 
 static enum vq_status result_fill(struct vq_vibecheck_method *m)
 {

@@ -1,6 +1,6 @@
-/* The method's cells as a grid: all of it for the result, or some vibes over some rows for a look
- * at the numbers in between. Rows of a look go in ascending order, as they stand among the train
- * rows of the result, so that the gates see the same sums. */
+/* The method's cells as a grid: all cells for the result, or some vibes over some rows for the
+ * numbers in between. Invariant: the rows are in ascending order, as the train rows of the result
+ * are, so that the gates compute the same sums. */
 #include "common/base/alloc.h"
 #include "methods/vibecheck/steps/parts.h"
 
@@ -29,7 +29,7 @@ enum vq_status vq_vibecheck_method_outcomes(struct vq_vibecheck_method *m, uint8
     return VQ_OK;
 }
 
-/* `n` rows by the vibes from `from` on. */
+/* `n` rows, and the vibes from number `from` on. */
 static void fill_why(const struct vq_vibecheck_method *m, uint32_t from, const uint32_t *rows,
                      uint32_t n, uint8_t *to)
 {
@@ -53,7 +53,7 @@ enum vq_status vq_vibecheck_method_why(struct vq_vibecheck_method *m, const uint
     return VQ_OK;
 }
 
-/* What the numbers are computed from; all of it freed with free_look. */
+/* The input of the numbers; free_look frees all of it. */
 struct look {
     uint8_t *outcomes;
     uint8_t *why;

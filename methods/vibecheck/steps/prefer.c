@@ -1,11 +1,11 @@
-/* Preference labels by judges, where the data has none: both orders, the strict rule, and of the
- * judges' scores the sign of the mean; 0 is a tie. A row without any score stays unlabelled: a
- * failure is no vote. */
+/* Preference labels by judges, if the data has none: both orders, the strict rule, and the sign of
+ * the mean over the judges' scores; 0 is a tie. A row without any score stays unlabelled, because a
+ * failure is not a vote. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/text/fmt.h"
 
-/* The sum of the scores, as good as their mean for a sign. False: no judge has one. */
+/* The sum of the scores, which has the same sign as their mean. False: no judge has a score. */
 static bool row_sum(const struct vq_vibecheck_method *m, uint32_t i, int *ret_sum)
 {
     uint32_t judges = m->in.preference_judges_count;

@@ -1,6 +1,6 @@
-/* What the method's prompts show: rows of the data between tags, lists of axes, and the templates
- * around them. Texts from the data are cut between characters when they are long; nothing is
- * escaped, since templates say that what stands between tags is material. */
+/* The contents of the method's prompts: rows of the data between tags, lists of axes, and
+ * templates. Long texts of the data are cut between characters. Nothing is escaped, because the
+ * templates say that texts between tags are material. */
 #include "methods/vibecheck/steps/prompts.h"
 
 #include "common/judge/axes.h"

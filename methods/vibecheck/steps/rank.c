@@ -1,5 +1,5 @@
-/* Asking vibes on rows: all in one stage, or with early stopping (looks.c). What is never asked
- * stays VQ_OUTCOME_NOT_NEEDED in both orders, which is how vibes begin. */
+/* Asks vibes on rows: all rows in one stage, or with early stopping (looks.c). Invariant: a cell
+ * that is never asked keeps its first value, VQ_OUTCOME_NOT_NEEDED in both orders. */
 #include "methods/vibecheck/steps/parts.h"
 
 uint8_t *vq_rank_cell(const struct vq_vibecheck_method *m, uint32_t vibe, uint32_t row,

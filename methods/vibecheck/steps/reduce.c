@@ -1,13 +1,14 @@
-/* From many proposals to at most K axes: groups of alike ones (by embeddings), for each group a
- * summary and that summary as a list, then all lists tidied as one, and shortened while there are
- * too many. A step whose answer is missing or holds no axis changes nothing: what it was given goes
- * on, and a note says so. Not its job: how much support an axis has. */
+/* From many proposals to at most K axes: groups of similar proposals (by embeddings), for each
+ * group a summary, and the summary as a list; then all lists are merged into one, which is
+ * shortened while it is too long. Invariant: a step whose answer is missing or has no axis changes
+ * nothing: its input is used further, and a note reports this. Not its job: the support of an
+ * axis. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "methods/stats/cluster/cluster.h"
 #include "methods/vibecheck/steps/prompts.h"
 
-#define GROUP_AXES_MAX 100u /* shown in one summary prompt */
+#define GROUP_AXES_MAX 100u /* axes in one summary prompt */
 #define REDUCE_TRIES   3u
 
 static const struct vq_axis *proposal(const struct vq_vibecheck_method *m, uint32_t i)
@@ -103,7 +104,7 @@ enum vq_status vq_reduce_begin(struct vq_vibecheck_method *m, struct vq_error *e
 
 /* ---- a summary of each group ---- */
 
-/* The group's axes in order; at most GROUP_AXES_MAX of them, drawn. */
+/* The group's axes in order; if there are more than GROUP_AXES_MAX, a random draw of them. */
 static enum vq_status group_axes(struct vq_vibecheck_method *m, uint32_t group, struct vq_rng *rng,
                                  struct vq_axis *ret_axes, uint32_t *ret_count)
 {
@@ -118,7 +119,8 @@ static enum vq_status group_axes(struct vq_vibecheck_method *m, uint32_t group, 
             continue;
         }
         uint32_t room = GROUP_AXES_MAX - n;
-        if (left <= room || vq_rng_below(rng, left) < room) { /* each subset is as likely */
+        /* each subset has the same probability */
+        if (left <= room || vq_rng_below(rng, left) < room) {
             ret_axes[n++] = *proposal(m, i);
         }
         left--;
@@ -192,8 +194,7 @@ static enum vq_status summaries_read(struct vq_vibecheck_method *m, struct vq_er
 
 /* ---- one list ---- */
 
-/* What the list is made of; owned by vq_axes, so that it does not matter where an axis came
- * from. */
+/* Appends copies of axes to a list that vq_axes owns, so that their origin has no influence. */
 static enum vq_status append(struct vq_axes *list, const struct vq_axis *axes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -234,7 +235,7 @@ static bool same(const struct vq_axis *a, const struct vq_axis *b)
            strcmp(a->high, b->high) == 0;
 }
 
-/* The list as the one that goes on: repeats once. */
+/* Makes `list` the round's list, without its repeated axes. */
 static enum vq_status take_list(struct vq_vibecheck_method *m, const struct vq_axes *list,
                                 bool headings, uint32_t *ret_headings)
 {
@@ -261,7 +262,8 @@ static enum vq_status take_list(struct vq_vibecheck_method *m, const struct vq_a
     return VQ_OK;
 }
 
-/* The axes of the group: its list, else those in its summary, else what was summarised. */
+/* Appends the axes of the group: those in its list, else those in its summary, else the proposals
+ * themselves. */
 static enum vq_status append_group(struct vq_vibecheck_method *m, uint32_t group,
                                    struct vq_span answer, struct vq_axes *list,
                                    uint32_t *kept_as_they_were)
@@ -344,7 +346,7 @@ ask_for_list(struct vq_vibecheck_method *m, enum vq_template_kind kind, const ch
     return vq_prompt_ask(m, name, VQ_ROLE_REDUCER, prompt, 1, then);
 }
 
-/* The answer becomes the list, if it holds one. */
+/* Makes the answer the new list, if it contains one. */
 static enum vq_status replace_list(struct vq_vibecheck_method *m, bool *ret_replaced)
 {
     *ret_replaced = false;

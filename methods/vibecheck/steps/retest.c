@@ -1,6 +1,6 @@
-/* The last part: a share of the cells that have a vote is asked once more, in the order asked
- * first, to measure how often a judge contradicts itself. A hash draws the cells, so that more rows
- * or vibes do not change the draw of the others. The results are counted and never scored. */
+/* The last part: asks a share of the cells with a vote a second time, in the order asked first, to
+ * measure how often a judge contradicts itself. A hash draws the cells, so that more rows or vibes
+ * do not change the draw of the others. Invariant: the results are counted and never scored. */
 #include "methods/vibecheck/steps/parts.h"
 
 static enum vq_outcome first_vote(const struct vq_vibecheck_method *m, uint32_t vibe, uint32_t row,
@@ -20,7 +20,7 @@ static bool is_chosen(const struct vq_vibecheck_method *m, uint32_t vibe, uint32
                        m->in.config->judging.retest);
 }
 
-/* Marks the chosen cells of one row; whether there is one. */
+/* Marks the chosen cells of one row; returns whether there is one. */
 static bool mark_row(const struct vq_vibecheck_method *m, uint32_t row, uint8_t *cells)
 {
     bool any = false;
@@ -34,7 +34,7 @@ static bool mark_row(const struct vq_vibecheck_method *m, uint32_t row, uint8_t 
     return any;
 }
 
-/* What a vote says, whatever the words: which text is higher, or that neither is. */
+/* The meaning of a vote: which text is higher, or that neither is. */
 static int side(enum vq_outcome vote)
 {
     return vote == VQ_OUTCOME_FIRST ? 1 : vote == VQ_OUTCOME_SECOND ? -1 : 0;

@@ -1,8 +1,8 @@
-/* Stability of discovery (vibecheck.repeats): the first round is done again from other seeds, each
- * time by a method of its own that ends with its list of axes, and each final vibe is looked for in
- * these lists, matched as `vibeq compare` matches. Nothing of it changes which vibes there are. A
- * repeat that cannot go on has found nothing, and a note says so. Invariant: while m->repeat is
- * there, the stage that is out is its stage under a number of this run. */
+/* Stability of discovery (vibecheck.repeats): the first round is repeated with other seeds, each
+ * time by a separate method that ends with its list of axes. Then each final vibe is searched in
+ * these lists, by the rule of `vibeq compare`. Invariant: the repeats do not change the vibes of
+ * the run. A repeat that cannot continue counts as having found nothing, and a note reports this.
+ * Invariant: while m->repeat exists, the current stage is its stage, under a number of this run. */
 #include "methods/vibecheck/steps/parts.h"
 
 #include "common/base/alloc.h"
@@ -12,7 +12,7 @@
 
 static enum vq_status repeat_step(struct vq_vibecheck_method *m, struct vq_error *err);
 
-/* The settings of a repeat: one round of discovery, and nothing beside it. */
+/* The settings of a repeat: one round of discovery, without extra parts. */
 static enum vq_status repeat_begin(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_stability *s = m->stability;
@@ -33,7 +33,7 @@ static enum vq_status repeat_begin(struct vq_vibecheck_method *m, struct vq_erro
     return VQ_OK;
 }
 
-/* Its axes are taken over, and the next repeat begins. */
+/* Takes over the repeat's axes, and starts the next repeat. */
 static enum vq_status repeat_end(struct vq_vibecheck_method *m, const char *why_not)
 {
     struct vq_stability *s = m->stability;
@@ -101,7 +101,7 @@ static enum vq_status match_read(struct vq_vibecheck_method *m, struct vq_error 
                 double similarity = vq_recall_similarity(
                     m->vectors + 2 * (size_t)v * m->dims,
                     m->vectors + (at + 2 * (size_t)i) * m->dims, m->dims, &mirrored);
-                best = fmax(best, similarity); /* NaN only while it is the first */
+                best = fmax(best, similarity); /* NaN only before the first one */
             }
             s->nearest[v * s->repeats + k] = best;
             s->found[v] += best >= VQ_RECALL_THRESHOLD;
@@ -111,7 +111,7 @@ static enum vq_status match_read(struct vq_vibecheck_method *m, struct vq_error 
     return VQ_OK;
 }
 
-/* The two ends of each final vibe, then of each axis of each repeat. */
+/* Embeds the two ends of each final vibe, then those of each axis of each repeat. */
 static enum vq_status match_ask(struct vq_vibecheck_method *m)
 {
     struct vq_stability *s = m->stability;

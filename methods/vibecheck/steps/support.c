@@ -1,8 +1,8 @@
-/* From the reduced axes to the new vibes: every proposal counts for the reduced axis it is nearest
- * to (cosine of embeddings, or of counted words without an embedder); axes beyond K go by support;
- * axes that were ranked before, or that the reducer says are covered by the current ones, are
- * dropped; the most supported ones become vibes, under names of their own. A dedup without a
- * readable answer drops nothing. */
+/* From the reduced axes to the new vibes. Every proposal counts for its nearest reduced axis
+ * (cosine of embeddings, or of counted words without an embedder). If there are more than K axes,
+ * those with the least support are removed. Axes that were ranked before, or that the current ones
+ * cover according to the reducer, are dropped. The axes with the most support become vibes, under
+ * distinct names. A dedup without a readable answer drops nothing. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "common/text/utf8.h"
@@ -10,9 +10,10 @@
 #include "methods/stats/stats.h"
 #include "methods/vibecheck/steps/prompts.h"
 
-#define WORD_DIMS           1024u /* words are counted under their hash */
-#define NAME_HEAD_BYTES_MAX ((size_t)VQ_NAME_BYTES_MAX - 16) /* what a number is put behind */
-#define NAMES_SAID_MAX      12u                              /* in a note */
+#define WORD_DIMS 1024u /* a word is counted at its hash */
+/* of the name before an added number */
+#define NAME_HEAD_BYTES_MAX ((size_t)VQ_NAME_BYTES_MAX - 16)
+#define NAMES_SAID_MAX      12u /* in a note */
 #define NAME_SAID_BYTES     40u
 
 /* ---- nearest ---- */
@@ -49,7 +50,7 @@ static enum vq_status words_of(const struct vq_axis *axis, float *counts)
     return status;
 }
 
-/* Vectors of words for the proposals and the reduced axes. */
+/* Uses vectors of counted words for the proposals and the reduced axes. */
 static enum vq_status nearest_by_words(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_round *r = &m->round;
@@ -86,7 +87,8 @@ static enum vq_status count_support(struct vq_vibecheck_method *m)
     for (uint32_t i = 0; i < r->proposals_count; i++) {
         r->support[r->nearest[i]]++;
     }
-    for (uint32_t k = 0; k < r->axes_count; k++) { /* by support; equal ones in list order */
+    /* by support; axes with equal support in list order */
+    for (uint32_t k = 0; k < r->axes_count; k++) {
         uint32_t at = k;
         while (at > 0 && r->support[k] > r->support[r->order[at - 1]]) {
             r->order[at] = r->order[at - 1];
@@ -111,7 +113,8 @@ static enum vq_status known_drop(struct vq_vibecheck_method *m, struct vq_error 
 static enum vq_status support_read(struct vq_vibecheck_method *m, struct vq_error *err)
 {
     struct vq_vibecheck_method_round *r = &m->round;
-    bool apart = r->proposal_vectors != NULL; /* the proposals were embedded for the groups */
+    /* the proposals were already embedded for the groups */
+    bool apart = r->proposal_vectors != NULL;
     if (r->embeds && (m->vectors == NULL || (apart && m->dims != r->dims))) {
         r->embeds = false;
         VQ_TRY(vq_vibecheck_method_note(m, "iteration %u: the axes could not be embedded",
@@ -154,7 +157,7 @@ enum vq_status vq_support_begin(struct vq_vibecheck_method *m, struct vq_error *
     return vq_vibecheck_method_ask_vectors(m, name, texts, n, support_read);
 }
 
-/* ---- what is known ---- */
+/* ---- known names ---- */
 
 static enum vq_status fold(struct vq_arena *arena, const char *name, const char **ret_folded)
 {
@@ -279,7 +282,7 @@ static enum vq_status dedup_ask(struct vq_vibecheck_method *m, struct vq_error *
 
 /* ---- new vibes ---- */
 
-/* "Tone", "Tone (2)", "Tone (3)": names are distinct in results. */
+/* Makes names distinct, because results need it: "Tone", "Tone (2)", "Tone (3)". */
 static enum vq_status name_apart(struct vq_vibecheck_method *m, struct vq_axis *axis)
 {
     const char *name = axis->name;
@@ -324,7 +327,8 @@ static enum vq_status add(struct vq_vibecheck_method *m, uint32_t k)
     return vq_vibecheck_method_add_vibe(m, &axis, &from);
 }
 
-/* Names of the vibes that are validated now, as many as fit into a line that a person reads. */
+/* Adds a note with the names of the vibes that are validated next, as far as they fit into a
+ * line. */
 static enum vq_status say_validated(struct vq_vibecheck_method *m)
 {
     const struct vq_iteration *it = &m->iterations[m->iteration];
@@ -361,7 +365,7 @@ static enum vq_status vibes_add(struct vq_vibecheck_method *m, struct vq_error *
             it->evaluated++;
         }
     }
-    if (m->lists_axes) { /* and ends here */
+    if (m->lists_axes) { /* a repeat ends here */
         return VQ_OK;
     }
     VQ_TRY(say_validated(m));

@@ -1,5 +1,5 @@
-/* Which part of the method follows which: labels, then either the given vibes on all rows, or
- * discovery; then what goes beside. */
+/* The order of the method's parts: labels, then either the given vibes on all rows, or discovery;
+ * then the extra parts. */
 #include "methods/vibecheck/steps/parts.h"
 
 enum vq_status vq_walk_start(struct vq_vibecheck_method *m, struct vq_error *err)
