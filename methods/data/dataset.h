@@ -74,7 +74,7 @@ struct vq_dataset_step {
 };
 
 struct vq_dataset {
-    /* train rows first, in seeded random order, then test rows likewise */
+    /* train rows first, then test rows, both in seeded random order */
     struct vq_data_row *samples;
     uint32_t train_count;
     /* 0 if test_share is 0: then the results are in-sample and are reported as such */

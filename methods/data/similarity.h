@@ -1,4 +1,4 @@
-/* How alike two texts are: 2 x LCS / (|a| + |b|) over code points, as a rounded percentage. */
+/* The similarity of two texts: 2 x LCS / (|a| + |b|) over code points, as a rounded percentage. */
 #pragma once
 
 #include "common/base/buf.h"
@@ -19,9 +19,9 @@ struct vq_similarity {
 
 void vq_similarity_free(struct vq_similarity *work);
 
-/* *ret_percent = round(100 * 2 * LCS(a, b) / (|a| + |b|)), halves up; LCS is the longest common
- * subsequence, lengths are code points (invalid bytes count as U+FFFD each). Two empty texts are
- * 100. Bit-parallel (Hyyro 2004): |a| * |b| / 64 steps. VQ_LIMIT when either is longer than
+/* *ret_percent = round(100 * 2 * LCS(a, b) / (|a| + |b|)), halves up. LCS is the longest common
+ * subsequence; lengths are in code points (each invalid byte counts as U+FFFD). Two empty texts
+ * give 100. Bit-parallel (Hyyro 2004): |a| * |b| / 64 steps. VQ_LIMIT if either text is longer than
  * VQ_SIMILARITY_POINTS_MAX, VQ_NOMEM. */
 enum vq_status vq_similarity_percent(struct vq_similarity *work, struct vq_span a, struct vq_span b,
                                      uint32_t *ret_percent) VQ_WARN_UNUSED;

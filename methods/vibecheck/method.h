@@ -195,7 +195,7 @@ struct vq_vibecheck_method_result { /* the method owns everything in it */
     const struct vq_retest *retest;       /* one per judge; NULL: judging.retest is 0 */
     const char *const *notes;             /* lines for log and report, in order */
     uint32_t notes_count;
-    /* compare_presets: the preset vibes, ranked on all rows; NULL otherwise */
+    /* compare_presets: the preset vibes, ranked on all rows; else NULL */
     const struct vq_axis *preset_axes;
     uint32_t preset_axes_count;
     const uint8_t *preset_outcomes;

@@ -12,8 +12,8 @@
 enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls,
                                 struct vq_forecast **ret_forecast,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-/* Figures the times of batches by those that earlier runs of the folder recorded, if it has any:
- * of each pool by its dialect and model. VQ_NOMEM. */
+/* Sets the time of batches from the durations that earlier runs of the folder recorded, if there
+ * are any: for each pool, those of its dialect and model. VQ_NOMEM. */
 enum vq_status vq_forecast_batch_times(const char *runs_dir, const struct vq_job *job,
                                        struct vq_forecast *forecast) VQ_WARN_UNUSED;
 void vq_forecast_destroy(struct vq_forecast **forecast);

@@ -104,7 +104,7 @@ enum vq_status vq_learn_ledger(struct vq_learning *l, struct vq_calls *calls, st
 
 /* ---- numbers about a model ---- */
 
-/* Whether answers of kind `b` can stand in for answers of kind `a`. */
+/* Whether answers of kind `b` may be used to estimate answers of kind `a`. */
 static bool is_like(enum vq_stage_kind a, enum vq_stage_kind b)
 {
     bool verdict_a = a == VQ_STAGE_RANK || a == VQ_STAGE_PREFER;
@@ -265,7 +265,8 @@ bool vq_learn_settled_by_run(struct vq_learning *l, struct vq_learn_of of)
     return vq_learn_at(l, of)->settling.verdicts >= VQ_SECOND_ORDERS_FIRSTS_MIN;
 }
 
-/* A share of n, with three standard errors to the upper side, and never sure that there is none. */
+/* A share of n, with three standard errors above it. The upper end is never 0, even if the share
+ * is. */
 static struct vq_range share_of(double share, double n)
 {
     double error = 3 * sqrt(share * (1 - share) / n) + 3 / n;

@@ -23,7 +23,7 @@ enum vq_length_controlled_status {
 /* "ok", "few_prompts", "lengths_alike", "separated", "no_rows". */
 const char *vq_length_controlled_name(enum vq_length_controlled_status status);
 
-/* NaN where a number does not exist. */
+/* NaN if a number does not exist. */
 struct vq_length_controlled {
     enum vq_length_controlled_status status;
     size_t rows;

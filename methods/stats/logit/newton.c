@@ -33,7 +33,7 @@ struct newton {
     double *factor;
     double *step;
     double *trial;
-    size_t *active; /* work space of the lasso step */
+    size_t *active; /* working memory of the lasso step */
 };
 
 static double l1_norm(const struct newton *newton, const double *beta)
