@@ -43,7 +43,7 @@ struct vq_range vq_learn_output(struct vq_learning *learning, struct vq_learn_of
 struct vq_range vq_learn_latency_s(struct vq_learning *learning, struct vq_learn_of of,
                                    struct vq_range output);
 double vq_learn_settled(struct vq_learning *learning, struct vq_learn_of of);
-/* Whether the run finds enough verdicts in the store to use their share from its first stage on. */
+/* Whether the store has enough verdicts for the run to use their share from its first stage on. */
 bool vq_learn_settled_by_run(struct vq_learning *learning, struct vq_learn_of of);
 struct vq_range vq_learn_repaired(struct vq_learning *learning, struct vq_learn_of of);
 double vq_learn_cached(const struct vq_learning *learning, struct vq_learn_of of);

@@ -147,14 +147,16 @@ struct vq_cascade_counts {
 
 /* One vibe on one split. */
 struct vq_vibe_split {
-    /* Of more than two models half the distance between the highest and the lowest mean score of a
-     * model, without an interval; p and q are then those of "no model differs" */
+    /* With more than two models: half the distance between the highest and the lowest mean score of
+     * a model, without an interval; p and q are then those of "no model differs" */
     double sep;
-    double sep_at_random; /* at_random.c; NaN where no call failed or the rule has none */
+    /* at_random.c; NaN if no call failed, or the pair rule has no such estimate */
+    double sep_at_random;
     struct vq_interval sep_ci95;
-    uint64_t missing; /* rows that were asked and have no row score */
-    /* sign flips of prompt means, without the rows shown; Benjamini-Hochberg over the vibes, and on
-     * test over the kept ones, NaN for others and without test rows */
+    uint64_t missing; /* number of rows that were asked and have no row score */
+    /* p: sign flips of prompt means, without the rows that the proposer saw. q: Benjamini-Hochberg,
+     * on train over all vibes, on test over the kept ones; NaN for other vibes and without test
+     * rows */
     double p, q;
     struct vq_agreement_pair agreement;
     double pref;
@@ -162,14 +164,14 @@ struct vq_vibe_split {
     struct vq_cascade_split cascade;
 };
 
-/* What a regression says of one vibe; NaN when dropped or not fitted. */
+/* The numbers of one vibe in a regression; NaN if it is dropped or not fitted. */
 struct vq_vibe_coef {
     double coef;
     struct vq_interval ci95;
-    double p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
+    double p; /* two-sided, by regression.p_values; with the legacy estimator, its own number */
     struct vq_firth_coef firth;
     struct vq_length_coef length;
-    double mle, mle_se; /* unregularised, where they exist */
+    double mle, mle_se; /* unregularised; NaN if they do not exist */
 };
 
 struct vq_vibe_metrics {
@@ -302,7 +304,7 @@ static inline bool vq_vibecheck_uses(const struct vq_vibecheck_input *in,
            !(result->dropped != NULL && result->dropped[sample]);
 }
 
-/* On the split that leads: test, or train without one. */
+/* The numbers of the main split: test, or train if there is no test split. */
 static inline const struct vq_vibe_split *vq_vibe_lead(const struct vq_vibecheck *result,
                                                        const struct vq_vibe_metrics *vibe)
 {
