@@ -11,7 +11,7 @@ struct vq_role_models {
     struct vq_conf_judge *conf; /* borrowed texts */
     struct vq_judge *judges;
     const char **identities;
-    uint32_t **pools;  /* owned; [model]: the indices of the pools that may answer */
+    uint32_t **pools; /* owned; [model]: the indices of the pools that may answer */
     uint32_t *pools_count;
     uint32_t count;
     struct vq_arena memory; /* of all of them */

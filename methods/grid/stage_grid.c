@@ -125,7 +125,7 @@ static enum vq_status take_items(struct vq_stage_grid *a, const struct vq_stage 
     return VQ_OK;
 }
 
-/* Copies: a chain's request hashes are made of its texts as long as accounting goes on. */
+/* Copies the texts: a chain's request hashes are made from them until accounting is done. */
 static enum vq_status take_chains(struct vq_stage_grid *a, const struct vq_stage *stage,
                                   struct vq_sample_id *ids)
 {
@@ -217,7 +217,7 @@ static enum vq_status fill_samples(struct vq_stage_grid *a, const struct vq_grid
 
 /* ---- axes, askers, orders ---- */
 
-/* Copies: request hashes are made from them as long as accounting goes on. */
+/* Copies the axes: request hashes are made from them until accounting is done. */
 static enum vq_status fill_axes(struct vq_stage_grid *a, const struct vq_stage *stage)
 {
     bool rank = vq_stage_has_axes(stage->kind);

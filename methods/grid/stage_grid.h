@@ -42,7 +42,7 @@ struct vq_stage_grid {
     struct vq_asker *askers;            /* one per judge */
     /* grid.samples; texts borrowed from job and stage. NULL after the grid is retired */
     struct vq_sample *samples;
-    const struct vq_sample_id *ids; /* may be the stage's */
+    const struct vq_sample_id *ids; /* may belong to the stage */
     /* RANK, PREFER: which sample of the data each sample is. NULL: prompts of the method's own */
     uint32_t *rows;
     struct vq_axis *axes;
@@ -55,8 +55,8 @@ struct vq_stage_grid {
     void *remake_ctx;
     bool margins; /* as in the stage */
     struct vq_plan plan;
-    struct vq_buf texts;  /* texts that axes, the method's own prompts and chains point into */
-    uint32_t texts_count; /* EMBED: number of texts in all calls together */
+    struct vq_buf texts;    /* texts that axes, the method's own prompts and chains point into */
+    uint32_t texts_count;   /* EMBED: number of texts in all calls together */
     struct vq_arena memory; /* of everything that is owned but samples, texts and alike */
 };
 

@@ -8,9 +8,9 @@ struct vq_persona_work {
     const struct vq_persona_study *study;
     struct vq_persona_numbers *out;
     struct vq_arena *arena;
-    struct vq_arena space;  /* until they are there */
-    uint32_t *turns; /* 0 to rounds - 1 */
-    uint32_t *edges; /* for joined turns: the last turn of each point */
+    struct vq_arena space; /* until they are there */
+    uint32_t *turns;       /* 0 to rounds - 1 */
+    uint32_t *edges;       /* for joined turns: the last turn of each point */
     uint32_t edges_count;
     struct vq_error *err;
 };

@@ -62,10 +62,10 @@ struct vq_logit_fit {
     double *coef, *se;
     double *p;                /* of Firth's fit only */
     struct vq_interval *ci95; /* likewise */
-    bool *aliased;                 /* column is a combination of earlier ones (and the intercept) */
+    bool *aliased;            /* column is a combination of earlier ones (and the intercept) */
     double *cov; /* rank x rank over the intercept (if any) and the kept columns, in order */
 
-    double loglik;    /* unpenalised, not mirrored */
+    double loglik; /* unpenalised, not mirrored */
     struct vq_arena memory;
     double objective; /* the minimised value; Firth: the penalised log-likelihood */
 };

@@ -31,7 +31,7 @@ struct vq_slices {
  * test rows, else over train. Excluded rows are in no part. VQ_NOMEM. The caller destroys
  * *ret_slices. */
 enum vq_status vq_slices_create(const struct vq_vibecheck_input *in,
-                                  const struct vq_vibecheck *result, const uint32_t *value,
-                                  uint32_t count, bool test,
-                                  struct vq_slices **ret_slices) VQ_WARN_UNUSED;
+                                const struct vq_vibecheck *result, const uint32_t *value,
+                                uint32_t count, bool test,
+                                struct vq_slices **ret_slices) VQ_WARN_UNUSED;
 void vq_slices_destroy(struct vq_slices **slices);
