@@ -1,6 +1,6 @@
 /* Encodes messages, results and specs as MessagePack, by the table. Invariant: vq_msg_decode
  * accepts every encoded message. A value that it would refuse (over its bound, not finite) is
- * refused here as VQ_LIMIT, and the buffer is unchanged. */
+ * refused as VQ_LIMIT, and the buffer is unchanged. */
 #include "proto/table.h"
 
 #include <math.h>

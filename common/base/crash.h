@@ -21,7 +21,7 @@ enum vq_crash_point {
 
 /* Thread-safe. */
 void vq_crash_hit(enum vq_crash_point point);
-/* The point whose name is `what`_`kind`; no effect if there is none. */
+/* The point whose name is `what`_`kind`; without a point of that name, it has no effect. */
 void vq_crash_hit_of(const char *what, const char *kind);
 
 #define VQ_CRASH_POINT(name)          vq_crash_hit(VQ_CRASH_##name)

@@ -11,7 +11,7 @@ enum vq_key_kind {
     VQ_KEY_KIND_REAL,
     VQ_KEY_KIND_BOOL,
     VQ_KEY_KIND_ENUM,
-    VQ_KEY_KIND_SECTION,  /* a mapping with keys of its own */
+    VQ_KEY_KIND_SECTION,  /* a mapping with its own keys */
     VQ_KEY_KIND_SECTIONS, /* a list of such mappings */
     VQ_KEY_KIND_TEXTS,    /* a list of texts */
 };

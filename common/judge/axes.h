@@ -6,10 +6,11 @@
 #include "common/base/buf.h"
 #include "common/judge/request.h"
 
-#define VQ_AXES_MAX                1000u /* of one answer; further axes are only counted */
-#define VQ_AXES_NAME_BYTES_MAX     256u  /* as of a vibe's name in the configuration */
-#define VQ_AXES_TEXT_BYTES_MAX     4096u /* of low and of high each, as in the configuration */
-#define VQ_AXES_REJECTED_BYTES_MAX 240u  /* of one rejected item, for the log */
+#define VQ_AXES_MAX            1000u /* of one answer; further axes are only counted */
+#define VQ_AXES_NAME_BYTES_MAX 256u  /* the limit of a vibe's name in the configuration */
+/* of low and of high each: the limit in the configuration */
+#define VQ_AXES_TEXT_BYTES_MAX     4096u
+#define VQ_AXES_REJECTED_BYTES_MAX 240u /* of one rejected item, for the log */
 #define VQ_LINES_MAX               VQ_AXES_MAX
 #define VQ_LINE_BYTES_MAX          1024u
 

@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.18)
 # Turns prompts/* into one C file: cmake -DPROMPTS=dir -DTEMPLATES=name,... -DCRITERIA=name,... -DOUT=file -P embed.cmake.
 # Texts become byte arrays; the preset and reference axes, lists of name, low and high, become arrays of struct vq_axis; criteria become
-# an array of struct vq_criterion. What it cannot read ends the build.
+# an array of struct vq_criterion. A text that it cannot read ends the build.
 
 function(embed_text symbol file)
     file(READ ${file} hex HEX)
@@ -25,7 +25,7 @@ function(c_string value where ret)
     set(${ret} "\"${value}\"" PARENT_SCOPE)
 endfunction()
 
-# The lines are walked by hand, because CMake's lists give ';' and '[' a meaning.
+# Splits the lines itself, because CMake's lists give ';' and '[' a meaning.
 function(embed_axes symbol file)
     file(READ ${file} rest)
     file(APPEND ${OUT} "const struct vq_axis ${symbol}[] = {\n")

@@ -53,7 +53,7 @@ static size_t read_number(struct vq_span text, int64_t *ret_value)
     return n;
 }
 
-/* ---- strict: what a line states ---- */
+/* ---- strict: the value of a line ---- */
 
 static struct found in_range(int64_t value)
 {

@@ -61,7 +61,7 @@ static bool closes_fence(struct vq_span text, size_t at, char sign, size_t n)
     return at >= text.bytes || is_break(text.at[at]);
 }
 
-/* The index after the code that begins with the fence at `at`; `at` if it is no fence, or is not
+/* The index after the code that begins with the fence at `at`; `at` if it is not a fence, or not
  * closed. */
 static size_t skip_fence(struct vq_thinking *t, size_t at)
 {

@@ -231,7 +231,7 @@ static void use_no_more(int fd)
     int reads = 0;
     while (reads++ < 16 && recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
     }
-    (void)shutdown(fd, SHUT_RDWR); /* libcurl handles further bytes */
+    (void)shutdown(fd, SHUT_RDWR); /* libcurl then finds the end, or the rest of the bytes */
 }
 
 /* Handles an event on an idle connection: the server closed it, or sent bytes without a request.

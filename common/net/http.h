@@ -70,7 +70,7 @@ struct vq_http_request {
     bool allow_http;                      /* plain http to another machine, too */
     const struct vq_http_header *headers; /* without CR, LF, NUL */
     uint32_t headers_count;
-    const struct vq_secret *secret; /* goes into "secret_header: secret_prefix SECRET"; or NULL */
+    const struct vq_secret *secret; /* sent as "secret_header: secret_prefix SECRET"; NULL: none */
     const char *secret_header;      /* NULL: "Authorization" */
     const char *secret_prefix;      /* NULL: "Bearer "; may be "" */
     struct vq_span body;            /* borrowed until `done` */

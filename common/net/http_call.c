@@ -185,7 +185,7 @@ static void timer_set(struct vq_http_call *call, int64_t now_ns)
     if (due_ns == 0) {
         return;
     }
-    /* if the first byte came at once, slow_from_ns is early */
+    /* the first byte may arrive at once; the check of slowness is then due after slow_s */
     int64_t slow_ns = (int64_t)call->slow_s * VQ_NS_PER_S;
     if (call->slow_bytes > 0 && due_ns > now_ns + slow_ns) {
         due_ns = now_ns + slow_ns;

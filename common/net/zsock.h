@@ -30,7 +30,7 @@
 struct vq_zsock_stats {
     uint64_t frames_in, bytes_in;
     uint64_t frames_out, bytes_out; /* handed to libzmq */
-    uint64_t frames_waiting;        /* in our own queues now */
+    uint64_t frames_waiting;        /* in the queues of this module now */
     /* unsent when their peer disconnected, or from a peer that chose its routing id */
     uint64_t frames_dropped;
     uint64_t peers_refused; /* handshakes with an unknown key */
@@ -86,8 +86,8 @@ struct vq_dealer_options {
     void *ctx;
 };
 
-/* Connects in the background and retries for ever: a missing listener is no error. After a ROUTER
- * refused the key, it retries only after vq_dealer_reconnect. */
+/* Connects in the background and retries for ever: a missing listener is not an error. After a
+ * ROUTER refused the key, it retries only after vq_dealer_reconnect. */
 enum vq_status vq_dealer_create(struct vq_loop *loop, const struct vq_dealer_options *options,
                                 struct vq_dealer **ret_dealer, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_OK: sent, or queued (also without a connection). VQ_LIMIT: the queue is full. VQ_NOMEM. */

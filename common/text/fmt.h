@@ -51,7 +51,7 @@ enum vq_color {
     VQ_COLOR_BLUE,
 };
 
-/* The abilities of the stream `fd`. columns is 80 if it is no terminal or its width is unknown.
+/* The abilities of the stream `fd`. columns is 80 if it is not a terminal or its width is unknown.
  * Colour needs a terminal, a TERM that is not "dumb", and no NO_COLOR (any non-empty value switches
  * it off); unicode needs a UTF-8 locale name. */
 struct vq_terminal {

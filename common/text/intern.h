@@ -25,7 +25,7 @@ enum vq_status vq_intern_add(struct vq_intern *intern, struct vq_span key,
 uint32_t vq_intern_find(const struct vq_intern *intern, struct vq_span key);
 
 /* The known name that is nearest to a mistyped one, for messages: the least edit distance, with a
- * swap of two letters as one edit, without ASCII case. The distance is at most a third of the
+ * swap of two letters as one edit, without ASCII case. The distance is at most 1 or a third of the
  * longer name, unless one name is the beginning of the other. VQ_INTERN_NONE: no name is near.
  * Names above 64 bytes are never near. */
 uint32_t vq_nearest_name(struct vq_span name, const struct vq_span *names, uint32_t names_count);

@@ -12,7 +12,7 @@ struct vq_table_build {
     struct vq_table_options options;
     struct vq_table_mended mended;
     struct vq_arena_block *blocks;
-    struct vq_intern columns; /* keys kept in the arena */
+    struct vq_intern columns; /* the keys are in the arena */
     struct vq_span *cells;    /* by row */
     size_t cells_count;
     size_t cells_cap;

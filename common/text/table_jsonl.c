@@ -64,7 +64,7 @@ static enum vq_status keep_dump(struct jsonl_reader *r, const json_t *value,
     return status;
 }
 
-/* If the options say so, replaces a list of one string by that string. */
+/* With `unwrap_lists`, replaces a list of one string by that string. */
 static const json_t *unwrapped(struct jsonl_reader *r, const json_t *value)
 {
     bool one = r->build->options.unwrap_lists && json_array_size(value) == 1 &&
