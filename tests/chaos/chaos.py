@@ -1,43 +1,46 @@
-"""One round of chaos: a small run of real programs, disturbed, gone on with until it is done, and then looked over.
+"""One round of chaos: a small run of real programs that is disturbed, continued until it is done, and then checked.
 
 A kind is a function `kind_NAME(r)` in a file `kinds_*.py` of this folder, with a docstring of one line. It gets a fresh Round:
 
     def kind_worker(r):
         "a worker is killed"
-        r.work = work.Chat                # what is asked (work.py); not set: vibes
-        r.set_up(workers=4)               # data, endpoint, configuration; what is not given is drawn from r.rng
+        r.work = work.Chat                # the job (work.py); not set: vibes
+        r.set_up(workers=4)               # data, endpoint, configuration; values that are not given are drawn from r.rng
         r.start()                         # `vibeq run`; r.coord is its Popen
         r.some_time()                     # waits for a random moment of the run
         r.kill_worker(r.rng.choice(r.workers()))
 
-When it returns, the round is finished for it (or it calls r.finish() itself): resumed until done, then checked. A kind that leaves the run
-without a coordinator sets r.coord = None (kill_coordinator does). What a kind does that may cost something, it says:
+When it returns, the round is finished (or the kind calls r.finish() itself): the run is resumed until it is done, then checked. A kind that
+leaves the run without a coordinator sets r.coord = None (kill_coordinator does). A kind reports its disturbances with these calls:
 
-    r.allow(repeats=N, why="...")         # calls that may have been sent twice beyond those of killed workers
+    r.allow(repeats=N, why="...")         # calls that may have been sent twice, besides those of killed workers
     r.blame(pid)                          # calls of this worker may be repeated (done by kill_worker, stop_worker)
-    r.fault() / r.healed()                # marks of when a fault began and ended, for the recovery time (done by all helpers)
-    r.met(condition)                      # the disturbance met something, where r.fault() cannot know: it counts while the run goes on
-    r.unknown_max = 0                     # a bound on what may be counted as unknown; None: that of the repeats
-    r.fail("...")                         # a violation; so is every exception
+    r.fault() / r.healed()                # mark the beginning and the end of a fault, for the recovery time (done by all helpers)
+    r.met(condition)                      # the disturbance affected something, if r.fault() cannot know: it counts while the run is active
+    r.unknown_max = 0                     # the most calls that may count as unknown; None: the bound of the repeats
+    r.fail("...")                         # a violation; every exception is one, too
     r.expect_codes.add(STOPPED)           # exits of the coordinator after which it is resumed
 
 More: r.dir, r.run_dir, r.rng, r.server (Endpoint: url, requests(), answers()), r.env (of all programs), r.launch(words, **popen) for any
-child, r.workers() / r.redis() / r.processes(name) for living pids, r.join(...) for workers of elsewhere, r.resume(*words), r.shared_redis(), r.wait_for(what,
-condition), r.progress() (0 to 1), r.cleanups (functions called at the end), r.skip("why") (the round cannot be had here: said loudly).
-`set_up(url=...)` lets the judges go through something else than r.server.url, `runner=[...]` puts words before `vibeq` (ip netns exec ...).
+child, r.workers() / r.redis() / r.processes(name) for living pids, r.join(...) for workers on other machines, r.resume(*words),
+r.shared_redis(), r.wait_for(what, condition), r.progress() (0 to 1), r.cleanups (functions called at the end), r.skip("why") (the round
+is not possible on this machine; this is reported). `set_up(url=...)` gives the judges another URL than r.server.url, `runner=[...]` puts
+words before `vibeq` (ip netns exec ...).
 
-A kind none of whose rounds met anything proves nothing and is a failure ("missed"); `kind_NAME.control = True` says that nothing happens in it.
+A kind whose rounds all affected nothing proves nothing and is a failure ("missed"); `kind_NAME.control = True` marks a kind without a
+disturbance.
 
-What every round must keep, whatever befell it:
- - what it leaves (results.json; dialogues, ratings, the page) is, byte for byte, that of an undisturbed run of the same job (work.py);
- - every request of the endpoint's own log is in the ledger; sums of the accounting hold; nothing is still out;
- - of the calls of one question all but one belong to workers that were killed or stood still (calls of living workers are not repeated);
-   repeats are at most the slots of those, and each is listed as unknown or as paid but unused;
+Every round must pass these checks, after any disturbance:
+ - its output (results.json; dialogues, ratings, the page) is, byte for byte, that of an undisturbed run of the same job (work.py);
+ - every request in the endpoint's own log is in the ledger; the sums of the accounting are right; no call is still open;
+ - of the calls of one question all except one belong to workers that were killed or suspended (calls of living workers are not repeated);
+   repeats are at most the slots of these workers, and each is listed as unknown or as paid but unused;
  - no judge ever had more calls in flight than its limit, by the endpoint's log;
- - no program ended by a signal that was not sent, with an assertion, or a sanitizer's report;
+ - no program ended by a signal that was not sent, with an assertion, or with a sanitizer's report;
  - the audit passes;
- - when the disturbance is over, work goes on within a term and RECOVERY_SECONDS_MAX (a limit of liveness, not of speed; more on a crowded machine), also to the end.
-The round's process is a subreaper: whatever it started, at whatever remove, is its descendant and known by pid."""
+ - after the disturbance, work continues within a term and RECOVERY_SECONDS_MAX (a limit of liveness, not of speed; longer on a crowded
+   machine), until the end.
+The round's process is a subreaper: all processes that it started, directly or indirectly, are its descendants and known by pid."""
 import collections
 import contextlib
 import ctypes
@@ -66,8 +69,8 @@ import lmdb  # noqa: E402
 
 ROUND_SECONDS_MAX = 120
 EXIT_SECONDS_MAX = 60
-RECOVERY_SECONDS_MAX = 15  # beyond the term: processes begin anew, connections are made again, each after a pause of at most a few seconds
-LATENESS_TIMES = 10  # how often on that way a process waits for a machine that is late
+RECOVERY_SECONDS_MAX = 15  # after the term: processes and connections start again, each after a pause of at most a few seconds
+LATENESS_TIMES = 10  # the number of times during the recovery that a process waits for a slow machine
 HARMFUL = ("LD_PRELOAD", "VIBEQ_FAULT", "VIBEQ_FAULT_LOG", "VIBEQ_CRASH_AT", "VIBEQ_CRASH_LOG")  # variables
 AUDIT = ROOT / "tests" / "tools" / "audit"
 PR_SET_CHILD_SUBREAPER = 36
@@ -81,7 +84,7 @@ def load_audit():
 
 
 audit_tool = load_audit()
-REDIS = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
+REDIS = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, whose name selects the program
 FAKETIME = "/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1"
 
 
@@ -91,27 +94,27 @@ def faketime_library():
 
 
 class Violation(Exception):
-    """Something that must always hold did not."""
+    """A check of the round failed."""
 
 
 class Skip(Exception):
-    """This round cannot be had on this machine."""
+    """This round is not possible on this machine."""
 
 
 class Endpoint(Offline):
-    """The offline server; its log is read on from where it was read last."""
+    """The offline server; each reading of its log continues after the last one."""
 
     def __init__(self, *words, **more):
         super().__init__(*words, **more)
         self._at, self._lines = 0, []
 
     def forget(self):
-        """What was asked so far is not of the disturbed part; the log has it."""
+        """The calls so far do not belong to the disturbed part; the log has them."""
         self.log()
         self._lines = []
 
     def batch_lines(self):
-        """What was carried out as a line of a batch."""
+        """The calls that were carried out as lines of a batch."""
         return [line for line in self.log() if line["event"] == "batch_line"]
 
     def log(self):
@@ -155,7 +158,7 @@ def is_zombie(pid):
 
 
 class Lateness:
-    """How late this process wakes up from short sleeps, at most: what the programs of the round suffer too."""
+    """The longest delay of this process after short sleeps; the programs of the round have it, too."""
 
     def __init__(self):
         self.most_ms = 0
@@ -169,7 +172,7 @@ class Lateness:
 
 
 def crowded():
-    """By how much terms and deadlines are longer here, since processes wait for their turn."""
+    """The factor for terms and deadlines on this machine, because processes wait for the processor."""
     return min(4.0, max(1.0, os.getloadavg()[0] / (4 * os.cpu_count())))
 
 
@@ -188,7 +191,7 @@ class Round:
         self.allowed, self.whys, self.unknown_max, self.unlisted_max = 0, [], None, 0
         self.worker_codes = {0, 4}  # of local workers
         self.unseen_ends = ()  # ways a call may end that the endpoint never saw
-        self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
+        self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or suspended
         self.disturbances, self.between = [], False  # for the audit: tests/tools/auditing/disturbed.py
         self.fault_ns = self.healed_ns = self.done_ns = 0
         self.begun = self.hit = False
@@ -227,7 +230,7 @@ class Round:
 
     @property
     def seconds(self):
-        """About how long the calls take when nothing happens."""
+        """The approximate time of the calls without a disturbance."""
         low, high = (int(x.rstrip("ms")) for x in self.latency.split(":")[1:])
         return max(self.calls / self.slots, self.job.chain) * (low + high) / 2000
 
@@ -255,7 +258,7 @@ class Round:
         return self.coord
 
     def resume(self, *words):
-        """What a person would do: resume, or run where there is no run yet."""
+        """Acts like a person: resumes the run, or starts it if it does not exist."""
         self.healed()
         if not self.run_dir.exists():
             return self.start(*words)
@@ -263,13 +266,13 @@ class Round:
         return self.coord
 
     def copy_of(self, runs):
-        """From here on the run is the one in this copy of the runs folder; what the other does with its workers counts as foreign."""
+        """Continues with the run in this copy of the runs folder; the calls of the other run and its workers count as foreign."""
         self.others.append(self.run_dir)
         self.runs = runs
         self.env["VIBEQ_RUNS"] = str(runs)
 
     def join(self, *words, err="worker.err", **more):
-        """A worker of elsewhere."""
+        """A worker on another machine."""
         return self.launch([BIN / "vibeq-worker", "--join", self.run_dir / "join.cert", *words], err=err, **more)
 
     def processes(self, name):
@@ -291,7 +294,7 @@ class Round:
         return True
 
     def prefixes_of(self, pid):
-        """Of its calls' ids, as the spool that it has open notes them (ids of one process begin alike)."""
+        """The prefix of its call ids, by its open spool (ids of one process begin alike)."""
         data = b""
         try:
             for fd in os.listdir(f"/proc/{pid}/fd"):
@@ -304,7 +307,7 @@ class Round:
         return {p for p in known if bytes.fromhex(p) in data}
 
     def unreturned(self, pid):
-        """How many answers the spool that it has open holds, which no commit has taken."""
+        """The number of answers in its open spool that are not committed."""
         try:
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 path = os.readlink(f"/proc/{pid}/fd/{fd}")
@@ -315,15 +318,15 @@ class Round:
         return 0
 
     def blame(self, pid, how="any"):
-        """Calls of this worker may be repeated: it is about to be killed ("killed"), to stand still or be out of reach for longer than a term
-        ("silent"; the fault has begun just now, or is about to), or is disturbed in a way that has no such moment ("any")."""
+        """Calls of this worker may be repeated: it will be killed ("killed"), suspended or unreachable for longer than a term ("silent"; the fault
+        has just begun, or is about to), or it is disturbed in a way without such a moment ("any")."""
         began = time.monotonic_ns()
         if how == "silent" and self.fault_ns:
             began = min(began, self.fault_ns)
         words = argv_of(pid)
         found = self.prefixes_of(pid)
         self.blamed |= found
-        self.unmapped += 0 if found else 1  # no call of it is noted: one may begin just now
+        self.unmapped += 0 if found else 1  # no call of it is noted, but one may be starting
         self.disturbances += [{"calls": prefix, "how": how, "mono_ns": began, "collected": "--local" in words} for prefix in found or (None,)]
         return found
 
@@ -331,7 +334,7 @@ class Round:
         """At most three in a round: a task whose worker is lost a fourth time fails, by the rules."""
         self.fault()
         self.blame(pid, "killed")
-        far = "--local" not in argv_of(pid)  # nobody reads its spool for it: after a term all that it holds is asked again
+        far = "--local" not in argv_of(pid)  # no process reads its spool: after a term all its tasks are leased again
         self.allow(self.slots + (self.unreturned(pid) if far else 0), "worker killed")
         return self.send(pid, signum)
 
@@ -363,7 +366,7 @@ class Round:
         return self.coord is not None and self.coord.poll() is not None
 
     def some_time(self, least=0.0, most=0.95):
-        """A random moment: by the clock from the very start on, or when a random share of the calls was sent, or when all were."""
+        """Waits for a random moment: a time after the start, or until a random share of the calls was sent, or until all were sent."""
         how = self.rng.random()
         if how < 0.12 and most > 0.9:
             self.wait_for("the end of the calls", lambda: self.is_over() or self.progress() >= 1, pause=0.004)
@@ -375,7 +378,7 @@ class Round:
             self.wait_for("progress", lambda: self.is_over() or self.progress() >= share, pause=0.004)
 
     def some_work(self, least=0.05, most=0.9):
-        """The same, but work has begun."""
+        """The same, after the first call."""
         share = self.rng.uniform(least, most)
         self.wait_for("progress", lambda: self.is_over() or self.progress() >= share, pause=0.004)
 
@@ -383,7 +386,7 @@ class Round:
         time.sleep(self.rng.uniform(0, self.term_ms / 1000))
 
     def fault(self, meets=True):
-        """Something befalls the run now; before it has begun, and when that is to be seen, met() says whether it met anything."""
+        """A disturbance starts now. If that is before the first call, or its effect can be seen, met() reports whether it affected anything."""
         self.met(meets and self.begun and not self.is_over())
         self.fault_ns = self.healed_ns = time.monotonic_ns()
 
@@ -410,7 +413,7 @@ class Round:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def finish(self):
-        """Goes on until the run is done, and looks it over."""
+        """Continues until the run is done, and checks it."""
         self.finished = True
         refused = 0
         for _ in range(10):
@@ -436,7 +439,7 @@ class Round:
             self.verify()
 
     def verify(self):
-        """The user's own check says so too."""
+        """The user's own check must agree."""
         run = subprocess.run([str(BIN / "vibeq"), "verify", self.name], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
                              text=True, timeout=60, check=False)
         if run.returncode != DONE:
@@ -446,8 +449,8 @@ class Round:
         return json.loads((self.run_dir / self.job.account).read_text())["calls"]
 
     def collect_late(self):
-        """One more resume brings in what came late, and asks nothing. A worker that outlived a coordinator and was not back when the run
-        was over waits for its orphan time: it is ended first."""
+        """One more resume collects late results, and makes no call. A worker that outlived a coordinator and had not reconnected when the run
+        ended waits for its orphan time: it is ended first."""
         deadline = time.monotonic() + 1
         while self.workers() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -473,7 +476,7 @@ class Round:
             self.fail("resume of the finished run asked something")
 
     def in_ledger(self, folder):
-        """The ids of the calls that the ledger beside a run's folder has of the run."""
+        """The ids of the run's calls in the ledger of its runs folder."""
         uid = bytes.fromhex((folder / "uid").read_text().strip())
         env = lmdb.open(str(folder.parent / "calls.lmdb"), subdir=False, readonly=True, lock=False, max_dbs=8, create=False)
         with env.begin() as txn:
@@ -483,7 +486,7 @@ class Round:
         return found
 
     def far_spools(self):
-        """Folders outside of the run's in which something is left, and the ids of the calls that all spools still hold."""
+        """(folders outside of the run's that are not empty, the ids of the calls in all spools)"""
         uid, folders, calls = (self.run_dir / "uid").read_text().strip(), [], set()
         for path in self.dir.rglob("spool"):
             if path.is_file():
@@ -509,7 +512,7 @@ class Round:
                 self.fail(f"{name} is not that of an undisturbed run")
 
     def check_recovery(self):
-        """Work went on after the disturbance, and no later than the promises have it: a term, and what it takes to begin anew."""
+        """Checks that work continued after the disturbance in time: within a term and the time to start again."""
         most = self.term_ms / 1000 + RECOVERY_SECONDS_MAX * crowded() + LATENESS_TIMES * self.lateness.most_ms / 1000
         if self.recovery_s() > most:
             self.fail(f"nothing went on for {self.recovery_s():.1f} s after the disturbance was over, with a term of {self.term_ms} ms: at most "
@@ -540,11 +543,11 @@ class Round:
         self.figures.update(calls=len(ids) + len(self.server.batch_lines()), unlisted=len(missing), unknown=calls["unknown"], unused=calls["paid_unused"])
 
     def starved(self):
-        """Whether processes waited for the processor for so long that living ones may have been silent for a term of six heartbeats."""
+        """Whether processes waited so long for the processor that living ones may have been silent for a term of six heartbeats."""
         return self.lateness.most_ms > self.term_ms / 6
 
     def check_repeats(self):
-        """Of the calls of one question all but one are of workers that were killed or stood still."""
+        """Checks that of the calls of one question all except one belong to workers that were killed or suspended."""
         asked = collections.defaultdict(list)
         for x in self.server.requests():
             asked[x["hash"]].append(x["call"][:16])
@@ -586,7 +589,7 @@ class Round:
                 self.fail(f"{path.name}: {found.group(0)[:300]}")
             codes = {-1, *self.worker_codes}
             if (self.run_dir / "workers.log").exists() and "is in use by another worker" in (self.run_dir / "workers.log").read_text(errors="replace"):
-                codes.add(USAGE)  # by one that a killed coordinator had just begun
+                codes.add(USAGE)  # from a command that a killed coordinator had just started
             for end in re.finditer(r'"event":"worker.exited","k":(\d+),"code":(-?\d+),"signal":(\d+)', text):
                 if int(end.group(3)) not in (0, signal.SIGKILL, signal.SIGTERM) or int(end.group(2)) not in codes:
                     self.fail(f"a worker ended badly: {end.group(0)}")
@@ -605,11 +608,11 @@ class Round:
         self.figures["recovered"] = int(found.group(1)) if found else 0
 
     def run_audit(self, bounded):
-        """`bounded`: every repeat must be explained by what this round did to the processes."""
-        log = [] if self.others else ["--log", self.server.log_path]  # it also has what the other asked
+        """`bounded`: a disturbance of this round must explain every repeat."""
+        log = [] if self.others else ["--log", self.server.log_path]  # it also has the calls of the other run
         most = self.allowed if self.unknown_max is None else max(self.allowed, self.unknown_max)
         if self.figures["unlisted"]:
-            log = []  # such calls it cannot know of
+            log = []  # it cannot know of such calls
         spools = [word for path in self.far_spools()[0] for word in ("--spool", path)]
         bound = ["--unknown-max", most] if bounded else []
         if log and bound:
@@ -621,7 +624,7 @@ class Round:
         return code, said.getvalue()
 
     def write_disturbances(self):
-        """What this round did, as it noted it down itself. A kind that judges repeats in another way has something that loses answers."""
+        """The disturbances that this round noted. A kind that judges repeats in another way has one that loses answers."""
         path = self.dir / "disturbances.jsonl"
         between = self.between or "check_repeats" in self.__dict__
         rows = [*self.disturbances, {"between": between}, {"lateness_ms": self.lateness.most_ms}]
@@ -629,7 +632,7 @@ class Round:
         return path
 
     def recovery_s(self):
-        """The longest time without a new request from the end of the last fault to the end of the run: what the fault cost in waiting."""
+        """The longest time without a new request between the end of the last fault and the end of the run."""
         if not self.healed_ns or not self.server:
             return 0.0
         asked = (*self.server.requests(), *self.server.batch_lines())
@@ -639,7 +642,7 @@ class Round:
         return max((b - a for a, b in zip(times, times[1:])), default=0) / 1e9
 
     def shared_redis(self, *words):
-        """A Redis of the round's own, which outlives coordinators: its URL. Started again on the same folder by start_redis()."""
+        """Starts a separate Redis for the round, which outlives coordinators; returns its URL. start_redis() starts it again on the same folder."""
         if REDIS is None:
             self.skip("no Redis server")
         self.redis_words = words
@@ -667,7 +670,7 @@ class Round:
         return text
 
     def close(self):
-        """Everything that was started ends, by pid."""
+        """Ends all processes of the round, by pid."""
         for cleanup in reversed(self.cleanups):
             try:
                 cleanup()
@@ -683,7 +686,7 @@ class Round:
 
 
 def run_round(kind, function, seed, base):
-    """In a process of its own. Returns what the table needs, as a dict that JSON can hold."""
+    """Runs in a separate process. Returns the values for the table, as a dict for JSON."""
     become_subreaper()
     r = Round(kind, seed, base)
     out = {"kind": kind, "seed": seed, "ok": True, "skipped": None}

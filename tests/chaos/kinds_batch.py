@@ -22,7 +22,7 @@ def gone_for_good(r, pid):
 
 
 def kill(r):
-    """One thing, at a random moment of a batch's life."""
+    """One disturbance, at a random moment of a batch's life."""
     time.sleep(r.rng.uniform(0.2, 3))
     what, workers = r.rng.choice(("coordinator", "worker", "both", "machine")), r.workers()
     if r.is_over():

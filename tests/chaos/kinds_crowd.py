@@ -10,11 +10,11 @@ from chaos import BIN, DONE, STOPPED
 
 CROWD, CROWD_LARGE = 50, 500
 SAMPLES_EACH = 2  # of the data, for each worker
-COORDINATOR_MIB_MAX, WORKER_MIB = 100, 1  # and so much more for each worker
+COORDINATOR_MIB_MAX, WORKER_MIB = 100, 1  # and this much more for each worker
 
 
 def mib_of(pid):
-    """The most that this process has had in memory."""
+    """The peak memory of this process."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM:")), 0)
@@ -23,7 +23,7 @@ def mib_of(pid):
 
 
 def has_joined(r):
-    """Names of the workers that are there now, as the coordinator says."""
+    """The names of the connected workers, by the coordinator's status."""
     if r.is_over():
         r.fail(f"the coordinator ended with {r.coord.returncode}")
     said = subprocess.run([BIN / "vibeq", "status", r.name, "--json"], env=r.env, cwd=r.dir, capture_output=True, text=True, timeout=60, check=False)
@@ -37,7 +37,7 @@ def ctl(r, word):
 
 
 def small(r, n):
-    """The coordinator's memory, looked at while it lives."""
+    """Measures the coordinator's memory while it runs."""
     most = COORDINATOR_MIB_MAX + WORKER_MIB * n
     r.figures["coordinator_mib"] = max(r.figures.get("coordinator_mib", 0), mib_of(r.coord.pid))
     if r.figures["coordinator_mib"] > most:
@@ -51,7 +51,7 @@ def stampede(r, n, seconds):
     r.start()
     r.wait_for("the certificate", lambda: r.is_over() or (r.run_dir / "join.cert").exists())
     r.wait_for("the run", lambda: r.is_over() or (r.run_dir / "endpoint.json").exists())
-    ctl(r, "pause")  # so that none is done before the last has come
+    ctl(r, "pause")  # so that no worker ends before the last one has joined
     names = {f"crowd-{k}" for k in range(n)}
     (r.dir / "spool").mkdir()
     far = [r.join("--name", name, "--spool", r.dir / "spool" / name) for name in sorted(names)]
@@ -75,13 +75,13 @@ def stampede(r, n, seconds):
     collect_late = r.collect_late
 
     def leave_and_collect():
-        """None hangs: they hear of the end, and leave."""
+        """Checks that no worker hangs: all get BYE and leave."""
         for worker in far:
             try:
                 code = worker.wait(max(1.0, seconds))
             except subprocess.TimeoutExpired:
                 r.fail("the run is over, and a worker that had joined is still there")
-            if code not in (0, STOPPED):  # stopped: the run was over, and what it had not returned waits in its spool
+            if code not in (0, STOPPED):  # stopped: the run was over, and its open results are in its spool
                 r.fail(f"a worker ended with {code}")
         collect_late()
         idle = n - len({x["call"][:16] for x in r.server.requests()})
@@ -101,5 +101,5 @@ def kind_stampede_large(r):
     stampede(r, int(os.environ.get("VQ_CROWD", CROWD_LARGE)), 240)
 
 
-kind_stampede_large.apart = True  # not among all kinds: make chaos-long has it
+kind_stampede_large.apart = True  # not among all kinds: make chaos-long runs it
 kind_stampede_large.seconds_max = 900

@@ -1,6 +1,7 @@
-"""Dialogues under what befalls other runs: kinds of the other files with `vibeq chat` (chat_NAME) and with method persona (persona_NAME) as
-what is asked (work.py). All dialogues, ratings and results are, byte for byte, those of an undisturbed run. And dialogues with an endpoint
-that never says the same twice: each is one that was really held, whoever held which part of it. See chaos.py."""
+"""Dialogues under the disturbances of other runs: kinds of the other files with `vibeq chat` (chat_NAME) and with method persona
+(persona_NAME) as their job (work.py). All dialogues, ratings and results are, byte for byte, those of an undisturbed run. Also dialogues with
+an endpoint that never gives the same answer twice: each stored dialogue really took place, even if several workers made its turns. See
+chaos.py."""
 import json
 import signal
 import time
@@ -36,8 +37,8 @@ for asked_by, those in ((work.Chat, KILLS + DISKS), (work.Persona, KILLS + DISKS
 
 
 class Fickle(sick.Sick):
-    """Each answer has a number of its own; what is asked once more waits for its answer, so that the first one may come in between. `held`:
-    {what was said before: the answers that it got}, `again`: how often something was asked once more."""
+    """Each answer has a different number. A repeated question waits for its answer, so that the first answer may arrive in between. `held`:
+    {earlier turns: their answers}, `again`: the number of repeated questions."""
 
     def __init__(self, behind):
         super().__init__(behind)
@@ -65,7 +66,7 @@ def key_of(model, messages):
 
 
 def check_held(r, fickle):
-    """Every answer in a dialogue was given to exactly what stands before it there, and none is missing."""
+    """Checks that every answer in a dialogue was given to exactly the turns before it, and that no answer is missing."""
     on = set()
     chains = [json.loads(line)["queries"] for line in (r.dir / "chains.jsonl").read_text().splitlines()]
     for line in (r.run_dir / "chat/dialogues.jsonl").read_text(encoding="utf-8").splitlines():
@@ -88,8 +89,8 @@ def stand_still(r, pid):
 
 
 def answer_twice(r, fickle, first):
-    """The worker's turn is asked once more, elsewhere; then whoever asked, or the coordinator, stands still while both answers come: one of them
-    stands, and who had the other hears of that when it has gone on, or before."""
+    """Another worker makes the suspended worker's turn again. Then that worker, or the coordinator, is suspended while both answers arrive. One of
+    the answers is in force; the worker with the other one is informed after it continues, or earlier."""
     r.fault()
     stand_still(r, first)
     before, deadline = fickle.again, time.monotonic() + 4 * r.term_ms / 1000

@@ -1,5 +1,5 @@
-"""The endpoint is sick in all its ways, C1 to C12 of the test matrix. See chaos.py for what a round is; sick.py for the server that stands
-between. Calls of living workers are repeated here on purpose, each because the one before it failed: `end` looks over that instead."""
+"""The endpoint misbehaves in all ways, C1 to C12 of the test matrix. chaos.py describes a round, sick.py the server between workers and
+endpoint. Here calls of living workers are repeated on purpose, each because the call before it failed: `end` checks this instead."""
 import collections
 import json
 import os
@@ -42,7 +42,7 @@ def aim(r, url):
 
 
 def end(r, codes=(), verify=True):
-    """Resumes until done, then looks it over: nothing of the sickness shows but in the ledger, and there all of it."""
+    """Resumes until the run is done, then checks it: the misbehaviour shows only in the ledger, and there completely."""
     r.finished = r.between = True
     for _ in range(12):
         if r.coord is None:
@@ -74,7 +74,7 @@ def check_calls(r):
     if len({x["call"] for x in requests}) != len(requests):
         r.fail("two requests with one call id")
     never_sent = calls["failed"]["network"]
-    may_be = calls["failed"]["lost"] + calls["unknown"]  # broken on the way there
+    may_be = calls["failed"]["lost"] + calls["unknown"]  # broken on the way to the endpoint
     if not calls["sent"] - never_sent - may_be <= len(requests) <= calls["sent"]:
         r.fail(f"{len(requests)} requests, and the ledger says {calls}")
     asked = collections.Counter(x["hash"] for x in requests)
@@ -91,7 +91,7 @@ def met(r, server, names):
 
 
 def after_some(r):
-    """When a fault begins and how often it strikes, by requests: by the clock it is over before a slow machine has begun."""
+    """The beginning and the number of faults, counted in requests: by the clock, they would be over before a slow machine has started."""
     return f"from={r.rng.randint(5, 100)},count={r.rng.randint(2, 12)}"
 
 
@@ -151,7 +151,7 @@ def kind_c04_hang(r):
     end(r)
     met(r, server, names)
     for x in server.requests:
-        least = 0.4 if x.sick in ("hang_before_headers", "hang_mid_headers") else 0.8  # a busy machine hears late of a request
+        least = 0.4 if x.sick in ("hang_before_headers", "hang_mid_headers") else 0.8  # a busy machine gets a request late
         if x.waited_s is not None and not least < x.waited_s:
             r.fail(f"{x.sick} was left after {x.waited_s:.2f} s")
 

@@ -13,7 +13,7 @@ VARIABLES = ("LD_PRELOAD", "VIBEQ_FAULT", "VIBEQ_FAULT_LOG")
 
 
 def preload(r, program, calls, pattern, n, error):
-    """For all programs that are started from here on, until heal()."""
+    """Sets the fault for all programs that start from now on, until heal()."""
     if not FAULTY.exists():
         r.skip(f"{FAULTY} is not built")
     if b"__asan_init" in (BIN / "vibeq").read_bytes() or b"__tsan_init" in (BIN / "vibeq").read_bytes():
@@ -45,7 +45,7 @@ def error_of(r):
 
 
 def failing_store(r, calls, most):
-    """The coordinator stops, writes nothing more, and is resumed on a disk that is well again; nothing is unknown."""
+    """The coordinator stops, writes nothing more, and is resumed on a repaired disk; no call is unknown."""
     r.unknown_max = 0
     r.set_up()
     r.expect_codes |= {INTERNAL, STOPPED}
@@ -92,8 +92,8 @@ def kind_spool_write(r):
 
 
 def revived(r, since):
-    """A Redis that could not make its log has ended, and one whose sync failed refuses everything until it is started again: somebody does
-    that, on a disk that is well."""
+    """A Redis that could not create its log has ended, and one whose sync failed refuses everything until it is started again. This starts it
+    again, on a repaired disk."""
     if r.redis_child.poll() is None and (time.monotonic() - since < REVIVE_SECONDS or not hit(r)):
         return False
     r.kill_shared_redis()

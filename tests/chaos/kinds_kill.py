@@ -191,7 +191,7 @@ def kind_second_start(r):
         first, second = r.resume(), r.launch([*r.vibeq("resume"), r.name, "--quiet"], err="second.out")
         r.wait_for("one of them to be refused", lambda: first.poll() is not None or second.poll() is not None, 60)
         loser, r.coord = (first, second) if first.poll() is not None else (second, first)
-        if loser.returncode not in (USAGE, DONE):  # done: it was over before the other looked
+        if loser.returncode not in (USAGE, DONE):  # done: it ended before the other process checked
             r.fail(f"the second start ended with {loser.returncode}")
         return
     stopped = r.rng.random() < 0.3
@@ -218,7 +218,7 @@ def kind_second_copy(r):
     first = r.coord
     r.fault()
     first.send_signal(signal.SIGSTOP)
-    for pid in r.workers():  # they go on for what is left of their term, and tell the first
+    for pid in r.workers():  # they continue for the rest of their term, and report to the first
         r.blame(pid)
     r.allow(r.calls, "asked by workers of the first coordinator after the copy was made")
     shutil.copytree(r.runs, r.dir / "copied", ignore=lambda _, names: [n for n in names if n in ("spool", "endpoint.json", "pools")])
@@ -265,7 +265,7 @@ def kind_graceful(r):
         began = time.monotonic()
         code = r.coord.wait(20)
         if code == -signal.SIGTERM and time.monotonic() - started < 1:
-            r.resume()  # it had hardly begun
+            r.resume()  # it had just started
             started = time.monotonic()
             continue
         if code not in (STOPPED, DONE):
@@ -281,7 +281,7 @@ def kind_graceful(r):
 
 
 def far_workers(r, words, n=2):
-    """A run without local workers; joins n of elsewhere."""
+    """A run without local workers; n workers on other machines join."""
     r.set_up(workers=0)
     r.start()
     r.wait_for("the certificate", lambda: r.is_over() or all((r.run_dir / name).exists() for name in ("join.cert", "endpoint.json")))
@@ -308,7 +308,7 @@ def kind_no_spool(r):
         return ("--no-spool",)
     far = far_workers(r, words)
     r.allow(r.slots, "answers without a spool that were not returned yet")
-    r.unlisted_max = r.slots  # what was sent in the moment before the kill may be known to nobody
+    r.unlisted_max = r.slots  # no process may know of calls that were sent just before the kill
     replace(r, far, words, r.rng.randint(1, 3))
 
 

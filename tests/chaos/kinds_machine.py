@@ -1,8 +1,8 @@
 """A machine in trouble: disks that are full, no descriptors left, wall clocks that jump, a monotonic clock of another epoch, no time on the
-processors. Disks are small file systems mounted in a mount namespace of the round's own, so that none is left behind; that needs root.
+processors. Disks are small file systems in a separate mount namespace of the round, so that none remains mounted; that needs root.
 
-A full disk stops a run (exit 4) or a worker (exit 1) with a message that names it, or parks the run while its Redis cannot write; with room
-again, resuming or nothing at all goes on. Nothing is lost."""
+A full disk stops a run (exit 4) or a worker (exit 1) with a message that names it, or parks the run while its Redis cannot write. With room
+again, a resume continues the run, or it continues by itself. Nothing is lost."""
 import ctypes
 import os
 import resource
@@ -51,7 +51,7 @@ def disk(r, folder, kib):
 
 
 def fill(folder, leave_bytes):
-    """Takes all the room but about so much."""
+    """Fills the disk except about this much."""
     with open(folder / "filler", "wb", buffering=0) as file:
         room = os.statvfs(folder)
         left = max(0, room.f_bavail * room.f_frsize - leave_bytes)
@@ -89,7 +89,7 @@ def kind_disk_store(r):
         if ended is None:
             continue
         half = ended == USAGE and "never fully begun" in r.said()
-        if half:  # as the message says
+        if half:  # as the message advises
             r.start()
             continue
         if ended not in (DONE, STOPPED):
@@ -191,7 +191,7 @@ def kind_files(r):
             continue
     end = time.monotonic() + r.rng.uniform(0.2, 2)
     while time.monotonic() < end:
-        if r.rng.random() < 0.3:  # connections are to be made anew
+        if r.rng.random() < 0.3:  # connections must be made again
             for pid in r.redis():
                 r.send(pid, signal.SIGKILL)
         time.sleep(0.2)

@@ -1,8 +1,8 @@
 """Networks that fail, between the coordinator and workers of another host, and between the coordinator and a shared Redis: network
-namespaces and nftables (netlab.py). Root only. A partition that lasts for a term ends a worker's leases, by the rules: what it had in flight
-or could not deliver may then be asked again. It is never lost: it comes in late, out of the worker's memory or its spool.
+namespaces and nftables (netlab.py). Root only. A partition that lasts for a term ends a worker's leases, by the rules: its calls in flight
+and its undelivered results may then be called again. They are never lost: they arrive late, from the worker's memory or its spool.
 
-The hub is the coordinator's host. Workers are on another, with the endpoint on its loopback, each over a link of its own."""
+The hub is the coordinator's host. Workers are on another host, with the endpoint on its loopback, each over a separate link."""
 import json
 import os
 import re
@@ -42,7 +42,7 @@ def far(r, workers=None, redis=False, links=None, paused=False, **more):
     r.set_up(workers=0, runner=r.lab.words("hub"), more=keys, **more)
     r.start("--listen", f"0.0.0.0:{PORT}")
     r.wait_for("the certificate", lambda: r.is_over() or (r.run_dir / "join.cert").exists())
-    if paused:  # so that none is done before the last has come
+    if paused:  # so that no worker ends before the last one has joined
         r.wait_for("the run", lambda: r.is_over() or (r.run_dir / "endpoint.json").exists())
         if vibeq(r, "ctl", r.name, "pause").returncode != DONE:
             r.fail("vibeq ctl pause was refused")
@@ -66,7 +66,7 @@ def far_redis(r):
 
 def join(r, k, env=None):
     cert = r.dir / f"join-{k}.cert"
-    text = (r.run_dir / "join.cert").read_text()  # it names the first link; each worker has its own
+    text = (r.run_dir / "join.cert").read_text()  # it names the first link; each worker has a different one
     cert.write_text(re.sub(r"tcp://[0-9.]+:", f"tcp://{r.links[k % len(r.links)].near}:", text))
     cert.chmod(0o600)
     r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err",
@@ -74,12 +74,12 @@ def join(r, k, env=None):
 
 
 def spooled(r):
-    """Of which workers something is left."""
+    """The workers with remaining results."""
     return [k for k in r.far if any(p.name != "lock" and p.is_file() and p.stat().st_size > 0 for p in (r.dir / "spool" / f"far-{k}").glob("*"))]
 
 
 def collect(r):
-    """The run is over. Workers that could not hear of it leave; what is in their spools comes in beside a resume."""
+    """The run is over. Workers that could not be informed leave; a resume collects the results in their spools."""
     deadline = time.monotonic() + 3 + len(r.far) / 20
     while any(w.poll() is None for w in r.far.values()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -109,14 +109,14 @@ def collect(r):
 
 
 def may_repeat(r, workers):
-    """These are about to be out of reach for a term, more or less."""
+    """These workers will be unreachable for about a term."""
     for k in workers:
         r.blame(r.far[k].pid, "silent")
     r.allow(r.calls, "out of reach")
 
 
 def blame_again(r, workers):
-    """Calls that they began since."""
+    """The calls that they started since."""
     for k in workers:
         r.blame(r.far[k].pid, "silent")
 
@@ -273,12 +273,12 @@ def hosts(r):
     groups = [[k for k in r.far if k % len(r.links) % 4 == host] for host in range(4)]
     links = [[link for i, link in enumerate(r.links) if i % 4 == host] for host in range(4)]
     cut_off, slow, vanishes = range(3)
-    many = len(groups[vanishes]) > 10  # their links are gone, and one by one they are killed for longer than a term
+    many = len(groups[vanishes]) > 10  # their links are cut; killing them one by one takes longer than a term
     may_repeat(r, groups[cut_off] + groups[slow] + (groups[vanishes] if many else []))
     r.fault()
     for link in links[slow]:
         link.slow("256kbit" if len(r.links) == len(r.far) else "4mbit")
-    for link in links[vanishes]:  # the host goes with all that runs on it
+    for link in links[vanishes]:  # the host vanishes with all its processes
         link.drop()
     for k in groups[vanishes]:
         r.kill_worker(r.far[k].pid)

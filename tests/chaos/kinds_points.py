@@ -9,7 +9,7 @@ import work
 from chaos import BIN, ROOT, USAGE
 
 POINT = re.compile(r'^VQ_CRASH\((\w+), (COORDINATOR|WORKER), (ONCE|TWICE|MANY), "([^"]*)"\)', re.M)
-BATCHES = "worker_batch_"  # only a run with a batch pool comes there: tests/integration/test_batch.py
+BATCHES = "worker_batch_"  # only a run with a batch pool reaches these: tests/integration/test_batch.py
 LATER = {"ONCE": (1,), "TWICE": (1, 2), "MANY": (1, 2, 10)}
 MARK = b"VIBEQ_CRASH_AT"
 
@@ -24,24 +24,24 @@ def points():
 
 
 def cases():
-    """Every point at its first hit, and at later ones where a run comes there more often."""
+    """Every point at its first hit, and at later hits if a run reaches it more often."""
     return [(name, hit) for name, (_, hits) in points().items() if not name.startswith(BATCHES) for hit in LATER[hits]]
 
 
 def scene(r, name, hit):
-    """A run that comes to this point."""
+    """A run that reaches this point."""
     more = {"judges": 2, "stages": 1, "term_ms": 600, "workers": 4 if hit == 2 else 2, "latency": "uniform:5ms:20ms"}
     if name.startswith("stage_"):
         more["stages"] = 2
     if name == "spool_cut" or name.startswith("import_"):
         more.update(workers=1, concurrency=8, latency="uniform:20ms:60ms")  # the worker must die before the run is over
     if name == "worker_got_BYE":
-        more["workers"] = 0  # a worker of the run's own may leave at its signal before it reads the goodbye: disturb() joins two of elsewhere
+        more["workers"] = 0  # a local worker may leave at its signal before it reads BYE: disturb() joins two workers on other machines
     r.set_up(**more)
 
 
 def disturb(r, name):
-    """What else befalls the run, so that it comes to this point."""
+    """The additional disturbance by which the run reaches this point."""
     if name.startswith("import_"):
         r.some_work(0.2, 0.6)
         for pid in r.workers()[:1]:
@@ -56,7 +56,7 @@ def disturb(r, name):
 
 
 def forget(r):
-    """Redis loses everything that it knew."""
+    """Redis loses all its data."""
     conf = (r.run_dir / "redis/redis.conf").read_text(encoding="utf-8")
     with socket.socket(socket.AF_UNIX) as redis:
         redis.connect(re.search(r'^unixsocket "?([^"\n]+)', conf, re.M).group(1))
@@ -66,12 +66,12 @@ def forget(r):
 
 
 def arm(r, name, hit, log):
-    """Of what is started from now on, the first process to come there dies."""
+    """The first process that reaches the point, of those that start from now on, kills itself."""
     r.env.update(VIBEQ_CRASH_AT=f"{name}:{hit}", VIBEQ_CRASH_LOG=str(r.dir / log))
 
 
 def take_death(r, name, log):
-    """The process that this point is of has killed itself, or the run is over without: False."""
+    """True: the process of this point has killed itself. False: the run ended without that."""
     died = r.dir / f"{log}.died"
     r.wait_for(f"a crash at {name}, or the end", lambda: died.exists() or r.is_over(), seconds=60)
     if not died.exists():
@@ -79,7 +79,7 @@ def take_death(r, name, log):
     r.fault()
     r.met()
     if points()[name][0] == "WORKER":
-        r.unmapped += 1  # which one it was is not known before: one process may have calls repeated
+        r.unmapped += 1  # the process is not known in advance: the calls of one process may be repeated
         r.disturbances.append({"calls": None, "how": "any", "mono_ns": 0})
         r.allow(r.slots, f"a worker died at {name}")
         return True
@@ -93,7 +93,7 @@ def take_death(r, name, log):
 
 
 def not_begun(r):
-    """No run.yaml yet: resume says so, and what to do; `vibeq run` begins it (Round.finish)."""
+    """Without run.yaml, resume reports that and what to do; `vibeq run` starts the run (Round.finish)."""
     said = subprocess.run([BIN / "vibeq", "resume", r.name], env=r.env, cwd=r.dir, capture_output=True, text=True, timeout=30, check=False)
     if said.returncode != USAGE or not re.search("never fully begun.*vibeq rm.*vibeq run", said.stderr):
         r.fail(f"resume of a run that was never fully begun: exit {said.returncode}: {said.stderr}")
@@ -124,7 +124,7 @@ def kind_points(r):
     if r.coord is None:
         r.resume()
         take_death(r, name, "again.log")
-        del r.env["VIBEQ_CRASH_AT"]  # what the end of the round starts lives
+        del r.env["VIBEQ_CRASH_AT"]  # processes that the end of the round starts must not crash
 
 
-kind_points.apart = True  # not among all kinds: it needs programs of its own
+kind_points.apart = True  # not among all kinds: it needs special builds

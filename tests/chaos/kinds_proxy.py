@@ -1,8 +1,8 @@
 """A proxy (proxy.py) that spoils connections: between workers and the coordinator, between workers and the endpoint, between the coordinator
 and a shared Redis. No root needed.
 
-Between a worker and the endpoint a cut, late or broken answer was paid for, and its call is made again by the rules: it ends in the ledger
-as lost, bad response or the like, and such repeats are compared with the ledger's own count instead of the workers'."""
+Between a worker and the endpoint a cut, late or broken answer was paid for, and its call is made again by the rules. It ends in the ledger
+as lost, bad response or similar, and such repeats are compared with the ledger's own count instead of the workers'."""
 import os
 import time
 
@@ -24,7 +24,7 @@ def proxy_to(r, target=("127.0.0.1", 0), **faults):
 # ---- workers and the coordinator ----
 
 def linked(r, workers=None, **more):
-    """Workers that reach the coordinator through a proxy each: r.proxies, r.far."""
+    """Workers that reach the coordinator through one proxy each: r.proxies, r.far."""
     r.set_up(workers=0, more={"orphan_s": 30}, **more)
     r.start()
     cert = r.run_dir / "join.cert"
@@ -49,7 +49,7 @@ def heal(r):
 
 
 def out_of_reach(r):
-    """Whoever cannot be heard for a term loses its leases: its calls may be repeated."""
+    """A worker that is unreachable for a term loses its leases: its calls may be repeated."""
     for worker in r.far:
         r.blame(worker.pid, "silent")
     r.allow(r.calls, "out of reach")
@@ -122,7 +122,7 @@ def kind_link_cut(r):
         each.cut(r.rng.choice((0, 1)))
         time.sleep(r.rng.uniform(0.05, 0.5))
     out_of_reach(r)
-    for each in r.proxies:  # what had bytes swallowed is good for nothing any more
+    for each in r.proxies:  # connections with swallowed bytes cannot be used any more
         each.heal()
         each.cut()
     r.healed()
@@ -131,7 +131,7 @@ def kind_link_cut(r):
 # ---- workers and the endpoint ----
 
 def paid_again(r):
-    """Calls whose answer was lost on the way are made again: as many as the ledger says."""
+    """Calls whose answer was lost on the way are made again: their number is that in the ledger."""
     asked = {}
     for x in r.server.requests():
         asked.setdefault(x["hash"], []).append(x["call"])
@@ -144,14 +144,14 @@ def paid_again(r):
 
 
 def called(r, **judge):
-    """Local workers, whose judges are behind a proxy: r.proxy."""
+    """Local workers that reach their judges through a proxy: r.proxy."""
     r.proxy = proxy_to(r)
     r.set_up(url=f"http://127.0.0.1:{r.proxy.port}/v1", judge=judge)
     host, port = r.server.url.split("//")[1].split("/")[0].rsplit(":", 1)
     r.proxy.target = (host, int(port))
     r.check_repeats = lambda: paid_again(r)
-    r.unseen_ends = ("lost",)  # the proxy took the request, and it went no further
-    r.check_limits = lambda: None  # the endpoint goes on for a moment with calls whose connection was cut
+    r.unseen_ends = ("lost",)  # the proxy took the request, and did not pass it on
+    r.check_limits = lambda: None  # the endpoint continues calls for a moment after their connection was cut
     r.start(*PATIENT)
     r.proxies = [r.proxy]
 

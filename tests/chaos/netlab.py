@@ -1,8 +1,8 @@
-"""Network namespaces of one round: a hub (the coordinator's host) and hosts around it, each joined to it by links of its own, and what
-can go wrong on a link. Every name carries the pid of the process that made it, so that rounds run side by side, and what a killed round
-left behind is found and removed by the next one. Needs root, iproute2 and nftables.
+"""Network namespaces of one round: a hub (the coordinator's host) and hosts around it, each connected to it by separate links, and the faults
+of a link. Every name has the pid of the process that made it, so that rounds can run at the same time, and the next round finds and removes
+the namespaces of a killed round. Needs root, iproute2 and nftables.
 
-A fault is set at the hub's end, both ways or one: `in` is what comes to the hub. tc netem is not needed (and often not there)."""
+A fault is set at the hub's end, in both directions or one: `in` is traffic to the hub. tc netem is not needed (and often missing)."""
 import ctypes
 import itertools
 import os
@@ -23,7 +23,7 @@ def run(*words, text=None, check=True):
 
 
 def why_not():
-    """None where namespaces and rules work, else the reason."""
+    """None if namespaces and rules work, else the reason."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     for program in ("ip", "nft", "tc"):
@@ -44,7 +44,7 @@ def why_not():
 def kill_all(name):
     for pid in run("ip", "netns", "pids", name, check=False).stdout.split():
         try:
-            if int(pid) != os.getpid():  # who entered it
+            if int(pid) != os.getpid():  # a process that entered it
                 os.kill(int(pid), signal.SIGKILL)
         except ProcessLookupError:
             pass
@@ -56,7 +56,7 @@ def remove(name):
 
 
 def sweep():
-    """Removes what processes that are no more have left."""
+    """Removes the namespaces of processes that have ended."""
     for line in run("ip", "netns", "list", check=False).stdout.splitlines():
         found = re.match(rf"({PREFIX}(\d+)\D\S*)", line)
         if found and not os.path.exists(f"/proc/{found.group(2)}"):
@@ -80,7 +80,7 @@ class Link:
                   f'add rule inet t output oifname "{self.name}" jump out_{self.name}\n')
 
     def rules(self, inward=None, outward=None):
-        """Replaces what is in force, in one step."""
+        """Replaces the rules in force, in one step."""
         text = f"flush chain inet t in_{self.name}\nflush chain inet t out_{self.name}\n"
         for chain, rule in (("in", inward), ("out", outward)):
             if rule:
@@ -111,7 +111,7 @@ class Link:
 
 
 class Lab:
-    """lab = Lab("workers", "redis"); lab.link("workers"); lab.words("hub") is what a command begins with that runs there."""
+    """lab = Lab("workers", "redis"); lab.link("workers"); lab.words("hub") are the first words of a command that runs on the hub."""
 
     def __init__(self, *hosts):
         self.spaces, self.links = {}, []
@@ -137,7 +137,7 @@ class Lab:
         return self.links[-1]
 
     def enter(self, host):
-        """This process, and what it starts from now on, is on that host."""
+        """Moves this process, and its later children, to that host."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open(f"/run/netns/{self.spaces[host]}", encoding="ascii") as space:
             if libc.setns(space.fileno(), CLONE_NEWNET) != 0:

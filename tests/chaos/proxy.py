@@ -1,9 +1,8 @@
-"""A TCP proxy that spoils connections: delay, jitter (so that what goes over several connections comes in another order), small pieces,
-stalls, bytes that vanish, a connection cut or half closed after so many bytes, refusals. Standard library only.
+"""A TCP proxy that spoils connections: delay, jitter (so that data of several connections arrive in another order), small pieces, stalls,
+bytes that vanish, a connection cut or half closed after a number of bytes, refusals. Standard library only.
 
-It runs in a thread of its own; what is in force may be changed at any time and holds for living connections too. `up` is from who
-connected to the target, `down` is back. Nothing is ever changed, doubled or put in another order within a connection: that is TCP's
-promise, and CURVE's business.
+It runs in a separate thread. Its settings may change at any time, also for open connections. `up` is from the client to the target, `down` is
+back. Within a connection, bytes are never changed, doubled or reordered: TCP guarantees that, and CURVE checks it.
 
     python3 tests/chaos/proxy.py TARGET_HOST:PORT [PORT] [name=value ...]      by hand, the same names as set()"""
 import asyncio
@@ -15,12 +14,12 @@ import threading
 
 RESET = struct.pack("ii", 1, 0)
 PIECE = 65536
-DEFAULTS = dict(delay_ms=0.0, jitter_ms=0.0,  # each piece waits so long; order within a direction stays
-                chunk=0, pause_ms=0.0,        # pieces of so many bytes, so long apart
+DEFAULTS = dict(delay_ms=0.0, jitter_ms=0.0,  # each piece waits this time; the order within a direction does not change
+                chunk=0, pause_ms=0.0,        # pieces of this number of bytes, with this time between them
                 stall="",                     # "up", "down", "both": nothing passes, nothing is lost
-                swallow="",                   # the same words: read and thrown away; such a connection is good for nothing any more
-                cut_after=0,                  # a connection is reset after about so many bytes (uniform, 1 to twice that)
-                half_close_after=0,           # its `down` is closed after so many bytes, `up` stays open
+                swallow="",                   # the same words: bytes are read and dropped; such a connection cannot be used any more
+                cut_after=0,                  # a connection is reset after about this number of bytes (uniform, 1 to twice that)
+                half_close_after=0,           # its `down` is closed after this number of bytes, `up` stays open
                 refuse=False)                 # new connections are reset at once
 
 
@@ -41,7 +40,7 @@ class Proxy:
     # ---- from outside, any thread ----
 
     def set(self, **faults):
-        """What is in force from now on; what is not named stays."""
+        """Changes settings; those that are not named stay."""
         for name in faults:
             if name not in DEFAULTS:
                 raise ValueError(f"no such fault: {name}")
@@ -51,7 +50,7 @@ class Proxy:
         self.faults = dict(DEFAULTS)
 
     def cut(self, share=1.0):
-        """Resets living connections, each with this chance."""
+        """Resets open connections, each with this probability."""
         def now():
             for connection in list(self.connections.values()):
                 if self.rng.random() < share:
@@ -164,7 +163,7 @@ class Connection:
             writer.write_eof()
 
     async def pieces(self, name, data, writer):
-        """True when this way is to be closed."""
+        """True: this direction must be closed."""
         at = 0
         while at < len(data):
             faults = self.proxy.faults

@@ -1,6 +1,6 @@
-"""A sick endpoint: a server of HTTP, or of TLS, that misbehaves below what vibeq-offline can play. Each request is handed to a plan, which
-names a way of answering (WAYS) or None for a good answer. What is right is asked of a vibeq-offline behind it, so that its log says what was
-paid; what went wrong on the way only this server knows: `requests` and `knocks`. Standard library only, a thread a connection."""
+"""A sick endpoint: an HTTP or TLS server that misbehaves in ways that vibeq-offline cannot. Each request goes to a plan, which names a way of
+answering (WAYS) or None for a good answer. Good answers come from a vibeq-offline, whose log shows the paid calls; only this server knows the
+faults on the way: `requests` and `knocks`. Standard library only, one thread per connection."""
 import hashlib
 import json
 import random
@@ -18,11 +18,11 @@ WAYS = {}
 
 
 class Gone(Exception):
-    """The client went away."""
+    """The client has disconnected."""
 
 
 def way(kind, paid=True):
-    """Registers a way of being sick; `kind` is the row of the test matrix. Not paid: the server behind is not asked."""
+    """Registers a way to misbehave; `kind` is the row of the test matrix. Not paid: vibeq-offline gets no request."""
     def register(function):
         WAYS[function.__name__] = (kind, paid, function)
         return function
@@ -34,7 +34,7 @@ def ways(*kinds):
 
 
 class Request:
-    """What arrived. `sick` is the way it was answered (None: well), `waited_s` how long a hung client stayed, `sent` bytes of the answer."""
+    """A received request. `sick` is the way of its answer (None: good), `waited_s` the time that a hung client stayed, `sent` bytes of the answer."""
 
     def __init__(self, n, line, headers, body):
         self.n, self.line, self.headers, self.body = n, line, headers, body
@@ -47,7 +47,7 @@ class Request:
         self.sick, self.waited_s, self.sent = None, None, 0
 
     def share(self, seed=0):
-        """A number in [0, 1) of the body and the seed alone."""
+        """A number in [0, 1), a function of body and seed."""
         return int(hashlib.blake2b(self.body + str(seed).encode(), digest_size=4).hexdigest(), 16) / 2**32
 
 
@@ -86,13 +86,13 @@ class Peer:
         self.send(body)
 
     def said(self, content):
-        """The good answer, but for its text: `content` is bytes of JSON that stand there as they are."""
+        """The good answer with another text: `content` is inserted as bytes of JSON."""
         answer = json.loads(self.reply.body)
         answer["choices"][0]["message"]["content"] = "@"
         return json.dumps(answer).encode().replace(b'"@"', content, 1)
 
     def hang(self, most_s=120):
-        """Until the client leaves."""
+        """Waits until the client disconnects."""
         self.conn.settimeout(most_s)
         try:
             while self.conn.recv(4096):
@@ -315,8 +315,8 @@ def switching_protocols(peer):
 
 @way("C5")
 def two_answers(peer):
-    """A second answer behind the first: it must not become that of the next call. In one piece: one that comes when the next request is on
-    its way already is that request's answer, as far as anybody can tell."""
+    """A second answer after the first: it must not become the answer of the next call. Both are sent in one piece: an answer that arrives after
+    the next request was sent cannot be distinguished from that request's answer."""
     body, other = peer.reply.body, peer.said(b'"Model: B"')
     peer.send(b"".join(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(b) + b for b in (body, other)))
 
@@ -374,7 +374,7 @@ def json_and_more(peer):
 
 @way("mended")
 def json_lines(peer):
-    """As a stream that nobody asked for."""
+    """As a stream that was not requested."""
     peer.whole(b"data: " + peer.reply.body.strip() + b"\n\ndata: [DONE]\n\n")
 
 
@@ -393,7 +393,7 @@ def nothing(peer):
     peer.whole(b"")
 
 
-# What servers are known to send and can be read: the answer counts.
+# Known deviations of servers that can be read: the answer counts.
 
 @way("mended")
 def json_nan(peer):
@@ -456,7 +456,7 @@ def redirect(status, to):
 
 @way("C10")
 def drip(peer):
-    """A byte a second."""
+    """One byte per second."""
     peer.head(f"Content-Length: {len(peer.reply.body)}")
     drip_on(peer, peer.reply.body, 1.0)
 
@@ -511,15 +511,15 @@ def tls_of(folder, name, version=None):
 # ---- the server ----
 
 class Sick:
-    """`plan(request)` gives the name of a way, a function of its own (of a Peer), or None. `behind` is the URL of the vibeq-offline that knows
-    the answers. `knock(conn, bytes)` takes the place of everything behind accept(): for what is wrong before HTTP. `tls` is a context, or a
-    function that gives one for each connection."""
+    """`plan(request)` returns the name of a way, a function (of a Peer), or None. `behind` is the URL of the vibeq-offline with the good answers.
+    `knock(conn, bytes)` replaces everything after accept(): for faults before HTTP. `tls` is a context, or a function that returns one for
+    each connection."""
 
     def __init__(self, behind=None, plan=None, tls=None, knock=None, address="127.0.0.1"):
         self.behind = urllib.parse.urlsplit(behind) if behind else None
         self.plan, self.tls, self.knock = plan or (lambda request: None), tls, knock
         self.lock = threading.Lock()
-        self.requests, self.knocks, self.plain = [], 0, b""  # of those that knock: what they said in clear
+        self.requests, self.knocks, self.plain = [], 0, b""  # of connections that knock: their unencrypted bytes
         self.count, self.cuts = {}, 0
         self.socket = socket.create_server((address, 0), backlog=512)
         self.port = self.socket.getsockname()[1]
@@ -616,7 +616,7 @@ class Sick:
         return request, buffer[length:]
 
     def ask(self, request):
-        """The good answer, of the server behind, under the call's own id and key."""
+        """The good answer of vibeq-offline, with the call's own id and key."""
         with socket.create_connection((self.behind.hostname, self.behind.port), 120) as conn:
             kept = ("authorization", "content-type", "x-client-request-id", "api-key", "x-api-key")
             head = f"POST {request.path} HTTP/1.1\r\nHost: {self.behind.netloc}\r\nConnection: close\r\nContent-Length: {len(request.body)}\r\n"
@@ -633,7 +633,7 @@ class Sick:
 
 
 def now_and_then(names, share, seed=0, tries=1):
-    """A plan: `share` of the bodies meet a way on their first `tries` tries; the ways take turns."""
+    """A plan: `share` of the bodies get a way at their first `tries` tries; the ways take turns."""
     state = {"turn": 0}
     lock = threading.Lock()
 
@@ -647,7 +647,7 @@ def now_and_then(names, share, seed=0, tries=1):
 
 
 class Names:
-    """A name server for one name. `mode` says how it answers: an address, "none" (there is no such name), "broken" (SERVFAIL) or "silent"."""
+    """A name server for one name. `mode` says how it answers: an address, "none" (the name does not exist), "broken" (SERVFAIL) or "silent"."""
 
     def __init__(self, address, mode):
         self.mode, self.asked = mode, 0
@@ -678,7 +678,7 @@ class Names:
 # ---- what is measured of a process ----
 
 def peak_mib(pid):
-    """The most memory a process ever had, in MiB; None when it is gone."""
+    """The peak memory of a process in MiB; None: it has ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             for line in file:

@@ -1,10 +1,10 @@
-"""What a round asks: small jobs of four kinds, whose outcome is known from a run that nothing befell (`undisturbed`), made once for all
-rounds that draw the same job. Vibes: independent questions in one or two stages. Chat: dialogues of up to 102 turns beside a run. Persona:
-dialogues, ratings of their turns, probes behind their beginnings, ratings of these, stage by stage. Batch: vibes through batches.
+"""The jobs of rounds: small jobs of four kinds. The expected outcome comes from an undisturbed run (`undisturbed`), made once for all rounds
+that draw the same job. Vibes: independent questions in one or two stages. Chat: dialogues of up to 102 turns beside a run. Persona: dialogues,
+ratings of their turns, probes after their first turns, ratings of these, stage by stage. Batch: vibes through batches.
 
-A job says: `files` of the run's folder that must be the same, byte for byte; where its sums are (`account`); who answers (`models`); how many
-calls are made one behind the other at least (`chain`); and its commands. Not its job: what befalls it (kinds_*.py), and how a round is looked
-over (chaos.py)."""
+A job defines `files` of the run's folder that must be the same, byte for byte; the place of its sums (`account`); the models that answer
+(`models`); the least number of calls that follow each other (`chain`); and its commands. Not its job: disturbances (kinds_*.py), the checks
+of a round (chaos.py)."""
 import fcntl
 import json
 import os
@@ -27,25 +27,25 @@ TURNS_ALIKE = 12
 
 
 class Undisturbed(Exception):
-    """The undisturbed run was not as it should be."""
+    """The undisturbed run failed."""
 
 
 def model_lines(name, models, url, concurrency, keys):
     lines = [f"{name}:"]
-    for model in models:  # without a URL: its pools have one
+    for model in models:  # a model without a URL: its pools have one
         lines += [f"  - model: {model}", "    identity: the-test", *([f"    base_url: {url}", f"    concurrency: {concurrency}"] if url else [])]
         lines += [f"    {key}: {value}" for key, value in (keys or {}).items()]
     return lines
 
 
 class Work:
-    """A job as it is run with `vibeq run` and `vibeq resume`."""
+    """A job for `vibeq run` and `vibeq resume`."""
     account = "accounting.json"
     chain = 1
 
     @staticmethod
     def before(_name):
-        """[(words behind vibeq, exit codes)] of what is done before anything is disturbed."""
+        """[(words after vibeq, exit codes)] of the commands before the disturbance."""
         return []
 
     @staticmethod
@@ -54,7 +54,7 @@ class Work:
 
     @staticmethod
     def again(name, workers, *words):
-        """`workers`: None, as the configuration has it."""
+        """`workers`: None: the value of the configuration."""
         return ["resume", name, "--quiet", *(() if workers is None else ("--workers", workers)), *words]
 
     def read(self, run_dir):
@@ -164,7 +164,7 @@ class Batch(Vibes):
 
 
 class Chat(Work):
-    """The models of a run are led through dialogues; the run itself, of a few calls, is done before, and stays as it is."""
+    """Leads the models of a run through dialogues; the run itself has a few calls, is done before, and does not change."""
     files = ("chat/dialogues.jsonl", "results/results.json")
     account = "chat/accounting.json"
     chain = TURNS
@@ -188,7 +188,7 @@ class Chat(Work):
         planted(path, 3, ("V1",))
         asks = ("Question {0}: what do you make of number {1}?", "Add {1} to {0}, and say how.", "Tell me of day {0} of your life.")
         with open(path / "chains.jsonl", "w", encoding="utf-8") as file:
-            for i, turns in enumerate(self.turns):  # the third begins as the first
+            for i, turns in enumerate(self.turns):  # the third begins like the first
                 system = {"system": f"You are embodying the role of Number {i % 2}. You are boastful. You are patient. You keep {i % 2 + 2} goats."}
                 queries = [asks[k % len(asks)].format(k, k * k if k < TURNS_ALIKE or i < 2 else k) for k in range(turns)]
                 file.write(json.dumps({"queries": queries, **(system if i < 3 else {})}) + "\n")
@@ -201,7 +201,7 @@ class Chat(Work):
 
     @staticmethod
     def before(name):
-        return [(["run", "config.yaml", "--name", name, "--quiet"], (DONE, MISSING))]  # these models talk, and give no verdicts
+        return [(["run", "config.yaml", "--name", name, "--quiet"], (DONE, MISSING))]  # these models chat, and give no verdicts
 
     @staticmethod
     def first(name, workers, *words):
@@ -218,7 +218,7 @@ class Persona(Work):
     shapes = {"long": (1, ("directed",), "original", 60, "[in_character]", "[dataset, zero, previous]"),
               "wide": (2, ("directed", "goal"), "original", 12, "[style]", "[dataset, zero, previous]"),
               "both": (1, ("goal",), "both", 20, "[knowledge]", "[dataset, zero, previous]"),
-              "talks": (2, ("directed",), "both", 16, "[knowledge]", "[dataset]")}  # their first turns are the same in both orders
+              "talks": (2, ("directed",), "both", 16, "[knowledge]", "[dataset]")}  # their first turns are equal in both orders
 
     def __init__(self, shape):
         self.name = f"persona-{shape}"
