@@ -196,7 +196,7 @@ void vq_refusal_add_limits(struct vq_offline_reply *reply, const struct vq_limit
                 {VQ_LIMIT_TOKENS, "tokens", false}};
     bool is_anthropic = reply->dialect == VQ_DIALECT_ANTHROPIC;
     if (!limits->headers || reply->dialect == VQ_DIALECT_GEMINI) {
-        return; /* Gemini has no such headers */
+        return; /* Gemini does not have these headers */
     }
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {
         uint64_t limit = limits->per_minute[rows[i].kind];

@@ -65,7 +65,7 @@ struct vq_batches_action {
     const struct vq_batch_line *line;
     const char *text;
     enum vq_batch_why why; /* of a GIVE_UP */
-    bool ordered;          /* the same, CANCELLED: by the coordinator, and by no other */
+    bool ordered;          /* of a GIVE_UP with CANCELLED: the coordinator ordered the cancel */
     struct vq_msg_batch progress;
 };
 

@@ -47,7 +47,7 @@ struct vq_batches_entry {
     uint64_t bytes_max;
     struct vq_batch_life life; /* from VQ_ENTRY_LIVES on, if `lives` */
     bool lives, is_limited;
-    bool cancel, ordered;  /* it is to be cancelled; the coordinator has ordered that */
+    bool cancel, ordered;  /* it must be cancelled; the coordinator ordered that */
     enum vq_batch_why why; /* of VQ_ENTRY_ABANDONED */
     uint32_t give_up_from;
     struct { /* the last report to the coordinator */

@@ -20,7 +20,7 @@ void vq_work_gathered(struct vq_work *w, struct vq_work_ask *ask)
     ask->state = VQ_WORK_ASK_DONE;
     w->leases.asks_done++;
     w->judges[ask->lease->judge].asks_done++;
-    vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE); /* both orders are asked at once */
+    vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE); /* both orders are called at once */
     if (ask->cancelled) {
         vq_work_ask_close(w, ask);
     }

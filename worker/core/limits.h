@@ -6,7 +6,7 @@
  * credit; above VQ_WORK_SAMPLES_BYTES_MAX it drops a SAMPLE and returns its lease. */
 #define VQ_WORK_JUDGES_MAX         256u
 #define VQ_WORK_ASKS_MAX           65536u
-#define VQ_WORK_LEASES_MAX         50000u /* what one HEARTBEAT can list */
+#define VQ_WORK_LEASES_MAX         50000u /* the most that one HEARTBEAT can list */
 #define VQ_WORK_SAMPLES_MAX        65536u
 #define VQ_WORK_SAMPLES_IDLE_MAX   256u /* in the cache without a lease yet */
 #define VQ_WORK_SAMPLES_BYTES_SOFT (256u << 20)
@@ -24,7 +24,7 @@
 
 #define VQ_WORK_TIER_BYTES      32u    /* of a service tier's name */
 #define VQ_WORK_CONCURRENCY_MAX 16384u /* calls in flight, of the process */
-#define VQ_WORK_TRIES_DEFAULT   5u     /* where the SPEC gives 0 */
+#define VQ_WORK_TRIES_DEFAULT   5u     /* if the SPEC has 0 */
 
 /* Full jitter over the first, doubled with each try up to the second. */
 #define VQ_WORK_BACKOFF_MS     500u

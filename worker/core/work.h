@@ -51,8 +51,8 @@ enum vq_work_event_type {
     VQ_WORK_BATCH,        /* `batch`: the new state of a batch that the shell follows */
     VQ_WORK_REFUSED,      /* `refused`: the provider refuses a batch of a pool as a whole */
     VQ_WORK_TICK,         /* time has passed */
-    VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
-    VQ_WORK_STOP,         /* leave now; what is in flight counts as unknown */
+    VQ_WORK_DRAIN,        /* finish the calls in flight, give the rest back, leave */
+    VQ_WORK_STOP,         /* leave now; calls in flight count as unknown */
     VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain, exit with VQ_WORK_EXIT_FATAL */
 };
 

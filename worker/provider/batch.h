@@ -17,7 +17,7 @@
 
 #define VQ_BATCH_NAME_BYTES_MAX    VQ_WIRE_BATCH_NAME_BYTES_MAX
 #define VQ_BATCH_ID_BYTES_MAX      256 /* of a batch or a file, as the provider names it */
-#define VQ_BATCH_SESSION_BYTES_MAX 512 /* what names an upload that was opened */
+#define VQ_BATCH_SESSION_BYTES_MAX 512 /* of the name of an open upload */
 #define VQ_BATCH_CALL_ID_BYTES     41  /* custom_id with its NUL; Anthropic allows 64 characters */
 #define VQ_BATCH_CALLS_MAX         VQ_WIRE_BATCH_CALLS_MAX
 #define VQ_BATCH_URL_BYTES_MAX     4096
@@ -70,7 +70,7 @@ struct vq_batch_request {
     struct vq_buf own; /* the document in another form */
     struct vq_span document;
     char content_type[96];                                        /* empty: no body */
-    struct vq_batch_header headers[VQ_BATCH_REQUEST_HEADERS_MAX]; /* more than the dialect's */
+    struct vq_batch_header headers[VQ_BATCH_REQUEST_HEADERS_MAX]; /* in addition to the dialect's */
     size_t headers_count;
 };
 void vq_batch_request_init(struct vq_batch_request *request);
@@ -173,9 +173,9 @@ struct vq_batch_dialect {
     size_t headers_count;
     uint32_t calls_max;
     uint64_t document_bytes_max; /* of the document alone */
-    uint64_t inline_bytes_max;   /* up to here it is part of the create; a larger one is uploaded */
+    uint64_t inline_bytes_max;   /* a document up to this size is part of the create */
     bool carries_name;           /* a list shows the names */
-    bool drops_results;          /* `drop` deletes the files of the results too */
+    bool drops_results;          /* `drop` also deletes the files of the results */
     const char *separator;       /* between two calls of a document */
 
     /* Appends one call. `body` is built by the chat dialect: JSON on one line. */
@@ -186,7 +186,7 @@ struct vq_batch_dialect {
     enum vq_status (*open)(const struct vq_batch_at *at, const char *name, uint64_t document_bytes,
                            struct vq_batch_request *request);
     const char *session_header; /* of the response to `open`, in lower case */
-    /* The session in the value of this header; VQ_INVALID: it has none. */
+    /* Reads the session from the value of this header; VQ_INVALID: it has none. */
     enum vq_status (*read_open)(struct vq_span value, char ret_session[VQ_BATCH_SESSION_BYTES_MAX]);
     /* NULL: the dialect has no files, `create` carries the document. */
     enum vq_status (*upload)(const struct vq_batch_at *at, const char *name, const char *session,

@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #define CALLS_MAX      VQ_BATCH_CALLS_MAX
-#define DOCUMENT_BYTES UINT64_C(200000000) /* ours; a file may have 2 GB */
+#define DOCUMENT_BYTES UINT64_C(200000000) /* our limit; a file may have 2 GB */
 /* 20 MB are allowed; the form of inline calls is longer by 13 of at least 44 bytes per call */
 #define INLINE_BYTES  UINT64_C(15000000)
 #define FILE_TYPE     "application/jsonl"
@@ -125,7 +125,7 @@ static enum vq_status cancel(const struct vq_batch_at *at, const char *id,
     return VQ_OK;
 }
 
-/* ORIGIN/KIND/VERSION/files FRONT ID BACK: where the bytes of files go and come from. */
+/* ORIGIN/KIND/VERSION/files FRONT ID BACK: the address for uploads and downloads. */
 static enum vq_status to_bytes(const struct vq_batch_at *at, const char *kind, const char *front,
                                const char *id, const char *back, struct vq_batch_request *request)
 {
@@ -179,7 +179,7 @@ static enum vq_status upload(const struct vq_batch_at *at, const char *name, con
     return vq_batch_request_status(request);
 }
 
-/* The kind is part of a file's id ("files/123"), as it is of a batch's. */
+/* The kind is part of a file's id ("files/123"), as in a batch's id. */
 static enum vq_status download(const struct vq_batch_at *at, const char *file,
                                struct vq_batch_request *request)
 {
@@ -219,7 +219,7 @@ static bool is_plain(char c)
            (c != '\0' && strchr("-._~", c) != NULL);
 }
 
-/* The session in the URL of the response; the rest of the URL is ours. */
+/* The session in the URL of the response; the other parts of the URL are made from our data. */
 static enum vq_status read_open(struct vq_span value, char ret_session[VQ_BATCH_SESSION_BYTES_MAX])
 {
     static const char field[] = SESSION_FIELD "=";
@@ -354,7 +354,8 @@ const struct vq_batch_dialect vq_batch_gemini = {
     .document_bytes_max = DOCUMENT_BYTES,
     .inline_bytes_max = INLINE_BYTES,
     .carries_name = true,
-    .drops_results = false, /* the API refuses their names as too long; they expire */
+    .drops_results =
+        false, /* the API refuses their names, because they are too long; the files expire */
     .separator = "\n",
     .add = add,
     .open = open_upload,

@@ -47,7 +47,7 @@ struct vq_batch_rules {
     /* `calls` is only a lower bound of the number of its calls */
     bool size_unknown;
 };
-/* `document_bytes`: of a batch that may be created; otherwise 0. */
+/* `document_bytes`: of a batch that may be created; 0: the batch is not created. */
 struct vq_batch_rules vq_batch_rules_of(const struct vq_batch_dialect *dialect,
                                         size_t document_bytes);
 
@@ -73,7 +73,7 @@ enum vq_batch_event_type {
     VQ_BATCH_WRITTEN,        /* the record of the last WRITE is durable */
     VQ_BATCH_OPEN_DONE,      /* text: the session of the upload */
     VQ_BATCH_UPLOAD_DONE,    /* text: the file's id */
-    VQ_BATCH_UPLOAD_FAILED,  /* also: it was not opened. retry_after_ms; for_good: refused */
+    VQ_BATCH_UPLOAD_FAILED,  /* or it could not be opened. retry_after_ms; for_good: refused */
     VQ_BATCH_CREATE_DONE,    /* view */
     VQ_BATCH_CREATE_REFUSED, /* a 4xx: there is no batch. retry_after_ms; for_good: refused */
     VQ_BATCH_CREATE_UNKNOWN, /* any other end */
@@ -155,7 +155,7 @@ struct vq_batch_action {
 /* Members are for reading: record, session, view, collect; the rest is private. */
 struct vq_batch_life {
     struct vq_batch_record record;
-    char session[VQ_BATCH_SESSION_BYTES_MAX]; /* of the upload that was opened last */
+    char session[VQ_BATCH_SESSION_BYTES_MAX]; /* of the last opened upload */
     struct vq_batch_view view;                /* the last one from the provider */
     struct vq_batch_collect collect;
     struct vq_batch_rules rules;

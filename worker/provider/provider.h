@@ -95,8 +95,7 @@ struct vq_reply {
     struct vq_ratelimit input_tokens;
     struct vq_ratelimit output_tokens;
     char request_id[VQ_REPLY_NAME_BYTES_MAX];
-    char label_logprobs
-        [VQ_REPLY_NAME_BYTES_MAX]; /* "A=-0.1 B=-2.4": where the verdict's label stands */
+    char label_logprobs[VQ_REPLY_NAME_BYTES_MAX]; /* "A=-0.1 B=-2.4": at the verdict's label */
     char error_type[VQ_REPLY_NAME_BYTES_MAX];
     char error_param[VQ_REPLY_NAME_BYTES_MAX]; /* the parameter that the error is about */
     uint32_t params_refused; /* enum vq_param: refused by the error, if the request had them */

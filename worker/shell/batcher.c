@@ -97,7 +97,7 @@ static void give_up(struct vq_batcher *batcher, const struct vq_batches_action *
         struct vq_work_refused refused = {.pool = action->pool, .reply = &reply};
         batcher->options.refused(batcher->options.ctx, &refused);
     }
-    /* a refusal for now and a cancel that was ordered use up no attempt */
+    /* a temporary refusal and an ordered cancel use up no attempt */
     reply.end = limited ? VQ_END_RATE : action->ordered ? VQ_END_CANCELLED : VQ_END_NETWORK;
     collected(batcher, action->draft, &reply);
 }
