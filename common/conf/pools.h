@@ -40,7 +40,7 @@ struct vq_conf_uses {
 enum vq_status vq_conf_uses_of(const struct vq_config *config, struct vq_conf_uses *ret_uses,
                                struct vq_error *err) VQ_WARN_UNUSED;
 void vq_conf_uses_free(struct vq_conf_uses *uses);
-/* Its place in the list; UINT32_MAX for none. */
+/* The index of the pool with this name; UINT32_MAX: none. */
 uint32_t vq_conf_uses_find(const struct vq_conf_uses *uses, struct vq_span name);
 
 /* Whether one of the pools of `judge` is interactive. Dialogues and embeddings need an interactive

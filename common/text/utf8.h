@@ -26,7 +26,7 @@ size_t vq_utf8_count(struct vq_span text);
  * text. */
 struct vq_span vq_utf8_cut(struct vq_span text, size_t bytes_max);
 
-/* Copies the text with a NUL into `bytes` bytes, cut as above. */
+/* Copies the text and a NUL to `to`, which has `bytes` bytes; the text is cut as above. */
 void vq_utf8_copy(char *to, size_t bytes, struct vq_span text);
 
 /* Whether it is a bidi control. It changes the direction of the text around it, so the displayed
