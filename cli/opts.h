@@ -75,7 +75,7 @@ enum vq_exit {
     VQ_EXIT_INTERNAL = 1,
     VQ_EXIT_USAGE = 2,       /* usage or input error: nothing was sent */
     VQ_EXIT_MISSING = 3,     /* done, with missing answers */
-    VQ_EXIT_NO = 3,          /* of a plan: its budget or its deadline does not hold */
+    VQ_EXIT_NO = 3,          /* of a plan: it exceeds its budget or its deadline */
     VQ_EXIT_STOPPED = 4,     /* stopped, resumable */
     VQ_EXIT_NO_PROGRESS = 5, /* of `vibeq status`: the run is active, but no answer arrives */
 };

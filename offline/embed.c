@@ -21,7 +21,7 @@
 #define GRAM_SHARE       0.5
 #define FEATURE_SHARE    0.87
 #define GEMINI_BATCH_MAX 100
-#define DIGITS           9 /* of a float: read back, it is the same */
+#define DIGITS           9 /* of a float: enough to read back the same value */
 
 static uint64_t hash_of(const char *at, size_t bytes)
 {

@@ -238,7 +238,7 @@ static void log_batch(struct vq_offline_batches *batches, const struct vq_offlin
     vq_call_log_end(batches->log);
 }
 
-/* `reply` NULL: the line was not asked. */
+/* `reply` NULL: the line was not carried out. */
 static void log_line(struct vq_offline_batches *batches, const struct vq_offline_batch *batch,
                      const struct vq_offline_batch_line *of, const struct vq_offline_reply *reply,
                      int64_t now_ns, int64_t now_ms)
@@ -263,7 +263,7 @@ static void log_line(struct vq_offline_batches *batches, const struct vq_offline
 
 /* ---- the list ---- */
 
-/* Which line is done when: in the order of the requests, or shuffled. */
+/* The order in which the lines are done: that of the requests, or shuffled. */
 static enum vq_status set_order(struct vq_offline_batches *batches, struct vq_offline_batch *batch,
                                 const struct vq_hash *hash)
 {

@@ -1,5 +1,5 @@
-/* A binary min-heap of nodes that live in their owners, so that any node can be taken out. Ordered
- * by (first, second). */
+/* A binary min-heap of nodes that are embedded in their owners, so that any node can be removed.
+ * Ordered by (first, second). */
 #pragma once
 
 #include "common/base/status.h"

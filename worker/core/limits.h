@@ -1,8 +1,8 @@
 /* All limits of the worker's core. Tests set some of them through struct vq_work_options. */
 #pragma once
 
-/* What a worker may hold. It gives credit for less than half of VQ_WORK_ASKS_MAX asks: the other
- * half is for asks whose result has no ACK yet. Above VQ_WORK_SAMPLES_BYTES_SOFT it gives no
+/* The most that a worker may hold. It gives credit for less than half of VQ_WORK_ASKS_MAX asks: the
+ * other half is for asks whose result has no ACK yet. Above VQ_WORK_SAMPLES_BYTES_SOFT it gives no
  * credit; above VQ_WORK_SAMPLES_BYTES_MAX it drops a SAMPLE and returns its lease. */
 #define VQ_WORK_JUDGES_MAX         256u
 #define VQ_WORK_ASKS_MAX           65536u
@@ -26,7 +26,8 @@
 #define VQ_WORK_CONCURRENCY_MAX 16384u /* calls in flight, of the process */
 #define VQ_WORK_TRIES_DEFAULT   5u     /* if the SPEC has 0 */
 
-/* Full jitter over the first, doubled with each try up to the second. */
+/* The wait before a retry, with full jitter: the first value, doubled with each try up to the
+ * second. */
 #define VQ_WORK_BACKOFF_MS     500u
 #define VQ_WORK_BACKOFF_MS_MAX 30000u
 
@@ -42,7 +43,7 @@
 #define VQ_WORK_PAUSE_MS_MAX       60000u
 #define VQ_WORK_RETRY_AFTER_MS_MAX 60000u
 
-/* The window of a pool that names none. */
+/* The window of a pool without a configured one. */
 #define VQ_WORK_WINDOW_MS 60000u
 
 /* A start may be late by a 200th of the pool's window, at most VQ_WORK_LATE_MS_MAX, without moving
@@ -69,11 +70,11 @@
 #define VQ_WORK_HELLO_PATIENT_MS  3000u
 #define VQ_WORK_SILENT_HEARTBEATS 3
 
-/* The worker logs that it has not heard from the coordinator after this time. */
+/* After this time without a message from the coordinator the worker logs the silence. */
 #define VQ_WORK_SILENT_TELL_S 10u
 
-/* A worker that hears nothing from the coordinator for this time leaves; WELCOME may set another
- * time. While it drains: the last one. */
+/* A worker leaves after this time without a message from the coordinator; WELCOME may set another
+ * time. While it drains, the last value applies. */
 #define VQ_WORK_ORPHAN_LOCAL_S  60u
 #define VQ_WORK_ORPHAN_REMOTE_S 3600u
 #define VQ_WORK_DRAIN_SILENT_S  10u

@@ -246,7 +246,7 @@ static uint64_t entry_over(struct vq_work *w, struct vq_work_result *entry)
     return sent_no;
 }
 
-/* A call of a batch has two results. An ACK of the second one is one of the first one too. */
+/* A call of a batch has two results. An ACK of the second one also ACKs the first one. */
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
 {
     uint64_t last = 0;

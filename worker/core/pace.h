@@ -50,7 +50,8 @@ int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint3
 #define VQ_REFUSALS_ROW 4u
 struct vq_refusals {
     int64_t cut_ns; /* refusals of calls that started before it do not lengthen the next pause */
-    /* The end of the last pause. After as long again without a refusal the next pause is short. */
+    /* The end of the last pause. If there is no refusal for the same time after it, the next pause
+     * is short. */
     int64_t until_ns;
     uint32_t growth; /* of the pause */
     uint32_t row;    /* refusals since the last other end */

@@ -30,7 +30,7 @@ static uint64_t hello_ms_max(const struct vq_work_link *link)
 
 /* If the last connection is lost, a new one is the fastest way to the coordinator. But on a slow
  * network a connection would never be ready within a short term. So, after the first HELLOs, each
- * VQ_WORK_HELLO_PATIENT-th connection is kept longer, and the HELLO is repeated on it. */
+ * VQ_WORK_HELLO_PATIENT-th connection stays open longer, and the HELLO is repeated on it. */
 static bool keeps_connection(struct vq_work *w)
 {
     if (w->now_ns < w->link.patient_until_ns) {

@@ -8,7 +8,7 @@
 #include "proto/wire.h"
 #include "worker/core/reserve.h"
 
-/* A judge as the worker calls it. Strings are owned by the spec and NUL-terminated. */
+/* A judge, as the worker calls it. The spec owns the strings; they are NUL-terminated. */
 struct vq_work_judge {
     struct vq_judge judge;
     uint32_t tries_max;

@@ -78,7 +78,7 @@ void vq_batch_request_free(struct vq_batch_request *request);
 
 struct vq_batch_dialect;
 
-/* Where a batch goes; borrowed for the length of a call. */
+/* The destination of a batch; borrowed for the length of a call. */
 struct vq_batch_at {
     const struct vq_batch_dialect *dialect; /* its functions are called */
     const char *base_url;                   /* as configured for the chat dialect */

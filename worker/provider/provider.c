@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define KEY_PART_BYTES_MIN                                                                         \
-    8 /* of a key that was cut off; shorter parts would blot out ordinary words */
+    8 /* of a key that was cut off; shorter parts would hide ordinary words, too */
 /* of a key that was cut off; shorter parts would hide ordinary words */
 #define KEY_SHORT_BYTES   12
 #define KEY_CONTENT_BYTES 4 /* shorter keys are not hidden in answers: they may be a label */

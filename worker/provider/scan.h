@@ -5,7 +5,7 @@
 #include "common/base/buf.h"
 
 #define VQ_SCAN_NUMBER_MAX                                                                         \
-    INT64_C(1000000000000000) /* larger numbers are this: no arithmetic with a few overflows */
+    INT64_C(1000000000000000) /* larger numbers become this: sums of several do not overflow */
 
 #define VQ_SCAN_CAP_MAX 1000000u /* a larger value limits nothing */
 
