@@ -1,5 +1,5 @@
 /* Rules of batches: one table of fields is the parser. Not its job: the effect of a rule (course.c,
- * result.c). */
+ * results.c). */
 #include "offline/batch/rules.h"
 
 #include "common/base/alloc.h"
