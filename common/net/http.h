@@ -53,7 +53,8 @@ struct vq_http_response {
     struct vq_span body; /* the received part, also if it is not complete */
     /* the kept headers, names in lower case: retry-after, retry-after-ms, content-type, date,
      * x-request-id, request-id, x-should-retry, openai-organization, anthropic-organization-id,
-     * x-litellm-response-cost, x-goog-upload-url, x-ratelimit-*, anthropic-ratelimit-* */
+     * x-litellm-response-cost, x-gemini-service-tier, x-goog-upload-url, x-ratelimit-*,
+     * anthropic-ratelimit-* */
     const struct vq_http_header *headers;
     uint32_t headers_count;
     const char *error;  /* for people, if transport is not OK; without request bytes */

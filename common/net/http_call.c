@@ -34,6 +34,7 @@ static bool is_kept(struct vq_span name)
                                         "openai-organization",
                                         "anthropic-organization-id",
                                         "x-litellm-response-cost",
+                                        "x-gemini-service-tier",
                                         "x-goog-upload-url"};
     static const char *const prefixes[] = {"x-ratelimit-", "anthropic-ratelimit-"};
     for (size_t i = 0; i < VQ_COUNT(exact); i++) {

@@ -24,6 +24,7 @@ struct result {
     char body[256];
     size_t body_bytes;
     char retry_after[64], remaining[64], request_id[64], secret[64], content_type[64];
+    char tier[64], upload[64];
     char error[256];
     int64_t total_ns, first_byte_ns;
 };
@@ -46,6 +47,8 @@ static void on_done(void *ctx, const struct vq_http_response *response)
     COPY(retry_after, header_of(response, "retry-after"));
     COPY(remaining, header_of(response, "x-ratelimit-remaining-requests"));
     COPY(request_id, header_of(response, "x-request-id"));
+    COPY(tier, header_of(response, "x-gemini-service-tier"));
+    COPY(upload, header_of(response, "x-goog-upload-url"));
     COPY(secret, header_of(response, "x-secret-thing"));
     COPY(content_type, header_of(response, "content-type"));
     COPY(error, vq_span_str(response->error));
@@ -236,6 +239,8 @@ TEST_WITH(test_kept_response_headers, setup, teardown)
     assert_string_equal(r.retry_after, "7");
     assert_string_equal(r.remaining, "0");
     assert_string_equal(r.request_id, "r-1");
+    assert_string_equal(r.tier, "flex");
+    assert_string_equal(r.upload, "http://h/?upload_id=1");
     assert_string_equal(r.secret, "");
     assert_string_equal(r.body, "slow");
 }
