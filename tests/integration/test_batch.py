@@ -92,17 +92,19 @@ class Batches(Case):
                 (self.dir / "runs" / "calls.lmdb").unlink()
 
     def uploads(self, server):
-        """The sizes of the files that were uploaded to gemini."""
-        sizes = [line["bytes"] for line in server.log() if line["event"] == "batch_call" and line["path"] == "/upload/v1beta/files"]
-        return [n for n in sizes if n > 1e6]  # the others open an upload
+        """(bytes, status) of the files that were sent to gemini."""
+        calls = [line for line in server.log() if line["event"] == "batch_call" and line["path"] == "/upload/v1beta/files"]
+        return [(line["bytes"], line["status"]) for line in calls if line["bytes"] > 1e6]  # the others open an upload
 
     def test_gemini_by_file(self):
-        """A large batch is uploaded. Lines that are lost or damaged in the file of results are asked again, and no other ones."""
-        server = self.serve("file", "--batch", "duration=300ms,reorder=on,damaged=0.03,missing=0.03,torn=0.03,duplicate=0.03,foreign=0.03")
+        """A large batch is uploaded, twice if the server does not know the first upload any more. Lines that are lost or damaged in the
+        file of results are asked again, and no other ones."""
+        server = self.serve("file", "--batch", "duration=300ms,reorder=on,damaged=0.03,missing=0.03,torn=0.03,duplicate=0.03,foreign=0.03",
+                            "--fault", "no_model=1,batch_call=POST /upload/v1beta/files,nth=2")
         self.data(True)
         self.write("file", server, "gemini", QUICK, "workers: 1")
         self.vibeq("run", "file.yaml", "--name", "file", "--quiet", "--yes")
-        self.assertEqual([n > 15e6 for n in self.uploads(server)], [True])
+        self.assertEqual([(n > 15e6, status) for n, status in self.uploads(server)], [(True, 404), (True, 200)])
         lost = {line["hash"] for line in paid_lines(server.log()) if line["fault"] in ("damaged", "missing", "torn")}
         self.assertGreater(len(lost), 0)
         self.assertEqual(bought_twice(server.log()), sorted(lost))
