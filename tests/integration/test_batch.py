@@ -115,7 +115,7 @@ class Batches(Case):
 
     def test_gemini_by_file_killed(self):
         """Killed with a file and no batch: it is uploaded again. Killed with a batch: its results are collected."""
-        server = self.serve("killed", "--batch", "duration=5s", "--fault", "overloaded=1,batch_call=batchGenerateContent,count=1")
+        server = self.serve("killed", "--batch", "duration=3s", "--fault", "overloaded=1,batch_call=batchGenerateContent,count=1")
         self.data(True)
         self.write("killed", server, "gemini", QUICK, "workers: 1")
         run = self.start("run", "killed.yaml", "--name", "killed", "--quiet", "--yes")
