@@ -111,10 +111,11 @@ static inline bool toy_answer(struct toy_connection *c, const char *path)
     if (strcmp(path, "/echo") == 0) {
         return toy_ok(fd, "Content-Type: text/plain\r\n", c->body, c->body_bytes);
     } else if (strcmp(path, "/429") == 0) {
-        return toy_say(fd, "HTTP/1.1 429 Too Many Requests\r\nRetry-After:  7 \r\n"
-                           "X-RateLimit-Remaining-Requests: 0\r\nX-Secret-Thing: no\r\n"
-                           "X-Gemini-Service-Tier: flex\r\nX-Goog-Upload-URL: http://h/?upload_id=1\r\n"
-                           "X-Request-ID: r-1\r\nContent-Length: 4\r\n\r\nslow");
+        return toy_say(fd,
+                       "HTTP/1.1 429 Too Many Requests\r\nRetry-After:  7 \r\n"
+                       "X-RateLimit-Remaining-Requests: 0\r\nX-Secret-Thing: no\r\n"
+                       "X-Gemini-Service-Tier: flex\r\nX-Goog-Upload-URL: http://h/?upload_id=1\r\n"
+                       "X-Request-ID: r-1\r\nContent-Length: 4\r\n\r\nslow");
     } else if (strcmp(path, "/302") == 0) {
         return toy_say(fd, "HTTP/1.1 302 Found\r\nLocation: /echo\r\nContent-Length: 0\r\n\r\n");
     } else if (strcmp(path, "/100") == 0) {
