@@ -513,6 +513,26 @@ TEST(test_files_are_deleted_at_the_end)
     check_drops(rules, "f-own", all, 0);
 }
 
+/* Whether a document is uploaded is decided by its size. */
+TEST(test_rules_of_the_dialects)
+{
+    static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
+    for (size_t i = 0; i < VQ_COUNT(dialects); i++) {
+        const struct vq_batch_dialect *d = vq_batch_find(dialects[i]);
+        size_t most = (size_t)d->inline_bytes_max;
+        bool gemini = strcmp(dialects[i], "gemini") == 0;
+        bool anthropic = strcmp(dialects[i], "anthropic") == 0;
+        struct vq_batch_rules rules = vq_batch_rules_of(d, most);
+        assert_false(rules.uploads);
+        assert_true(vq_batch_rules_of(d, most + 1).uploads);
+        assert_int_equal(most == d->document_bytes_max, anthropic);
+        assert_int_equal(most == 0, !anthropic && !gemini);
+        assert_int_equal(rules.opens, gemini);
+        assert_int_equal(rules.drops, !anthropic);
+        assert_int_equal(rules.drops_results, !anthropic && !gemini);
+    }
+}
+
 /* The session of an upload is used once: after a failure another one is opened. */
 TEST(test_an_upload_is_opened_before_each_try)
 {
