@@ -14,6 +14,7 @@
 
 #define EVERY          5
 #define STEERED_EVERY  20 /* and of these, a deadline says now and then where calls go */
+#define CANCELS_OF     7  /* of STEERED_EVERY: in these, batches are cancelled by hand */
 #define SETTLE_MS      3000
 #define FOREIGN_MS     6000
 #define ARRIVES_MS_MAX 1500 /* after a create was sent */
@@ -130,6 +131,20 @@ void sim_bulk_steer(struct sim *s, bool over)
         status = vq_coord_steer(co->core, j, direct, keep, s->now_ns);
     }
     sim_coord_told(s, status, "steer");
+}
+
+void sim_bulk_cancel(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    uint32_t count;
+    if (!s->bulk.on || s->options.seed % STEERED_EVERY != CANCELS_OF || co->core == NULL ||
+        !happens(s, 0.3)) {
+        return;
+    }
+    enum vq_status status = vq_coord_api_batch_cancel(co->core, NULL, s->now_ns, &count);
+    sim_say(s, "%u batches are cancelled by hand", count);
+    s->report->cancelled += count;
+    sim_coord_told(s, status, "cancel");
 }
 
 /* ---- the worker's side ---- */
@@ -564,6 +579,21 @@ static void created(struct sim *s, const struct sim_op *op)
     say(s, op, &(struct vq_batch_event){.type = VQ_BATCH_CREATE_DONE, .view = &view});
 }
 
+/* Some of its calls were carried out before; the others are not billed. */
+static void cancel(struct sim *s, struct sim_api_batch *b)
+{
+    b->cancelled = true;
+    b->ends_ns = s->now_ns + some_ms(s, 10, 500);
+    for (size_t i = 0; i < b->items_count; i++) {
+        struct sim_gathered *g = &s->bulk.items[b->items[i]];
+        struct sim_call *c = call_of(s, &g->call);
+        if (g->fate == FATE_ANSWERED && c != NULL && c->state == CALL_IN_BATCH && happens(s, 0.5)) {
+            g->fate = FATE_MISSING;
+            s->spent_nano -= c->cost_nano;
+        }
+    }
+}
+
 static void got(struct sim *s, const struct sim_op *op, bool cancels)
 {
     struct sim_api_batch *b = batch_of(s, op->id);
@@ -574,8 +604,7 @@ static void got(struct sim *s, const struct sim_op *op, bool cancels)
         return;
     }
     if (cancels && b->ends_ns > s->now_ns) {
-        b->cancelled = true;
-        b->ends_ns = s->now_ns + some_ms(s, 10, 500);
+        cancel(s, b);
     }
     view_of(s, b, &view);
     say(s, op,

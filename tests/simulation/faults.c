@@ -142,6 +142,7 @@ static void by_hand(struct sim *s)
         sim_coord_requeue(s);
     }
     sim_bulk_steer(s, false);
+    sim_bulk_cancel(s);
 }
 
 void sim_fault(struct sim *s)

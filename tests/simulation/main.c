@@ -152,6 +152,7 @@ static void add(struct sim_report *sum, const struct sim_report *one)
     sum->broke += one->broke;
     sum->stages += one->stages;
     sum->reopened += one->reopened;
+    sum->cancelled += one->cancelled;
     sum->seconds += one->seconds;
     for (size_t f = 0; f < SIM_FAULTS; f++) {
         sum->faults[f] += one->faults[f];
@@ -279,10 +280,11 @@ static void print_figures(const struct sum *sum)
            " asked twice (%" PRIu64 " unknown); kills: %" PRIu64 " workers, %" PRIu64
            " coordinators, %" PRIu64 " Redis; %" PRIu64 " broken links, %" PRIu64
            " blocked, %" PRIu64 " stopped, %" PRIu64 " restarts (%" PRIu64
-           " for want of money), %" PRIu64 " further stages, %" PRIu64 " opened again",
+           " for want of money), %" PRIu64 " further stages, %" PRIu64 " opened again, %" PRIu64
+           " batches cancelled",
            sum->seeds, sum->failed, r->steps, r->seconds, r->tasks, r->calls, r->asked_twice,
            r->unknown, r->kills, r->coord_kills, r->redis_kills, r->breaks, r->partitions,
-           r->pauses, r->restarts, r->broke, r->stages, r->reopened);
+           r->pauses, r->restarts, r->broke, r->stages, r->reopened, r->cancelled);
     for (int f = 0; f < SIM_FAULTS; f++) {
         printf("%s%" PRIu64 " %s", f == 0 ? "; " : ", ", r->faults[f], texts[f]);
     }

@@ -70,7 +70,7 @@ struct sim_report {
     uint64_t broke;       /* stopped for want of money */
     uint64_t no_capacity; /* calls that a service tier refused */
     uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages,
-        reopened;
+        reopened, cancelled;
     uint64_t faults[SIM_FAULTS];
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
     double seconds; /* simulated */
@@ -502,6 +502,7 @@ void sim_bulk_make(struct sim *s);
 void sim_bulk_free(struct sim *s);
 bool sim_is_batch(const struct sim *s, uint32_t pool);
 void sim_bulk_steer(struct sim *s, bool over); /* over: all calls as if there were no deadline */
+void sim_bulk_cancel(struct sim *s);           /* by hand, now and then */
 void sim_bulk_start(struct sim *s, uint32_t worker); /* of its process */
 void sim_bulk_gather(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_bulk_gathered(struct sim *s, uint32_t worker, size_t item);

@@ -499,10 +499,12 @@ static void cancel(struct vq_batch_life *life)
 
 void vq_batch_life_collect_only(struct vq_batch_life *life, int64_t now_ms)
 {
-    VQ_ASSERT(life->queue_count == 0 && life->step != (int)STEP_GIVE_UP);
     life->now_ms = now_ms > life->now_ms ? now_ms : life->now_ms;
     life->rules.collects = true;
-    (void)end_wait(life);
+    if (life->queue_count ==
+        0) { /* else an action follows, and what comes after it sees the rule */
+        (void)end_wait(life);
+    }
 }
 
 void vq_batch_life_step(struct vq_batch_life *life, const struct vq_batch_event *event,

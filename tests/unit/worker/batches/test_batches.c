@@ -41,6 +41,7 @@ static struct {
     } made[BATCHES_MAX]; /* at the provider; the id is "b-INDEX" */
     uint32_t made_count;
     uint32_t told_over, given_up, ordered, delivered;
+    bool interrupts; /* each end of a call begins a new session */
 } w;
 
 static struct vq_id id_of(uint32_t call)
@@ -137,6 +138,9 @@ static void take_all(void)
             w.delivered += action.type == VQ_BATCHES_DELIVER ? 1 : 0;
             w.given_up += action.type == VQ_BATCHES_GIVE_UP ? 1 : 0;
             w.ordered += action.type == VQ_BATCHES_GIVE_UP && action.ordered ? 1 : 0;
+            if (w.interrupts) {
+                vq_batches_anew(w.b, w.now_ms);
+            }
         } else if (action.type == VQ_BATCHES_TELL) {
             w.told_over += action.progress.state == VQ_BATCH_PROGRESS_OVER ? 1 : 0;
         }
@@ -370,6 +374,25 @@ TEST(test_only_a_cancel_of_the_coordinator_is_ordered)
         assert_int_equal(w.ordered, ordered);
         vq_batches_destroy(&w.b);
     }
+}
+
+/* What follows from the end of a call may be a new session, before the next call is given up. */
+TEST(test_a_new_session_between_two_calls_that_are_given_up)
+{
+    open_world(1);
+    w.interrupts = true;
+    for (uint32_t i = 0; i < 2; i++) {
+        add();
+        ack(i);
+    }
+    for (uint32_t i = 0; w.given_up < 2 && i < 1000; i++) {
+        w.now_ms += 1000;
+        vq_batches_tick(w.b, w.now_ms);
+        take_all();
+        cancelled_at_the_provider();
+    }
+    assert_int_equal(w.given_up, 2);
+    vq_batches_destroy(&w.b);
 }
 
 TEST(test_a_call_that_is_too_large_for_any_document)
