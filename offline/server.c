@@ -5,15 +5,16 @@
  * touch the socket, and this file writes the bytes to its descriptor. When it is OVER, the server
  * lets the library close it.
  *
- * Invariants: a suspended request is in the heap of deadlines, or watched in epoll, or both; every
+ * Invariants: a suspended request is in the heap `waiting`, or watched in epoll, or both; every
  * request is freed in the library's completion callback and nowhere else. Not its job: the answer
  * (service.c). */
 #include "offline/server.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/heap.h"
+#include "common/base/list.h"
 #include "common/base/status.h"
-#include "offline/deadlines.h"
 #include "offline/dialect.h"
 #include "offline/wire.h"
 
@@ -119,10 +120,9 @@ struct exchange {
     bool is_sent;     /* a spoiled answer was sent to its end, and was whole */
     const char *lost; /* why its bytes were not sent, if the reason is already known */
     struct vq_wire wire;
-    bool is_watched; /* in epoll */
-    struct vq_deadline deadline;
-    struct exchange *next; /* in the list of all exchanges */
-    struct exchange *previous;
+    bool is_watched;         /* in epoll */
+    struct vq_heap_node due; /* while it waits */
+    struct vq_link live;
 };
 
 struct vq_server {
@@ -132,8 +132,9 @@ struct vq_server {
     int loop_fd;
     int signal_fd;
     uint16_t port;
-    struct vq_deadlines deadlines;
-    struct exchange *live;
+    struct vq_heap waiting; /* exchanges by time; has room for all that live */
+    struct vq_link live;
+    size_t live_n;
     bool has_woken; /* a connection was resumed; the library's own timeout does not show this */
     bool is_stopping;
     enum vq_status status; /* of the first failure that stops the server */
@@ -152,10 +153,23 @@ static int descriptor_of(const struct exchange *x)
     return MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+static void stop_waiting(struct exchange *x)
+{
+    if (x->due.place != 0) {
+        vq_heap_remove(&x->server->waiting, &x->due);
+    }
+}
+
+static void wait_until(struct exchange *x, int64_t due_ns)
+{
+    x->due.first = due_ns;
+    vq_heap_push(&x->server->waiting, &x->due);
+}
+
 /* Lets the library continue a suspended connection: it calls take_request again. */
 static void wake(struct exchange *x, enum state state)
 {
-    vq_deadlines_remove(&x->server->deadlines, &x->deadline);
+    stop_waiting(x);
     if (x->is_watched) {
         (void)epoll_ctl(x->server->loop_fd, EPOLL_CTL_DEL, descriptor_of(x), NULL);
         x->is_watched = false;
@@ -206,11 +220,7 @@ static void play(struct exchange *x)
     int64_t wait_ns = 0;
     enum vq_wire_state state = vq_wire_step(&x->wire, descriptor_of(x), &wait_ns);
     if (state == VQ_WIRE_MORE) {
-        enum vq_status status =
-            vq_deadlines_add(&x->server->deadlines, &x->deadline, vq_clock_mono_ns() + wait_ns);
-        if (status != VQ_OK) {
-            fail(x->server, status);
-        }
+        wait_until(x, vq_clock_mono_ns() + wait_ns);
     } else if (state == VQ_WIRE_LOST) {
         end_playing(x, "client");
     } else if (x->wire.end != VQ_WIRE_HANG) {
@@ -297,11 +307,7 @@ static enum MHD_Result answer_request(struct exchange *x, const char *method, co
     if (x->reply.delay_ns <= 0) {
         return send_reply(x);
     }
-    status = vq_deadlines_add(&server->deadlines, &x->deadline, x->taken_ns + x->reply.delay_ns);
-    if (status != VQ_OK) {
-        fail(server, status);
-        return MHD_NO;
-    }
+    wait_until(x, x->taken_ns + x->reply.delay_ns);
     x->state = WAITING;
     MHD_suspend_connection(x->connection);
     return MHD_YES;
@@ -312,21 +318,20 @@ static struct exchange *open_exchange(struct vq_server *server, struct MHD_Conne
 {
     struct vq_route route;
     vq_route_of(path, &route);
-    struct exchange *x = vq_alloc(1, sizeof(*x));
-    if (x == NULL) {
-        fail(server, VQ_NOMEM);
+    struct exchange *x;
+    enum vq_status status =
+        vq_heap_reserve(&server->waiting, server->live_n + 1, (size_t)2 * CONNECTIONS_MAX);
+    status = status == VQ_OK ? VQ_ALLOC(x, 1) : status;
+    if (status != VQ_OK) {
+        fail(server, status);
         return NULL;
     }
     x->server = server;
     x->connection = connection;
-    x->deadline.owner = x;
     vq_buf_init(&x->body, route.kind == VQ_ROUTE_BATCH ? VQ_CALL_BATCH_BODY_BYTES_MAX
                                                        : VQ_CALL_BODY_BYTES_MAX);
-    x->next = server->live;
-    if (x->next != NULL) {
-        x->next->previous = x;
-    }
-    server->live = x;
+    vq_list_push(server->live.next, &x->live); /* the newest is the first */
+    server->live_n++;
     return x;
 }
 
@@ -390,17 +395,11 @@ static void complete_request(void *cls, struct MHD_Connection *connection, void 
         }
         vq_offline_reply_free(&x->reply);
     }
-    vq_deadlines_remove(&server->deadlines, &x->deadline);
+    stop_waiting(x);
     vq_wire_free(&x->wire);
     vq_buf_free(&x->body);
-    if (x->next != NULL) {
-        x->next->previous = x->previous;
-    }
-    if (x->previous != NULL) {
-        x->previous->next = x->next;
-    } else {
-        server->live = x->next;
-    }
+    vq_unlink(&x->live);
+    server->live_n--;
     vq_free(x);
 }
 
@@ -463,6 +462,7 @@ enum vq_status vq_server_create(struct vq_service *service, const char *address,
     VQ_TRY(VQ_ALLOC(server, 1));
     *server = (struct vq_server){
         .service = service, .listen_fd = -1, .loop_fd = -1, .signal_fd = -1, .err = err};
+    vq_list_init(&server->live);
     enum vq_status status = listen_loopback(address, port, &server->listen_fd, &server->port, err);
     if (status == VQ_OK) {
         status = start_daemon(server, err);
@@ -482,7 +482,8 @@ enum vq_status vq_server_create(struct vq_service *service, const char *address,
 static void drop_all(struct vq_server *server)
 {
     server->is_stopping = true;
-    for (struct exchange *x = server->live; x != NULL; x = x->next) {
+    for (struct vq_link *l = server->live.next; l != &server->live; l = l->next) {
+        struct exchange *x = VQ_CONTAINER_OF(l, struct exchange, live);
         if (x->state == WAITING || x->state == PLAYING) {
             x->lost = "stopped";
             wake(x, OVER);
@@ -507,7 +508,7 @@ void vq_server_destroy(struct vq_server **server_at)
             (void)close(fds[i]);
         }
     }
-    vq_deadlines_free(&server->deadlines);
+    vq_heap_free(&server->waiting);
     vq_free(server);
     *server_at = NULL;
 }
@@ -529,9 +530,9 @@ static int sleep_ms(const struct vq_server *server)
         ms = library_ms < 60000 ? (int64_t)library_ms : 60000;
     }
     int64_t now_ns = vq_clock_mono_ns();
-    int64_t next_ns = vq_deadlines_next_ns(&server->deadlines);
-    int64_t turn_ns = vq_service_next_ns(server->service, now_ns);
-    next_ns = turn_ns < next_ns ? turn_ns : next_ns;
+    const struct vq_heap_node *first = vq_heap_peek(&server->waiting);
+    int64_t next_ns = vq_service_next_ns(server->service, now_ns);
+    next_ns = first != NULL && first->first < next_ns ? first->first : next_ns;
     if (next_ns != INT64_MAX) {
         int64_t left_ns = next_ns - now_ns;
         int64_t left_ms = left_ns <= 0 ? 0 : (left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS;
@@ -544,9 +545,10 @@ static int sleep_ms(const struct vq_server *server)
 static void run_due(struct vq_server *server)
 {
     int64_t now_ns = vq_clock_mono_ns();
-    struct vq_deadline *due = NULL;
-    while ((due = vq_deadlines_due(&server->deadlines, now_ns)) != NULL) {
-        struct exchange *x = due->owner;
+    struct vq_heap_node *due;
+    while ((due = vq_heap_peek(&server->waiting)) != NULL && due->first <= now_ns) {
+        struct exchange *x = VQ_CONTAINER_OF(due, struct exchange, due);
+        stop_waiting(x);
         if (x->state == WAITING) {
             wake(x, DUE);
         } else {

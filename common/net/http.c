@@ -59,7 +59,7 @@ struct vq_http {
     char *ca_file;
     struct vq_http_seen seen;
     struct vq_http_name names[VQ_HTTP_NAMES_MAX];
-    struct vq_http_call *in_flight;
+    struct vq_link in_flight;
     struct vq_http_call *free;
     bool closing; /* no new calls, not even from `done` */
 };
@@ -121,18 +121,10 @@ void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, co
         http->first_room = m->index < http->first_room ? m->index : http->first_room;
     }
     vq_http_name_leave(call, transport);
-    vq_deferred_cancel(http->loop, &call->cancel);
+    vq_deferred_cancel(&call->cancel);
     http->calls--;
-    if (call->prev != NULL) {
-        call->prev->next = call->next;
-    } else {
-        http->in_flight = call->next;
-    }
-    if (call->next != NULL) {
-        call->next->prev = call->prev;
-    }
+    vq_unlink(&call->in_flight);
     vq_http_call_finish(call, transport, why); /* may start calls */
-    call->prev = NULL;
     call->next = http->free;
     http->free = call;
 }
@@ -395,12 +387,7 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
         return vq_fail(err, status, "libcurl takes no other call");
     }
     http->calls++;
-    call->prev = NULL;
-    call->next = http->in_flight;
-    if (http->in_flight != NULL) {
-        http->in_flight->prev = call;
-    }
-    http->in_flight = call;
+    vq_list_push(http->in_flight.next, &call->in_flight); /* the newest is the first */
     if (ret_call != NULL) {
         *ret_call = call;
     }
@@ -467,6 +454,7 @@ enum vq_status vq_http_create(struct vq_loop *loop, const struct vq_http_options
     }
     http->loop = loop;
     http->epoll = -1;
+    vq_list_init(&http->in_flight);
     http->calls_max =
         options != NULL && options->calls_max != 0 ? options->calls_max : VQ_HTTP_CALLS_MAX;
     http->calls_max = http->calls_max > VQ_HTTP_CALLS_MAX ? VQ_HTTP_CALLS_MAX : http->calls_max;
@@ -506,11 +494,13 @@ void vq_http_destroy(struct vq_http **ret_http)
         return;
     }
     http->closing = true;
-    while (http->in_flight != NULL) {
-        vq_http_call_end(http->in_flight, VQ_TRANSPORT_CANCELLED, "the client was closed");
+    struct vq_link *first;
+    while ((first = vq_list_first(&http->in_flight)) != NULL) {
+        struct vq_http_call *call = VQ_CONTAINER_OF(first, struct vq_http_call, in_flight);
+        vq_http_call_end(call, VQ_TRANSPORT_CANCELLED, "the client was closed");
     }
     for (size_t i = 0; i < VQ_HTTP_NAMES_MAX; i++) {
-        vq_deferred_cancel(http->loop, &http->names[i].release);
+        vq_deferred_cancel(&http->names[i].release);
     }
     while (http->free != NULL) {
         struct vq_http_call *call = http->free;

@@ -39,8 +39,8 @@ struct vq_http_call {
     struct vq_http_name *name;   /* NULL: needs no lookup */
     struct vq_http_call *next_waiting;
     bool waits;
-    struct vq_http_call *next; /* in flight, or free */
-    struct vq_http_call *prev;
+    struct vq_link in_flight;
+    struct vq_http_call *next; /* free */
     CURL *easy;
     uint64_t url_n; /* vq_http_seen.n of the URL that the easy handle is set to */
     /* The request's headers, as libcurl's list: its text is in head_text, which holds the key and

@@ -9,6 +9,7 @@
  * only measures. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/heap.h"
 #include "common/net/loop_private.h"
 
 #include <signal.h>
@@ -21,12 +22,9 @@ struct vq_timer {
     struct vq_loop *loop;
     void (*fire)(void *ctx);
     void *ctx;
-    int64_t due_ns;
     uint64_t repeat_ms;
-    /* of two with the same due time, the one that was started earlier fires first */
-    uint64_t order;
-    size_t at; /* the index in the heap, if running */
-    bool running;
+    /* (time, order): of two with the same due time, the one that was started earlier fires first */
+    struct vq_heap_node due;
 };
 
 struct vq_loop {
@@ -35,16 +33,13 @@ struct vq_loop {
     uv_check_t after_sleep;
     uv_idle_t awake; /* active: libuv does not sleep */
     uv_timer_t sleep_end;
-    struct vq_timer **heap;
-    size_t heap_cap;
-    size_t heap_used;
-    size_t timers; /* all timers, running or not */
+    struct vq_heap running; /* timers */
+    size_t timers;          /* all timers, running or not */
     uint64_t starts;
-    struct vq_source *sources;
+    struct vq_link sources;
     /* of the current iteration; moves to the next one if its source is removed */
-    struct vq_source *next_source;
-    struct vq_deferred *deferred_first;
-    struct vq_deferred *deferred_last;
+    struct vq_link *next_source;
+    struct vq_link deferred;
     void (*hook)(void *ctx);
     void *hook_ctx;
     size_t work_out;
@@ -62,73 +57,23 @@ uv_loop_t *vq_loop_uv(struct vq_loop *loop)
 
 void vq_loop_add_source(struct vq_loop *loop, struct vq_source *source)
 {
-    source->prev = NULL;
-    source->next = loop->sources;
-    if (loop->sources != NULL) {
-        loop->sources->prev = source;
-    }
-    loop->sources = source;
+    vq_list_push(loop->sources.next, &source->link); /* the newest is the first */
 }
 
 void vq_loop_remove_source(struct vq_loop *loop, struct vq_source *source)
 {
-    if (loop->next_source == source) {
-        loop->next_source = source->next;
+    if (loop->next_source == &source->link) {
+        loop->next_source = source->link.next;
     }
-    if (source->prev != NULL) {
-        source->prev->next = source->next;
-    } else {
-        loop->sources = source->next;
-    }
-    if (source->next != NULL) {
-        source->next->prev = source->prev;
-    }
-    source->next = source->prev = NULL;
+    vq_unlink(&source->link);
 }
 
-/* ---- timers: a binary heap by due time ---- */
-
-static bool earlier(const struct vq_timer *a, const struct vq_timer *b)
-{
-    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->order < b->order;
-}
-
-static void heap_put(struct vq_loop *loop, size_t at, struct vq_timer *timer)
-{
-    loop->heap[at] = timer;
-    timer->at = at;
-}
-
-static void heap_up(struct vq_loop *loop, size_t at)
-{
-    struct vq_timer *timer = loop->heap[at];
-    while (at > 0 && earlier(timer, loop->heap[(at - 1) / 2])) {
-        heap_put(loop, at, loop->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    heap_put(loop, at, timer);
-}
-
-static void heap_down(struct vq_loop *loop, size_t at)
-{
-    struct vq_timer *timer = loop->heap[at];
-    for (size_t child = 2 * at + 1; child < loop->heap_used; child = 2 * at + 1) {
-        if (child + 1 < loop->heap_used && earlier(loop->heap[child + 1], loop->heap[child])) {
-            child++;
-        }
-        if (!earlier(loop->heap[child], timer)) {
-            break;
-        }
-        heap_put(loop, at, loop->heap[child]);
-        at = child;
-    }
-    heap_put(loop, at, timer);
-}
+/* ---- timers ---- */
 
 enum vq_status vq_timer_create(struct vq_loop *loop, void (*fire)(void *ctx), void *ctx,
                                struct vq_timer **ret_timer)
 {
-    VQ_TRY(VQ_GROW(loop->heap, &loop->heap_cap, loop->timers + 1, TIMERS_MAX));
+    VQ_TRY(vq_heap_reserve(&loop->running, loop->timers + 1, TIMERS_MAX));
     struct vq_timer *timer;
     VQ_TRY(VQ_ALLOC(timer, 1));
     *timer = (struct vq_timer){.loop = loop, .fire = fire, .ctx = ctx};
@@ -142,11 +87,9 @@ static void timer_set(struct vq_timer *timer, uint64_t ms)
     struct vq_loop *loop = timer->loop;
     int64_t now = vq_clock_mono_ns();
     uint64_t most = (uint64_t)((INT64_MAX - now) / VQ_NS_PER_MS);
-    timer->due_ns = ms >= most ? INT64_MAX : now + (int64_t)ms * VQ_NS_PER_MS;
-    timer->order = loop->starts++;
-    timer->running = true;
-    heap_put(loop, loop->heap_used++, timer);
-    heap_up(loop, timer->at);
+    timer->due.first = ms >= most ? INT64_MAX : now + (int64_t)ms * VQ_NS_PER_MS;
+    timer->due.second = loop->starts++;
+    vq_heap_push(&loop->running, &timer->due);
 }
 
 void vq_timer_start(struct vq_timer *timer, uint64_t first_ms, uint64_t repeat_ms)
@@ -169,23 +112,14 @@ void vq_timer_start_at(struct vq_timer *timer, int64_t due_ns)
 
 void vq_timer_stop(struct vq_timer *timer)
 {
-    if (!timer->running) {
-        return;
-    }
-    struct vq_loop *loop = timer->loop;
-    size_t at = timer->at;
-    struct vq_timer *last = loop->heap[--loop->heap_used];
-    timer->running = false;
-    if (last != timer) {
-        heap_put(loop, at, last);
-        heap_up(loop, at);
-        heap_down(loop, last->at);
+    if (vq_timer_is_running(timer)) {
+        vq_heap_remove(&timer->loop->running, &timer->due);
     }
 }
 
 bool vq_timer_is_running(const struct vq_timer *timer)
 {
-    return timer->running;
+    return timer->due.place != 0;
 }
 
 void vq_timer_destroy(struct vq_timer **timer)
@@ -201,9 +135,10 @@ void vq_timer_destroy(struct vq_timer **timer)
 static void fire_due(struct vq_loop *loop)
 {
     int64_t now = vq_clock_mono_ns();
-    while (loop->heap_used > 0 && loop->heap[0]->due_ns <= now) {
-        struct vq_timer *timer = loop->heap[0];
-        int64_t late = now - timer->due_ns;
+    struct vq_heap_node *due;
+    while ((due = vq_heap_peek(&loop->running)) != NULL && due->first <= now) {
+        struct vq_timer *timer = VQ_CONTAINER_OF(due, struct vq_timer, due);
+        int64_t late = now - due->first;
         if (late > loop->stats.late_ns_max) {
             loop->stats.late_ns_max = late;
         }
@@ -219,67 +154,48 @@ static void fire_due(struct vq_loop *loop)
 
 void vq_loop_defer(struct vq_loop *loop, struct vq_deferred *deferred)
 {
-    if (deferred->queued) {
-        return;
+    if (!vq_linked(&deferred->link)) {
+        vq_list_push(&loop->deferred, &deferred->link);
     }
-    deferred->queued = true;
-    deferred->next = NULL;
-    deferred->prev = loop->deferred_last;
-    if (loop->deferred_last != NULL) {
-        loop->deferred_last->next = deferred;
-    } else {
-        loop->deferred_first = deferred;
-    }
-    loop->deferred_last = deferred;
 }
 
-void vq_deferred_cancel(struct vq_loop *loop, struct vq_deferred *deferred)
+void vq_deferred_cancel(struct vq_deferred *deferred)
 {
-    if (!deferred->queued) {
-        return;
-    }
-    if (deferred->prev != NULL) {
-        deferred->prev->next = deferred->next;
-    } else {
-        loop->deferred_first = deferred->next;
-    }
-    if (deferred->next != NULL) {
-        deferred->next->prev = deferred->prev;
-    } else {
-        loop->deferred_last = deferred->prev;
-    }
-    deferred->queued = false;
+    vq_unlink(&deferred->link);
 }
 
 /* Runs only the functions that are queued now: a function that queues itself again runs in the next
  * turn. */
 static void run_deferred(struct vq_loop *loop)
 {
-    struct vq_deferred end = {.queued = false};
-    vq_loop_defer(loop, &end);
-    while (loop->deferred_first != &end) {
-        struct vq_deferred *first = loop->deferred_first;
-        vq_deferred_cancel(loop, first);
-        first->fn(first->ctx);
+    struct vq_link end = {0};
+    vq_list_push(&loop->deferred, &end);
+    struct vq_link *first;
+    while ((first = loop->deferred.next) != &end) {
+        struct vq_deferred *deferred = VQ_CONTAINER_OF(first, struct vq_deferred, link);
+        vq_unlink(first);
+        deferred->fn(deferred->ctx);
     }
-    vq_deferred_cancel(loop, &end);
+    vq_unlink(&end);
 }
 
 /* ---- the turn ---- */
 
 static void drain_sources(struct vq_loop *loop)
 {
-    for (struct vq_source *s = loop->sources; s != NULL; s = loop->next_source) {
-        loop->next_source = s->next;
-        s->drain(s->ctx);
+    for (struct vq_link *l = loop->sources.next; l != &loop->sources; l = loop->next_source) {
+        loop->next_source = l->next;
+        struct vq_source *source = VQ_CONTAINER_OF(l, struct vq_source, link);
+        source->drain(source->ctx);
     }
 }
 
 static bool any_source_ready(struct vq_loop *loop)
 {
     bool ready = false;
-    for (struct vq_source *s = loop->sources; s != NULL; s = s->next) {
-        ready = s->ready(s->ctx) || ready;
+    for (struct vq_link *l = loop->sources.next; l != &loop->sources; l = l->next) {
+        struct vq_source *source = VQ_CONTAINER_OF(l, struct vq_source, link);
+        ready = source->ready(source->ctx) || ready;
     }
     return ready;
 }
@@ -328,10 +244,11 @@ static void on_before_sleep(uv_prepare_t *handle)
     struct vq_loop *loop = handle->data;
     measure_turn(loop);
     bool stay =
-        any_source_ready(loop) || loop->again || loop->deferred_first != NULL || loop->stopping;
+        any_source_ready(loop) || loop->again || !vq_list_empty(&loop->deferred) || loop->stopping;
     uint64_t sleep_ms = UINT64_MAX;
-    if (loop->heap_used > 0) {
-        int64_t wait = loop->heap[0]->due_ns - loop->turn_from_ns;
+    const struct vq_heap_node *next = vq_heap_peek(&loop->running);
+    if (next != NULL) {
+        int64_t wait = next->first - loop->turn_from_ns;
         sleep_ms = wait <= 0 ? 0 : (uint64_t)((wait - 1) / VQ_NS_PER_MS + 1);
     }
     if (stay || sleep_ms == 0) {
@@ -369,6 +286,8 @@ enum vq_status vq_loop_create(struct vq_loop **ret_loop, struct vq_error *err)
     (void)uv_check_init(&loop->uv, &loop->after_sleep);
     (void)uv_idle_init(&loop->uv, &loop->awake);
     (void)uv_timer_init(&loop->uv, &loop->sleep_end);
+    vq_list_init(&loop->sources);
+    vq_list_init(&loop->deferred);
     loop->before_sleep.data = loop;
     loop->after_sleep.data = loop;
     (void)uv_prepare_start(&loop->before_sleep, on_before_sleep);
@@ -387,7 +306,7 @@ void vq_loop_destroy(struct vq_loop **ret_loop)
     while (loop->work_out > 0) {
         (void)uv_run(&loop->uv, UV_RUN_ONCE);
     }
-    VQ_ASSERT(loop->timers == 0 && loop->sources == NULL);
+    VQ_ASSERT(loop->timers == 0 && vq_list_empty(&loop->sources));
     uv_close((uv_handle_t *)&loop->before_sleep, NULL);
     uv_close((uv_handle_t *)&loop->after_sleep, NULL);
     uv_close((uv_handle_t *)&loop->awake, NULL);
@@ -395,7 +314,7 @@ void vq_loop_destroy(struct vq_loop **ret_loop)
     for (int i = 0; i < CLOSING_TURNS && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++) {
     }
     VQ_ASSERT(uv_loop_close(&loop->uv) == 0);
-    vq_free(loop->heap);
+    vq_heap_free(&loop->running);
     vq_free(loop);
     *ret_loop = NULL;
 }

@@ -7,6 +7,7 @@
  * 6. sleep until something happens. */
 #pragma once
 
+#include "common/base/list.h"
 #include "common/base/status.h"
 
 struct vq_loop;
@@ -52,15 +53,13 @@ void vq_timer_destroy(struct vq_timer **timer);
 struct vq_deferred {
     void (*fn)(void *ctx);
     void *ctx;
-    struct vq_deferred *next;
-    struct vq_deferred *prev;
-    bool queued;
+    struct vq_link link; /* while it is queued */
 };
 
 /* Runs the function once in step 4: of this turn if called from steps 1 to 3, else of the next. No
  * effect if it is already queued. Cannot fail. */
 void vq_loop_defer(struct vq_loop *loop, struct vq_deferred *deferred);
-void vq_deferred_cancel(struct vq_loop *loop, struct vq_deferred *deferred);
+void vq_deferred_cancel(struct vq_deferred *deferred);
 
 /* ---- the thread pool ---- */
 

@@ -13,8 +13,7 @@ struct vq_source {
     bool (*ready)(void *ctx);
     void (*drain)(void *ctx);
     void *ctx;
-    struct vq_source *next;
-    struct vq_source *prev;
+    struct vq_link link;
 };
 
 uv_loop_t *vq_loop_uv(struct vq_loop *loop);

@@ -247,7 +247,7 @@ static void on_reply(redisAsyncContext *context, void *data, void *private)
 /* Closes the connection in a deferred step, because the caller may be a callback of hiredis. */
 static void give_up(struct vq_redis *r, enum vq_status loss, const char *why)
 {
-    if (r->context == NULL || r->drop.queued) {
+    if (r->context == NULL || vq_linked(&r->drop.link)) {
         return;
     }
     r->loss = loss;
@@ -535,8 +535,8 @@ void vq_redis_destroy(struct vq_redis **redis)
     if (r->lookup != NULL) {
         r->lookup->redis = NULL;
     }
-    vq_deferred_cancel(r->loop, &r->gone);
-    vq_deferred_cancel(r->loop, &r->drop);
+    vq_deferred_cancel(&r->gone);
+    vq_deferred_cancel(&r->drop);
     vq_timer_destroy(&r->watch);
     vq_timer_destroy(&r->retry);
     vq_redis_tls_destroy(&r->tls);
@@ -546,7 +546,7 @@ void vq_redis_destroy(struct vq_redis **redis)
 
 bool vq_redis_is_up(const struct vq_redis *redis)
 {
-    return redis->state == STATE_UP && !redis->drop.queued;
+    return redis->state == STATE_UP && !vq_linked(&redis->drop.link);
 }
 
 void vq_redis_drop(struct vq_redis *redis, const char *why)

@@ -526,7 +526,7 @@ void vq_children_close(struct vq_run *run)
     bool leave = run->fatal != VQ_OK && run->stop.interrupts < 2;
     for (uint32_t k = 0; k < run->children.workers_count; k++) {
         struct vq_local_worker *w = &run->children.workers[k];
-        vq_deferred_cancel(run->loop, &w->reap);
+        vq_deferred_cancel(&w->reap);
         vq_timer_destroy(&w->restart);
         if (leave && w->child != NULL) {
             (void)vq_child_kill(w->child, SIGTERM, true); /* it may just have ended */

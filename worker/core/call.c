@@ -151,7 +151,7 @@ void vq_work_calls_pump(struct vq_work *w)
 int64_t vq_work_calls_wake(const struct vq_work *w)
 {
     int64_t wake = INT64_MAX;
-    const struct vq_work_node *delayed = vq_work_heap_peek(&w->leases.delayed);
+    const struct vq_heap_node *delayed = vq_heap_peek(&w->leases.delayed);
     if (delayed != NULL) {
         wake = delayed->first;
     }
@@ -160,7 +160,7 @@ int64_t vq_work_calls_wake(const struct vq_work *w)
         wake = followers < wake ? followers : wake;
     }
     for (uint32_t j = 0; vq_work_may_start(w) && j < w->spec->judges_count; j++) {
-        const struct vq_work_node *node = vq_work_heap_peek(&w->judges[j].ready);
+        const struct vq_heap_node *node = vq_heap_peek(&w->judges[j].ready);
         if (node != NULL) {
             const struct vq_work_ask *ask = VQ_CONTAINER_OF(node, const struct vq_work_ask, node);
             uint32_t pool;

@@ -147,8 +147,8 @@ static void expect_ready(struct vq_work *w)
 {
     uint32_t judges = w->spec->judges_count;
     for (uint32_t i = 0; i < judges + w->spec->pools_count; i++) {
-        const struct vq_work_node *node =
-            vq_work_heap_peek(i < judges ? &w->judges[i].ready : &w->pools[i - judges].followers);
+        const struct vq_heap_node *node =
+            vq_heap_peek(i < judges ? &w->judges[i].ready : &w->pools[i - judges].followers);
         if (node != NULL) {
             vq_work_judge_expect(w, VQ_CONTAINER_OF(node, const struct vq_work_ask, node));
         }

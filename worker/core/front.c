@@ -182,7 +182,7 @@ int64_t vq_work_fronts_wake(const struct vq_work *w)
 {
     int64_t wake = INT64_MAX;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
-        const struct vq_work_node *node = vq_work_heap_peek(&w->pools[p].followers);
+        const struct vq_heap_node *node = vq_heap_peek(&w->pools[p].followers);
         if (node == NULL) {
             continue;
         }

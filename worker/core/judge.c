@@ -28,7 +28,7 @@ bool vq_work_judges_reset(struct vq_work *w)
 void vq_work_judges_free(struct vq_work_judging *judges, uint32_t count)
 {
     for (uint32_t i = 0; judges != NULL && i < count; i++) {
-        vq_work_heap_free(&judges[i].ready);
+        vq_heap_free(&judges[i].ready);
     }
     vq_free(judges);
 }

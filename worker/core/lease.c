@@ -9,6 +9,8 @@
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
+#define HEAP_MAX ((size_t)VQ_WORK_ASKS_MAX * 2)
+
 /* ---- samples ---- */
 
 /* vq_index_mix is a bijection: a node with the hash of a number is the node of that number. */
@@ -88,10 +90,10 @@ void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask)
 {
     struct vq_work_judging *judge = &w->judges[ask->lease->judge];
     if (ask->state == VQ_WORK_ASK_READY) {
-        vq_work_heap_remove(ask->queue > 0 ? &w->pools[ask->queue - 1].followers : &judge->ready,
-                            &ask->node);
+        vq_heap_remove(ask->queue > 0 ? &w->pools[ask->queue - 1].followers : &judge->ready,
+                       &ask->node);
     } else if (ask->state == VQ_WORK_ASK_DELAYED) {
-        vq_work_heap_remove(&w->leases.delayed, &ask->node);
+        vq_heap_remove(&w->leases.delayed, &ask->node);
         judge->following -= ask->follows ? 1 : 0;
         ask->follows = false;
     } else if (ask->state == VQ_WORK_ASK_PARKED) {
@@ -110,15 +112,15 @@ void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask)
     ask->queue = 0;
     uint32_t pool = vq_work_front_pool(w, ask);
     if (pool != UINT32_MAX) {
-        struct vq_work_heap *followers = &w->pools[pool].followers;
-        if (vq_work_heap_reserve(followers, followers->count + 1) == VQ_OK) {
+        struct vq_heap *followers = &w->pools[pool].followers;
+        if (vq_heap_reserve(followers, followers->count + 1, HEAP_MAX) == VQ_OK) {
             ask->queue = pool + 1;
-            vq_work_heap_push(followers, &ask->node);
+            vq_heap_push(followers, &ask->node);
             return;
         }
         ask->loose = true;
     }
-    vq_work_heap_push(&w->judges[ask->lease->judge].ready, &ask->node);
+    vq_heap_push(&w->judges[ask->lease->judge].ready, &ask->node);
 }
 
 static void ask_park(struct vq_work *w, struct vq_work_ask *ask)
@@ -128,10 +130,10 @@ static void ask_park(struct vq_work *w, struct vq_work_ask *ask)
     ask->lease->parked++;
 }
 
-struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue)
+struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_heap *queue)
 {
     for (;;) {
-        struct vq_work_node *node = vq_work_heap_peek(queue);
+        struct vq_heap_node *node = vq_heap_peek(queue);
         if (node == NULL) {
             return NULL;
         }
@@ -149,13 +151,13 @@ void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until
     ask->state = VQ_WORK_ASK_DELAYED;
     ask->node.first = until_ns;
     ask->node.second = ask->lease->seq;
-    vq_work_heap_push(&w->leases.delayed, &ask->node);
+    vq_heap_push(&w->leases.delayed, &ask->node);
 }
 
 void vq_work_delayed_pump(struct vq_work *w)
 {
     for (;;) {
-        struct vq_work_node *node = vq_work_heap_peek(&w->leases.delayed);
+        struct vq_heap_node *node = vq_heap_peek(&w->leases.delayed);
         if (node == NULL || node->first > w->now_ns) {
             return;
         }
@@ -444,8 +446,7 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
 static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
                                const struct vq_ask *from, struct vq_work_ask *ask)
 {
-    *ask = (struct vq_work_ask){.node = {.at = VQ_WORK_HEAP_NOWHERE},
-                                .lease = lease,
+    *ask = (struct vq_work_ask){.lease = lease,
                                 .task = from->task,
                                 .vibe = from->vibe,
                                 .repeat = from->repeat,
@@ -499,10 +500,10 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
     }
     size_t room = w->leases.asks_open + msg->asks_count;
     if (status == VQ_OK) {
-        status = vq_work_heap_reserve(&w->judges[msg->judge].ready, room);
+        status = vq_heap_reserve(&w->judges[msg->judge].ready, room, HEAP_MAX);
     }
     if (status == VQ_OK) {
-        status = vq_work_heap_reserve(&w->leases.delayed, room);
+        status = vq_heap_reserve(&w->leases.delayed, room, HEAP_MAX);
     }
     if (status == VQ_OK) {
         status = vq_index_add(&w->leases.by_shard, &lease->by_shard, vq_index_mix(msg->shard));

@@ -56,7 +56,7 @@ static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was
     pool->keyed = false;
     pool->keys_count = 0;
     pool->spends = (struct vq_work_charge){0};
-    pool->followers = (struct vq_work_heap){0}; /* empty: the leases have ended */
+    pool->followers = (struct vq_heap){0}; /* empty: the leases have ended */
     if (!same_use || was->state == VQ_POOL_NO_KEY) {
         pool->state = VQ_POOL_OPEN;
         pool->text[0] = '\0';
@@ -118,7 +118,7 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
 void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count)
 {
     for (uint32_t i = 0; pools != NULL && i < count; i++) {
-        vq_work_heap_free(&pools[i].followers);
+        vq_heap_free(&pools[i].followers);
     }
     vq_free(pools);
 }

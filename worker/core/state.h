@@ -18,10 +18,10 @@
  * refer to calls and results, which exist until the actions are taken. */
 #pragma once
 
+#include "common/base/heap.h"
 #include "common/base/list.h"
 #include "common/base/rng.h"
 #include "proto/pool.h"
-#include "worker/core/heap.h"
 #include "worker/core/limits.h"
 #include "worker/core/pace.h"
 #include "worker/core/work.h"
@@ -46,7 +46,7 @@ enum vq_work_ask_state {
 struct vq_work_lease;
 
 struct vq_work_ask {
-    struct vq_work_node node; /* of a queue, or of `delayed` */
+    struct vq_heap_node node; /* of a queue, or of `delayed` */
     struct vq_work_lease *lease;
     uint64_t task;
     struct vq_hash request; /* kind repair: of the answer to repair */
@@ -206,7 +206,7 @@ struct vq_work_pool { /* a pool as this worker may use it */
     struct vq_rates mean;         /* the mean reservation of a call */
     double latency_ms;            /* mean time until an answer; 0: none came yet */
     /* asks that wait for this pool, although other pools may answer them */
-    struct vq_work_heap followers;
+    struct vq_heap followers;
     int64_t unit_ns; /* when this window started */
     /* counts, over the process */
     uint32_t in_flight;
@@ -215,8 +215,8 @@ struct vq_work_pool { /* a pool as this worker may use it */
     bool told; /* the last CREDIT reported that it could use more */
 };
 
-struct vq_work_judging {       /* a judge, as this worker works for it */
-    struct vq_work_heap ready; /* asks by (lease, place in it) */
+struct vq_work_judging {  /* a judge, as this worker works for it */
+    struct vq_heap ready; /* asks by (lease, place in it) */
     struct vq_answers answers[VQ_WORK_KINDS];
     uint32_t asks_open;
     /* of these: final, not ACKed; the coordinator does not count them as credit */
@@ -356,7 +356,7 @@ struct vq_work_leases {
     struct vq_index by_shard;
     uint32_t count, asks_open, asks_done;
     uint64_t seq;
-    struct vq_work_heap delayed; /* asks by time */
+    struct vq_heap delayed; /* asks by time */
     uint64_t refused;
 };
 
@@ -468,7 +468,7 @@ void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask);
 /* The first ask of a queue whose lease may still start calls; parks the asks before it. NULL:
  * none. */
-struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue);
+struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_heap *queue);
 /* The ask is finished; the last ask of a lease closes the lease. `ask` may be freed afterwards. */
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask);
 /* The answer of `ask` is known, or there will be none: asks or skips the swapped order that waits

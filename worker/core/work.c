@@ -147,7 +147,7 @@ void vq_work_destroy(struct vq_work **work)
     vq_work_judges_free(w->judges, w->spec == NULL ? 0 : w->spec->judges_count);
     vq_work_pools_free(w->pools, w->spec == NULL ? 0 : w->spec->pools_count);
     vq_work_spec_destroy(&w->spec);
-    vq_work_heap_free(&w->leases.delayed);
+    vq_heap_free(&w->leases.delayed);
     vq_index_free(&w->leases.by_shard);
     vq_index_free(&w->samples.by_index);
     vq_index_free(&w->calls.by_id);

@@ -134,7 +134,7 @@ static void message_send(struct agent *a, const struct vq_msg *msg)
         give_up(a, "a message of ours cannot be encoded");
         return;
     }
-    if (!a->reconnect.queued) {
+    if (!vq_linked(&a->reconnect.link)) {
         VQ_CRASH_POINT_OF(worker_send, vq_msg_name(msg->type));
         frame_send(a, vq_buf_span(&a->frame));
         VQ_CRASH_POINT_OF(worker_sent, vq_msg_name(msg->type));
@@ -625,7 +625,7 @@ static void stop(struct agent *a)
     if (a->loop == NULL) {
         return;
     }
-    vq_deferred_cancel(a->loop, &a->reconnect);
+    vq_deferred_cancel(&a->reconnect);
     for (size_t i = 0; i < VQ_COUNT(a->signals); i++) {
         vq_signal_destroy(&a->signals[i]);
     }

@@ -88,7 +88,7 @@ void vq_batch_http_destroy(struct vq_batch_http **http)
     }
     h->closing = true;
     vq_http_destroy(&h->client); /* ends the exchanges under way: their jobs are freed */
-    vq_deferred_cancel(h->options.loop, &h->deferred);
+    vq_deferred_cancel(&h->deferred);
     while (!vq_list_empty(&h->waiting)) {
         job_free(VQ_CONTAINER_OF(h->waiting.next, struct job, link));
     }

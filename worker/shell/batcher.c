@@ -235,7 +235,7 @@ void vq_batcher_destroy(struct vq_batcher **batcher)
         return;
     }
     vq_batch_http_destroy(&b->http);
-    vq_deferred_cancel(b->options.loop, &b->deferred);
+    vq_deferred_cancel(&b->deferred);
     vq_timer_destroy(&b->timer);
     while (b->replies != NULL) {
         struct gathered *next = b->replies->next;

@@ -110,7 +110,7 @@ void vq_caller_destroy(struct vq_caller **caller)
     }
     c->closing = true;
     vq_http_destroy(&c->http); /* ends the calls in flight: their slots are returned */
-    vq_deferred_cancel(c->options.loop, &c->deferred);
+    vq_deferred_cancel(&c->deferred);
     slots_free(c->refused);
     slots_free(c->slots_free);
     vq_shell_pools_destroy(&c->pools);

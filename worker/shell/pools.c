@@ -43,7 +43,7 @@ void vq_shell_pools_destroy(struct vq_shell_pools **pools)
     if (p == NULL) {
         return;
     }
-    vq_deferred_cancel(p->options.loop, &p->deferred);
+    vq_deferred_cancel(&p->deferred);
     for (struct set *set = p->set; set != NULL;) {
         struct set *next = set->next;
         for (uint32_t i = 0; i < set->count; i++) {

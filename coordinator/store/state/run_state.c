@@ -209,7 +209,7 @@ void vq_run_state_destroy(struct vq_run_state **state)
         if (op->waiting > 0) {
             op_tell(op);
         } else {
-            vq_deferred_cancel(s->loop, &op->failed);
+            vq_deferred_cancel(&op->failed);
             op_failed_later(op);
         }
     }

@@ -243,8 +243,8 @@ TEST_WITH(test_deferred_cancel, loop_setup, loop_teardown)
     vq_loop_defer(loop, &da);
     vq_loop_defer(loop, &db);
     vq_loop_defer(loop, &dc);
-    vq_deferred_cancel(loop, &db);
-    vq_deferred_cancel(loop, &db);
+    vq_deferred_cancel(&db);
+    vq_deferred_cancel(&db);
     run_for(loop, 5);
     assert_int_equal(a, 1);
     assert_int_equal(b, 0);

@@ -1,9 +1,6 @@
 /* Results without an ACK: batches, sending again, what an earlier spool held, back-pressure. */
 #include "rig.h"
 
-#include "common/base/rng.h"
-#include "worker/core/heap.h"
-
 static struct rig rig;
 
 static int teardown(void **state)
@@ -212,44 +209,4 @@ TEST_WITH(test_counts_go_before_what_may_be_the_last, NULL, teardown)
     }
     assert_int_equal(rig.results_count, 4);
     assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits); /* it says nothing new */
-}
-
-/* ---- the parts ---- */
-
-TEST(test_heap_against_a_plain_list)
-{
-    enum {
-        NODES = 300
-    };
-    static struct vq_work_node nodes[NODES];
-    struct vq_work_heap heap = {0};
-    struct vq_rng rng;
-    vq_rng_seed(&rng, 2);
-    assert_int_equal(vq_work_heap_reserve(&heap, NODES), VQ_OK);
-    for (int i = 0; i < NODES; i++) {
-        nodes[i].at = VQ_WORK_HEAP_NOWHERE;
-    }
-    for (int step = 0; step < 30000; step++) {
-        struct vq_work_node *node = &nodes[vq_rng_below(&rng, NODES)];
-        if (node->at == VQ_WORK_HEAP_NOWHERE) {
-            node->first = (int64_t)vq_rng_below(&rng, 20);
-            node->second = vq_rng_below(&rng, 1000);
-            vq_work_heap_push(&heap, node);
-        } else {
-            vq_work_heap_remove(&heap, node);
-        }
-        const struct vq_work_node *least = NULL;
-        for (int i = 0; i < NODES; i++) {
-            const struct vq_work_node *n = &nodes[i];
-            if (n->at != VQ_WORK_HEAP_NOWHERE &&
-                (least == NULL || n->first < least->first ||
-                 (n->first == least->first && n->second < least->second))) {
-                least = n;
-            }
-        }
-        const struct vq_work_node *top = vq_work_heap_peek(&heap);
-        assert_true((top == NULL) == (least == NULL));
-        assert_true(top == NULL || (top->first == least->first && top->second == least->second));
-    }
-    vq_work_heap_free(&heap);
 }
