@@ -100,3 +100,11 @@ void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...)
     }
     va_end(again);
 }
+
+void vq_buf_put_percent(struct vq_buf *buf, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        bool plain = vq_is_alnum(*c) || strchr("-._~", *c) != NULL;
+        vq_buf_printf(buf, plain ? "%c" : "%%%02X", (unsigned char)*c);
+    }
+}

@@ -32,10 +32,31 @@ static inline bool vq_span_ends_with(struct vq_span text, const char *end)
     return text.bytes >= n && (n == 0 || memcmp(text.at + text.bytes - n, end, n) == 0);
 }
 
+static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
+{
+    return vq_span(bytes == 0 ? text.at : text.at + bytes, text.bytes - bytes); /* not NULL + 0 */
+}
+
 /* ASCII only, whatever the locale is. */
 static inline bool vq_is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline bool vq_is_gap(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline bool vq_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool vq_is_alnum(char c)
+{
+    unsigned letter = ((unsigned char)c | 0x20u) - 'a';
+    return letter < 26 || vq_is_digit(c);
 }
 
 static inline char vq_lower(char c)
@@ -67,6 +88,8 @@ void vq_buf_append(struct vq_buf *buf, const void *bytes, size_t n);
 void vq_buf_puts(struct vq_buf *buf, const char *text);
 void vq_buf_putc(struct vq_buf *buf, char c);
 void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...) VQ_PRINTF(2, 3);
+/* As a part of a URL: all bytes except letters, digits and "-._~" as %XX. */
+void vq_buf_put_percent(struct vq_buf *buf, const char *text);
 /* Makes room for n more bytes and returns their place; the caller writes them and adds n to
  * `bytes`. NULL: over the limit. */
 char *vq_buf_reserve(struct vq_buf *buf, size_t n);

@@ -2,6 +2,7 @@
 #include "common/conf/json_tree.h"
 
 #include "common/conf/resolve.h"
+#include "common/text/json_mend.h"
 
 #include <stdio.h>
 
@@ -16,27 +17,6 @@ static bool is_json(struct vq_span text)
     return at < text.bytes && (text.at[at] == '{' || text.at[at] == '[');
 }
 
-/* The value of the four hex digits after "\u" at `at`, or -1. */
-static int32_t escaped(struct vq_span text, size_t at)
-{
-    if (at + 6 > text.bytes || text.at[at] != '\\' || text.at[at + 1] != 'u') {
-        return -1;
-    }
-    int32_t value = 0;
-    for (size_t i = at + 2; i < at + 6; i++) {
-        char c = text.at[i];
-        int32_t digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
-        if (digit < 0) {
-            return -1;
-        }
-        value = value * 16 + digit;
-    }
-    return value;
-}
-
 static void rewrite(struct vq_span text, struct vq_buf *out)
 {
     size_t from = 0;
@@ -44,7 +24,8 @@ static void rewrite(struct vq_span text, struct vq_buf *out)
         if (text.at[at] != '\\') {
             continue;
         }
-        int32_t high = escaped(text, at), low = escaped(text, at + 6);
+        int32_t high = vq_json_code_unit(text, at);
+        int32_t low = vq_json_code_unit(text, at + 6);
         if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
             int32_t point = 0x10000 + (high - 0xd800) * 0x400 + (low - 0xdc00);
             vq_buf_append(out, text.at + from, at - from);

@@ -7,8 +7,8 @@
  * name). Not its job: lines (axes_text.c); the use of the items. */
 #include "common/judge/axes_parts.h"
 #include "common/judge/label.h"
+#include "common/text/json_mend.h"
 #include "common/text/utf8.h"
-
 #define DEPTH_MAX        16
 #define STRING_BYTES_MAX (4 * VQ_AXES_TEXT_BYTES_MAX)
 #define KEY_BYTES_MAX    VQ_AXES_NAME_BYTES_MAX
@@ -60,39 +60,20 @@ static void put(struct vq_buf *buf, const char *bytes, size_t n)
     }
 }
 
-static bool read_hex(const struct scan *s, size_t at, uint32_t *ret_unit)
-{
-    uint32_t unit = 0;
-    for (size_t i = at; i < at + 4; i++) {
-        char c = i < s->text.bytes ? s->text.at[i] : '\0';
-        char lower = (char)(c | 0x20);
-        if (c >= '0' && c <= '9') {
-            unit = unit * 16 + (uint32_t)(c - '0');
-        } else if (lower >= 'a' && lower <= 'f') {
-            unit = unit * 16 + (uint32_t)(lower - 'a' + 10);
-        } else {
-            return false;
-        }
-    }
-    *ret_unit = unit;
-    return true;
-}
-
 /* Reads the escape after a backslash. */
 static void read_escape(struct scan *s, struct vq_buf *buf)
 {
     char c = peek(s);
-    uint32_t point, low;
-    if (c == 'u' && read_hex(s, s->at + 1, &point)) {
+    int32_t point = vq_json_code_unit(s->text, s->at - 1);
+    if (point >= 0) {
         s->at += 5;
-        if (point >= 0xD800 && point < 0xDC00 && peek(s) == '\\' && s->at + 1 < s->text.bytes &&
-            s->text.at[s->at + 1] == 'u' && read_hex(s, s->at + 2, &low) && low >= 0xDC00 &&
-            low < 0xE000) {
-            point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+        int32_t low = vq_json_code_unit(s->text, s->at);
+        if (point >= 0xD800 && point < 0xDC00 && low >= 0xDC00 && low < 0xE000) {
+            point = 0x10000 + (point - 0xD800) * 0x400 + (low - 0xDC00);
             s->at += 6;
         }
         char bytes[VQ_UTF8_BYTES_MAX];
-        put(buf, bytes, vq_utf8_put(point, bytes));
+        put(buf, bytes, vq_utf8_put((uint32_t)point, bytes));
         return;
     }
     if (s->at < s->text.bytes) {

@@ -5,13 +5,6 @@
  * text in an answer. */
 #include "common/judge/label.h"
 
-static bool is_alnum(char c)
-{
-    unsigned letter = ((unsigned char)c | 0x20u) - 'a';
-    unsigned digit = (unsigned char)c - (unsigned)'0';
-    return letter < 26 || digit < 10;
-}
-
 size_t vq_label_punct_bytes(struct vq_span text)
 {
     if (text.bytes == 0) {
@@ -19,7 +12,7 @@ size_t vq_label_punct_bytes(struct vq_span text)
     }
     const unsigned char *at = (const unsigned char *)text.at;
     if (at[0] < 0x80) {
-        return is_alnum(text.at[0]) ? 0 : 1;
+        return vq_is_alnum(text.at[0]) ? 0 : 1;
     }
     if (text.bytes >= 2 && at[0] == 0xC2 && at[1] >= 0xA0) {
         return 2; /* U+00A0 to U+00BF: no-break space, guillemets */
@@ -40,7 +33,7 @@ size_t vq_label_punct_bytes(struct vq_span text)
 struct vq_span vq_label_skip_punct(struct vq_span text)
 {
     size_t at = 0;
-    while (at < text.bytes && !is_alnum(text.at[at])) {
+    while (at < text.bytes && !vq_is_alnum(text.at[at])) {
         size_t n = (unsigned char)text.at[at] < 0x80
                        ? 1
                        : vq_label_punct_bytes(vq_span(text.at + at, text.bytes - at));
@@ -56,7 +49,7 @@ struct vq_span vq_label_word(struct vq_span text)
 {
     size_t bytes = 0;
     while (bytes < text.bytes &&
-           (is_alnum(text.at[bytes]) ||
+           (vq_is_alnum(text.at[bytes]) ||
             ((unsigned char)text.at[bytes] >= 0x80 &&
              vq_label_punct_bytes(vq_span(text.at + bytes, text.bytes - bytes)) == 0))) {
         bytes++;
@@ -155,7 +148,7 @@ static struct label label_at(struct vq_span text)
     struct vq_span word = vq_label_word(text);
     label.rest = vq_span_after(text, word.bytes);
     if (label.rest.bytes >= 2 && (label.rest.at[0] == '-' || label.rest.at[0] == '_') &&
-        is_alnum(label.rest.at[1])) {
+        vq_is_alnum(label.rest.at[1])) {
         return label; /* A-level, b_2: the word continues */
     }
     if (vq_label_word_is(word, "a") && is_article(label.rest, &label.rest)) {

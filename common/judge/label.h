@@ -18,11 +18,6 @@ bool vq_label_skip_separator(struct vq_span *text);
 /* ASCII case does not matter; `lower` is in lower case. */
 bool vq_label_word_is(struct vq_span word, const char *lower);
 bool vq_label_word_is_any(struct vq_span word, const char *const *lower, size_t count);
-static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
-{
-    return vq_span(bytes == 0 ? text.at : text.at + bytes, text.bytes - bytes); /* not NULL + 0 */
-}
-
 /* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it mentions labels, but does not
  * state a single one. NONE: it contains no label. Linear in the text. */
 enum vq_outcome vq_label_read(struct vq_span text);

@@ -23,11 +23,6 @@ struct number {
     bool points;           /* "-point", " points", "-star" follow */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_points(struct vq_span word)
 {
     static const char *const words[] = {"point", "points", "star", "stars"};
@@ -38,11 +33,11 @@ static bool is_points(struct vq_span word)
 static bool take_fraction(struct vq_span *text)
 {
     struct vq_span t = *text;
-    if (t.bytes < 2 || (t.at[0] != '.' && t.at[0] != ',') || !is_digit(t.at[1])) {
+    if (t.bytes < 2 || (t.at[0] != '.' && t.at[0] != ',') || !vq_is_digit(t.at[1])) {
         return true;
     }
     bool zeros = true;
-    for (t = vq_span_after(t, 1); t.bytes > 0 && is_digit(t.at[0]); t = vq_span_after(t, 1)) {
+    for (t = vq_span_after(t, 1); t.bytes > 0 && vq_is_digit(t.at[0]); t = vq_span_after(t, 1)) {
         zeros = zeros && t.at[0] == '0';
     }
     *text = t;
@@ -76,13 +71,13 @@ static bool next_number(struct vq_span *text, struct number *ret_number)
         }
         struct vq_span gap = vq_span(text->at, (size_t)(at.at - text->at));
         *text = vq_span_after(at, word.bytes);
-        if (!is_digit(word.at[0])) {
+        if (!vq_is_digit(word.at[0])) {
             before = word;
             continue;
         }
         struct number n = {.before = before, .whole = true};
         for (size_t i = 0; i < word.bytes; i++) {
-            n.whole = n.whole && is_digit(word.at[i]);
+            n.whole = n.whole && vq_is_digit(word.at[i]);
             n.value = i < DIGITS_MAX && n.whole ? n.value * 10 + (word.at[i] - '0') : INT64_MAX;
         }
         n.slash = has_slash(gap);
@@ -156,7 +151,7 @@ enum vq_rating_number vq_rating_number(struct vq_span text, int64_t *ret_value)
         at = vq_span_after(at, word.bytes);
         word = first_word(&at);
     }
-    if (word.bytes == 0 || !is_digit(word.at[0])) {
+    if (word.bytes == 0 || !vq_is_digit(word.at[0])) {
         return has_number(text) ? VQ_RATING_NUMBER_MANY : VQ_RATING_NUMBER_NONE;
     }
     struct number n;
@@ -178,12 +173,12 @@ bool vq_rating_is_bare(struct vq_span text)
         text = vq_span_after(text, word.bytes);
         bool label =
             word.bytes == 1 || vq_label_word_is(word, "yes") || vq_label_word_is(word, "no");
-        if (!is_digit(word.at[0]) && !vq_label_word_is_any(word, leading, VQ_COUNT(leading)) &&
+        if (!vq_is_digit(word.at[0]) && !vq_label_word_is_any(word, leading, VQ_COUNT(leading)) &&
             !vq_label_word_is_any(word, beside, VQ_COUNT(beside)) && !label) {
             return false;
         }
-        value = label || is_digit(word.at[0]);
-        if (is_digit(word.at[0])) {
+        value = label || vq_is_digit(word.at[0]);
+        if (vq_is_digit(word.at[0])) {
             (void)take_fraction(&text);
         }
     }

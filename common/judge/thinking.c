@@ -15,11 +15,6 @@
 #define FENCE_BYTES_MIN 3u
 #define FENCE_BYTES_MAX 8u /* longer fences count as this long */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static bool is_break(char c)
 {
     return c == '\n' || c == '\r';
@@ -48,14 +43,14 @@ static size_t fence_bytes(struct vq_span text, size_t at)
 /* Whether the line at `at` is only a fence that closes a fence of `n` of these signs. */
 static bool closes_fence(struct vq_span text, size_t at, char sign, size_t n)
 {
-    while (at < text.bytes && is_blank(text.at[at])) {
+    while (at < text.bytes && vq_is_gap(text.at[at])) {
         at++;
     }
     if (at >= text.bytes || text.at[at] != sign || fence_bytes(text, at) < n) {
         return false;
     }
     at += fence_bytes(text, at);
-    while (at < text.bytes && is_blank(text.at[at])) {
+    while (at < text.bytes && vq_is_gap(text.at[at])) {
         at++;
     }
     return at >= text.bytes || is_break(text.at[at]);
@@ -135,10 +130,10 @@ static bool is_mentioned(const struct vq_thinking *t, struct scan *s, size_t byt
         return true;
     }
     struct vq_span next = after;
-    while (next.bytes > 0 && is_blank(next.at[0])) {
+    while (next.bytes > 0 && vq_is_gap(next.at[0])) {
         next = vq_span_after(next, 1);
     }
-    if (!is_blank(t->text.at[s->at - 1]) || next.bytes == 0 || is_break(next.at[0])) {
+    if (!vq_is_gap(t->text.at[s->at - 1]) || next.bytes == 0 || is_break(next.at[0])) {
         return false;
     }
     bool letter = next.at[0] >= 'a' && next.at[0] <= 'z';
@@ -248,7 +243,7 @@ static void find_block(struct vq_thinking *t)
             s.ticked ^= c == '`';
             s.at++;
         }
-        s.front = s.front && is_blank(c);
+        s.front = s.front && vq_is_gap(c);
     }
     (void)take_block(t, t->text.bytes, t->text.bytes, false, false);
 }
@@ -256,7 +251,7 @@ static void find_block(struct vq_thinking *t)
 static bool is_blank_until(const struct vq_thinking *t, size_t end)
 {
     for (size_t i = t->at; i < end; i++) {
-        if (!is_blank(t->text.at[i]) && !is_break(t->text.at[i])) {
+        if (!vq_is_gap(t->text.at[i]) && !is_break(t->text.at[i])) {
             return false;
         }
     }

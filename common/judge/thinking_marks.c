@@ -39,24 +39,9 @@ static const struct {
 
 _Static_assert(VQ_COUNT(words) + VQ_COUNT(marks) <= VQ_THINKING_KINDS_MAX, "kinds fit in a set");
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-static bool is_alnum(char c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 static size_t skip_blanks(struct vq_span text, size_t at)
 {
-    for (size_t n = 0; n < BLANKS_MAX && at < text.bytes && is_blank(text.at[at]); n++) {
+    for (size_t n = 0; n < BLANKS_MAX && at < text.bytes && vq_is_gap(text.at[at]); n++) {
         at++;
     }
     return at;
@@ -78,7 +63,7 @@ static size_t match_all(struct vq_span text, const char *mark)
             at = after;
             continue;
         }
-        if (p > mark && !(is_alnum(*p) && is_alnum(p[-1]))) {
+        if (p > mark && !(vq_is_alnum(*p) && vq_is_alnum(p[-1]))) {
             at = skip_blanks(text, at);
         }
         if (at >= text.bytes || vq_lower(text.at[at]) != vq_lower(*p)) {
@@ -134,17 +119,17 @@ static bool pair_at(struct vq_span text, struct vq_thinking_mark *ret_mark)
 
 static bool is_name(char c)
 {
-    return is_alnum(c) || is_blank(c) || memchr("_-:.", c, 4) != NULL;
+    return vq_is_alnum(c) || vq_is_gap(c) || memchr("_-:.", c, 4) != NULL;
 }
 
 /* The next part of a name, which moves after it: inner, then Monologue, of innerMonologue. */
 static struct vq_span next_part(struct vq_span *name)
 {
-    while (name->bytes > 0 && !is_alnum(name->at[0])) {
+    while (name->bytes > 0 && !vq_is_alnum(name->at[0])) {
         *name = vq_span_after(*name, 1);
     }
     size_t n = 0;
-    while (n < name->bytes && is_alnum(name->at[n])) {
+    while (n < name->bytes && vq_is_alnum(name->at[n])) {
         bool hump = n > 0 && name->at[n] >= 'A' && name->at[n] <= 'Z' && name->at[n - 1] >= 'a';
         if (hump) {
             break;
@@ -206,7 +191,7 @@ static bool tag_in(struct vq_span text, size_t row, struct vq_thinking_mark *mar
     struct vq_span name = vq_span(text.at + from, at - from);
     if (at < text.bytes && text.at[at] == '=') { /* an attribute: the name ends before it */
         size_t first = 0;
-        while (first < name.bytes && !is_blank(name.at[first])) {
+        while (first < name.bytes && !vq_is_gap(name.at[first])) {
             first++;
         }
         name.bytes = first;

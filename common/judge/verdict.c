@@ -91,14 +91,9 @@ static bool is_keyword(const struct finds *finds, struct vq_span word)
     }
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static struct vq_span skip_spaces(struct vq_span text)
 {
-    while (text.bytes > 0 && is_space(text.at[0])) {
+    while (text.bytes > 0 && vq_is_gap(text.at[0])) {
         text = vq_span_after(text, 1);
     }
     return text;

@@ -116,23 +116,6 @@ const char *vq_httpd_query(const struct vq_httpd_request *request, const char *n
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static bool is_unreserved(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("-._~", c) != NULL);
-}
-
-static void put_encoded(struct vq_buf *out, const char *text)
-{
-    for (; text != NULL && *text != '\0'; text++) {
-        if (is_unreserved(*text)) {
-            vq_buf_putc(out, *text);
-        } else {
-            vq_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*text);
-        }
-    }
-}
-
 struct query {
     struct vq_buf *out;
     bool any;
@@ -145,9 +128,9 @@ static enum MHD_Result put_query(void *ctx, enum MHD_ValueKind kind, const char 
     struct query *query = ctx;
     vq_buf_putc(query->out, query->any ? '&' : '?');
     query->any = true;
-    put_encoded(query->out, key);
+    vq_buf_put_percent(query->out, key);
     vq_buf_putc(query->out, '=');
-    put_encoded(query->out, value);
+    vq_buf_put_percent(query->out, value == NULL ? "" : value);
     return MHD_YES;
 }
 

@@ -24,33 +24,30 @@ static void replace(struct mend *m, size_t from, size_t to, const char *by)
     m->copied = to;
 }
 
-/* The value of a \uXXXX at `at`, or 0. */
-static unsigned escape_at(struct vq_span text, size_t at)
+int32_t vq_json_code_unit(struct vq_span text, size_t at)
 {
-    unsigned value = 0;
-    if (text.bytes - at < ESCAPE_BYTES || text.at[at] != '\\' || text.at[at + 1] != 'u') {
-        return 0;
+    if (at > text.bytes || text.bytes - at < ESCAPE_BYTES || text.at[at] != '\\' ||
+        text.at[at + 1] != 'u') {
+        return -1;
     }
+    int32_t unit = 0;
     for (size_t i = at + 2; i < at + ESCAPE_BYTES; i++) {
-        char c = text.at[i];
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                : 16u;
-        if (digit == 16u) {
-            return 0;
+        char lower = (char)(text.at[i] | 0x20);
+        bool letter = lower >= 'a' && lower <= 'f';
+        if (!letter && !vq_is_digit(text.at[i])) {
+            return -1;
         }
-        value = value * 16 + digit;
+        unit = unit * 16 + (letter ? lower - 'a' + 10 : text.at[i] - '0');
     }
-    return value;
+    return unit;
 }
 
-static bool is_high(unsigned unit)
+static bool is_high(int32_t unit)
 {
     return unit >= 0xD800 && unit <= 0xDBFF;
 }
 
-static bool is_low(unsigned unit)
+static bool is_low(int32_t unit)
 {
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
@@ -65,8 +62,8 @@ static size_t string(struct mend *m, size_t at)
             at++;
             continue;
         }
-        unsigned unit = escape_at(text, at);
-        if (is_high(unit) && is_low(escape_at(text, at + ESCAPE_BYTES))) {
+        int32_t unit = vq_json_code_unit(text, at);
+        if (is_high(unit) && is_low(vq_json_code_unit(text, at + ESCAPE_BYTES))) {
             at += 2 * (size_t)ESCAPE_BYTES;
         } else if (is_high(unit) || is_low(unit)) {
             replace(m, at, at + ESCAPE_BYTES, "\\ufffd");
@@ -81,8 +78,7 @@ static size_t string(struct mend *m, size_t at)
 
 static bool is_of_token(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
-           c == '-' || c == '.';
+    return vq_is_alnum(c) || c == '+' || c == '-' || c == '.';
 }
 
 static bool is_not_number(struct vq_span token)

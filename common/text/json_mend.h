@@ -16,3 +16,5 @@ struct vq_json_mended {
  * the caller initialises and frees. Adds to `counts`. VQ_NOMEM, VQ_LIMIT (of `work`). */
 enum vq_status vq_json_mend(struct vq_span text, struct vq_buf *work, struct vq_json_mended *counts,
                             struct vq_span *ret_text) VQ_WARN_UNUSED;
+/* The value of a \uXXXX escape at `at`; -1: there is none. */
+int32_t vq_json_code_unit(struct vq_span text, size_t at);

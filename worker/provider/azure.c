@@ -26,7 +26,7 @@ static enum vq_status azure_path(const struct vq_judge *judge, const char *base_
     if (!named && !vq_span_ends_with(base, "/openai/v1")) {
         vq_buf_puts(&path, vq_span_ends_with(base, "/openai") ? deployments + strlen("/openai")
                                                               : deployments);
-        vq_url_segment(&path, judge->model);
+        vq_buf_put_percent(&path, judge->model);
     }
     vq_buf_puts(&path, what);
     enum vq_status status = path.status;

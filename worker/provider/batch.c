@@ -85,7 +85,7 @@ void vq_batch_call_id(const char *name, uint32_t call, char ret_id[VQ_BATCH_CALL
 
 static bool is_hex(char c)
 {
-    return vq_scan_is_digit(c) || (c >= 'a' && c <= 'f');
+    return vq_is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
 /* Whether the id has our form; *ret_call: its number, without leading zeros. */
@@ -99,7 +99,7 @@ static bool has_form(struct vq_span id, size_t front, uint64_t *ret_call)
     }
     *ret_call = 0;
     for (size_t i = front; good && i < id.bytes; i++) {
-        good = vq_scan_is_digit(id.at[i]);
+        good = vq_is_digit(id.at[i]);
         *ret_call = *ret_call * 10 + (uint64_t)(id.at[i] - '0');
     }
     return good;
@@ -178,7 +178,7 @@ enum vq_status vq_batch_request_id(const char *base_url, const char *front, cons
     struct vq_buf path;
     vq_buf_init(&path, VQ_BATCH_URL_BYTES_MAX);
     vq_buf_puts(&path, front);
-    vq_url_segment(&path, id);
+    vq_buf_put_percent(&path, id);
     vq_buf_puts(&path, back);
     enum vq_status status = path.status;
     if (status == VQ_OK) {

@@ -215,7 +215,7 @@ static enum vq_batch_layout layout(const struct vq_batch_view *view)
 
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || vq_scan_is_digit(c) ||
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || vq_is_digit(c) ||
            (c != '\0' && strchr("-._~", c) != NULL);
 }
 

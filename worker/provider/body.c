@@ -5,6 +5,7 @@
 #include "worker/provider/body.h"
 
 #include "common/text/json.h"
+#include "common/text/json_mend.h"
 #include "common/text/utf8.h"
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -14,40 +15,14 @@ static enum vq_status check_bounds(struct vq_span body, size_t values_max)
     return vq_json_exceeds(body, VQ_BODY_DEPTH_MAX, values_max) ? VQ_LIMIT : VQ_OK;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    char folded = (char)(c | 0x20);
-    return folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : -1;
-}
-
-/* The code unit of "\uXXXX" at `at`, or -1. */
-static int code_unit(const char *at, size_t left)
-{
-    if (left < 6 || at[0] != '\\' || at[1] != 'u') {
-        return -1;
-    }
-    int unit = 0;
-    for (int i = 2; i < 6; i++) {
-        int digit = hex_digit(at[i]);
-        if (digit < 0) {
-            return -1;
-        }
-        unit = unit << 4 | digit;
-    }
-    return unit;
-}
-
 /* Repairs one escape at the front of `text`; returns the number of bytes it read. A backslash
  * without an escape means a backslash. */
 static size_t mend_escape(struct vq_buf *out, struct vq_span text)
 {
-    int unit = code_unit(text.at, text.bytes);
+    int32_t unit = vq_json_code_unit(text, 0);
     bool high = unit >= 0xD800 && unit < 0xDC00;
     bool low = unit >= 0xDC00 && unit < 0xE000;
-    int next = high ? code_unit(text.at + 6, text.bytes - 6) : -1;
+    int32_t next = high ? vq_json_code_unit(text, 6) : -1;
     if (next >= 0xDC00 && next < 0xE000) {
         vq_buf_append(out, text.at, 12);
         return 12;

@@ -46,7 +46,7 @@ int64_t vq_scan_http_date_unix_s(struct vq_span s)
             n++;
         }
         struct vq_span word = vq_span(s.at, n);
-        s = vq_scan_skip(s, n < s.bytes ? n + 1 : n);
+        s = vq_span_after(s, n < s.bytes ? n + 1 : n);
         if (n == 0) {
             continue;
         }
@@ -57,9 +57,9 @@ int64_t vq_scan_http_date_unix_s(struct vq_span s)
             year = n == 2 ? number + (number < 70 ? 2000 : 1900) : number;
         } else if (month_of(word) > 0 && month == 0) {
             month = month_of(word);
-        } else if (n == 8 && clock_s < 0 && vq_scan_is_digit(word.at[0])) {
+        } else if (n == 8 && clock_s < 0 && vq_is_digit(word.at[0])) {
             clock_s = read_clock_s(word);
-        } else if (vq_scan_is_digit(word.at[0]) || word.at[0] == '+') {
+        } else if (vq_is_digit(word.at[0]) || word.at[0] == '+') {
             return -1;
         }
     }
@@ -99,11 +99,11 @@ int64_t vq_scan_rfc3339_unix_s(struct vq_span text)
     int64_t month = vq_scan_number(vq_span(text.at + 5, 2));
     int64_t day = vq_scan_number(vq_span(text.at + 8, 2));
     int64_t clock_s = read_clock_s(vq_span(text.at + 11, 8));
-    struct vq_span rest = vq_scan_skip(text, 19);
+    struct vq_span rest = vq_span_after(text, 19);
     if (rest.at[0] == '.') {
-        rest = vq_scan_skip(rest, 1);
-        while (rest.bytes > 0 && vq_scan_is_digit(rest.at[0])) {
-            rest = vq_scan_skip(rest, 1);
+        rest = vq_span_after(rest, 1);
+        while (rest.bytes > 0 && vq_is_digit(rest.at[0])) {
+            rest = vq_span_after(rest, 1);
         }
     }
     int64_t east_s = 0;

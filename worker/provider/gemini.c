@@ -42,7 +42,7 @@ enum vq_status vq_gemini_url(const char *model, const char *base_url, const char
         vq_buf_putc(&path, '/');
         vq_buf_append(&path, model, (size_t)(name - model));
     }
-    vq_url_segment(&path, name);
+    vq_buf_put_percent(&path, name);
     vq_buf_puts(&path, method);
     enum vq_status status = path.status;
     if (status == VQ_OK) {

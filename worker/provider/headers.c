@@ -12,7 +12,7 @@
 static struct vq_span trim(struct vq_span s)
 {
     while (s.bytes > 0 && (s.at[0] == ' ' || s.at[0] == '\t')) {
-        s = vq_scan_skip(s, 1);
+        s = vq_span_after(s, 1);
     }
     while (s.bytes > 0 && (s.at[s.bytes - 1] == ' ' || s.at[s.bytes - 1] == '\t')) {
         s.bytes--;
@@ -84,7 +84,7 @@ static void add_ratelimit(struct vq_reply_headers *headers, struct vq_span name,
     const char *dash = name.bytes == 0 ? NULL : memchr(name.at, '-', name.bytes);
     if (dash != NULL) {
         size_t n = (size_t)(dash - name.at);
-        set_limit(limit_of(headers, vq_scan_skip(name, n + 1)), vq_span(name.at, n), value);
+        set_limit(limit_of(headers, vq_span_after(name, n + 1)), vq_span(name.at, n), value);
     }
 }
 
@@ -95,7 +95,7 @@ static void add_anthropic_ratelimit(struct vq_reply_headers *headers, struct vq_
     const char *dash = name.bytes == 0 ? NULL : memrchr(name.at, '-', name.bytes);
     if (dash != NULL) {
         size_t n = (size_t)(dash - name.at);
-        set_limit(limit_of(headers, vq_span(name.at, n)), vq_scan_skip(name, n + 1), value);
+        set_limit(limit_of(headers, vq_span(name.at, n)), vq_span_after(name, n + 1), value);
     }
 }
 
@@ -106,7 +106,7 @@ static bool begins(struct vq_span name, const char *prefix, struct vq_span *ret_
     if (name.bytes <= n || !vq_scan_is(vq_span(name.at, n), prefix)) {
         return false;
     }
-    *ret_rest = vq_scan_skip(name, n);
+    *ret_rest = vq_span_after(name, n);
     return true;
 }
 

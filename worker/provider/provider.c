@@ -114,11 +114,6 @@ void vq_reply_from_transport(enum vq_transport transport, bool sent, struct vq_r
                    transports[transport].text);
 }
 
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 static void hide_in(char *text, size_t bytes, struct vq_span key)
 {
     char *from = text, *end = text + bytes;
@@ -128,7 +123,8 @@ static void hide_in(char *text, size_t bytes, struct vq_span key)
             break;
         }
         from = found + key.bytes;
-        bool inside = (found > text && is_word(found[-1])) || (from < end && is_word(*from));
+        bool inside =
+            (found > text && vq_is_alnum(found[-1])) || (from < end && vq_is_alnum(*from));
         if (key.bytes >= KEY_SHORT_BYTES || !inside) {
             memset(found, '*', key.bytes);
         }
@@ -198,7 +194,7 @@ static size_t put_form(enum form form, struct vq_span key, char *to)
     size_t n = 0;
     for (size_t i = 0; i < key.bytes; i++) {
         unsigned c = (unsigned char)key.at[i];
-        bool bare = is_word(key.at[i]) ||
+        bool bare = vq_is_alnum(key.at[i]) ||
                     (form == FORM_PERCENT_UNRESERVED && memchr("-._~", key.at[i], 4) != NULL);
         bool percent = form == FORM_PERCENT || form == FORM_PERCENT_UNRESERVED;
         if (form == FORM_PLAIN || (percent && bare)) {

@@ -21,20 +21,20 @@ bool vq_scan_is(struct vq_span text, const char *word)
 
 int64_t vq_scan_thousandths(struct vq_span *s)
 {
-    if (s->bytes == 0 || !vq_scan_is_digit(s->at[0])) {
+    if (s->bytes == 0 || !vq_is_digit(s->at[0])) {
         return -1;
     }
     int64_t value = 0;
-    while (s->bytes > 0 && vq_scan_is_digit(s->at[0])) {
+    while (s->bytes > 0 && vq_is_digit(s->at[0])) {
         value = clamp(value * 10 + (s->at[0] - '0'));
-        *s = vq_scan_skip(*s, 1);
+        *s = vq_span_after(*s, 1);
     }
     value = clamp(value * 1000);
     if (s->bytes > 0 && s->at[0] == '.') {
-        *s = vq_scan_skip(*s, 1);
-        for (int64_t unit = 100; s->bytes > 0 && vq_scan_is_digit(s->at[0]); unit /= 10) {
+        *s = vq_span_after(*s, 1);
+        for (int64_t unit = 100; s->bytes > 0 && vq_is_digit(s->at[0]); unit /= 10) {
             value = clamp(value + unit * (s->at[0] - '0'));
-            *s = vq_scan_skip(*s, 1);
+            *s = vq_span_after(*s, 1);
         }
     }
     return value;
@@ -81,8 +81,8 @@ int64_t vq_scan_duration_ms(struct vq_span s)
         for (; i < VQ_COUNT(units); i++) {
             size_t n = strlen(units[i].name);
             if (s.bytes >= n && memcmp(s.at, units[i].name, n) == 0 &&
-                (s.bytes == n || vq_scan_is_digit(s.at[n]))) {
-                s = vq_scan_skip(s, n);
+                (s.bytes == n || vq_is_digit(s.at[n]))) {
+                s = vq_span_after(s, n);
                 break;
             }
         }
@@ -109,7 +109,7 @@ uint32_t vq_scan_cap(const char *text)
     }
     const char *at = fits ? strcasestr(text, front) : NULL;
     uint32_t cap = 0;
-    for (at = at == NULL ? "" : at + strlen(front); vq_scan_is_digit(*at); at++) {
+    for (at = at == NULL ? "" : at + strlen(front); vq_is_digit(*at); at++) {
         cap = cap * 10 + (uint32_t)(*at - '0');
         if (cap > VQ_SCAN_CAP_MAX) {
             return 0;

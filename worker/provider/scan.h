@@ -9,16 +9,6 @@
 
 #define VQ_SCAN_CAP_MAX 1000000u /* a larger value limits nothing */
 
-static inline bool vq_scan_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static inline struct vq_span vq_scan_skip(struct vq_span s, size_t n)
-{
-    return vq_span(s.at + n, s.bytes - n);
-}
-
 bool vq_scan_is(struct vq_span text, const char *word); /* in any case of letters */
 /* Reads digits with or without a fraction at the front of *text, in thousandths, and moves *text to
  * the first byte after them. */

@@ -21,20 +21,3 @@ enum vq_status vq_url_join(const char *base_url, const char *path, struct vq_buf
     vq_buf_append(url, query, strcspn(query, "#"));
     return url->status;
 }
-
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("-._~", c) != NULL);
-}
-
-void vq_url_segment(struct vq_buf *path, const char *text)
-{
-    for (const char *c = text; *c != '\0'; c++) {
-        if (is_plain(*c)) {
-            vq_buf_putc(path, *c);
-        } else {
-            vq_buf_printf(path, "%%%02X", (unsigned)(unsigned char)*c);
-        }
-    }
-}

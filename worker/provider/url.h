@@ -9,6 +9,3 @@ enum vq_status vq_url_join(const char *base_url, const char *path,
                            struct vq_buf *url) VQ_WARN_UNUSED;
 /* Without query and fragment, and without slashes at the end. */
 struct vq_span vq_url_base(const char *base_url);
-/* Appends a model's name as one segment of a path: all characters except letters, digits and "-._~"
- * as %XX. */
-void vq_url_segment(struct vq_buf *path, const char *text);

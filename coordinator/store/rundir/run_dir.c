@@ -114,19 +114,14 @@ enum vq_status vq_runs_dir_find(const char *option, char **ret_path, struct vq_e
     return absolute_folder(vq_runs_dir_wanted(option), ret_path, err);
 }
 
-static bool name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 enum vq_status vq_run_name_check(const char *name, struct vq_error *err)
 {
     static const char *const taken[] = {"calls.lmdb",       "calls.lmdb-lock", "pools",
                                         "coordinator.cert", "join.cert",       "workers.allowed"};
     size_t bytes = strlen(name);
-    bool good = bytes > 0 && bytes <= VQ_RUN_NAME_BYTES_MAX && name_char(name[0]);
+    bool good = bytes > 0 && bytes <= VQ_RUN_NAME_BYTES_MAX && vq_is_alnum(name[0]);
     for (size_t i = 0; i < bytes && good; i++) {
-        good = name_char(name[i]) || name[i] == '-' || name[i] == '_' || name[i] == '.';
+        good = vq_is_alnum(name[i]) || name[i] == '-' || name[i] == '_' || name[i] == '.';
     }
     if (!good) {
         return vq_fail(err, VQ_INVALID,
