@@ -86,16 +86,3 @@ uint32_t vq_cell_notes_say(const struct vq_cell_notes *notes, const struct vq_ta
     }
     return n;
 }
-
-const char *vq_cell_nested_advice(const struct vq_table *table, uint32_t column)
-{
-    uint64_t line = vq_table_nested_line(table, column);
-    for (uint32_t row = 0; row < table->rows_count; row++) {
-        if (table->lines[row] == line &&
-            vq_cell_is_list_of_one(vq_table_cell(table, row, column), NULL)) {
-            return "set data.unwrap_lists: true, which takes the text out of a list of one, or "
-                   "name another column";
-        }
-    }
-    return "write its text there (a list of messages as one string), or name another column";
-}

@@ -23,7 +23,3 @@ void vq_cell_notes_output(struct vq_cell_notes *notes, struct vq_span cell, uint
 uint32_t vq_cell_notes_say(const struct vq_cell_notes *notes, const struct vq_table_mended *mended,
                            const char *file, const char *done,
                            char ret_texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX]);
-
-/* Advice for a column that has a JSON object or array in the line that vq_table_nested_line
- * returns. */
-const char *vq_cell_nested_advice(const struct vq_table *table, uint32_t column);

@@ -5,11 +5,10 @@
 #pragma once
 
 #include "common/conf/config.h"
-#include "common/text/table.h"
+#include "methods/data/columns.h"
 #include "methods/data/pairs.h"
 
 #define VQ_GROUP_NONE             UINT32_MAX
-#define VQ_COLUMN_NONE            UINT32_MAX
 #define VQ_DATASET_NOTE_BYTES_MAX 320
 #define VQ_DATASET_STEPS_MAX      16
 #define VQ_DATASET_WARNINGS_MAX   16

@@ -15,7 +15,6 @@
 
 #define SHOWN_BYTES    60 /* of a name or label in a message */
 #define UNKNOWN_SHOWN  5
-#define COLUMNS_SHOWN  12
 #define LABELS_TRACKED 1000u
 
 static const char *const tie_words[] = {"equal", "tie", "N/A"};
@@ -23,60 +22,6 @@ static const char *const tie_words[] = {"equal", "tie", "N/A"};
 static struct vq_span shown(struct vq_span text)
 {
     return vq_utf8_cut(text, SHOWN_BYTES);
-}
-
-static enum vq_status no_such_column(const struct vq_dataset_build *b, unsigned file,
-                                     const char *name, const char *role)
-{
-    const struct vq_table *table = b->set->tables[file];
-    struct vq_buf list;
-    vq_buf_init(&list, VQ_ERROR_BYTES_MAX);
-    for (uint32_t i = 0; i < table->columns_count && i < COLUMNS_SHOWN; i++) {
-        struct vq_span s = shown(table->columns[i]);
-        vq_buf_printf(&list, "%s\"%.*s\"", i == 0 ? "" : ", ", (int)s.bytes, s.at);
-    }
-    if (table->columns_count > COLUMNS_SHOWN) {
-        vq_buf_printf(&list, " and %u more", table->columns_count - COLUMNS_SHOWN);
-    }
-    uint32_t near = vq_nearest_name(vq_span_str(name), table->columns, table->columns_count);
-    struct vq_span s = near == VQ_INTERN_NONE ? vq_span("", 0) : shown(table->columns[near]);
-    enum vq_status status =
-        vq_fail(b->err, VQ_INVALID, "%s has no column \"%.80s\" for %s%s%.*s%s columns are %s",
-                vq_dataset_file_name(b, file), name, role, s.bytes == 0 ? "" : "; did you mean \"",
-                (int)s.bytes, s.at, s.bytes == 0 ? "; its" : "\"? Its",
-                list.at == NULL ? "(none)" : list.at);
-    vq_buf_free(&list);
-    return status;
-}
-
-static enum vq_status need_column(const struct vq_dataset_build *b, unsigned file, const char *name,
-                                  const char *role, uint32_t *ret_column)
-{
-    uint32_t column = vq_table_column(b->set->tables[file], vq_span_str(name));
-    if (column == UINT32_MAX) {
-        return no_such_column(b, file, name, role);
-    }
-    *ret_column = column;
-    return VQ_OK;
-}
-
-static enum vq_status find_prompt(const struct vq_dataset_build *b, unsigned file,
-                                  uint32_t *ret_column)
-{
-    const char *given = b->settings->data->prompt;
-    if (given != NULL) {
-        return need_column(b, file, given, "the prompts (data.prompt)", ret_column);
-    }
-    const struct vq_table *table = b->set->tables[file];
-    *ret_column = vq_table_column(table, vq_span_str("question"));
-    if (*ret_column == VQ_COLUMN_NONE) {
-        *ret_column = vq_table_column(table, vq_span_str("prompt"));
-    }
-    if (*ret_column == VQ_COLUMN_NONE) {
-        return no_such_column(b, file, "question",
-                              "the prompts, nor \"prompt\" (name it with data.prompt)");
-    }
-    return VQ_OK;
 }
 
 static bool is_tie_word(struct vq_span label)
@@ -88,23 +33,6 @@ static bool is_tie_word(struct vq_span label)
         }
     }
     return false;
-}
-
-/* Refuses a column with a role if one of its values is not a text. */
-static enum vq_status check_flat(const struct vq_dataset_build *b, unsigned file, uint32_t column,
-                                 const char *role)
-{
-    const struct vq_table *table = b->set->tables[file];
-    uint64_t line = vq_table_nested_line(table, column);
-    if (line == 0) {
-        return VQ_OK;
-    }
-    struct vq_span s = shown(table->columns[column]);
-    return vq_fail(b->err, VQ_INVALID,
-                   "%s, line %llu: \"%.*s\", which is %s, holds a JSON object or array; it must be "
-                   "one text: %s",
-                   vq_dataset_file_name(b, file), (unsigned long long)line, (int)s.bytes, s.at,
-                   role, vq_cell_nested_advice(table, column));
 }
 
 static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned file,
@@ -127,7 +55,8 @@ static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned fil
         roles[n].role = names[i];
     }
     for (size_t i = 0; i < n; i++) {
-        VQ_TRY(check_flat(b, file, roles[i].column, roles[i].role));
+        VQ_TRY(vq_column_flat(b->set->tables[file], vq_dataset_file_name(b, file), roles[i].column,
+                              roles[i].role, b->err));
         for (size_t j = i + 1; j < n; j++) {
             if (roles[i].column == roles[j].column && roles[i].column != VQ_COLUMN_NONE) {
                 struct vq_span s = shown(b->set->tables[file]->columns[roles[i].column]);
@@ -155,25 +84,29 @@ static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned fil
 enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file)
 {
     const struct vq_conf_data *data = b->settings->data;
+    const struct vq_table *table = b->set->tables[file];
+    const char *name = vq_dataset_file_name(b, file);
     struct vq_dataset_columns c = {
         .preference = VQ_COLUMN_NONE, .group = VQ_COLUMN_NONE, .image = VQ_COLUMN_NONE};
     for (uint32_t m = 0; m < b->set->models_count; m++) {
         char role[64];
         (void)snprintf(role, sizeof(role), "the outputs of model %c (models[%u])", 'A' + (int)m, m);
-        VQ_TRY(need_column(b, file, b->settings->models[m], role, &c.model[m]));
+        VQ_TRY(vq_column_need(table, name, b->settings->models[m], role, &c.model[m], b->err));
     }
-    VQ_TRY(find_prompt(b, file, &c.prompt));
+    VQ_TRY(vq_column_prompt(table, name, data->prompt, &c.prompt, b->err));
     if (data->preference != NULL) {
-        VQ_TRY(need_column(b, file, data->preference, "the preference (data.preference)",
-                           &c.preference));
+        VQ_TRY(vq_column_need(table, name, data->preference, "the preference (data.preference)",
+                              &c.preference, b->err));
     } else {
-        c.preference = vq_table_column(b->set->tables[file], vq_span_str("preference"));
+        c.preference = vq_table_column(table, vq_span_str("preference"));
     }
     if (data->group != NULL) {
-        VQ_TRY(need_column(b, file, data->group, "the groups (data.group)", &c.group));
+        VQ_TRY(
+            vq_column_need(table, name, data->group, "the groups (data.group)", &c.group, b->err));
     }
     if (data->image != NULL) {
-        VQ_TRY(need_column(b, file, data->image, "the images (data.image)", &c.image));
+        VQ_TRY(
+            vq_column_need(table, name, data->image, "the images (data.image)", &c.image, b->err));
     }
     VQ_TRY(check_roles(b, file, &c));
     b->set->columns[file] = c;

@@ -10,6 +10,7 @@
 #include "common/text/intern.h"
 #include "common/text/utf8.h"
 #include "methods/data/cell_notes.h"
+#include "methods/data/columns.h"
 #include "methods/data/human_label.h"
 #include "methods/data/questions.h"
 
@@ -17,9 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SHOWN_BYTES   60
-#define COLUMNS_SHOWN 12
-#define LIMIT_STREAM  7 /* number of the random stream */
+#define SHOWN_BYTES  60
+#define LIMIT_STREAM 7 /* number of the random stream */
 
 struct build {
     const struct vq_rubric_settings *settings;
@@ -33,64 +33,20 @@ struct build {
 
 /* ---- columns ---- */
 
-static enum vq_status no_such_column(const struct build *b, const char *name, const char *role)
-{
-    const struct vq_table *t = b->table;
-    struct vq_buf list;
-    vq_buf_init(&list, VQ_ERROR_BYTES_MAX);
-    for (uint32_t i = 0; i < t->columns_count && i < COLUMNS_SHOWN; i++) {
-        struct vq_span s = vq_utf8_cut(t->columns[i], SHOWN_BYTES);
-        vq_buf_printf(&list, "%s\"%.*s\"", i == 0 ? "" : ", ", (int)s.bytes, s.at);
-    }
-    if (t->columns_count > COLUMNS_SHOWN) {
-        vq_buf_printf(&list, " and %u more", t->columns_count - COLUMNS_SHOWN);
-    }
-    uint32_t near = vq_nearest_name(vq_span_str(name), t->columns, t->columns_count);
-    struct vq_span s =
-        near == VQ_INTERN_NONE ? vq_span("", 0) : vq_utf8_cut(t->columns[near], SHOWN_BYTES);
-    enum vq_status status = vq_fail(
-        b->err, VQ_INVALID, "%s has no column \"%.80s\" for %s%s%.*s%s columns are %s",
-        b->settings->file, name, role, s.bytes == 0 ? "" : "; did you mean \"", (int)s.bytes, s.at,
-        s.bytes == 0 ? "; its" : "\"? Its", list.at == NULL ? "(none)" : list.at);
-    vq_buf_free(&list);
-    return status;
-}
-
 /* Finds a column of texts. */
 static enum vq_status need_column(const struct build *b, const char *name, const char *role,
                                   uint32_t *ret_column)
 {
-    uint32_t column = vq_table_column(b->table, vq_span_str(name));
-    if (column == UINT32_MAX) {
-        return no_such_column(b, name, role);
-    }
-    uint64_t line = vq_table_nested_line(b->table, column);
-    if (line != 0) {
-        return vq_fail(b->err, VQ_INVALID,
-                       "%s, line %llu: \"%.80s\", which is %s, holds a JSON object or array; it "
-                       "must be one text: %s",
-                       b->settings->file, (unsigned long long)line, name, role,
-                       vq_cell_nested_advice(b->table, column));
-    }
-    *ret_column = column;
-    return VQ_OK;
+    VQ_TRY(vq_column_need(b->table, b->settings->file, name, role, ret_column, b->err));
+    return vq_column_flat(b->table, b->settings->file, *ret_column, role, b->err);
 }
 
 static enum vq_status find_columns(struct build *b)
 {
     static const char *const roles[] = {"the outputs (models[0])", "the outputs (models[1])"};
     const struct vq_config *c = b->settings->config;
-    if (c->data.prompt != NULL) {
-        VQ_TRY(need_column(b, c->data.prompt, "the prompts (data.prompt)", &b->prompt));
-    } else {
-        bool question = vq_table_column(b->table, vq_span_str("question")) != UINT32_MAX;
-        bool prompt = vq_table_column(b->table, vq_span_str("prompt")) != UINT32_MAX;
-        if (!question && !prompt) {
-            return no_such_column(b, "question",
-                                  "the prompts, nor \"prompt\" (name it with data.prompt)");
-        }
-        VQ_TRY(need_column(b, question ? "question" : "prompt", "the prompts", &b->prompt));
-    }
+    VQ_TRY(vq_column_prompt(b->table, b->settings->file, c->data.prompt, &b->prompt, b->err));
+    VQ_TRY(vq_column_flat(b->table, b->settings->file, b->prompt, "the prompts", b->err));
     b->group = UINT32_MAX;
     if (c->data.group != NULL) {
         VQ_TRY(need_column(b, c->data.group, "the groups (data.group)", &b->group));

@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "methods/data/cell_notes.h"
+#include "methods/data/columns.h"
 
 #include "methods/data/human_label.h"
 
@@ -39,8 +40,10 @@ TEST(test_advice_for_nested_cells)
     assert_int_equal(vq_table_parse(vq_span_str("{\"a\":1}\n{\"a\":[\"x\"],\"b\":{\"k\":1}}\n"),
                                     VQ_TABLE_JSONL, "d", &table, &err),
                      VQ_OK);
-    assert_non_null(strstr(vq_cell_nested_advice(table, 0), "data.unwrap_lists: true"));
-    assert_null(strstr(vq_cell_nested_advice(table, 1), "unwrap"));
+    assert_int_equal(vq_column_flat(table, "d", 0, "the prompts", &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "data.unwrap_lists: true"));
+    assert_int_equal(vq_column_flat(table, "d", 1, "the prompts", &err), VQ_INVALID);
+    assert_null(strstr(err.text, "unwrap"));
     vq_table_destroy(&table);
 }
 
