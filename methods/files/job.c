@@ -372,8 +372,6 @@ void vq_job_destroy(struct vq_job **job)
     vq_stage_grid_destroy(&j->given);
     vq_role_models_free(j->cast);
     vq_run_pools_free(&j->pools);
-    vq_free(j->samples);
-    vq_free(j->sample_ids);
     for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
         vq_template_destroy(&j->templates[k]);
     }

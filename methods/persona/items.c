@@ -36,17 +36,12 @@ static enum vq_status add_question(struct binding *b, const char *text, const ch
     vq_buf_init(&bare, VQ_ITEM_BYTES_MAX + 1);
     vq_buf_puts(&bare, "");
     vq_persona_bare_question(text, persona, &bare);
-    char *copy = bare.status == VQ_OK ? vq_strndup(bare.at, bare.bytes) : NULL;
-    enum vq_status status = bare.status != VQ_OK ? bare.status : copy == NULL ? VQ_NOMEM : VQ_OK;
-    vq_buf_free(&bare);
-    if (status == VQ_OK) {
-        status = vq_intern_add(&b->questions, vq_span_str(copy), ret_question);
+    struct vq_span copy;
+    VQ_TRY(vq_arena_take(&b->bound.memory, &bare, &copy));
+    VQ_TRY(vq_intern_add(&b->questions, copy, ret_question));
+    if (*ret_question == b->bound.questions_count) { /* else the text is there already */
+        b->bound.questions[b->bound.questions_count++] = copy.at;
     }
-    if (status != VQ_OK || *ret_question < b->bound.questions_count) {
-        vq_free(copy); /* an equal text exists already */
-        return status;
-    }
-    b->bound.questions[b->bound.questions_count++] = copy;
     return VQ_OK;
 }
 
@@ -55,9 +50,9 @@ static enum vq_status bind_all(const struct vq_items_file *file,
                                struct binding *b)
 {
     struct vq_persona_bound *to = &b->bound;
-    VQ_TRY(VQ_ALLOC(to->items, file->count));
-    VQ_TRY(VQ_ALLOC(to->source, file->count));
-    VQ_TRY(VQ_ALLOC(to->questions, file->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&to->memory, to->items, file->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&to->memory, to->source, file->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&to->memory, to->questions, file->count));
     for (uint32_t i = 0; i < file->count; i++) {
         const struct vq_conf_item *item = &file->items[i];
         struct vq_persona_item made = {.persona = VQ_PERSONA_ALL};
@@ -98,12 +93,7 @@ enum vq_status vq_persona_bind(const struct vq_items_file *file, const char *nam
 
 void vq_persona_bound_free(struct vq_persona_bound *bound)
 {
-    for (uint32_t i = 0; i < bound->questions_count; i++) {
-        vq_free(bound->questions[i]);
-    }
-    vq_free(bound->questions);
-    vq_free(bound->items);
-    vq_free(bound->source);
+    vq_arena_clear(&bound->memory);
     *bound = (struct vq_persona_bound){.count = 0};
 }
 

@@ -17,9 +17,10 @@ struct vq_persona_bound {
     uint32_t count;
     /* The baseline's questions for the items of personas: one text each, without the persona's name
      * at the front ("Ada, how ..." becomes "How ..."). Equal texts are one question */
-    char **questions;
+    const char **questions;
     uint32_t questions_count;
     uint32_t passed_over; /* number of items whose persona is not in the run */
+    struct vq_arena memory;
 };
 
 /* VQ_OK; VQ_NOT_FOUND with a sentence: no item belongs to this run; VQ_NOMEM. The caller frees

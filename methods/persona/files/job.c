@@ -53,10 +53,10 @@ static enum vq_status load_personas(struct load *l)
         VQ_TRY(read_source(l, "labels", d->labels, &text));
         VQ_TRY(vq_personas_file_label(text, d->labels, d->label_set, &job->personas, l->err));
     }
-    VQ_TRY(VQ_ALLOC(job->persona_names, job->personas.count));
-    VQ_TRY(VQ_ALLOC(job->labels, job->personas.count));
-    VQ_TRY(VQ_ALLOC(job->model_names, l->config->subjects_count));
-    VQ_TRY(VQ_ALLOC(job->subjects, l->config->subjects_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->persona_names, job->personas.count));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->labels, job->personas.count));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->model_names, l->config->subjects_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->subjects, l->config->subjects_count));
     for (uint32_t i = 0; i < job->personas.count; i++) {
         job->persona_names[i] = job->personas.personas[i].name;
         job->labels[i].known = job->personas.personas[i].labelled;
@@ -251,8 +251,8 @@ static enum vq_status use_criterion(struct load *l, const char *name, uint32_t *
         i++;
     }
     if (i == asked->criteria_count) {
-        char *copy;
-        VQ_TRY(vq_copy(name, &copy));
+        char *copy = vq_arena_text(&l->job->memory, vq_span_str(name));
+        VQ_TRY(vq_arena_status(&l->job->memory));
         asked->criteria[asked->criteria_count++] = (struct vq_conf_criterion){.name = copy};
     }
     *ret_index = i;
@@ -367,9 +367,9 @@ static enum vq_status load_criteria(struct load *l)
     size_t most = (size_t)config->criteria_count + 3 + VQ_PROBES_MAX * VQ_TRAITS;
     job->asked = *config;
     job->asked.criteria_count = 0;
-    VQ_TRY(VQ_ALLOC(job->asked.criteria, most));
-    VQ_TRY(VQ_ALLOC(job->rubrics, most));
-    VQ_TRY(VQ_ALLOC(l->texts, most));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->asked.criteria, most));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->rubrics, most));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, l->texts, most));
     if (config->criteria_count > 0) {
         memcpy(job->asked.criteria, config->criteria,
                config->criteria_count * sizeof(*config->criteria));
@@ -472,15 +472,12 @@ static enum vq_status load_human(struct load *l)
     }
     VQ_TRY(read_source(l, "human", d->human, &text));
     struct vq_persona_criterion *criteria;
-    VQ_TRY(VQ_ALLOC(criteria, job->rubrics_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, criteria, job->rubrics_count));
     for (uint32_t i = 0; i < job->rubrics_count; i++) {
         criteria[i] = job->rubrics[i].study;
     }
-    enum vq_status status =
-        vq_persona_human_parse(text, d->human, job->plan, &names, criteria, job->rubrics_count,
-                               &job->human, &job->human_count, &job->human_passed_over, l->err);
-    vq_free(criteria);
-    return status;
+    return vq_persona_human_parse(text, d->human, job->plan, &names, criteria, job->rubrics_count,
+                                  &job->human, &job->human_count, &job->human_passed_over, l->err);
 }
 
 static enum vq_status load_all(struct load *l)
@@ -495,7 +492,7 @@ static enum vq_status load_all(struct load *l)
                                        .sets_count = c->probes_count,
                                        .sets = job->sets,
                                        .seed = c->seed};
-    VQ_TRY(VQ_ALLOC(job->set_names, c->probes_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&job->memory, job->set_names, c->probes_count));
     VQ_TRY(load_personas(l));
     VQ_TRY(load_queries(l, &design));
     for (uint32_t i = 0; i < c->probes_count; i++) {
@@ -514,9 +511,7 @@ enum vq_status vq_persona_job_load(struct vq_persona_job *job, const struct vq_c
                                    const struct vq_run_dir *run, struct vq_error *err)
 {
     struct load l = {.job = job, .config = config, .run = run, .err = err};
-    enum vq_status status = load_all(&l);
-    vq_free(l.texts);
-    return status;
+    return load_all(&l);
 }
 
 enum vq_status vq_persona_job_keep(const struct vq_persona_job *job, const struct vq_run_dir *run,
@@ -533,11 +528,6 @@ void vq_persona_job_free(struct vq_persona_job *job)
 {
     vq_persona_plan_destroy(&job->plan);
     vq_rubric_job_free(&job->criteria, &job->asked);
-    for (uint32_t i = job->given_criteria; i < job->asked.criteria_count; i++) {
-        vq_free(job->asked.criteria[i].name);
-    }
-    vq_free(job->asked.criteria);
-    vq_free(job->rubrics);
     for (uint32_t i = 0; i < VQ_PROBES_MAX; i++) {
         vq_persona_bound_free(&job->bound[i]);
         vq_items_file_free(&job->items[i]);
@@ -549,11 +539,7 @@ void vq_persona_job_free(struct vq_persona_job *job)
     for (uint32_t i = 0; i < job->sources_count; i++) {
         vq_buf_free(&job->sources[i].text);
     }
-    vq_free((void *)job->model_names);
-    vq_free((void *)job->persona_names);
-    vq_free((void *)job->set_names);
-    vq_free(job->labels);
-    vq_free(job->subjects);
+    vq_arena_clear(&job->memory);
     vq_free(job->measured);
     vq_free(job->human);
     *job = (struct vq_persona_job){.plan = NULL};

@@ -40,6 +40,7 @@ struct vq_persona_job {
     size_t measured_count, measured_passed_over;
     struct vq_persona_human *human;
     size_t human_count, human_passed_over;
+    struct vq_arena memory; /* of the lists here but `measured` and `human` */
 };
 
 /* As vq_rubric_job_load. Messages name file, line and what to do. The caller frees *job also after

@@ -17,9 +17,10 @@ const struct vq_persona_job *vq_persona_job_of(const struct vq_job *job)
 
 static enum vq_status load(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
-    job->own = vq_alloc(1, sizeof(struct vq_persona_job));
-    return job->own == NULL ? vq_fail(err, VQ_NOMEM, "out of memory")
-                            : vq_persona_job_load(job->own, job->config, run, err);
+    struct vq_persona_job *own;
+    VQ_TRY(VQ_ALLOC(own, 1));
+    job->own = own;
+    return vq_persona_job_load(own, job->config, run, err);
 }
 
 static enum vq_status keep(const struct vq_job *job, const struct vq_run_dir *run,

@@ -258,40 +258,38 @@ static enum vq_status learn_all(struct reading *r, struct vq_error *err)
     return status;
 }
 
+static enum vq_status make_room(struct vq_known_stage *known, struct reading *r)
+{
+    const struct vq_grid *g = &known->asking->plan.grid;
+    if (vq_stage_chains(known->asking->kind)) {
+        VQ_TRY(VQ_ARENA_ALLOC(&known->memory, known->sent, vq_grid_tasks(g) / 2));
+    }
+    VQ_TRY(VQ_ARENA_ALLOC(&known->memory, known->judges, g->judges));
+    VQ_TRY(VQ_ARENA_ALLOC(&known->memory, known->certain, vq_grid_shards(g)));
+    VQ_TRY(VQ_ARENA_ALLOC(&known->memory, known->maybe, vq_grid_shards(g)));
+    VQ_TRY(VQ_ARENA_ALLOC(&known->memory, known->outcomes, vq_grid_tasks(g)));
+    VQ_TRY(VQ_ARENA_ALLOC(&known->memory, r->tasks, vq_grid_shard_tasks(g)));
+    return VQ_ARENA_ALLOC(&known->memory, r->stored, g->judges);
+}
+
 enum vq_status vq_known_stage_read(const struct vq_stage_grid *asking, enum vq_role role,
                                    struct vq_view *view, struct vq_learning *learning,
                                    struct vq_known_stage *ret_known, struct vq_error *err)
 {
-    const struct vq_grid *g = &asking->plan.grid;
-    struct vq_known_stage known = {.asking = asking,
-                                   .judges = vq_alloc(g->judges, sizeof(*known.judges)),
-                                   .certain = vq_alloc(vq_grid_shards(g), sizeof(*known.certain)),
-                                   .maybe = vq_alloc(vq_grid_shards(g), sizeof(*known.maybe)),
-                                   .outcomes = vq_alloc(vq_grid_tasks(g), 1)};
-    bool chains = vq_stage_chains(asking->kind);
-    known.sent = chains ? vq_alloc(vq_grid_tasks(g) / 2, sizeof(*known.sent)) : NULL;
-    struct reading r = {.asking = asking,
-                        .view = view,
-                        .known = &known,
-                        .tasks = vq_alloc(vq_grid_shard_tasks(g), sizeof(*r.tasks)),
-                        .stored = vq_alloc(g->judges, sizeof(*r.stored)),
-                        .learning = learning,
-                        .role = role};
+    struct vq_known_stage known = {.asking = asking};
+    struct reading r = {
+        .asking = asking, .view = view, .known = &known, .learning = learning, .role = role};
     vq_rng_seed(&r.rng, asking->config->seed);
     vq_buf_init(&r.priors, PRIORS_BYTES_MAX);
-    enum vq_status status = VQ_NOMEM;
-    if (known.judges != NULL && known.certain != NULL && known.maybe != NULL &&
-        known.outcomes != NULL && (known.sent != NULL || !chains) && r.tasks != NULL &&
-        r.stored != NULL) {
+    enum vq_status status = make_room(&known, &r);
+    if (status == VQ_OK) {
         status = count_all(&r, err);
     }
     if (status == VQ_OK) {
         status = learn_all(&r, err);
     }
     vq_buf_free(&r.priors);
-    vq_free(r.tasks);
     vq_free(r.texts);
-    vq_free(r.stored);
     if (status != VQ_OK) {
         vq_known_stage_free(&known);
         return status;
@@ -302,11 +300,7 @@ enum vq_status vq_known_stage_read(const struct vq_stage_grid *asking, enum vq_r
 
 void vq_known_stage_free(struct vq_known_stage *known)
 {
-    vq_free(known->judges);
-    vq_free(known->certain);
-    vq_free(known->maybe);
-    vq_free(known->outcomes);
-    vq_free(known->sent);
+    vq_arena_clear(&known->memory);
     *known = (struct vq_known_stage){.asking = NULL};
 }
 

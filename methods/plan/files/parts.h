@@ -82,6 +82,7 @@ struct vq_known_stage {
     /* CHAT: bytes sent, by task / 2, without answers that do not exist yet; else NULL */
     uint32_t *sent;
     uint64_t open;
+    struct vq_arena memory;
 };
 
 /* Looks up every task, and adds stored answers to `learning`. `view` NULL: the store is empty. The

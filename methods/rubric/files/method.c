@@ -16,10 +16,9 @@ const struct vq_rubric_job *vq_rubric_job_of(const struct vq_job *job)
 
 static enum vq_status load(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
-    struct vq_rubric_job *own = job->own = vq_alloc(1, sizeof(*own));
-    if (own == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_rubric_job *own;
+    VQ_TRY(VQ_ALLOC(own, 1));
+    job->own = own;
     VQ_TRY(vq_job_load_tables(job, run, err));
     VQ_TRY(vq_rubric_job_load(own, job->config, job->tables[0], run, err));
     for (uint32_t i = 0; i < own->data->rows_count; i++) {

@@ -47,7 +47,7 @@ static enum vq_status load_axes(const struct vq_job *job, struct vq_vibecheck_jo
     if (job->config->method != VQ_METHOD_VIBES) {
         preset = vq_preset_axes(&n);
     }
-    VQ_TRY(VQ_ALLOC(own->axes, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&own->memory, own->axes, n));
     for (size_t i = 0; i < n; i++) {
         const struct vq_conf_axis *given = preset == NULL ? &job->config->vibes[i] : NULL;
         own->axes[i] =
@@ -90,15 +90,12 @@ static enum vq_status fill_rows(struct vq_job *job)
     struct vq_vibecheck_job *own = job->own;
     const struct vq_dataset *d = job->dataset;
     uint32_t n = vq_dataset_count(d);
-    job->samples = vq_alloc(n, sizeof(*job->samples));
-    job->sample_ids = vq_alloc(n, sizeof(*job->sample_ids));
-    own->rows = vq_alloc(n, sizeof(*own->rows));
-    own->train = vq_alloc(d->train_count, sizeof(*own->train));
-    bool topics = d->groups_count > 0 || vq_dataset_ranks(d);
-    own->topics = topics ? vq_alloc(n, sizeof(*own->topics)) : NULL;
-    if (job->samples == NULL || job->sample_ids == NULL || own->rows == NULL ||
-        own->train == NULL || (topics && own->topics == NULL)) {
-        return VQ_NOMEM;
+    VQ_TRY(VQ_ARENA_ALLOC(&own->memory, job->samples, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&own->memory, job->sample_ids, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&own->memory, own->rows, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&own->memory, own->train, d->train_count));
+    if (d->groups_count > 0 || vq_dataset_ranks(d)) {
+        VQ_TRY(VQ_ARENA_ALLOC(&own->memory, own->topics, n));
     }
     job->samples_count = n;
     for (uint32_t i = 0; i < d->train_count; i++) {
@@ -146,13 +143,12 @@ static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
 
 static enum vq_status load(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
-    job->own = vq_alloc(1, sizeof(struct vq_vibecheck_job));
-    if (job->own == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
+    struct vq_vibecheck_job *own;
+    VQ_TRY(VQ_ALLOC(own, 1));
+    job->own = own;
     VQ_TRY(vq_job_load_tables(job, run, err));
     VQ_TRY(load_dataset(job, err));
-    VQ_TRY(load_axes(job, job->own));
+    VQ_TRY(load_axes(job, own));
     return load_human(job, run, err);
 }
 
@@ -175,10 +171,7 @@ static void unload(struct vq_job *job)
 {
     struct vq_vibecheck_job *own = job->own;
     vq_human_free(&own->human);
-    vq_free(own->axes);
-    vq_free(own->rows);
-    vq_free(own->train);
-    vq_free(own->topics);
+    vq_arena_clear(&own->memory);
 }
 
 /* Whether the data itself has a label for either model. */

@@ -15,6 +15,7 @@ struct vq_vibecheck_job {
     uint32_t *train;     /* training samples in seeded random order */
     /* [sample]: number of its value of data.group; NULL: there is no such column */
     uint32_t *topics;
+    struct vq_arena memory; /* holds all of these and the samples of the job */
 };
 
 extern const struct vq_method_type vq_vibecheck_method;
