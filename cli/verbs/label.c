@@ -4,6 +4,7 @@
 #include "cli/results_reader.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "common/pack/data_file.h"
 #include "common/text/fmt.h"
 #include "methods/vibecheck/files/job.h"
@@ -42,6 +43,9 @@ struct labelling {
     struct vq_open_run kept;
     struct vq_results_reader found;
     struct vq_label_frame frame;
+    struct vq_table *sheet;
+    struct vq_buf bytes, out;
+    struct vq_arena memory;
     struct vq_error err;
 };
 
@@ -63,29 +67,21 @@ static enum vq_status write_sheet(struct labelling *l)
     const struct vq_dataset *d = l->frame.dataset;
     uint32_t n = vq_dataset_count(d), kept = l->found.kept_count;
     uint32_t count = l->words.all || kept == 0 ? l->frame.axes_count : kept;
-    bool *wanted = vq_alloc(n, sizeof(*wanted));
-    uint32_t *axes = vq_alloc(count, sizeof(*axes));
-    struct vq_buf out;
-    vq_buf_init(&out, SHEET_BYTES_MAX);
-    enum vq_status status = wanted == NULL || axes == NULL ? VQ_NOMEM : VQ_OK;
-    if (status == VQ_OK) {
-        for (uint32_t i = 0; i < n; i++) {
-            wanted[i] = d->test_count == 0 || d->samples[i].split == VQ_SPLIT_TEST;
-        }
-        for (uint32_t v = 0; v < count; v++) {
-            axes[v] = v; /* kept ones come first */
-        }
-        uint64_t most = l->words.rows.given ? l->words.rows.value : ROWS_DEFAULT;
-        uint32_t rows = most > n ? n : (uint32_t)most;
-        status = vq_label_sheet(&l->frame, wanted, rows, axes, count, &out);
+    bool *wanted;
+    uint32_t *axes;
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, wanted, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&l->memory, axes, count));
+    for (uint32_t i = 0; i < n; i++) {
+        wanted[i] = d->test_count == 0 || d->samples[i].split == VQ_SPLIT_TEST;
     }
-    status = status == VQ_OK
-                 ? vq_cli_write_file(l->words.output, l->words.force, vq_buf_span(&out), &l->err)
-                 : vq_fail(&l->err, status, "no memory for the sheet");
-    vq_buf_free(&out);
-    vq_free(wanted);
-    vq_free(axes);
-    return status;
+    for (uint32_t v = 0; v < count; v++) {
+        axes[v] = v; /* kept ones come first */
+    }
+    uint64_t most = l->words.rows.given ? l->words.rows.value : ROWS_DEFAULT;
+    uint32_t rows = most > n ? n : (uint32_t)most;
+    vq_buf_init(&l->out, SHEET_BYTES_MAX);
+    VQ_TRY(vq_label_sheet(&l->frame, wanted, rows, axes, count, &l->out));
+    return vq_cli_write_file(l->words.output, l->words.force, vq_buf_span(&l->out), &l->err);
 }
 
 /* ---- reading a sheet ---- */
@@ -93,19 +89,13 @@ static enum vq_status write_sheet(struct labelling *l)
 static enum vq_status read_sheet(struct labelling *l, int8_t *people,
                                  struct vq_label_counts_read *counts)
 {
-    struct vq_buf bytes;
-    struct vq_table *table = NULL;
     const char *path = l->words.read;
-    enum vq_status status = vq_data_read(path, VQ_PEOPLE_BYTES_MAX, &bytes, &l->err);
-    if (status == VQ_OK) {
-        status = vq_data_table(vq_buf_span(&bytes), path, "auto", NULL, &table, &l->err);
-    }
-    if (status == VQ_OK) {
-        status = vq_labels_read(&l->frame, table, path, people, counts, &l->err);
-    }
-    vq_table_destroy(&table);
-    vq_buf_free(&bytes);
-    return status;
+    VQ_TRY(vq_data_read(path, VQ_PEOPLE_BYTES_MAX, &l->bytes, &l->err));
+    VQ_TRY(vq_data_table(vq_buf_span(&l->bytes), path, "auto", NULL, &l->sheet, &l->err));
+    VQ_TRY(vq_labels_read(&l->frame, l->sheet, path, people, counts, &l->err));
+    return counts->labels > 0 ? VQ_OK
+                              : vq_fail(&l->err, VQ_INVALID,
+                                        "%s has no label yet: its column label is empty", path);
 }
 
 static enum vq_status keep_labels(struct labelling *l, struct vq_label_counts_read *counts)
@@ -115,29 +105,25 @@ static enum vq_status keep_labels(struct labelling *l, struct vq_label_counts_re
     VQ_TRY(vq_people_load(l->kept.job, l->kept.run, &l->frame, &people, &others, &l->err));
     people = people == NULL ? vq_human_cells(&l->frame) : people;
     if (people == NULL) {
-        return vq_fail(&l->err, VQ_NOMEM, "no memory for the labels");
+        return VQ_NOMEM;
     }
-    struct vq_buf out;
-    vq_buf_init(&out, VQ_PEOPLE_BYTES_MAX);
+    vq_buf_init(&l->out, VQ_PEOPLE_BYTES_MAX);
     enum vq_status status = read_sheet(l, people, counts);
-    if (status == VQ_OK && counts->labels == 0) {
-        status = vq_fail(&l->err, VQ_INVALID, "%s has no label yet: its column label is empty",
-                         l->words.read);
-    }
     if (status == VQ_OK) {
-        vq_labels_write(&l->frame, people, &out);
-        status = out.status;
+        vq_labels_write(&l->frame, people, &l->out);
+        status = l->out.status;
     }
-    if (status == VQ_OK) {
-        status = vq_run_dir_write(l->kept.run, VQ_PEOPLE_FILE, vq_buf_span(&out), true, &l->err);
-    }
-    vq_buf_free(&out);
     vq_free(people);
-    return status;
+    VQ_TRY(status);
+    return vq_run_dir_write(l->kept.run, VQ_PEOPLE_FILE, vq_buf_span(&l->out), true, &l->err);
 }
 
 static void close_run(struct labelling *l)
 {
+    vq_table_destroy(&l->sheet);
+    vq_buf_free(&l->bytes);
+    vq_buf_free(&l->out);
+    vq_arena_clear(&l->memory);
     vq_results_reader_free(&l->found);
     vq_open_run_close(&l->kept);
 }

@@ -74,34 +74,24 @@ static enum vq_status make(const struct vq_table *vibes, const json_t *results, 
     return status == VQ_OK ? status : vq_fail(err, status, "no memory for the picture");
 }
 
-static enum vq_status draw_run(const struct vq_run_dir *run, bool png, struct vq_buf *out,
+struct picture {
+    struct vq_buf json, csv, out;
+    struct vq_table *vibes;
+    json_t *results;
+};
+
+static enum vq_status draw_run(const struct vq_run_dir *run, bool png, struct picture *p,
                                struct vq_error *err)
 {
-    struct vq_buf json, csv;
-    struct vq_table *vibes = NULL;
-    json_t *results = NULL;
-    vq_buf_init(&csv, 0);
-    enum vq_status status = read_result(run, "results/results.json", &json, err);
-    if (status == VQ_OK) {
-        status = read_result(run, "results/vibes.csv", &csv, err);
+    VQ_TRY(read_result(run, "results/results.json", &p->json, err));
+    VQ_TRY(read_result(run, "results/vibes.csv", &p->csv, err));
+    VQ_TRY(vq_table_parse(vq_buf_span(&p->csv), VQ_TABLE_CSV, "results/vibes.csv", &p->vibes, err));
+    if (vq_json_load(vq_buf_span(&p->json), 0, &p->results, NULL) != VQ_OK) {
+        return vq_fail(err, VQ_CORRUPT,
+                       "results/results.json is damaged; vibeq report %s writes it again",
+                       vq_run_dir_name(run));
     }
-    if (status == VQ_OK) {
-        status = vq_table_parse(vq_buf_span(&csv), VQ_TABLE_CSV, "results/vibes.csv", &vibes, err);
-    }
-    if (status == VQ_OK && vq_json_load(vq_buf_span(&json), 0, &results, NULL) != VQ_OK) {
-        status = vq_fail(err, VQ_CORRUPT,
-                         "results/results.json is damaged; vibeq report %s "
-                         "writes it again",
-                         vq_run_dir_name(run));
-    }
-    if (status == VQ_OK) {
-        status = make(vibes, results, png, out, err);
-    }
-    json_decref(results);
-    vq_table_destroy(&vibes);
-    vq_buf_free(&csv);
-    vq_buf_free(&json);
-    return status;
+    return make(p->vibes, p->results, png, &p->out, err);
 }
 
 static enum vq_status plot_run(const struct plot_words *w, const char *name, bool png,
@@ -109,17 +99,21 @@ static enum vq_status plot_run(const struct plot_words *w, const char *name, boo
 {
     char *runs_dir;
     struct vq_run_dir *run;
-    struct vq_buf out;
+    struct picture p = {.vibes = NULL};
     VQ_TRY(vq_runs_dir_find(w->runs, &runs_dir, err));
     enum vq_status status = vq_run_dir_look(runs_dir, name, &run, err);
     vq_free(runs_dir);
     VQ_TRY(status);
-    vq_buf_init(&out, VQ_PLOT_BYTES_MAX);
-    status = draw_run(run, png, &out, err);
+    vq_buf_init(&p.out, VQ_PLOT_BYTES_MAX);
+    status = draw_run(run, png, &p, err);
     if (status == VQ_OK) {
-        status = vq_cli_write_file(w->output, w->force, vq_buf_span(&out), err);
+        status = vq_cli_write_file(w->output, w->force, vq_buf_span(&p.out), err);
     }
-    vq_buf_free(&out);
+    json_decref(p.results);
+    vq_table_destroy(&p.vibes);
+    vq_buf_free(&p.json);
+    vq_buf_free(&p.csv);
+    vq_buf_free(&p.out);
     vq_run_dir_close(&run);
     return status;
 }

@@ -76,40 +76,20 @@ static enum vq_status reshape(const struct vq_run_dir *run, const char *runs_dir
 
 /* ---- the verb ---- */
 
+/* The caller closes and destroys what is there, also after a failure. */
 static enum vq_status open_run(const struct vq_run_words *w, const char *runs_dir, const char *name,
-                               struct vq_run_dir **ret_run, struct vq_job **ret_job,
-                               struct vq_error *err)
+                               struct vq_run_dir **run, struct vq_job **job, struct vq_error *err)
 {
-    struct vq_run_dir *run;
-    VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
     char path[VQ_RUN_PATH_BYTES_MAX];
-    struct vq_config *config = NULL;
-    struct vq_job *job = NULL;
+    struct vq_config *config;
     struct vq_error unanswered = {0};
-    enum vq_status status = vq_run_dir_check_begun(run, err);
-    if (status == VQ_OK) {
-        status = vq_run_dir_check_kept(run, err);
-    }
-    if (status == VQ_OK) {
-        status = vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path);
-    }
-    if (status == VQ_OK) {
-        status = vq_run_words_reload(w, path, &config, &unanswered, err);
-    }
-    if (status == VQ_OK) {
-        status = vq_job_create(config, run, &job, err);
-    }
-    if (status == VQ_OK && unanswered.text[0] != '\0') {
-        status = reshape(run, runs_dir, &w->set, &unanswered, err);
-    }
-    if (status != VQ_OK) {
-        vq_job_destroy(&job);
-        vq_run_dir_close(&run);
-        return status;
-    }
-    *ret_job = job;
-    *ret_run = run;
-    return VQ_OK;
+    VQ_TRY(vq_run_dir_open(runs_dir, name, run, err));
+    VQ_TRY(vq_run_dir_check_begun(*run, err));
+    VQ_TRY(vq_run_dir_check_kept(*run, err));
+    VQ_TRY(vq_run_dir_join(*run, VQ_RUN_BEGUN_FILE, path));
+    VQ_TRY(vq_run_words_reload(w, path, &config, &unanswered, err));
+    VQ_TRY(vq_job_create(config, *run, job, err));
+    return unanswered.text[0] == '\0' ? VQ_OK : reshape(*run, runs_dir, &w->set, &unanswered, err);
 }
 
 int vq_verb_resume(int argc, char **argv)
