@@ -47,16 +47,15 @@ static enum vq_status path_from(const char *output, const char *data, char **ret
                                 struct vq_error *err)
 {
     if (data[0] == '/' || strcmp(data, VQ_DATA_STDIN) == 0 || strchr(output, '/') == NULL) {
-        *ret_path = vq_strdup(data);
-    } else {
-        char *real = realpath(data, NULL);
-        if (real == NULL) {
-            return vq_fail(err, VQ_NOT_FOUND, "%s: %s", data, strerror(errno));
-        }
-        *ret_path = vq_strdup(real);
-        free(real); /* allocated by realpath */
+        return vq_copy(data, ret_path);
     }
-    return *ret_path == NULL ? VQ_NOMEM : VQ_OK;
+    char *real = realpath(data, NULL);
+    if (real == NULL) {
+        return vq_fail(err, VQ_NOT_FOUND, "%s: %s", data, strerror(errno));
+    }
+    enum vq_status status = vq_copy(real, ret_path);
+    free(real); /* allocated by realpath */
+    return status;
 }
 
 static void say_column(const struct vq_table *table, const char *what, uint32_t column,

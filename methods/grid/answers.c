@@ -4,6 +4,7 @@
 #include "methods/grid/answers.h"
 
 #include "common/base/alloc.h"
+#include "common/base/arena.h"
 #include "common/judge/ending.h"
 #include "common/judge/margin.h"
 #include "common/judge/vectors.h"
@@ -17,11 +18,13 @@ struct of {
     const struct vq_stage_grid *asking;
     const uint8_t *outcomes;
     const struct vq_id *run;
+    struct vq_view *view;
+    struct vq_arena memory; /* until the script has the answers */
 };
 
 /* `task` is the task's first order, because the stage asks no other. */
-static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t task,
-                              struct vq_span *ret_text, struct vq_error *err)
+static enum vq_status text_of(const struct of *o, uint64_t task, struct vq_span *ret_text,
+                              struct vq_error *err)
 {
     const struct vq_plan *plan = &o->asking->plan;
     struct vq_answer answer;
@@ -30,11 +33,9 @@ static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t
         *ret_text = vq_span(NULL, o->outcomes[task]);
         return VQ_OK;
     }
-    enum vq_status status = vq_lookup_standing(view, plan, o->run, task, &answer, &repaired, err);
-    if (status == VQ_OK) {
-        *ret_text = answer.answer;
-    }
-    return status;
+    VQ_TRY(vq_lookup_standing(o->view, plan, o->run, task, &answer, &repaired, err));
+    *ret_text = answer.answer;
+    return VQ_OK;
 }
 
 /* One per sample and model; in a stage of dialogues one per turn or question. */
@@ -44,8 +45,8 @@ static size_t texts_count(const struct vq_stage_grid *asking)
 }
 
 /* How an answer ended: as a text, empty, or with thinking only. */
-static enum vq_status ending_of(const struct of *o, struct vq_view *view, uint64_t task,
-                                uint8_t *ret_ending, struct vq_error *err)
+static enum vq_status ending_of(const struct of *o, uint64_t task, uint8_t *ret_ending,
+                                struct vq_error *err)
 {
     uint8_t outcome = o->outcomes[task];
     struct vq_answer answer;
@@ -54,86 +55,49 @@ static enum vq_status ending_of(const struct of *o, struct vq_view *view, uint64
     if (!vq_outcome_is_answered(outcome) || outcome == VQ_OUTCOME_REFUSED) {
         return VQ_OK;
     }
-    enum vq_status status =
-        vq_lookup_standing(view, &o->asking->plan, o->run, task, &answer, &repaired, err);
-    if (status == VQ_OK) {
-        *ret_ending = (uint8_t)vq_ending_of(answer.finish_reason, answer.refusal);
-    }
-    return status;
+    VQ_TRY(vq_lookup_standing(o->view, &o->asking->plan, o->run, task, &answer, &repaired, err));
+    *ret_ending = (uint8_t)vq_ending_of(answer.finish_reason, answer.refusal);
+    return VQ_OK;
 }
 
-static enum vq_status take_endings(const struct of *o, struct vq_view *view, size_t count,
-                                   struct vq_error *err)
+static enum vq_status take_endings(struct of *o, size_t count, struct vq_error *err)
 {
     const struct vq_script_ops *ops = o->script->ops;
+    uint8_t *endings;
     if (o->asking->kind != VQ_STAGE_TEXT || ops->take_endings == NULL) {
         return VQ_OK;
     }
-    uint8_t *endings = vq_alloc(count, 1);
-    enum vq_status status = endings == NULL ? VQ_NOMEM : VQ_OK;
-    for (size_t i = 0; status == VQ_OK && i < count; i++) {
-        status = ending_of(o, view, 2 * i, &endings[i], err);
+    VQ_TRY(VQ_ARENA_ALLOC(&o->memory, endings, count));
+    for (size_t i = 0; i < count; i++) {
+        VQ_TRY(ending_of(o, 2 * i, &endings[i], err));
     }
-    if (status == VQ_OK) {
-        status = ops->take_endings(o->script->ctx, endings, count, err);
-    }
-    vq_free(endings);
-    return status;
+    return ops->take_endings(o->script->ctx, endings, count, err);
 }
 
 /* Reads each chain in one walk. The first turn without an answer has the outcome that ended the
  * chain. */
-static enum vq_status chains_of(const struct of *o, struct vq_view *view, struct vq_span *texts,
+static enum vq_status chains_of(struct of *o, struct vq_span *texts, size_t count,
                                 struct vq_error *err)
 {
     const struct vq_plan *plan = &o->asking->plan;
     const struct vq_script_ops *ops = o->script->ops;
-    size_t n = texts_count(o->asking);
-    struct vq_turn_tokens *tokens = vq_alloc(n, sizeof(*tokens));
-    enum vq_status status = tokens == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint64_t shard = 0; status == VQ_OK && shard < vq_grid_shards(&plan->grid); shard++) {
+    struct vq_turn_tokens *tokens;
+    VQ_TRY(VQ_ARENA_ALLOC(&o->memory, tokens, count));
+    for (uint64_t shard = 0; shard < vq_grid_shards(&plan->grid); shard++) {
         size_t first = shard * plan->grid.vibes;
-        status = vq_lookup_chain(view, plan, o->run, shard, texts + first, tokens + first, err);
+        VQ_TRY(vq_lookup_chain(o->view, plan, o->run, shard, texts + first, tokens + first, err));
     }
-    if (status == VQ_OK && ops->take_tokens != NULL) {
-        status = ops->take_tokens(o->script->ctx, tokens, n, err);
-    }
-    vq_free(tokens);
-    return status;
-}
-
-static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct vq_span **ret_texts,
-                               struct vq_error *err)
-{
-    size_t n = texts_count(o->asking);
-    struct vq_span *texts = vq_alloc(n, sizeof(*texts));
-    enum vq_status status = texts == NULL ? VQ_NOMEM : VQ_OK;
-    bool chains = vq_stage_chains(o->asking->kind);
-    if (status == VQ_OK && chains) {
-        status = chains_of(o, view, texts, err);
-    }
-    for (size_t i = 0; status == VQ_OK && !chains && i < n; i++) {
-        status = text_of(o, view, 2 * i, &texts[i], err);
-    }
-    if (status != VQ_OK) {
-        vq_free(texts);
-        return status;
-    }
-    *ret_texts = texts;
-    return VQ_OK;
+    return ops->take_tokens == NULL ? VQ_OK : ops->take_tokens(o->script->ctx, tokens, count, err);
 }
 
 /* All calls' vectors as one matrix. If one call has no answer, or vectors of another width, there
  * is no matrix. */
-static enum vq_status take_vectors(const struct of *o, const struct vq_span *texts,
-                                   struct vq_error *err)
+static enum vq_status take_vectors(struct of *o, const struct vq_span *texts, struct vq_error *err)
 {
     uint32_t calls = o->asking->plan.grid.samples;
     uint32_t dims = 0, rows = 0;
-    float *all = NULL;
-    enum vq_status status = VQ_OK;
-    for (uint32_t i = 0; status == VQ_OK && i < calls; i++) {
-        float *part;
+    float *all = NULL, *part;
+    for (uint32_t i = 0; i < calls; i++) {
         uint32_t part_rows, part_dims;
         if (texts[i].at == NULL ||
             vq_vectors_decode(texts[i], &part, &part_rows, &part_dims) != VQ_OK) {
@@ -141,30 +105,26 @@ static enum vq_status take_vectors(const struct of *o, const struct vq_span *tex
         }
         if (all == NULL) {
             dims = part_dims;
-            all = vq_alloc((size_t)o->asking->texts_count * dims, sizeof(*all));
-            status = all == NULL ? VQ_NOMEM : VQ_OK;
+            all = vq_arena_alloc(&o->memory, (size_t)o->asking->texts_count * dims, sizeof(*all));
         }
         bool fits = part_dims == dims && rows + part_rows <= o->asking->texts_count;
-        if (status == VQ_OK && fits) {
+        if (all != NULL && fits) {
             memcpy(all + (size_t)rows * dims, part, (size_t)part_rows * dims * sizeof(*all));
             rows += part_rows;
         }
         vq_free(part);
+        VQ_TRY(vq_arena_status(&o->memory));
     }
     bool whole = all != NULL && rows == o->asking->texts_count;
-    if (status == VQ_OK) {
-        status = o->script->ops->take_vectors(o->script->ctx, whole ? all : NULL, whole ? rows : 0,
-                                              dims, err);
-    }
-    vq_free(all);
-    return status;
+    return o->script->ops->take_vectors(o->script->ctx, whole ? all : NULL, whole ? rows : 0, dims,
+                                        err);
 }
 
 /* ---- verdicts ---- */
 
 /* NaN: the task has no vote, or its provider sent no probabilities. */
-static enum vq_status margin_of(const struct of *o, struct vq_view *view, uint64_t task,
-                                float *ret_margin, struct vq_error *err)
+static enum vq_status margin_of(const struct of *o, uint64_t task, float *ret_margin,
+                                struct vq_error *err)
 {
     struct vq_answer answer;
     struct vq_span text;
@@ -175,9 +135,9 @@ static enum vq_status margin_of(const struct of *o, struct vq_view *view, uint64
         return VQ_OK;
     }
     enum vq_status status =
-        vq_lookup_standing(view, &o->asking->plan, o->run, task, &answer, &repaired, err);
+        vq_lookup_standing(o->view, &o->asking->plan, o->run, task, &answer, &repaired, err);
     if (status == VQ_OK) {
-        status = vq_lookup_logprobs(view, &answer.run, &answer.call, &text, err);
+        status = vq_lookup_logprobs(o->view, &answer.run, &answer.call, &text, err);
     }
     if (status == VQ_OK && vq_label_margin(text, &margin)) {
         *ret_margin = (float)margin;
@@ -185,50 +145,52 @@ static enum vq_status margin_of(const struct of *o, struct vq_view *view, uint64
     return status == VQ_NOT_FOUND ? VQ_OK : status;
 }
 
-static enum vq_status take_margins(const struct of *o, struct vq_calls *calls, struct vq_error *err)
+static enum vq_status take_verdicts(struct of *o, struct vq_error *err)
 {
     uint64_t tasks = vq_grid_tasks(&o->asking->plan.grid);
-    struct vq_view *view;
     float *margins;
-    VQ_TRY(VQ_ALLOC(margins, tasks));
-    enum vq_status status = vq_view_begin(calls, &view, err);
-    if (status == VQ_OK) {
-        for (uint64_t t = 0; status == VQ_OK && t < tasks; t++) {
-            status = margin_of(o, view, t, &margins[t], err);
+    if (o->asking->margins) {
+        VQ_TRY(VQ_ARENA_ALLOC(&o->memory, margins, tasks));
+        for (uint64_t t = 0; t < tasks; t++) {
+            VQ_TRY(margin_of(o, t, &margins[t], err));
         }
-        vq_view_end(&view);
+        VQ_TRY(o->script->ops->take_margins(o->script->ctx, margins, tasks, err));
     }
-    if (status == VQ_OK) {
-        status = o->script->ops->take_margins(o->script->ctx, margins, tasks, err);
+    return o->script->ops->take_outcomes(o->script->ctx, o->outcomes, tasks, err);
+}
+
+static enum vq_status take_all(struct of *o, struct vq_error *err)
+{
+    if (vq_stage_shows_outputs(o->asking->kind)) {
+        return take_verdicts(o, err);
     }
-    vq_free(margins);
-    return status;
+    size_t count = texts_count(o->asking);
+    struct vq_span *texts;
+    VQ_TRY(VQ_ARENA_ALLOC(&o->memory, texts, count));
+    if (vq_stage_chains(o->asking->kind)) {
+        VQ_TRY(chains_of(o, texts, count, err));
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            VQ_TRY(text_of(o, 2 * i, &texts[i], err));
+        }
+    }
+    VQ_TRY(take_endings(o, count, err));
+    return o->asking->kind == VQ_STAGE_EMBED
+               ? take_vectors(o, texts, err)
+               : o->script->ops->take_texts(o->script->ctx, texts, count, err);
 }
 
 enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_stage_grid *asking,
                                const uint8_t *outcomes, struct vq_calls *calls,
                                const struct vq_id *run, struct vq_error *err)
 {
-    const struct of o = {script, asking, outcomes, run};
-    if (vq_stage_shows_outputs(asking->kind)) {
-        VQ_TRY(asking->margins ? take_margins(&o, calls, err) : VQ_OK);
-        return script->ops->take_outcomes(script->ctx, outcomes, vq_grid_tasks(&asking->plan.grid),
-                                          err);
+    struct of o = {script, asking, outcomes, run, NULL, {0}};
+    if (asking->margins || !vq_stage_shows_outputs(asking->kind)) { /* else there may be no store */
+        VQ_TRY(vq_view_begin(calls, &o.view, err));
     }
-    struct vq_view *view;
-    VQ_TRY(vq_view_begin(calls, &view, err));
-    struct vq_span *texts = NULL;
-    enum vq_status status = texts_of(&o, view, &texts, err);
-    if (status == VQ_OK) {
-        status = take_endings(&o, view, texts_count(asking), err);
-    }
-    if (status == VQ_OK && asking->kind != VQ_STAGE_EMBED) {
-        status = script->ops->take_texts(script->ctx, texts, texts_count(asking), err);
-    } else if (status == VQ_OK) {
-        status = take_vectors(&o, texts, err);
-    }
-    vq_free(texts);
-    vq_view_end(&view);
+    enum vq_status status = take_all(&o, err);
+    vq_arena_clear(&o.memory);
+    vq_view_end(&o.view);
     return status;
 }
 
