@@ -108,7 +108,7 @@ static enum vq_status mark_beyond_limit(struct vq_dataset_build *b, unsigned fil
 {
     uint32_t limit = b->settings->data->limit;
     uint32_t *order;
-    VQ_TRY(VQ_ALLOC(order, b->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, order, b->count));
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->rows[i].file == file) {
@@ -121,7 +121,6 @@ static enum vq_status mark_beyond_limit(struct vq_dataset_build *b, unsigned fil
     for (uint32_t i = limit; i < n; i++) {
         b->leaves[order[i]] = true;
     }
-    vq_free(order);
     return VQ_OK;
 }
 
@@ -177,11 +176,11 @@ static enum vq_status step_repeated_pairs(struct vq_dataset_build *b)
     struct vq_intern texts, pairs;
     vq_intern_init(&texts);
     vq_intern_init(&pairs);
-    struct pair_key *keys = vq_alloc(b->count, sizeof(*keys));
-    enum vq_status status = keys == NULL ? VQ_NOMEM : mark_repeated(b, keys, &texts, &pairs);
+    struct pair_key *keys;
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, keys, b->count));
+    enum vq_status status = mark_repeated(b, keys, &texts, &pairs);
     vq_intern_free(&texts);
     vq_intern_free(&pairs);
-    vq_free(keys);
     VQ_TRY(status);
     (void)take_out(b, VQ_EXCLUDED_REPEATED_PAIR);
     note(b->set, "repeated pairs", before, b->count,
@@ -296,16 +295,12 @@ static enum vq_status step_order_and_caps(struct vq_dataset_build *b)
 {
     const struct vq_conf_data *data = b->settings->data;
     uint32_t before = b->count;
-    uint32_t *order = vq_alloc(b->count, sizeof(*order));
-    struct vq_data_row *rows = vq_alloc(b->count, sizeof(*rows));
-    if (order == NULL || rows == NULL) {
-        vq_free(order);
-        vq_free(rows);
-        return VQ_NOMEM;
-    }
+    uint32_t *order;
+    struct vq_data_row *rows;
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, order, b->count));
+    VQ_TRY(VQ_ALLOC(rows, b->count));
     uint32_t train = put_in_order(b, VQ_SPLIT_TRAIN, data->num_train_max, order, rows);
     uint32_t test = put_in_order(b, VQ_SPLIT_TEST, data->num_test_max, order, rows + train);
-    vq_free(order);
     vq_free(b->rows);
     b->rows = rows;
     b->count = train + test;
@@ -334,20 +329,16 @@ static void step_ties(struct vq_dataset_build *b)
 /* Numbers the questions of the remaining rows again, without gaps, in record order. */
 static enum vq_status renumber_questions(struct vq_dataset_build *b)
 {
-    uint32_t *first = vq_alloc(vq_questions_count(&b->questions), sizeof(*first)); /* number + 1 */
-    uint32_t *by_record = vq_alloc((size_t)b->set->records_read[0] + b->set->records_read[1],
-                                   sizeof(*by_record)); /* question + 1 */
-    if (first == NULL || by_record == NULL) {
-        vq_free(first);
-        vq_free(by_record);
-        return VQ_NOMEM;
-    }
+    uint32_t records = b->set->records_read[0] + b->set->records_read[1];
+    uint32_t *first;     /* number + 1 */
+    uint32_t *by_record; /* question + 1 */
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, first, vq_questions_count(&b->questions)));
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, by_record, records));
     for (uint32_t i = 0; i < b->count; i++) {
         const struct vq_data_row *row = &b->rows[i];
         by_record[(row->file == 1 ? b->set->records_read[0] : 0) + row->record - 1] =
             row->question + 1;
     }
-    uint32_t records = b->set->records_read[0] + b->set->records_read[1];
     for (uint32_t k = 0; k < records; k++) {
         if (by_record[k] == 0) {
             continue;
@@ -360,8 +351,6 @@ static enum vq_status renumber_questions(struct vq_dataset_build *b)
     for (uint32_t i = 0; i < b->count; i++) {
         b->rows[i].question = first[b->rows[i].question] - 1;
     }
-    vq_free(first);
-    vq_free(by_record);
     return VQ_OK;
 }
 
@@ -470,6 +459,7 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
     enum vq_status status = run_steps(&build);
     vq_questions_free(&build.questions);
     vq_intern_free(&build.groups);
+    vq_arena_clear(&build.memory);
     vq_free(build.rows);
     vq_free(build.leaves);
     if (status != VQ_OK) {

@@ -61,18 +61,12 @@ enum vq_status vq_dataset_expand(struct vq_dataset_build *b)
             "use design: incomplete or baseline (pairs), or fewer records (data.limit)",
             vq_dataset_file_name(b, 0), vq_fmt_count(rows, is), vq_fmt_count(ROWS_MAX, most));
     }
-    struct vq_data_row *expanded = vq_alloc(rows, sizeof(*expanded));
-    bool *leaves = vq_alloc(rows, sizeof(*leaves));
-    if (expanded == NULL || leaves == NULL) {
-        vq_free(expanded);
-        vq_free(leaves);
-        return VQ_NOMEM;
-    }
+    struct vq_data_row *expanded;
+    VQ_TRY(VQ_ALLOC(expanded, rows));
     (void)walk(b, expanded);
     vq_free(b->rows);
     vq_free(b->leaves);
     b->rows = expanded;
-    b->leaves = leaves;
     b->count = (uint32_t)rows;
-    return VQ_OK;
+    return VQ_ALLOC(b->leaves, rows);
 }

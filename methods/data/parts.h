@@ -1,6 +1,7 @@
 /* A data set while it is built; private to this folder. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/text/intern.h"
 #include "methods/data/dataset.h"
 #include "methods/data/questions.h"
@@ -13,7 +14,8 @@ struct vq_dataset_build {
     uint32_t count;
     struct vq_questions questions;
     struct vq_intern groups;
-    bool *leaves; /* by row: whether the current step excludes it */
+    bool *leaves;           /* by row: whether the current step excludes it */
+    struct vq_arena memory; /* work space of the steps */
 };
 
 /* The file's name as the configuration gives it. */

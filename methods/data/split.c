@@ -44,39 +44,35 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
 {
     uint32_t questions = vq_questions_count(&b->questions);
     uint32_t longest = questions > b->count ? questions : b->count;
-    uint32_t *order = vq_alloc(longest, sizeof(*order));
-    uint32_t *rows_of = vq_alloc(questions, sizeof(*rows_of));
-    bool *is_test = vq_alloc(questions, sizeof(*is_test));
-    enum vq_status status = order == NULL || rows_of == NULL || is_test == NULL ? VQ_NOMEM : VQ_OK;
-    if (status == VQ_OK) {
-        for (uint32_t i = 0; i < b->count; i++) {
-            rows_of[b->rows[i].question]++;
-        }
-        for (uint32_t q = 0; q < questions; q++) {
-            order[q] = q;
-        }
-        struct vq_rng rng;
-        vq_dataset_rng(b, VQ_STREAM_SPLIT, &rng);
-        vq_rng_shuffle_u32(&rng, order, questions);
-        uint32_t taken = choose_questions(b, order, rows_of, test_wanted, is_test);
-        double train_wanted = (double)(b->count - test_wanted);
-        b->set->split_by_row = (double)taken < NEARLY_EMPTY_SHARE * test_wanted ||
-                               (double)(b->count - taken) < NEARLY_EMPTY_SHARE * train_wanted;
-        for (uint32_t i = 0; i < b->count; i++) {
-            b->rows[i].split = is_test[b->rows[i].question] ? VQ_SPLIT_TEST : VQ_SPLIT_TRAIN;
-        }
-        if (b->set->split_by_row) {
-            split_rows(b, order, test_wanted);
-            vq_dataset_warn(
-                b->set,
-                "the prompts repeat so much that splitting by prompt leaves a side (nearly) empty; "
-                "rows were split instead, so the same prompt can be in train and test");
-        }
+    uint32_t *order, *rows_of;
+    bool *is_test;
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, order, longest));
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, rows_of, questions));
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, is_test, questions));
+    for (uint32_t i = 0; i < b->count; i++) {
+        rows_of[b->rows[i].question]++;
     }
-    vq_free(order);
-    vq_free(rows_of);
-    vq_free(is_test);
-    return status;
+    for (uint32_t q = 0; q < questions; q++) {
+        order[q] = q;
+    }
+    struct vq_rng rng;
+    vq_dataset_rng(b, VQ_STREAM_SPLIT, &rng);
+    vq_rng_shuffle_u32(&rng, order, questions);
+    uint32_t taken = choose_questions(b, order, rows_of, test_wanted, is_test);
+    double train_wanted = (double)(b->count - test_wanted);
+    b->set->split_by_row = (double)taken < NEARLY_EMPTY_SHARE * test_wanted ||
+                           (double)(b->count - taken) < NEARLY_EMPTY_SHARE * train_wanted;
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->rows[i].split = is_test[b->rows[i].question] ? VQ_SPLIT_TEST : VQ_SPLIT_TRAIN;
+    }
+    if (b->set->split_by_row) {
+        split_rows(b, order, test_wanted);
+        vq_dataset_warn(
+            b->set,
+            "the prompts repeat so much that splitting by prompt leaves a side (nearly) empty; "
+            "rows were split instead, so the same prompt can be in train and test");
+    }
+    return VQ_OK;
 }
 
 /* Excludes rows of the data file whose question is in the test file, unless hardly any rows would
@@ -84,7 +80,7 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
 static enum vq_status split_by_file(struct vq_dataset_build *b)
 {
     bool *in_test;
-    VQ_TRY(VQ_ALLOC(in_test, vq_questions_count(&b->questions)));
+    VQ_TRY(VQ_ARENA_ALLOC(&b->memory, in_test, vq_questions_count(&b->questions)));
     uint32_t train = 0, shared = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         struct vq_data_row *row = &b->rows[i];
@@ -98,7 +94,6 @@ static enum vq_status split_by_file(struct vq_dataset_build *b)
         b->leaves[i] = b->rows[i].file == 0 && in_test[b->rows[i].question];
         shared += b->leaves[i];
     }
-    vq_free(in_test);
     if (shared == 0) {
         return VQ_OK;
     }

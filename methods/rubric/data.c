@@ -81,7 +81,7 @@ static enum vq_status choose(const struct build *b, uint32_t **ret_rows, uint32_
 {
     uint32_t n = b->table->rows_count, limit = b->settings->config->data.limit;
     uint32_t *rows;
-    VQ_TRY(VQ_ALLOC(rows, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&b->data->memory, rows, n));
     for (uint32_t i = 0; i < n; i++) {
         rows[i] = i;
     }
@@ -102,7 +102,7 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
     struct vq_rubric_data *d = b->data;
     struct vq_cell_notes notes = {.words = 0};
     struct vq_questions questions;
-    VQ_TRY(VQ_ALLOC(d->rows, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&d->memory, d->rows, n));
     d->rows_count = n;
     enum vq_status status = vq_questions_init(&questions, n);
     for (uint32_t i = 0; status == VQ_OK && i < n; i++) {
@@ -154,13 +154,11 @@ static int most_rows_first(const void *a, const void *b)
 /* Numbers the groups again, the largest first. */
 static enum vq_status sort_groups(struct vq_rubric_data *d, const struct vq_intern *texts)
 {
-    struct group *groups = vq_alloc(texts->count, sizeof(*groups));
-    uint32_t *is = vq_alloc(texts->count, sizeof(*is));
-    d->groups = vq_alloc(texts->count, sizeof(*d->groups));
-    enum vq_status status = VQ_NOMEM;
-    if (groups == NULL || is == NULL || d->groups == NULL) {
-        goto done;
-    }
+    struct group *groups;
+    uint32_t *is;
+    VQ_TRY(VQ_ARENA_ALLOC(&d->memory, groups, texts->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&d->memory, is, texts->count));
+    VQ_TRY(VQ_ARENA_ALLOC(&d->memory, d->groups, texts->count));
     for (uint32_t g = 0; g < texts->count; g++) {
         groups[g] = (struct group){texts->keys[g], g, 0};
     }
@@ -176,11 +174,7 @@ static enum vq_status sort_groups(struct vq_rubric_data *d, const struct vq_inte
         d->rows[i].group = is[d->rows[i].group];
     }
     d->groups_count = texts->count;
-    status = VQ_OK;
-done:
-    vq_free(groups);
-    vq_free(is);
-    return status;
+    return VQ_OK;
 }
 
 static enum vq_status read_groups(struct build *b)
@@ -263,8 +257,8 @@ static enum vq_status read_labels(struct build *b)
     struct vq_rubric_data *d = b->data;
     const struct vq_config *c = b->settings->config;
     size_t n = (size_t)c->criteria_count * d->outputs_count * d->rows_count;
-    VQ_TRY(VQ_ALLOC(d->human, n));
-    VQ_TRY(VQ_ALLOC(d->labelled, c->criteria_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&d->memory, d->human, n));
+    VQ_TRY(VQ_ARENA_ALLOC(&d->memory, d->labelled, c->criteria_count));
     for (size_t i = 0; i < n; i++) {
         d->human[i] = NAN;
     }
@@ -293,9 +287,7 @@ static enum vq_status build(struct build *b)
     uint32_t *rows, n;
     VQ_TRY(find_columns(b));
     VQ_TRY(choose(b, &rows, &n));
-    enum vq_status status = fill_rows(b, rows, n);
-    vq_free(rows);
-    VQ_TRY(status);
+    VQ_TRY(fill_rows(b, rows, n));
     for (uint32_t o = 0; o < b->data->outputs_count; o++) {
         if (b->data->blank[o] == n) {
             return vq_fail(b->err, VQ_INVALID,
@@ -328,14 +320,9 @@ enum vq_status vq_rubric_data_create(const struct vq_rubric_settings *settings,
 
 void vq_rubric_data_destroy(struct vq_rubric_data **data)
 {
-    struct vq_rubric_data *d = *data;
-    if (d == NULL) {
-        return;
+    if (*data != NULL) {
+        vq_arena_clear(&(*data)->memory);
+        vq_free(*data);
+        *data = NULL;
     }
-    vq_free(d->rows);
-    vq_free(d->groups);
-    vq_free(d->human);
-    vq_free(d->labelled);
-    vq_free(d);
-    *data = NULL;
 }

@@ -2,6 +2,7 @@
  * Pure: the same table and settings give the same rows on every machine. */
 #pragma once
 
+#include "common/base/arena.h"
 #include "common/conf/config.h"
 #include "common/judge/criteria.h"
 #include "common/text/table.h"
@@ -44,6 +45,7 @@ struct vq_rubric_data {
      * (output 0) 1 for the first model, -1 for the second, 0 for a tie. NaN: no label. */
     double *human;
     uint32_t *labelled; /* [criterion]: number of labels */
+    struct vq_arena memory;
 };
 
 /* VQ_INVALID: a column is missing, a cell is not a label (the message has the line and the allowed
