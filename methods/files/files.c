@@ -189,7 +189,22 @@ enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_
 
 /* ---- model names that the providers returned ---- */
 
-void vq_result_returned(struct vq_report_judge *judge, struct vq_span model)
+enum vq_status vq_result_judges(const struct vq_role_models *cast, struct vq_arena *memory,
+                                struct vq_report_judge **ret_judges)
+{
+    struct vq_report_judge *judges;
+    VQ_TRY(VQ_ARENA_ALLOC(memory, judges, cast->count));
+    for (uint32_t i = 0; i < cast->count; i++) {
+        judges[i].name = cast->judges[i].name;
+        judges[i].model = cast->judges[i].model;
+        judges[i].identity = cast->identities[i];
+    }
+    *ret_judges = judges;
+    return VQ_OK;
+}
+
+void vq_result_returned(struct vq_report_judge *judge, struct vq_span model,
+                        struct vq_arena *memory)
 {
     if (model.bytes == 0) {
         return;
@@ -208,7 +223,7 @@ void vq_result_returned(struct vq_report_judge *judge, struct vq_span model)
     if (judge->returned_count == VQ_RETURNED_MODELS_MAX) {
         return;
     }
-    char *name = vq_strndup(model.at, model.bytes);
+    char *name = vq_arena_text(memory, model);
     if (name == NULL) {
         return; /* without memory the name is left out */
     }
@@ -216,16 +231,4 @@ void vq_result_returned(struct vq_report_judge *judge, struct vq_span model)
             (judge->returned_count - at) * sizeof(*judge->returned));
     judge->returned[at] = name;
     judge->returned_count++;
-}
-
-void vq_result_returned_free(struct vq_report_judge *judges, uint32_t count)
-{
-    for (uint32_t i = 0; judges != NULL && i < count; i++) {
-        for (uint32_t k = 0; k < judges[i].returned_count; k++) {
-            char *name;
-            /* the reports' const is dropped here: this module allocated the name */
-            memcpy(&name, &judges[i].returned[k], sizeof(name));
-            vq_free(name);
-        }
-    }
 }

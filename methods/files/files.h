@@ -41,8 +41,10 @@ struct vq_result_pair {
 bool vq_result_pair(const struct vq_results *of, const char *ending,
                     struct vq_result_pair *ret_pair);
 
+/* The judges, without the names that providers returned. */
+enum vq_status vq_result_judges(const struct vq_role_models *cast, struct vq_arena *memory,
+                                struct vq_report_judge **ret_judges) VQ_WARN_UNUSED;
 /* Records the model name that a provider returned for a judge. Without memory the name is left
  * out. */
-void vq_result_returned(struct vq_report_judge *judge, struct vq_span model);
-/* `judges` may be NULL */
-void vq_result_returned_free(struct vq_report_judge *judges, uint32_t count);
+void vq_result_returned(struct vq_report_judge *judge, struct vq_span model,
+                        struct vq_arena *memory);

@@ -125,7 +125,7 @@ static enum vq_status read_thing(struct rates *w, size_t thing, uint32_t judge)
     VQ_TRY(read_rating(w, thing, judge, &answer, &rating, w->err));
     w->statuses[at] = (uint8_t)rating.status;
     w->values[at] = rating.has_value ? (double)rating.value : NAN;
-    vq_result_returned(&w->judges[judge], answer.model);
+    vq_result_returned(&w->judges[judge], answer.model, &w->arena);
     return VQ_OK;
 }
 
@@ -165,8 +165,8 @@ static enum vq_status read_all(struct rates *w)
     w->values = vq_arena_alloc(&w->arena, n * w->judges_count, sizeof(*w->values));
     w->statuses = vq_arena_alloc(&w->arena, n * w->judges_count, 1);
     w->criteria = vq_arena_alloc(&w->arena, w->job->rubrics_count, sizeof(*w->criteria));
-    w->judges = vq_arena_alloc(&w->arena, w->judges_count, sizeof(*w->judges));
     VQ_TRY(vq_arena_status(&w->arena));
+    VQ_TRY(vq_result_judges(&w->of->job->cast[VQ_ROLE_JUDGE], &w->arena, &w->judges));
     for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
         w->criteria[i] = w->job->rubrics[i].study;
     }
@@ -184,12 +184,6 @@ static enum vq_status read_all(struct rates *w)
             w->missing += isnan(w->values[i * w->judges_count + j]) ? 1 : 0;
         }
     }
-    const struct vq_role_models *cast = &w->of->job->cast[VQ_ROLE_JUDGE];
-    for (uint32_t i = 0; i < cast->count; i++) {
-        w->judges[i].name = cast->judges[i].name;
-        w->judges[i].model = cast->judges[i].model;
-        w->judges[i].identity = cast->identities[i];
-    }
     return VQ_OK;
 }
 
@@ -200,7 +194,6 @@ static void close_all(struct rates *w)
     for (uint32_t i = 0; w->askings != NULL && i < vq_persona_parts_count(w->persona); i++) {
         vq_stage_grid_destroy(&w->askings[i]);
     }
-    vq_result_returned_free(w->judges, w->judges_count);
     vq_arena_clear(&w->arena);
 }
 

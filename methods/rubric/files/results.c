@@ -22,6 +22,7 @@ struct ratings {
     struct vq_view *view;
     struct vq_rubric_reading *readings; /* by slot */
     struct vq_report_judge *judges;
+    struct vq_arena memory;
     struct vq_error *err;
 };
 
@@ -68,9 +69,7 @@ static enum vq_status read_answer(struct ratings *w, const struct vq_plan *plan,
     VQ_TRY(vq_lookup_standing(w->view, plan, w->of->run, task, &answer, &repaired, err));
     vq_rubric_read(vq_rubric_input(w->rubric), place, w->of->job->config->seed, answer.answer,
                    answer.finish_reason, answer.refusal, ret_reading, ret_reasoning);
-    if (w->judges != NULL) {
-        vq_result_returned(&w->judges[place->judge], answer.model);
-    }
+    vq_result_returned(&w->judges[place->judge], answer.model, &w->memory);
     return VQ_OK;
 }
 
@@ -109,8 +108,8 @@ static bool reasoning_of(void *ctx, const struct vq_rubric_place *place, struct 
 
 static enum vq_status open_ratings(struct ratings *w)
 {
-    VQ_TRY(VQ_ALLOC(w->readings, vq_rubric_slots(w->rubric)));
-    VQ_TRY(VQ_ALLOC(w->judges, w->of->job->config->judges_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, w->readings, vq_rubric_slots(w->rubric)));
+    VQ_TRY(vq_result_judges(&w->of->job->cast[VQ_ROLE_JUDGE], &w->memory, &w->judges));
     for (size_t i = 0; i < vq_rubric_slots(w->rubric); i++) {
         w->readings[i] = vq_rubric_unread(VQ_OUTCOME_NOT_NEEDED);
     }
@@ -133,9 +132,7 @@ static void close_ratings(struct ratings *w)
     for (uint32_t i = 0; i < KINDS; i++) {
         vq_stage_grid_destroy(&w->askings[i]);
     }
-    vq_free(w->readings);
-    vq_result_returned_free(w->judges, w->of->job->config->judges_count);
-    vq_free(w->judges);
+    vq_arena_clear(&w->memory);
 }
 
 /* ---- writing ---- */
@@ -190,16 +187,6 @@ static enum vq_status write_all(struct ratings *w, const struct vq_rubric_number
     return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, w->err);
 }
 
-static void name_judges(struct ratings *w)
-{
-    const struct vq_role_models *cast = &w->of->job->cast[VQ_ROLE_JUDGE];
-    for (uint32_t i = 0; i < cast->count; i++) {
-        w->judges[i].name = cast->judges[i].name;
-        w->judges[i].model = cast->judges[i].model;
-        w->judges[i].identity = cast->identities[i];
-    }
-}
-
 enum vq_status vq_rubric_results_write(const struct vq_results *results, bool *ret_missing,
                                        struct vq_error *err)
 {
@@ -208,7 +195,6 @@ enum vq_status vq_rubric_results_write(const struct vq_results *results, bool *r
     struct vq_rubric_numbers *numbers = NULL;
     enum vq_status status = open_ratings(&w);
     if (status == VQ_OK) {
-        name_judges(&w);
         struct vq_rubric_numbers_input input = {.rubric = w.rubric,
                                                 .data = vq_rubric_job_of(job)->data,
                                                 .readings = w.readings,

@@ -27,6 +27,7 @@ struct whole {
     const struct vq_vibecheck_method_result *method;
     struct vq_stage_grid *asking;
     struct vq_view *view;
+    struct vq_arena memory;
     struct vq_buf joint[VQ_TEMPLATE_PART__COUNT]; /* the joint prompt that is looked for */
     /* people's labels of vibes that are not in the run */
     uint32_t labels_of_others;
@@ -36,7 +37,7 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
 {
     const struct vq_job *job = w->of->job;
     uint32_t *rows;
-    VQ_TRY(VQ_ALLOC(rows, job->samples_count));
+    VQ_TRY(VQ_ARENA_ALLOC(&w->memory, rows, job->samples_count));
     for (uint32_t i = 0; i < job->samples_count; i++) {
         rows[i] = i;
     }
@@ -49,9 +50,8 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
                              .axes = w->method->axes,
                              .axes_count = w->method->axes_count};
     struct vq_grid_source source = vq_job_source(job);
-    enum vq_status status = vq_stage_grid_create(&source, &stage, &w->asking, err);
-    vq_free(rows);
-    return status == VQ_OK ? vq_view_begin(w->of->calls, &w->view, err) : status;
+    VQ_TRY(vq_stage_grid_create(&source, &stage, &w->asking, err));
+    return vq_view_begin(w->of->calls, &w->view, err);
 }
 
 static void close_whole(struct whole *w)
@@ -60,6 +60,7 @@ static void close_whole(struct whole *w)
     vq_buf_free(&w->joint[VQ_TEMPLATE_USER]);
     vq_view_end(&w->view);
     vq_stage_grid_destroy(&w->asking);
+    vq_arena_clear(&w->memory);
 }
 
 /* ---- joint calls ---- */
@@ -98,7 +99,7 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
 
 /* ---- model names that the providers returned ---- */
 
-static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
+static enum vq_status returned_of_task(struct whole *w, uint64_t task,
                                        struct vq_report_judge *judge, struct vq_error *err)
 {
     const struct vq_plan *plan = &w->asking->plan;
@@ -108,7 +109,7 @@ static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
         vq_plan_request(plan, task, repeat, &request);
         enum vq_status status = vq_lookup_answer(w->view, &request, &answer, err);
         if (status == VQ_OK) {
-            vq_result_returned(judge, answer.model);
+            vq_result_returned(judge, answer.model, &w->memory);
         } else if (status != VQ_NOT_FOUND) {
             return status;
         }
@@ -128,7 +129,7 @@ static enum vq_status returned_of_joint(struct whole *w, uint64_t task,
                  number == 1;
     enum vq_status status = first ? joint_answer(w, &cell, &answer, &number, err) : VQ_NOT_FOUND;
     if (status == VQ_OK) {
-        vq_result_returned(judge, answer.model);
+        vq_result_returned(judge, answer.model, &w->memory);
     }
     return status == VQ_NOT_FOUND ? VQ_OK : status;
 }
@@ -279,16 +280,11 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
 }
 
 static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *in,
-                             const struct vq_vibecheck *result, struct vq_report_judge *judges,
-                             struct vq_error *err)
+                             const struct vq_vibecheck *result, struct vq_error *err)
 {
     const struct vq_job *job = w->of->job;
-    const struct vq_role_models *cast = w->asking->cast;
-    for (uint32_t i = 0; i < cast->count; i++) {
-        judges[i].name = cast->judges[i].name;
-        judges[i].model = cast->judges[i].model;
-        judges[i].identity = cast->identities[i];
-    }
+    struct vq_report_judge *judges;
+    VQ_TRY(vq_result_judges(w->asking->cast, &w->memory, &judges));
     VQ_TRY(collect_returned(w, judges, err));
     struct vq_report_input r = {
         .config = job->config,
@@ -315,18 +311,17 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
 }
 
 /* One per sample; in characters plus 1, so that an empty output has a ratio. */
-static enum vq_status lengths(const struct vq_job *job, uint32_t samples, double **ret_lengths)
+static enum vq_status lengths(struct whole *w, uint32_t samples, const double **ret_lengths)
 {
-    if (!job->config->regression.length) {
-        *ret_lengths = NULL;
-        return VQ_OK;
-    }
-    double *out;
-    VQ_TRY(VQ_ALLOC(out, samples));
-    for (uint32_t i = 0; i < samples; i++) {
-        double a = (double)vq_utf8_count(job->samples[i].a) + 1.0;
-        double b = (double)vq_utf8_count(job->samples[i].b) + 1.0;
-        out[i] = log(a / b);
+    const struct vq_job *job = w->of->job;
+    double *out = NULL;
+    if (job->config->regression.length) {
+        VQ_TRY(VQ_ARENA_ALLOC(&w->memory, out, samples));
+        for (uint32_t i = 0; i < samples; i++) {
+            double a = (double)vq_utf8_count(job->samples[i].a) + 1.0;
+            double b = (double)vq_utf8_count(job->samples[i].b) + 1.0;
+            out[i] = log(a / b);
+        }
     }
     *ret_lengths = out;
     return VQ_OK;
@@ -343,32 +338,18 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
                                     .axes = m->axes,
                                     .first_order = w->asking->first_order,
                                     .stopped_early = m->stopped_early};
-    struct vq_vibecheck *result;
+    struct vq_vibecheck *result = NULL;
     struct vq_label_frame frame = vq_vibecheck_label_frame(w->of->job, m->axes, m->axes_count);
     int8_t *people;
-    double *length;
-    VQ_TRY(lengths(w->of->job, in.grid.samples, &length));
-    enum vq_status computed =
-        vq_people_load(w->of->job, w->of->dir, &frame, &people, &w->labels_of_others, err);
-    if (computed != VQ_OK) {
-        vq_free(length);
-        return computed;
-    }
+    VQ_TRY(lengths(w, in.grid.samples, &in.lengths));
+    VQ_TRY(vq_people_load(w->of->job, w->of->dir, &frame, &people, &w->labels_of_others, err));
     in.people = people;
-    in.lengths = length;
-    computed = vq_vibecheck_compute(&in, &result, err);
+    enum vq_status status = vq_vibecheck_compute(&in, &result, err);
     in.lengths = NULL; /* no function after the numbers uses them */
-    vq_free(length);
-    if (computed != VQ_OK) {
-        vq_free(people);
-        return computed;
+    if (status == VQ_OK) {
+        *ret_missing = result->cells_missing > 0;
+        status = report(w, &in, result, err);
     }
-    uint32_t n = in.grid.judges;
-    struct vq_report_judge *judges = vq_alloc(n, sizeof(*judges));
-    enum vq_status status = judges == NULL ? VQ_NOMEM : report(w, &in, result, judges, err);
-    *ret_missing = result->cells_missing > 0;
-    vq_result_returned_free(judges, n);
-    vq_free(judges);
     vq_vibecheck_destroy(&result);
     vq_free(people);
     return status;

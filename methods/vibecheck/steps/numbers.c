@@ -53,50 +53,43 @@ enum vq_status vq_vibecheck_method_why(struct vq_vibecheck_method *m, const uint
     return VQ_OK;
 }
 
-/* The input of the numbers; free_look frees all of it. */
-struct look {
-    uint8_t *outcomes;
-    uint8_t *why;
-    uint8_t *first_order;
-    struct vq_row *rows;
-    struct vq_axis *axes;
-    bool *stopped;
-};
-
-static void look_free(struct look *l)
-{
-    vq_free(l->outcomes);
-    vq_free(l->why);
-    vq_free(l->first_order);
-    vq_free(l->rows);
-    vq_free(l->axes);
-    vq_free(l->stopped);
-}
-
-static enum vq_status look_fill(const struct vq_vibecheck_method *m, uint32_t from,
-                                const uint32_t *rows, uint32_t n, struct look *l)
+/* The input of the numbers, in `memory`. */
+static enum vq_status input_fill(const struct vq_vibecheck_method *m, uint32_t from,
+                                 const uint32_t *rows, uint32_t n, struct vq_arena *memory,
+                                 struct vq_vibecheck_input *in)
 {
     uint32_t judges = m->in.judges_count;
     size_t vibes = m->vibes_count - from;
-    VQ_TRY(VQ_ALLOC(l->outcomes, (size_t)n * judges * vibes * 2));
-    VQ_TRY(VQ_ALLOC(l->why, (size_t)n * vibes));
-    VQ_TRY(VQ_ALLOC(l->first_order, (size_t)n * judges));
-    VQ_TRY(VQ_ALLOC(l->rows, n));
-    VQ_TRY(VQ_ALLOC(l->axes, vibes));
-    VQ_TRY(VQ_ALLOC(l->stopped, vibes));
+    uint8_t *outcomes, *why, *first_order;
+    struct vq_row *facts;
+    struct vq_axis *axes;
+    bool *stopped;
+    VQ_TRY(VQ_ARENA_ALLOC(memory, outcomes, (size_t)n * judges * vibes * 2));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, why, (size_t)n * vibes));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, first_order, (size_t)n * judges));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, facts, n));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, axes, vibes));
+    VQ_TRY(VQ_ARENA_ALLOC(memory, stopped, vibes));
     if (m->in.config->cascade != NULL) {
-        fill_why(m, from, rows, n, l->why);
+        fill_why(m, from, rows, n, why);
+        in->cascade = why;
     }
-    fill(m, from, rows, n, l->outcomes);
+    fill(m, from, rows, n, outcomes);
     for (uint32_t i = 0; i < n; i++) {
-        l->rows[i] = m->rows[rows[i]];
-        memcpy(l->first_order + (size_t)i * judges, m->in.first_order + (size_t)rows[i] * judges,
+        facts[i] = m->rows[rows[i]];
+        memcpy(first_order + (size_t)i * judges, m->in.first_order + (size_t)rows[i] * judges,
                judges);
     }
     for (size_t v = 0; v < vibes; v++) {
-        l->axes[v] = m->vibes[from + v].axis;
-        l->stopped[v] = m->vibes[from + v].stopped_early;
+        axes[v] = m->vibes[from + v].axis;
+        stopped[v] = m->vibes[from + v].stopped_early;
     }
+    in->grid = (struct vq_grid){n, judges, (uint32_t)vibes};
+    in->outcomes = outcomes;
+    in->rows = facts;
+    in->axes = axes;
+    in->first_order = first_order;
+    in->stopped_early = stopped;
     return VQ_OK;
 }
 
@@ -105,22 +98,13 @@ enum vq_status vq_vibecheck_method_compute(const struct vq_vibecheck_method *m, 
                                            bool final_cap, struct vq_vibecheck **ret_result,
                                            struct vq_error *err)
 {
-    struct look l = {0};
-    enum vq_status status = look_fill(m, from, rows, rows_count, &l);
+    struct vq_arena memory = {0};
+    struct vq_vibecheck_input in = {
+        .config = m->in.config, .no_intervals = true, .no_final_cap = !final_cap};
+    enum vq_status status = input_fill(m, from, rows, rows_count, &memory, &in);
     if (status == VQ_OK) {
-        struct vq_vibecheck_input in = {
-            .config = m->in.config,
-            .grid = {rows_count, m->in.judges_count, (uint32_t)m->vibes_count - from},
-            .outcomes = l.outcomes,
-            .cascade = m->in.config->cascade == NULL ? NULL : l.why,
-            .rows = l.rows,
-            .axes = l.axes,
-            .first_order = l.first_order,
-            .stopped_early = l.stopped,
-            .no_intervals = true,
-            .no_final_cap = !final_cap};
         status = vq_vibecheck_compute(&in, ret_result, err);
     }
-    look_free(&l);
+    vq_arena_clear(&memory);
     return status;
 }
