@@ -322,7 +322,7 @@ static void step_ties(struct vq_dataset_build *b)
     (void)take_out(b, VQ_EXCLUDED_TIE);
     if (b->set->has_preference) {
         note(b->set, "ties", before, b->count, "%u ties %s", ties,
-             drop ? "left out" : "kept, but for preference prediction");
+             drop ? "left out" : "kept, except for preference prediction");
     }
 }
 
@@ -371,7 +371,7 @@ static enum vq_status check_something_left(const struct vq_dataset_build *b)
     }
     uint32_t read = set->records_read[0] + set->records_read[1];
     enum vq_status status =
-        vq_fail(b->err, VQ_INVALID, "%s: no %s rows are left of %u records read; left out: %s",
+        vq_fail(b->err, VQ_INVALID, "%s: no %s rows remain of %u records read; left out: %s",
                 vq_dataset_file_name(b, 0), set->train_count == 0 ? "training" : "test", read,
                 list.at == NULL ? "none" : list.at);
     vq_buf_free(&list);

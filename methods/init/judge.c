@@ -142,10 +142,10 @@ static void put_criteria(const struct vq_table *table, const struct vq_init_gues
         vq_init_put_text(out, table->columns[g->preference]);
         vq_buf_puts(out, "   # what people preferred (a guess)\n");
     }
-    vq_buf_puts(out, "- name: helpfulness # an example: make it say what you look for\n"
+    vq_buf_puts(out, "- name: helpfulness # an example: change it to your criterion\n"
                      "  kind: likert\n"
                      "  rubric: |\n"
-                     "    How much does the response help the one who asks?\n"
+                     "    How much does the response help the user?\n"
                      "\n"
                      "    1: not at all, or it does harm\n"
                      "    2: a little; most of what was asked for is missing\n"

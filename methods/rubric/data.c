@@ -222,7 +222,7 @@ static enum vq_status bad_label(const struct build *b, uint32_t criterion, uint3
     }
     return vq_fail(
         b->err, VQ_INVALID,
-        "%s, line %llu: \"%.*s\" in column \"%.80s\" is no label of criterion \"%.80s\", "
+        "%s, line %llu: \"%.*s\" in column \"%.80s\" is not a label of criterion \"%.80s\", "
         "which is %s; write %s, or leave it empty for unlabelled",
         b->settings->file, (unsigned long long)b->table->lines[row], (int)s.bytes, s.at, column,
         b->settings->criteria[criterion].name,

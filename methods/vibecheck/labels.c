@@ -249,8 +249,8 @@ static enum vq_status label_of(const struct reading *r, uint32_t row, uint32_t s
         (sheet && value > 0) || (sheet && value < 0)) {
         return refuse(
             r, row, "label", cell,
-            sheet ? "is no label; write 1 (the first output is higher), 2 (the second), or equal"
-                  : "is no label; write A, B, equal, or the name of a model");
+            sheet ? "is not a label; write 1 (the first output is higher), 2 (the second), or equal"
+                  : "is not a label; write A, B, equal, or the name of a model");
     }
     *ret_label = (int8_t)value;
     return VQ_OK;

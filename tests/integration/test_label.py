@@ -60,7 +60,7 @@ class Label(Case):
         self.assertIn("has no label yet", self.vibeq("label", "r", "--read", empty, code=USAGE).stderr)
         wrong = self.fill(rows, lambda row: "A")
         refused = self.vibeq("label", "r", "--read", wrong, code=USAGE).stderr
-        self.assertIn("filled.csv, line 2, column \"label\": \"A\" is no label", refused)
+        self.assertIn("filled.csv, line 2, column \"label\": \"A\" is not a label", refused)
         self.assertFalse((self.dir / "runs/r/labels.csv").exists())
         (self.dir / "own.csv").write_text("record,vibe,label\n1,V1,A\n2,V1,beta\n3,V2,equal\n")
         self.vibeq("label", "r", "--read", "own.csv")
@@ -105,7 +105,7 @@ class Human(Case):
     def test_wrong_lines_are_refused_before_anything_is_sent(self):
         for text, said in (
                 ("record,vibe,label\n1,V1,A\n1,Warmth,A\n", 'people.csv, line 3, column "vibe": "Warmth" is no vibe'),
-                ("record,vibe,label\n1,V1,1\n", 'people.csv, line 2, column "label": "1" is no label'),
+                ("record,vibe,label\n1,V1,1\n", 'people.csv, line 2, column "label": "1" is not a label'),
                 ("record,vibe,label\n81,V1,A\n", 'people.csv, line 2, column "record": "81" is no record'),
                 ("record,vibe,label\n1,V1,A\n1,V1,B\n", 'people.csv, line 3, column "label": "B" differs from an earlier line'),
                 ("item,vibe,label\n0.1,V1,1\n", "is a sheet of vibeq label"),

@@ -39,8 +39,9 @@ static enum vq_status pack(struct vq_chats *c, struct vq_span cell, const char *
         return status;
     }
     return good ? c->packed.status
-                : vq_fail(err, VQ_INVALID, "%s, line %llu: \"queries\" is no list of 1 to %u texts",
-                          name, (unsigned long long)line, VQ_CHAIN_TURNS_MAX);
+                : vq_fail(err, VQ_INVALID,
+                          "%s, line %llu: \"queries\" must be a list of 1 to %u texts", name,
+                          (unsigned long long)line, VQ_CHAIN_TURNS_MAX);
 }
 
 /* The limit holds because a worker gets the system part and all queries of a dialogue in one

@@ -85,7 +85,7 @@ function statuses(i) {
     const list = Object.entries(counts).filter(([, n]) => n > 0);
     return [" ", name(results.judges[k].name), ": ", list.length ? list.map(([status, n], at) => [at ? ", " : "",
       status === "ok" ? count(n) + " ok" : el("b", { class: "wrong" }, count(n) + " " + status)]) : "none", "."];
-  }), sum.oneOrder > 0 ? " " + plural(sum.oneOrder, "position has", "positions have") + " a value in one of two orders, which stands for both." : null);
+  }), sum.oneOrder > 0 ? " " + plural(sum.oneOrder, "position has", "positions have") + " a value in one of two orders, which counts for both." : null);
 }
 
 /* ---- all measures ---- */
@@ -169,7 +169,7 @@ function ofKind(i, kind, scene) {
 function about(measure) {
   const texts = {
     mean: measure.turns ? "Ratings of turns: the first turn alone, then the mean of the turns up to each checkpoint. The faint line is turn by turn."
-      : "Ratings of answers that were asked for behind the dialogue so far.",
+      : "Ratings of answers that were asked after the dialogue so far.",
     fidelity: "The mean of all criteria of turns, where all of them have a rating.",
     error: "How far the five traits are from the labels that people gave, as a share of the scale; of labelled personas. Lower is closer.",
     distance: "How far the five traits are from those of the baseline at the same point, as a share of the scale: it shrinks when a persona fades.",
@@ -184,7 +184,7 @@ function about(measure) {
 function chosen({ chosen: of, ties }) {
   const first = (words, counts) => "With " + words + " shown first, the first was chosen " + count(counts.a) + " times, the second " + count(counts.b) + ". ";
   return el("p", { class: "statuses" }, first("the reference", of.reference_first) + first("the answer", of.answer_first) + count(ties) +
-    " comparisons came out otherwise in the other order.");
+    " comparisons had another result in the other order.");
 }
 
 function pointsTable(i) {
@@ -255,7 +255,7 @@ function ratingPart(rating, isBaseline) {
   const criterion = data.criteria[rating.criterion], value = (of) => el("span", { class: "value" }, sayValue(criterion, rating, of));
   return el("div", { class: "answer" }, el("h4", null, name(criterion.name), ", ", name(results.judges[rating.judge].name),
     isBaseline && rating.as !== undefined ? [", as ", name(personas[rating.as])] : null,
-    rating.reference ? ", against " + rating.reference + ", shown " + (rating.position === 0 ? "behind it" : "in front of it") : null, ": ",
+    rating.reference ? ", against " + rating.reference + ", shown " + (rating.position === 0 ? "after it" : "before it") : null, ": ",
     isNumber(rating.value) ? value(rating.value) : null, rating.status ? [" ", el("b", { class: "wrong" }, rating.status)] : null,
     isNumber(rating.human) ? [", people: ", value(rating.human)] : null),
   rating.said === undefined ? null : marked(rating.said, ""));
@@ -313,7 +313,7 @@ function methods() {
   const facts = [["Checkpoints", results.checkpoints.length ? "after " + results.checkpoints.join(", ") + " rounds" : "none"], ...results.judges.map((judge) => ["Judge",
     [name(judge.name), ": ", name(judge.model), " at ", name(judge.provider), judge.returned_models.length ? [", which called itself ", listed(judge.returned_models)] : null]])];
   return section("methods", "How it was done", el("div", { class: "prose" },
-    el("p", null, results.policy === "strict" ? ["A rating counts when the answer states one value, whole, alone and in range, behind ", el("code", null, "Result"),
+    el("p", null, results.policy === "strict" ? ["A rating counts when the answer states one value, whole, alone and in range, after ", el("code", null, "Result"),
       "; else it is missing, and no mean or rate has it."] : "Answers were read as the code of the persona paper read them: the first value that looks like one counts, " +
       "out of range or not, and a pairwise answer without any was given a drawn one."),
     el("p", null, "A cell is one model with one persona: its value is the mean over the judges, then over the items, of turns over the orders of the dialogue. Curves are means " +

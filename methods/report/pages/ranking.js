@@ -22,7 +22,7 @@ export function rankingLede(data) {
   const said = kept.map((vibe) => [vibe, byRank(data, vibe)]).filter(([vibe, order]) => apart(data, vibe, order[0], order.at(-1))).slice(0, NAMED_MAX);
   return el("p", { class: "lede" }, said.length
     ? [said.map(([vibe, order], i) => [i ? "; on " : "On ", el("b", null, name(vibe.name)), " ", name(order[0].model), " is highest and ", name(order.at(-1).model), " lowest"]), "."]
-    : kept.length ? "On no kept vibe are two models apart beyond chance." : "No vibe passed the gates: nothing was found that tells the models apart.");
+    : kept.length ? "On no kept vibe are two models significantly different." : "No vibe passed the gates: no difference between the models was found.");
 }
 
 function matrixCell(cell) {
@@ -52,7 +52,7 @@ export function rankingTable(data) {
     fitOf(data, vibe).status === "ok" ? null : [" ", el("span", { class: "mark" }, fitOf(data, vibe).status)],
     poles(vibe), el("span", { class: "poles" }, chain(vibe))] });
   return section("vibes", "Vibes", sub(kept.length + " of " + all.length + " passed the gates. Spread: half the distance between the highest and the lowest mean score of " +
-    "a model. q: that no model differs. > stands between models that are apart beyond chance."),
+    "a model. q: that no model differs. > is between models that are significantly different."),
   kept.length > 0 && table({ id: "table", file: "vibes", sortable: true,
     columns: [{ head: "Vibe", csv: ["vibe", "low", "high"] }, ...["Spread", "q", "Ties", "Kappa", "PP"].map((head) => ({ head }))],
     rows: kept.map((vibe, rank) => ({ id: "v" + vibe.id, cells: [named(vibe, rank), number(separabilityOf(data, vibe), 2),

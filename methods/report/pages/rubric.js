@@ -219,7 +219,7 @@ function itemBrowser() {
 /* ---- how it was done ---- */
 
 function methods() {
-  const strict = ["A rating counts when the answer states one value, whole, alone and in range, behind ", el("code", null, "Result"),
+  const strict = ["A rating counts when the answer states one value, whole, alone and in range, after ", el("code", null, "Result"),
     ". An answer without one was asked once more; after that it is missing, and no mean or rate has it."];
   const facts = [["Bootstrap", settings.bootstrap_draws + " draws, seed " + settings.seed],
     ...results.judges.map((judge) => ["Judge", [name(judge.name), ": ", name(judge.model), " at ", name(judge.provider),
@@ -232,7 +232,7 @@ function methods() {
     el("p", null, "An item\u2019s score is the mean over the judges that rated it (of each the mean over its repeats). Intervals hold 95 %: of means by the percentile " +
       "bootstrap over prompts, of rates and win rates by Wilson. They cover the choice of prompts, not that of judges or rubrics."),
     el("p", null, settings.positions === "both" ? "Pairs were shown in both orders; a judge that contradicts itself has called a tie, and one whose answer lacks in " +
-      "either order has no say." : "Pairs were shown once, in alternating order, so that positions balance over the rows and not within each.")),
+      "one order has no value." : "Pairs were shown once, in alternating order, so that positions balance over the rows and not within each.")),
   el("dl", { class: "facts" }, facts.map(([what, words]) => [el("dt", null, what), el("dd", null, words)])));
 }
 

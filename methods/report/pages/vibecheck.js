@@ -26,7 +26,7 @@ function sentence(data) {
     .slice(0, SAID_MAX).map(([vibe, rank], i) => [i ? ", " : "", vibeLink(vibe, rank)]);
   const a = higher(1), b = higher(-1);
   if (!a.length && !b.length) {
-    return kept.length ? "No kept vibe is distinguishable from zero." : "No vibe passed the gates: nothing was found that tells the two apart.";
+    return kept.length ? "No kept vibe is distinguishable from zero." : "No vibe passed the gates: no difference between the two was found.";
   }
   return [a.length ? [model(0, models[0]), " is higher on ", a, b.length ? "; " : "."] : null,
     b.length ? [model(1, models[1]), a.length ? " on " : " is higher on ", b, "."] : null];
@@ -96,7 +96,7 @@ export function dropReason(data, vibe) {
   const reasons = {
     separability: () => (vibe.not_applicable_everywhere ? "applies to no row" : isNumber(sep) ? "separability " + signed(sep, 3) + " on train" : "no answers on train"),
     kappa: () => "judges disagree: kappa " + fixed(vibe.kappa.train, 2) + " on train",
-    overlap: () => ["says the " + (vibe.overlap < 0 ? "opposite of " : "same as "), name(vibes.find((other) => other.id === vibe.overlap_with).name),
+    overlap: () => ["has the " + (vibe.overlap < 0 ? "opposite meaning of " : "same meaning as "), name(vibes.find((other) => other.id === vibe.overlap_with).name),
       " (" + fixed(vibe.overlap, 2) + ")"],
     preference: () => "preference " + signed(vibe.pref_separability.train, 3) + " on train",
     num_final_vibes: () => "beyond the number of final vibes",
@@ -177,7 +177,7 @@ function facts(data, vibe) {
 function provenance(data, vibe) {
   const found = data.results.discovery && data.results.discovery.provenance.find((one) => one.id === vibe.id), n = found ? found.proposals.length : 0;
   const types = data.question_types && data.question_types[vibe.id];
-  return [n > 0 && el("p", null, "Found in iteration " + found.iteration + "; " + (n === 1 ? "1 proposal stands" : n + " proposals stand") + " behind it, from batches " +
+  return [n > 0 && el("p", null, "Found in iteration " + found.iteration + "; " + (n === 1 ? "1 proposal supports" : n + " proposals support") + " it, from batches " +
     found.proposals.slice(0, PROPOSALS_NAMED_MAX).map((one) => one.iteration + "." + one.batch).join(", ") + (n > PROPOSALS_NAMED_MAX ? " and others." : ".")),
   types && el("p", null, "Shows on: ", name(types))];
 }
@@ -233,7 +233,7 @@ export function cascade(data) {
   const kept = data.results.vibes.filter((vibe) => vibe.cascade && isNumber(separabilityOf(data, vibe)));
   const cell = (value, ci) => ({ csv: [value, ...(ci || [null, null])], show: [signed(value, 2), ci ? [" ", range(ci, 2, true)] : null] });
   return section("cascade", "Cascade", sub(name(of.first), " answered everything, ", name(of.second), " where it was needed. Separability is an estimate of what ",
-    name(of.second), " would say of all rows."),
+    name(of.second), " would score on all rows."),
   table({ file: "cascade", columns: [{ head: "Vibe" }, { head: "estimate", csv: ["estimate", "estimate_low", "estimate_high"] },
     { head: "on these rows", csv: ["rows_low", "rows_high"] }, { head: "uncorrected", csv: ["uncorrected", "uncorrected_low", "uncorrected_high"] }],
   rows: kept.map((vibe) => [{ show: name(vibe.name), csv: [vibe.name] }, cell(separabilityOf(data, vibe), separabilityCi(data, vibe)),
@@ -256,7 +256,7 @@ export function groups(data) {
   const of = data.groups;
   if (!of) return null;
   const head = ["By ", name(of.column)];
-  if (!of.parts) return section("groups", head, el("p", null, "The data have no such column."));
+  if (!of.parts) return section("groups", head, el("p", null, "The data has no such column."));
   return section("groups", head, sub("Separability of each kept vibe and model matching, " + data.split + " rows with each value; the weights are those of all rows."),
     partsTable(data, "value", of.parts, "groups"),
     of.parts.length < of.values && sub("The " + of.parts.length + " values with the most rows of " + of.values + "."));
@@ -318,7 +318,7 @@ function iterations(data) {
 function stability(found) {
   if (!found || !found.vibes.length) return null;
   return [el("h3", { id: "stability" }, "Found again"), sub("Discovery was done again from " + plural(found.repeats, "other seed", "other seeds") +
-    ". A vibe counts as found again if an axis of a repeat says the same or the opposite (similarity of their ends at least " + found.threshold.toFixed(1) + ").",
+    ". A vibe counts as found again if an axis of a repeat has the same or the opposite meaning (similarity of their ends at least " + found.threshold.toFixed(1) + ").",
   found.proposers ? [" Proposers of the repeats, in turn: ", listed([...new Set(found.proposers)]), "."] : null),
   table({ file: "found-again", columns: [{ head: "vibe" }, { head: "found again" }, { head: "nearest axis, by repeat" }],
     rows: found.vibes.map((vibe) => [{ show: name(vibe.name), csv: [vibe.name] }, { show: vibe.found_again + " of " + found.repeats, csv: [vibe.found_again] },

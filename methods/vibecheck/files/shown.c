@@ -137,7 +137,7 @@ static void show_ranking(const struct vq_job *job, const struct vq_forecast *f, 
     vq_buf_printf(out, "; %u judge%s%s", g->judges, vq_fmt_plural(g->judges), orders(job));
     uint32_t a_call = job->config->judging.vibes_per_call;
     if (a_call > 1) {
-        vq_buf_printf(out, ", %u vibes a call", a_call);
+        vq_buf_printf(out, ", %u vibes per call", a_call);
     }
     if (job->config->cascade != NULL) {
         vq_buf_puts(out, ", the second judge where it is needed");

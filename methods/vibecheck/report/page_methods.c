@@ -130,7 +130,7 @@ static void cascade(const struct paragraph *m)
                   "those where it has no score, and a share of %.3g of all cells, drawn by hash. A "
                   "row's score is the second judge's where it was asked, and the first one's "
                   "elsewhere. Separability is a prediction-powered estimate of what the second "
-                  "judge would say of all rows (Angelopoulos et al. 2023), and its p is of "
+                  "judge would score on all rows (Angelopoulos et al. 2023), and its p is of "
                   "Student's t; the fits use the row scores. ",
                   c->cascade->audit);
 }
@@ -190,7 +190,7 @@ static void judging(const struct paragraph *m)
     early_stop(m);
     if (j->retest > 0) {
         vq_buf_printf(
-            m->out, "A share of %.3g of the cells was asked a second time, never used in scores. ",
+            m->out, "A share of %.3g of the cells was asked a second time; scores do not use it. ",
             j->retest);
     }
     if (j->invalid == VQ_INVALID_DROP_ROW) {
@@ -299,7 +299,7 @@ static void iteration_rules(const struct paragraph *m)
                   v->carried == VQ_CARRIED_ALL ? "validated" : "surviving",
                   v->list_rejected ? " and the rejected ones" : "",
                   v->shuffle_outputs ? ", and the outputs of every second batch turned" : "");
-    vq_buf_printf(m->out, " It went on while more than %u rows were misclassified",
+    vq_buf_printf(m->out, " It continued while more than %u rows were misclassified",
                   v->min_misclassified == 0 ? v->d : v->min_misclassified);
     if (v->mm_stop > 0) {
         vq_buf_printf(m->out, " and model matching was right on less than %.3g of the train rows",

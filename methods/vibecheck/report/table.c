@@ -108,7 +108,8 @@ static void dropped_row(const struct vq_report_input *r, uint32_t v, struct vq_b
         break;
     case VQ_DROP_KAPPA: vq_buf_printf(out, " kappa %.2f on train", m->train.agreement.kappa); break;
     case VQ_DROP_OVERLAP:
-        vq_buf_printf(out, " says the %s %s (%.2f)", m->overlap < 0 ? "opposite of" : "same as",
+        vq_buf_printf(out, " has the %s %s (%.2f)",
+                      m->overlap < 0 ? "opposite meaning of" : "same meaning as",
                       r->in->axes[m->overlap_with].name, m->overlap);
         break;
     case VQ_DROP_PREFERENCE: vq_buf_printf(out, " preference %+.3f on train", m->train.pref); break;

@@ -281,7 +281,7 @@ static void vibes(struct maker *m)
                 "Once the length of the outputs is held fixed, their preference prediction "
                 "coefficient is not distinguishable from 0");
     about_vibes(m, "not_applicable_everywhere", always_na,
-                "Every answer says that the vibe does not apply");
+                "In every answer the vibe does not apply");
     about_vibes(m, "never_scored", never_scored, "No answer on train could be scored");
     about_vibes(
         m, "ranking_separated", ranking_separated,

@@ -87,7 +87,8 @@ TEST(test_refused_tables)
         {HEAD "models: [x]\ncriteria: [{name: refusal, human: h}]\n",
          "prompt,x,h\np,a,no\np,b,"
          "maybe\n",
-         "d.csv, line 3: \"maybe\" in column \"h\" is no label of criterion \"refusal\", which is "
+         "d.csv, line 3: \"maybe\" in column \"h\" is not a label of criterion \"refusal\", which "
+         "is "
          "binary; write yes or no"},
         {HEAD "models: [x]\ncriteria: [{name: L, kind: likert, rubric: r, human: h}]\n",
          "prompt,x,h\np,a,6\n", "a whole number from 1 to 5"},

@@ -163,7 +163,7 @@ TEST_WITH(test_refusals_name_the_line, setup, teardown)
         {"record,vibe,label\n0,warmth,A\n", "column \"record\": \"0\" is no record"},
         {"record,vibe,label\n1x,warmth,A\n", "column \"record\": \"1x\""},
         {"record,vibe,label\n1,warm,A\n", "line 2, column \"vibe\": \"warm\" is no vibe"},
-        {"record,vibe,label\n1,warmth,1\n", "column \"label\": \"1\" is no label; write A, B"},
+        {"record,vibe,label\n1,warmth,1\n", "column \"label\": \"1\" is not a label; write A, B"},
         {"record,file,vibe,label\n1,train,warmth,A\n", "column \"file\": \"train\""},
         {"record,file,vibe,label\n1,test,warmth,A\n", "is no record of the data"},
         {"record,vibe,label\n1,warmth,A\n2,warmth,A\n1,warmth,equal\n",
@@ -184,5 +184,5 @@ TEST_WITH(test_refusals_name_the_line, setup, teardown)
     assert_int_equal(f->counts.labels, 2); /* one label, said twice */
     assert_int_equal(label_of(f, 1, 0), -1);
     assert_int_equal(read_text(f, "record,vibe,label\n1,warm,perhaps\n"), VQ_INVALID);
-    assert_non_null(strstr(f->err.text, "\"perhaps\" is no label"));
+    assert_non_null(strstr(f->err.text, "\"perhaps\" is not a label"));
 }
