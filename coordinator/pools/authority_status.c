@@ -59,7 +59,8 @@ static enum vq_authority_state state_of(const struct vq_authority *a, const stru
 static const char *why(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns)
 {
     switch (p->state.is) {
-    case VQ_AUTHORITY_HELD: return a->hold ? "the run is paused by hand" : "parked by hand";
+    case VQ_AUTHORITY_HELD:
+        return a->hold ? "the run is paused by vibeq ctl" : "parked by vibeq ctl";
     case VQ_AUTHORITY_LOCKED: return p->lock.holder;
     case VQ_AUTHORITY_NOBODY: return "no worker has a key for it";
     case VQ_AUTHORITY_CLOSED:
@@ -69,9 +70,9 @@ static const char *why(const struct vq_authority *a, const struct vq_auth_pool *
         return quota_used(&p->day) ? "the day's quota is used" : "a quota is used";
     case VQ_AUTHORITY_PAUSED:
         return p->lock.locked && !p->lock.ours ? "its key is being locked"
-               : a->unread                     ? "what an earlier process left is being read"
-               : now_ns < a->wait_until_ns     ? "slices of an earlier process may be in force yet"
-                                               : "a refusal asked to wait";
+               : a->unread                     ? "the spools of an earlier process are being read"
+               : now_ns < a->wait_until_ns ? "slices of an earlier process may still be in force"
+                                           : "a refusal asked to wait";
     case VQ_AUTHORITY_OPEN: break;
     }
     if (p->park.rests) {

@@ -160,8 +160,8 @@ static void dispute(struct vq_coord *c, struct vq_coord_api_batch *b,
 {
     if (!b->disputed) {
         vq_coord_note(c, VQ_COORD_NOTE_WARN,
-                      "worker %s reports on batch %s, which it does not look after: ignored",
-                      s->name, b->name);
+                      "worker %s reports on batch %s, which another worker owns: ignored", s->name,
+                      b->name);
     }
     b->disputed = true;
 }
@@ -255,8 +255,8 @@ static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *
     b->session = 0;
     b->lost_ns = c->now_ns;
     b->disputed = false;
-    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s looks after batch %s of pool %s from now on",
-                  s->name, b->name, b->pool);
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s now owns batch %s of pool %s", s->name, b->name,
+                  b->pool);
     return vq_coord_say(
         &c->actions, (struct vq_coord_entry){
                          .kind = ENTRY_COLLECT, .peer = s->peer, .session = s->id, .text = name});

@@ -563,7 +563,7 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
     if (c->end.done) {
         return VQ_OK;
     }
-    vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "continued by hand");
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by vibeq ctl" : "continued by vibeq ctl");
     c->grants.check = true;
     return vq_coord_grants_say(c);
 }

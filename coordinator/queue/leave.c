@@ -59,6 +59,6 @@ enum vq_status vq_coord_expel(struct vq_coord *c, uint64_t peer, const char *why
     if (s == NULL || s->deaf) {
         return VQ_OK;
     }
-    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s on %s is sent away: %s", s->name, s->host, why);
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s on %s is refused: %s", s->name, s->host, why);
     return vq_coord_refuse(c, s, why);
 }

@@ -331,7 +331,7 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c)
         "resume %.128s --set budget.usd=N continues with more",
         (double)money.budget_nano / VQ_NANO_PER_USD, (double)money.spent_nano / VQ_NANO_PER_USD,
         money.out_nano > 0
-            ? " and the rest is too little for a call, or kept for calls whose end is not known"
+            ? " and the rest is too small for a call, or reserved for calls whose end is unknown"
             : "",
         c->run_name);
     return vq_coord_begin_stop(c, VQ_COORD_STOP_BUDGET, c->now_ns + 2 * c->params.term_ns, text);

@@ -30,7 +30,7 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
         c->requeue.failures |= failures;
         c->requeue.judge = UINT32_MAX;
         c->requeue.at = 0;
-        vq_coord_note(c, VQ_COORD_NOTE_INFO, "%llu failed tasks are asked again, by hand",
+        vq_coord_note(c, VQ_COORD_NOTE_INFO, "vibeq ctl requeue retries %llu failed tasks",
                       (unsigned long long)*ret_tasks);
     }
     return VQ_OK;

@@ -16,7 +16,7 @@ static void keep(struct vq_run *run)
     uint32_t max = vq_authority_advances_count(run->limits.authority);
     struct vq_advance *advances = vq_alloc(max, sizeof(*advances));
     if (advances == NULL) {
-        vq_run_fatal(run, VQ_NOMEM, "out of memory while keeping what workers were granted");
+        vq_run_fatal(run, VQ_NOMEM, "out of memory while storing the workers' grants");
         return;
     }
     uint32_t count = vq_authority_advances(run->limits.authority, advances, max);
@@ -25,7 +25,7 @@ static void keep(struct vq_run *run)
     vq_free(advances);
     run->limits.advances_ns = vq_run_now();
     if (status != VQ_OK) {
-        vq_run_fatal(run, status, "cannot keep what workers on other machines were granted: %s",
+        vq_run_fatal(run, status, "cannot store the grants of workers on other machines: %s",
                      err.text);
     }
 }
@@ -83,10 +83,9 @@ void vq_advances_say(struct vq_run *run)
     }
     double usd = (double)nano / VQ_NANO_PER_USD;
     vq_log(VQ_LOG_WARN, "budget.advances", "workers=%u usd=%.9f", workers, usd);
-    vq_run_message(
-        run,
-        "Up to $%.4f of the budget may be spent already, by workers on other machines that "
-        "have not been heard since this run was left (%u of them). It is kept back until "
-        "they, or others with their spools, are here.",
-        usd, workers);
+    vq_run_message(run,
+                   "Up to $%.4f of the budget may be spent already, by workers on other machines "
+                   "that have not connected since the last stop (%u of them). This amount is "
+                   "reserved until they, or workers with their spools, connect.",
+                   usd, workers);
 }

@@ -83,7 +83,7 @@ static enum vq_status begin_run(struct vq_run *run, struct vq_error *err)
         status = b.status;
     }
     if (status == VQ_OK && run->options->retry_failed && run->options->failures != 0) {
-        vq_run_message(run, "%zu failed tasks are asked again.", b.lifted);
+        vq_run_message(run, "%zu failed tasks are retried.", b.lifted);
     }
     if (status == VQ_OK && b.distrusted.answers + b.distrusted.failures > 0) {
         vq_run_message(run,
@@ -111,8 +111,8 @@ enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err)
         vq_calls_read_run(run->calls, &run->owner.uid, &meta, err) == VQ_NOT_FOUND) {
         return vq_fail(
             err, VQ_CORRUPT,
-            "%s holds nothing of this run, so it was replaced or emptied; going on would buy "
-            "every answer again. Put the old file back, or begin a new run",
+            "%s has no data of this run, so the file was replaced or emptied; continuing would buy "
+            "every answer again. Put the old file back, or start a new run",
             vq_calls_path(run->calls));
     }
     VQ_TRY(begin_run(run, err));

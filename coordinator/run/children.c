@@ -152,11 +152,11 @@ static void finish_import(struct vq_run *run, struct vq_spool_import **import)
     run->seen.spool_unknown += vq_spool_import_unknown(*import);
     run->seen.spools_torn += torn > 0 ? 1 : 0;
     if (torn > 0) {
-        vq_run_message(
-            run,
-            "The spool of local worker %u ended in %llu bytes of a record that is not whole "
-            "(a write was cut short); the %zu calls before it are in.",
-            vq_spool_import_k(*import), (unsigned long long)torn, vq_spool_import_results(*import));
+        vq_run_message(run,
+                       "The spool of local worker %u ends with %llu bytes of an incomplete record "
+                       "(a write was cut short); the %zu calls before it are imported.",
+                       vq_spool_import_k(*import), (unsigned long long)torn,
+                       vq_spool_import_results(*import));
     }
     if (vq_spool_import_finish(import, &err) != VQ_OK) {
         vq_log(VQ_LOG_WARN, "spool.kept", "why=%s", err.text);
@@ -193,7 +193,7 @@ static void give_up_worker(struct vq_local_worker *w)
     if (nobody_works(run)) {
         vq_run_fatal(
             run, VQ_UNAVAILABLE,
-            "no local worker is left: each worker ended again and again without a result, or its "
+            "no local worker is left: each worker ended repeatedly without a result, or its "
             "spool is damaged; %s/workers.log says why",
             vq_run_dir_path(run->dir));
     }
@@ -257,7 +257,7 @@ static void worker_reap(void *ctx)
     enum vq_status status =
         vq_spool_import_one(vq_run_dir_path(run->dir), &run->owner.uid, w->k, &w->import, &err);
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
-        vq_run_message(run, "The spool of local worker %u is left alone: %s", w->k, err.text);
+        vq_run_message(run, "The spool of local worker %u is not imported: %s", w->k, err.text);
         w->spool_damaged = status == VQ_CORRUPT; /* no worker would start with it */
     }
     if (w->import != NULL && vq_spool_import_results(w->import) > 0) {
@@ -419,7 +419,7 @@ static void go_on_with_strays(struct vq_run *run)
             run->children.import_k = VQ_SPOOLS_MAX;
             run->children.strays_read = true;
         } else if (status != VQ_OK) {
-            vq_run_message(run, "A spool is left alone: %s", err.text);
+            vq_run_message(run, "A spool is not imported: %s", err.text);
         }
         run->children.imported = 0;
         if (run->children.import == NULL) {

@@ -54,7 +54,7 @@ static const char *note(struct vq_run *run)
     if (run->control.held) {
         vq_watch_when(run->control.held_since_unix_ms, since);
         (void)snprintf(run->control.note, sizeof(run->control.note),
-                       "paused by hand since %s; vibeq ctl %s resume", since,
+                       "paused by vibeq ctl since %s; vibeq ctl %s resume", since,
                        vq_run_dir_name(run->dir));
         return run->control.note;
     }
@@ -64,8 +64,8 @@ static const char *note(struct vq_run *run)
     if (run->watch.alarm.raised) {
         vq_watch_when(vq_watch_since_unix_ms(&run->watch), since);
         (void)snprintf(run->control.note, sizeof(run->control.note),
-                       "nothing was answered since %s%s%s", since, all ? "; no pool to ask: " : "",
-                       all ? stopped.at : "");
+                       "no answer arrived since %s%s%s", since,
+                       all ? "; no pool takes calls: " : "", all ? stopped.at : "");
     } else if (all) {
         struct vq_authority_money money;
         vq_authority_money(run->limits.authority, &money);
@@ -74,7 +74,7 @@ static const char *note(struct vq_run *run)
             (void)snprintf(spent, sizeof(spent), "; $%.4f spent so far",
                            (double)money.spent_nano / VQ_NANO_PER_USD);
         }
-        (void)snprintf(run->control.note, sizeof(run->control.note), "no pool to ask: %s%s",
+        (void)snprintf(run->control.note, sizeof(run->control.note), "no pool takes calls: %s%s",
                        stopped.at, spent);
     }
     vq_buf_free(&stopped);

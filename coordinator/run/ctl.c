@@ -44,7 +44,7 @@ static enum vq_status do_pause(struct vq_run *run, const char *const *values, st
     if (run->control.held) {
         char since[VQ_RUN_WHEN_BYTES];
         vq_watch_when(run->control.held_since_unix_ms, since);
-        vq_buf_printf(said, "paused by hand already, since %s", since);
+        vq_buf_printf(said, "paused by vibeq ctl already, since %s", since);
         return VQ_OK;
     }
     VQ_TRY(hold(run, true));
@@ -251,12 +251,13 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .otherwise = "resume RUN"},
     {.name = "cancel",
      .args = {{.name = "BATCH", .help = "A name that `batches` lists, or all"}},
-     .help = "Cancels a batch at its provider; what was answered counts, the rest is asked again",
+     .help = "Cancels a batch at its provider; its answers count, the other calls are asked again",
      .carry_out = vq_ctl_do_cancel,
      .otherwise = "resume RUN"},
     {.name = "drain",
      .args = {{.name = "WORKER", .help = "The worker's name in `vibeq status`"}},
-     .help = "Sends a worker away: it gets no more work, ends its calls and returns the rest",
+     .help =
+         "Orders a worker to leave: it gets no more work, finishes its calls and returns the rest",
      .carry_out = do_drain,
      .otherwise = "resume RUN --workers N"},
     {.name = "distrust",

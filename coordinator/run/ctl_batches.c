@@ -37,7 +37,7 @@ static void put_batch(const struct vq_coord_batch_status *b, struct vq_buf *said
     if (b->worker[0] != '\0') {
         vq_buf_printf(said, "worker %s collects it", b->worker);
     } else {
-        vq_buf_puts(said, "no worker with a key of its pool is here to collect it");
+        vq_buf_puts(said, "no connected worker has a key of its pool to collect it");
     }
 }
 
@@ -104,14 +104,14 @@ enum vq_status vq_ctl_do_cancel(struct vq_run *run, const char *const *values, s
     vq_loop_again(run->loop);
     if (count == 0) {
         return vq_fail(err, VQ_DENIED,
-                       "no worker of this run looks after %s%.80s; `vibeq ctl %s batches` lists "
+                       "no worker of this run owns %s%.80s; `vibeq ctl %s batches` lists "
                        "the batches",
                        name == NULL ? "a batch" : "a batch ", name == NULL ? "" : name,
                        vq_run_dir_name(run->dir));
     }
-    vq_buf_printf(said,
-                  "%u batch%s cancelled; what the provider has answered counts, the rest is asked "
-                  "again",
-                  count, count == 1 ? " is being" : "es are being");
+    vq_buf_printf(
+        said,
+        "%u batch%s cancelled; answers of the provider count, the other calls are asked again",
+        count, count == 1 ? " is being" : "es are being");
     return VQ_OK;
 }

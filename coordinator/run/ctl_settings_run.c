@@ -66,7 +66,7 @@ static void say_pause(struct vq_run *run, int64_t at_unix_ms)
     run->control.held_since_unix_ms = at_unix_ms;
     vq_watch_when(at_unix_ms, when);
     if (run->options->quiet) {
-        fprintf(stderr, "vibeq: %s is paused by hand since %s; vibeq ctl %s resume\n",
+        fprintf(stderr, "vibeq: %s is paused by vibeq ctl since %s; vibeq ctl %s resume\n",
                 vq_run_dir_name(run->dir), when, vq_run_dir_name(run->dir));
     }
 }

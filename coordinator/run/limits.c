@@ -234,9 +234,8 @@ static const char *advice_of(const struct vq_incident *i)
                "the error names.";
     case VQ_AUTHORITY_PARKED:
         return "Other pools continue; this one continues when the time is over. vibeq ctl RUN "
-               "unpark NAME "
-               "asks it at once.";
-    case VQ_AUTHORITY_HELD: return "vibeq ctl RUN unpark NAME asks it again.";
+               "unpark NAME sends calls to it at once.";
+    case VQ_AUTHORITY_HELD: return "vibeq ctl RUN unpark NAME sends calls to it again.";
     case VQ_AUTHORITY_LOCKED:
         return "Wait for the end of the other run, or give each run a share of the pool.";
     case VQ_AUTHORITY_CLOSED:
@@ -316,10 +315,10 @@ static void see_unserved(struct vq_run *run, int64_t now)
         vq_log(VQ_LOG_WARN, "pool", "name=%s state=unserved text=%s", s.name, s.text);
         vq_run_moment(run, VQ_TROUBLE_POOL, s.name,
                       "Set what its keys name where the workers run, and start the workers again.",
-                      "Pool %s is asked nothing: no worker has a key for it.", s.name);
+                      "Pool %s gets no calls: no worker has a key for it.", s.name);
         vq_run_message(
             run,
-            "Pool %s is asked nothing: no worker has a key for it. Set what its `keys` name "
+            "Pool %s gets no calls: no worker has a key for it. Set what its `keys` name "
             "where the workers run, and start them again; other pools continue meanwhile.",
             s.name);
     }
@@ -445,7 +444,7 @@ void vq_limits_release(struct vq_run *run)
     if (run->source.config->redis_url != NULL &&
         vq_loop_run_until(run->loop, is_heard, run, RELEASE_MS) != VQ_OK) {
         vq_log(VQ_LOG_INFO, "pool.lock", "text=%s",
-               "the shared Redis did not hear that the keys are free");
+               "the shared Redis did not get the report that the keys are free");
     }
 }
 

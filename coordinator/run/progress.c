@@ -84,7 +84,7 @@ static void compose(struct vq_run *run, struct vq_buf *line)
     } else if (s.stage == VQ_COORD_HELD) {
         char since[VQ_RUN_WHEN_BYTES];
         vq_watch_when(run->control.held_since_unix_ms, since);
-        vq_buf_printf(line, ", paused by hand since %s", since);
+        vq_buf_printf(line, ", paused by vibeq ctl since %s", since);
     } else if (s.stage == VQ_COORD_DRAINING) {
         vq_buf_puts(line, ", draining");
     }

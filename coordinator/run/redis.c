@@ -142,7 +142,9 @@ static void on_synced(void *ctx, enum vq_status status, enum vq_sync sync, const
     if (r->was_level) { /* otherwise these are the first columns of a stage, or of this process */
         run->seen.redis_rebuilds++;
         vq_run_message(
-            run, "Redis is not as it was left (%s); it is filled again from the call store.", text);
+            run,
+            "The data in Redis is not what this run wrote (%s); it is rebuilt from the call store.",
+            text);
     }
     vq_log(r->was_level ? VQ_LOG_WARN : VQ_LOG_INFO, "redis.rebuild", "why=%s n=%llu", text,
            (unsigned long long)r->n);

@@ -44,9 +44,9 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
            run->source.config->alarm.idle_s);
     vq_run_trouble(run, VQ_TROUBLE_IDLE, "",
                    "Look at the workers, at workers.log and at the provider.",
-                   "Nothing was answered since %s, and tasks are open.", since);
+                   "No answer arrived since %s, and tasks are open.", since);
     vq_run_message(run,
-                   "Nothing was answered since %s, and tasks are open: look at vibeq status %s, at "
+                   "No answer arrived since %s, and tasks are open: look at vibeq status %s, at "
                    "workers.log, and at the provider.",
                    since, vq_run_dir_name(run->dir));
     char action[VQ_NOTICE_TEXT_BYTES];
@@ -54,7 +54,7 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
                    "Look at vibeq status %s, at workers.log, and at the provider.",
                    vq_run_dir_name(run->dir));
     vq_alarms_begin(run, "idle", "", action,
-                    "Run %s: nothing was answered since %s, and tasks are open.",
+                    "Run %s: no answer arrived since %s, and tasks are open.",
                     vq_run_dir_name(run->dir), since);
 }
 

@@ -466,8 +466,8 @@ void vq_metrics_put(const struct vq_metrics_facts *facts, struct vq_buf *out)
           strcmp(w->f->redis, "up") == 0);
     gauge(w, "loop_turn_max_seconds", "Longest turn of the event loop in the last two minutes.",
           (double)facts->turn_ns_max / (double)VQ_NS_PER_S);
-    gauge(w, "held", "1 while the run is paused by hand.", w->f->held_since_unix_ms != 0);
-    gauge(w, "alarm_idle", "1 if nothing was answered for alarm.idle_s while tasks are open.",
+    gauge(w, "held", "1 while the run is paused by vibeq ctl.", w->f->held_since_unix_ms != 0);
+    gauge(w, "alarm_idle", "1 if no answer arrived for alarm.idle_s while tasks are open.",
           w->f->alarm_since_unix_ms != 0);
     gauge(w, "alarm_brake", "1 if the first calls of a judge all failed in the same way.",
           w->f->brake_since_unix_ms != 0);

@@ -202,7 +202,7 @@ class Batches(Case):
                                capture_output=True, text=True, timeout=60, check=True)
         self.assertEqual(json.loads(rogue.stdout)["acks"], 0)
         log = (self.dir / "runs/claim/log").read_text()
-        self.assertIn(f"rogue reports on batch {batch}, which it does not look after: ignored", log)
+        self.assertIn(f"rogue reports on batch {batch}, which another worker owns: ignored", log)
         self.assertIn("rogue broke the protocol: a result that fits no task", log)
         self.assertNotIn("stolen", self.vibeq("ctl", "claim", "batches").stdout)
         self.kill_all(run)  # what is stored of the batch is not what the other one said, either

@@ -164,7 +164,7 @@ class Elsewhere(Budget):
         self.assertEqual(len(self.advances()), 1)
         got = self.vibeq("resume", "r", "--workers", 2, code=STOPPED)
         self.assertLessEqual(self.paid(), cap + 1e-9, "with what the ledger does not know of")
-        self.assertIn("have not been heard since this run was left (1 of them)", got.stderr)
+        self.assertIn("have not connected since the last stop (1 of them)", got.stderr)
         ledger = json.loads((self.dir / "runs/r/accounting.json").read_text())["calls"]["answered"]
         self.assertLess(ledger, sum(a["paid"] for a in self.server.answers()), "the answers in the spool elsewhere are not known yet")
         self.assertEqual(len(self.advances()), 1)

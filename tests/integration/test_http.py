@@ -189,7 +189,7 @@ class Surface(Ctl):
         self.wait_for("readiness", lambda: self.ask("/readyz")[0] == 200)
         self.server.freeze()
         self.wait_for("the alarm", lambda: self.ask("/readyz")[0] == 503)
-        self.assertRegex(self.ask("/readyz")[1], r"^stalled: nothing was answered since ")
+        self.assertRegex(self.ask("/readyz")[1], r"^stalled: no answer arrived since ")
         self.assertEqual(self.ask("/healthz"), (200, "ok\n"), "the process turns")
         self.server.thaw()
         self.wait_for("readiness", lambda: self.ask("/readyz")[0] == 200)

@@ -123,7 +123,7 @@ class Unserved(Pools):
         self.told(pools)
         del os.environ["KEY_A_1"]
         got = self.vibeq("run", "config.yaml", "--name", "r")
-        self.assertEqual(got.stderr.count("Pool a is asked nothing: no worker has a key for it"), 1)
+        self.assertEqual(got.stderr.count("Pool a gets no calls: no worker has a key for it"), 1)
         self.assertEqual(list(self.by_pool()), ["o"])
         self.check_whole()
 

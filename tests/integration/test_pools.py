@@ -156,7 +156,7 @@ class Days(Pools):
         midnight = (time.time() // 86400 + 1) * 86400 * 1000
         self.assertLess(abs(status["pools"][0]["until_unix_ms"] - midnight), 5000)
         said = self.vibeq("status", "r", code=5).stdout
-        self.assertIn("no pool to ask: pool o parked since", said)
+        self.assertIn("no pool takes calls: pool o parked since", said)
         self.assertIn("until", said)
         self.assertIsNone(status["eta_s"], "the rate of the last minute says nothing of it")
         self.assertNotIn("spent so far", said)

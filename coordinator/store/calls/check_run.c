@@ -176,7 +176,7 @@ static enum vq_status walk_row(void *ctx, struct vq_span key, struct vq_span val
     (void)err;
     if (vq_ledger_key_read(key, &kind, &of) != VQ_OK) {
         c->found.damaged++;
-        say(c, "store: a row of the run has a key that is none of ours");
+        say(c, "store: a row of the run has an invalid key");
         return VQ_OK;
     }
     return check_row(c, key, kind, value);

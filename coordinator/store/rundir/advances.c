@@ -28,8 +28,8 @@ static bool entry_read(const json_t *entry, struct vq_advance *ret_advance)
 static enum vq_status damaged(const struct vq_run_dir *run, const char *what, struct vq_error *err)
 {
     return vq_fail(err, VQ_CORRUPT,
-                   "%s/%s is damaged: %s. It says what workers on other machines may have spent; "
-                   "remove it to continue without that",
+                   "%s/%s is damaged: %s. It lists possible spending of workers on other machines; "
+                   "remove it to continue without it",
                    vq_run_dir_path(run), VQ_ADVANCES_FILE, what);
 }
 

@@ -98,11 +98,10 @@ static enum vq_status check_line(const struct vq_run_dir *run, char *line, struc
     (void)snprintf(file, sizeof(file), "inputs/%s", name + 1);
     VQ_TRY(vq_run_dir_join(run, file, path));
     if (hash_file(path, &now) != VQ_OK || !vq_hash_eq(&kept, &now)) {
-        return vq_fail(
-            err, VQ_CORRUPT,
-            "%s is missing or was changed: it is the run's own copy of its input; put it back as "
-            "it was, or begin a new run, which finds what was answered in the store",
-            path);
+        return vq_fail(err, VQ_CORRUPT,
+                       "%s is missing or was changed: it is the run's own copy of its input; put "
+                       "it back, or start a new run, which finds the stored answers",
+                       path);
     }
     enum vq_status status = *original == '\0' ? VQ_NOT_FOUND : hash_file(original, &now);
     if (status == VQ_OK && !vq_hash_eq(&kept, &now)) {

@@ -316,8 +316,8 @@ static enum vq_status nothing_spooled(const char *path, const char *name, const 
         enum vq_status status = vq_spool_import_one(path, uid, k, &import, err);
         if (status == VQ_LOCKED) {
             return vq_fail(err, VQ_LOCKED,
-                           "local worker %u of %s is still at work; vibeq resume %s takes what it "
-                           "has, or wait until it has left",
+                           "local worker %u of %s is still running; vibeq resume %s imports its "
+                           "spool, or wait until it has ended",
                            (unsigned)k, name, name);
         }
         if (status == VQ_NOT_FOUND) {
@@ -332,7 +332,7 @@ static enum vq_status nothing_spooled(const char *path, const char *name, const 
     }
     return vq_fail(err, VQ_EXISTS,
                    "the spools of %s hold %zu answered calls that are not in the store yet: vibeq "
-                   "resume %s collects them; vibeq rm --force %s gives them up",
+                   "resume %s collects them; vibeq rm --force %s deletes them",
                    name, answers, name, name);
 }
 

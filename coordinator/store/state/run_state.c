@@ -259,7 +259,7 @@ static void read_word(struct op *op, struct vq_span word, struct vq_span detail)
         (void)vq_fail(&op->text, VQ_OK, "%.*s", (int)(detail.bytes < 256 ? detail.bytes : 256),
                       detail.at);
     } else {
-        op_worse(op, VQ_CORRUPT, "Redis gave an answer that is none of ours");
+        op_worse(op, VQ_CORRUPT, "Redis gave an unexpected reply");
     }
 }
 
@@ -286,7 +286,7 @@ static bool read_reply(struct op *op, enum vq_status status, const struct vq_red
         return false;
     }
     if (reply->type != VQ_REDIS_ARRAY || reply->items != 2) {
-        op_worse(op, VQ_CORRUPT, "Redis gave an answer that is none of ours");
+        op_worse(op, VQ_CORRUPT, "Redis gave an unexpected reply");
         return false;
     }
     struct vq_redis_reply word = vq_redis_reply_item(reply, 0);

@@ -72,7 +72,7 @@ static void commands(void **state)
         {"pool", 400, "pool needs NAME"},
         {"budget\n-1", 400, "must be a number"},
         {"requeue\n--class\nall", 400, "--class is one of"},
-        {"pause", 200, "paused by hand already, since"},
+        {"pause", 200, "paused by vibeq ctl already, since"},
         {"park\nP", 409, "the run is ending"},
     };
     char runs[] = "/tmp/vq-ctl-XXXXXX";
