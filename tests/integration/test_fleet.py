@@ -104,8 +104,8 @@ class Fleet(Case):
         def join(value, *words):
             return subprocess.Popen([str(BIN / "vibeq-worker"), "--join", "env:THE_CERT", *words], cwd=self.dir, stdin=subprocess.DEVNULL,
                                     env=self.environment(THE_CERT=value), stderr=subprocess.PIPE, text=True)
-        for value, says in (("", "the environment has no variable THE_CERT"), ("x" * 9000, "the variable THE_CERT is too long"),
-                            (text.split("curve")[0], "env:THE_CERT has no complete key pair")):
+        for value, says in (("", "the environment variable THE_CERT is not set"), ("x" * 9000, "the variable THE_CERT is too long"),
+                            (text.split("curve")[0], "env:THE_CERT is not a complete join certificate")):
             refused = join(value)
             self.assertIn(says, refused.communicate(timeout=20)[1])
             self.assertEqual(refused.returncode, 2)

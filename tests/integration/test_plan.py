@@ -409,7 +409,7 @@ class Limits(PlanCase):
             said = self.vibeq("plan", "config.yaml", *words, code=USAGE).stderr
             self.assertIn("vibeq help plan", said, words)
         self.vibeq("plan", "none.yaml", code=USAGE)
-        for words, what in ((("--deadline", "7:00"), "--deadline: '7:00' is no time of day"), (("--deadline", "2020-01-01T07:00"), "is in the past")):
+        for words, what in ((("--deadline", "7:00"), "--deadline: '7:00' is not a time"), (("--deadline", "2020-01-01T07:00"), "is in the past")):
             self.assertIn(what, self.vibeq("run", "config.yaml", "--name", "late", "--quiet", *words, code=USAGE).stderr)
         self.assertFalse((self.dir / "runs" / "late").exists())
 

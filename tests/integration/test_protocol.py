@@ -514,7 +514,7 @@ class Processes(Protocol):
         self.wait_for("new calls", lambda: child.poll() is not None or len(self.server.requests()) > before + 5)
         self.storm(child.pid, lambda: child.poll() is not None, signal.SIGINT, signal.SIGTERM)
         self.wait_exit(child, STOPPED)
-        self.assertIn("Go on with: vibeq resume r", self.said())
+        self.assertIn("Continue with: vibeq resume r", self.said())
         self.vibeq("resume", "r", "--quiet")
 
     def test_22_a_storm_of_signals_on_a_worker(self):

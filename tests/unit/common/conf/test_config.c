@@ -389,7 +389,7 @@ static const struct refusal refusals[] = {
      {"judges[0].service_tier", "set the tier under pools", ""}},
     {POOLED "pools: [{name: p, base_url: 'https://h', models: [m]}]\ndeadline: 7 am\n",
      NULL,
-     {"line 5, column 1, deadline", "'7 am' is no time of day such as 07:00", ""}},
+     {"line 5, column 1, deadline", "'7 am' is not a time such as 07:00", ""}},
 #define BATCH(dialect, rest)                                                                       \
     POOLED "pools: [{name: p, base_url: 'https://h', dialect: " dialect                            \
            ", models: [{model: m, " rest "}]}]\n"

@@ -119,7 +119,7 @@ TEST(wrong_personas_are_named)
         {"Ada: {description: x, big_five: {openness: 1}}\n", "conscientiousness is missing"},
         {"Ada: {description: x, big_five: 3}\n", "expected a map of the five traits"},
         {"a: ''\nb: ''\n", "a second persona without a description"},
-        {"a: ''\n", "there is no persona with a description"},
+        {"a: ''\n", "no persona has a description"},
         {"a: x\na: y\n", "given twice"},
         {"\"a\\nb\": x\n", "a name of one line"},
     };
@@ -212,7 +212,7 @@ TEST(wrong_queries_are_named)
         {"q.yaml", "- a\n-\n", "line 2, column 2, questions[1]: a query is a text"},
         {"q.yaml", "questions: x\n", "expected a list of texts"},
         {"q.yaml", "questions: [x]\nask: y\n", "line 2, column 1: a list of queries has"},
-        {"q.yaml", "questions: [x]\nopening: a\nintroductory_remark: b\n", "given twice"},
+        {"q.yaml", "questions: [x]\nopening: a\nintroductory_remark: b\n", "duplicate remark"},
         {"q.yaml", "questions: [x]\nqueries: [x]\n", "a second list"},
         {"q.yaml", "questions: [x]\nclosing: [y]\n", "a remark is a text"},
     };

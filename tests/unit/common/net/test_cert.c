@@ -134,7 +134,7 @@ TEST_WITH(test_refusals_name_file_and_reason, setup, teardown)
     assert_int_equal(chmod(path, 0604), 0);
     refused(VQ_DENIED, "chmod 600");
     write_file("", 0600);
-    refused(VQ_INVALID, "no complete key pair");
+    refused(VQ_INVALID, "not a complete join certificate");
     write_file("curve\n    public-key = \"tooshort\"\n", 0600);
     refused(VQ_INVALID, "line 2: public-key");
     write_file("#\n\nmetadata\n    server-key = \"~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\"\n",

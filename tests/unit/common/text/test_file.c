@@ -92,7 +92,7 @@ TEST(test_what_is_no_file_is_not_replaced)
     (void)snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(vq_file_replace(fifo, vq_span("x", 1), 0600, &err), VQ_INVALID);
-    assert_non_null(strstr(err.text, "no regular file"));
+    assert_non_null(strstr(err.text, "not a regular file"));
     assert_true(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode));
     assert_int_equal(vq_file_replace(folder, vq_span("x", 1), 0600, &err), VQ_INVALID);
     assert_int_equal(unlink(fifo), 0);

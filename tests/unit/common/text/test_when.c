@@ -73,7 +73,7 @@ TEST(other_words_are_refused)
         time_t time = 7;
         struct vq_error err = {.text = ""};
         assert_int_equal(vq_when_parse(words[i], NOW, &time, &err), VQ_INVALID);
-        assert_non_null(strstr(err.text, "is no time of day such as 07:00"));
+        assert_non_null(strstr(err.text, "is not a time such as 07:00"));
         assert_int_equal(time, 7);
     }
     time_t time;

@@ -273,7 +273,7 @@ TEST(outcomes_have_their_states)
     assert_string_equal(vq_task_state_name(VQ_TASK_NOT_NEEDED), "not_needed");
     assert_string_equal(vq_task_state_name(VQ_TASK_STATES), "?");
     assert_string_equal(vq_task_event_text(VQ_TASK_EVENTS), "?");
-    assert_string_equal(vq_task_event_text(VQ_TASK_ON_ANSWER), "an answer to it stands");
+    assert_string_equal(vq_task_event_text(VQ_TASK_ON_ANSWER), "an answer to it is in force");
     assert_false(vq_task_state_terminal(VQ_TASK_STATES));
 }
 
