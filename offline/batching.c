@@ -141,7 +141,7 @@ enum vq_status vq_service_turn(struct vq_service *service, int64_t now_ns, struc
     }
     enum vq_status status = vq_offline_batches_turn(&service->batches, now_ns, vq_clock_unix_ms());
     if (status != VQ_OK) {
-        return vq_fail(err, status, "cannot go on with a batch (%s)", vq_status_text(status));
+        return vq_fail(err, status, "cannot continue a batch (%s)", vq_status_text(status));
     }
     return vq_call_log_flush(&service->log, err);
 }

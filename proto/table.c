@@ -30,11 +30,11 @@
 #define VQ_LIST(tag, member, sub, bound, doc)                                                      \
     _Static_assert(IS(MEMBER(tag, member), const struct sub *) &&                                  \
                        IS(MEMBER(tag, member##_count), uint32_t),                                  \
-                   #tag "." #member " is no list of " #sub);
+                   #tag "." #member " is not a list of " #sub);
 #define VQ_BARE_LIST(tag, member, type, bound, doc)                                                \
     _Static_assert(IS(MEMBER(tag, member), const C_##type *) &&                                    \
                        IS(MEMBER(tag, member##_count), uint32_t),                                  \
-                   #tag "." #member " is no list of " #type);
+                   #tag "." #member " is not a list of " #type);
 #define VQ_MESSAGE(name, tag, member, directions, doc)                                             \
     _Static_assert(IS(((struct vq_msg *)0)->u.member, struct tag), #name " is no " #tag);
 #define VQ_STANDALONE VQ_IGNORE

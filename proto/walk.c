@@ -87,7 +87,7 @@ enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err)
                            bytes[at]);
         }
         if (depth == 0 && !head.array) {
-            return vq_fail(err, VQ_INVALID, "the frame is no array");
+            return vq_fail(err, VQ_INVALID, "the frame is not an array");
         }
         size_t left = frame.bytes - at - head.head_bytes;
         if (head.payload_bytes > left || head.items > left) {

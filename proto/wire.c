@@ -328,7 +328,7 @@ static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame, ui
     msgpack_zone_clear(&decoder->zone);
     uint64_t version;
     if (!vq_wire_peek_version(frame, &version)) {
-        return vq_fail(err, VQ_INVALID, "the frame is no array that begins with a version");
+        return vq_fail(err, VQ_INVALID, "the frame is not an array that begins with a version");
     }
     if (version < oldest || version > VQ_PROTOCOL_VERSION) {
         return vq_fail(err, VQ_VERSION,
@@ -345,7 +345,7 @@ static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame, ui
     }
     /* the check of headers ensures an array */
     if (got != MSGPACK_UNPACK_SUCCESS || object.via.array.size < 2) {
-        return vq_fail(err, VQ_INVALID, "the frame is no [version, type, ...]");
+        return vq_fail(err, VQ_INVALID, "the frame is not [version, type, ...]");
     }
     *ret_frame = object;
     return VQ_OK;

@@ -69,8 +69,8 @@ static enum vq_status judge(int fd, const char *what, const char *path, struct v
         return vq_fail(err, VQ_DENIED, "the %s %s belongs to another user", what, path);
     case VQ_PRIVATE_OPEN_GROUP:
         return vq_fail(err, VQ_DENIED,
-                       "the %s %s can be read by group %lu, which is no group of this process; "
-                       "run this process in that group, or run: chmod 600 %s",
+                       "the %s %s can be read by group %lu, and this process is not in that group; "
+                       "run it in that group, or run: chmod 600 %s",
                        what, path, (unsigned long)st.st_gid, path);
     case VQ_PRIVATE_OPEN: break;
     }

@@ -135,11 +135,10 @@ enum vq_status vq_conf_override(struct vq_node *root, const char *assignment, st
         }
         VQ_TRY(slot_for(node, &step, &slot));
         if (slot == NULL) {
-            return vq_fail(
-                err, VQ_INVALID,
-                "--set %s: there is no such place in the configuration (lists count from 0, "
-                "without gaps)",
-                path);
+            return vq_fail(err, VQ_INVALID,
+                           "--set %s: the configuration has no such place (list indexes start at "
+                           "0, without gaps)",
+                           path);
         }
         node = *slot;
     }

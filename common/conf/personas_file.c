@@ -210,7 +210,7 @@ static enum vq_status take(struct reader *r, const struct vq_node *root)
     }
     return r->file.count > 0
                ? VQ_OK
-               : vq_fail(r->err, VQ_INVALID, "%s: there is no persona with a description", r->name);
+               : vq_fail(r->err, VQ_INVALID, "%s: no persona has a description", r->name);
 }
 
 enum vq_status vq_personas_file_parse(struct vq_span text, const char *name,
@@ -278,9 +278,10 @@ static enum vq_status label_all(const struct vq_node *root, const char *name, co
             used++;
         }
     }
-    return used > 0 ? VQ_OK
-                    : vq_fail(err, VQ_NOT_FOUND, "%s labels none of the personas (\"%.64s\" ...)",
-                              name, file->personas[0].name);
+    return used > 0
+               ? VQ_OK
+               : vq_fail(err, VQ_NOT_FOUND, "%s has no labels for the personas (\"%.64s\" ...)",
+                         name, file->personas[0].name);
 }
 
 enum vq_status vq_personas_file_label(struct vq_span text, const char *name, const char *set,

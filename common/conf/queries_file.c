@@ -93,7 +93,7 @@ static enum vq_status take_table(struct reader *r, const struct vq_table *table)
     uint32_t column = column_of(table);
     if (column == UINT32_MAX) {
         return vq_fail(r->err, VQ_INVALID,
-                       "%s has no column \"question\" (nor query, prompt or text)", r->name);
+                       "%s has no column \"question\", \"query\", \"prompt\" or \"text\"", r->name);
     }
     for (uint32_t row = 0; row < table->rows_count; row++) {
         struct vq_span text = vq_table_cell(table, row, column);
@@ -123,7 +123,7 @@ static enum vq_status read_table(struct reader *r, struct vq_span text, enum vq_
 static enum vq_status take_remark(struct reader *r, const struct vq_node *node, char **ret_remark)
 {
     if (*ret_remark != NULL) {
-        return vq_tree_wrong(node, r->name, node->key, r->err, "this remark is given twice");
+        return vq_tree_wrong(node, r->name, node->key, r->err, "duplicate remark");
     }
     if (node->kind != VQ_NODE_SCALAR || strlen(node->text) > VQ_QUERY_BYTES_MAX) {
         return vq_tree_wrong(node, r->name, node->key, r->err, "a remark is a text");

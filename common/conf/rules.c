@@ -266,7 +266,8 @@ static enum vq_status check_joint(const struct vq_rules *r)
          "a joint call is needed in both orders as soon as one of its vibes is. Switch it off, or "
          "leave it out"},
         {j->truncate, "judging.truncate",
-         "what is too long for a joint call is asked one vibe at a time. Leave it out"},
+         "joint calls do not truncate: a row that is too long is asked one vibe per call. Leave it "
+         "out"},
         {j->structured, "judging.structured", "it is for single verdicts. Leave it out"},
         {j->logprobs, "judging.logprobs", "it is for single verdicts. Leave it out"},
         {j->retest > 0, "judging.retest", "it asks single calls again. Leave it out"},
@@ -289,14 +290,15 @@ static enum vq_status check_early_stop(const struct vq_rules *r)
                    : VQ_OK;
     }
     if (j->invalid == VQ_INVALID_DROP_ROW) {
-        return vq_rules_broken(r, "judging.early_stop",
-                               "not with invalid: drop_row, where a missing answer about one vibe "
-                               "takes a row from all. Set early_stop: off, or leave it out");
+        return vq_rules_broken(
+            r, "judging.early_stop",
+            "not with invalid: drop_row, because a missing answer on one vibe removes the row for "
+            "all vibes. Set early_stop: off, or leave it out");
     }
     if (j->vibes_per_call > 1 && j->early_stop_alpha <= 0) {
         return vq_rules_broken(r, "judging.early_stop",
-                               "not without an early_stop_alpha with vibes_per_call: %u, where "
-                               "answers depend on the vibes that share a call. Set "
+                               "needs early_stop_alpha with vibes_per_call: %u, because answers "
+                               "depend on the vibes in the same call. Set "
                                "early_stop_alpha, or leave early_stop out",
                                j->vibes_per_call);
     }

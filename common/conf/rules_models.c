@@ -256,8 +256,9 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
             j->structured ? "structured" : "logprobs",
             j->structured && j->logprobs
                 ? "nor with judging.logprobs: leave them out, or add a pool"
-            : j->structured ? "all of them have refuses_schema. Leave it out, or add a pool"
-                            : "the dialect anthropic returns none. Leave it out, or add a pool");
+            : j->structured
+                ? "all of them have refuses_schema. Leave it out, or add a pool"
+                : "the dialect anthropic has no log-probabilities. Leave it out, or add a pool");
     }
     if (status == VQ_OK && j->dialect == NULL) {
         status =
@@ -283,7 +284,7 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
     }
     if (strcmp(j->dialect, "anthropic") == 0 && j->logprobs) {
         return vq_rules_broken_at(
-            r, place, "dialect", "the dialect anthropic returns no log-probabilities; leave %s out",
+            r, place, "dialect", "the dialect anthropic has no log-probabilities; leave %s out",
             r->config->judging.logprobs ? "judging.logprobs" : "cascade.escalate.margin");
     }
     if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {

@@ -94,7 +94,7 @@ static enum vq_status check_settings(const struct vq_rules *r)
         {c->regression.cv != VQ_CV_LOG_LOSS, "regression.cv",
          "the multinomial fit chooses C by log_loss"},
         {c->regression.standardise, "regression.standardise",
-         "the multinomial fit takes scores as they are"},
+         "the multinomial fit does not standardise scores"},
     };
     const struct vq_refused_key *rule = vq_rules_first_set(rules, VQ_COUNT(rules));
     return rule == NULL

@@ -29,12 +29,12 @@ static enum vq_status unknown_builtin(const struct vq_rules *r, const struct pla
     enum vq_status status =
         near != VQ_INTERN_NONE
             ? vq_rules_broken(r, p->path,
-                              "there is no built-in criterion \"%.80s\"; did you mean \"%s\"? One "
-                              "of your own needs a rubric or a file",
+                              "there is no built-in criterion \"%.80s\"; did you mean \"%s\"? Your "
+                              "own criterion needs a rubric or a file",
                               p->criterion->name, names[near].at)
             : vq_rules_broken(r, p->path,
-                              "there is no built-in criterion \"%.80s\"; built in are %s. One of "
-                              "your own needs a rubric or a file",
+                              "there is no built-in criterion \"%.80s\"; built in are %s. Your own "
+                              "criterion needs a rubric or a file",
                               p->criterion->name, list.at == NULL ? "none" : list.at);
     vq_buf_free(&list);
     return status;

@@ -295,8 +295,8 @@ static enum vq_status pair(struct pair *p, const char *const names[2], struct vq
     VQ_TRY(join(p));
     if (p->told->rows == 0) {
         return vq_fail(p->err, VQ_INVALID,
-                       "no prompt was answered by both: %.60s has %llu of its own and %.60s %llu; "
-                       "are these files of the same prompts?",
+                       "no prompt has answers of both: %.60s has answers to %llu other prompts, "
+                       "%.60s to %llu; do both files have the same prompts?",
                        p->told->names[0], (unsigned long long)p->told->only[0], p->told->names[1],
                        (unsigned long long)p->told->only[1]);
     }

@@ -193,7 +193,7 @@ enum vq_status vq_import_lm_eval(struct vq_import_item *item)
     if (answer == NULL) {
         return vq_shape_fail(&item->at, item->value, "resps",
                              "texts, of a task that generates them (generate_until)",
-                             "no text; log-likelihoods are no answers that can be compared");
+                             "no text; log-likelihoods cannot be compared");
     }
     vq_import_put(item, VQ_IMPORT_KEY, id);
     put_lm_eval_prompt(item, prompt);

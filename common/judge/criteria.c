@@ -150,8 +150,8 @@ enum vq_status vq_criterion_parse(struct vq_span text, const char *file,
                                   struct vq_criterion **ret_criterion, struct vq_error *err)
 {
     static const char kind_line[] =
-        "the first line says `kind: likert`, `kind: binary` or `kind: pairwise`";
-    static const char about_line[] = "the second line says `about:` and one sentence";
+        "the first line must be `kind: likert`, `kind: binary` or `kind: pairwise`";
+    static const char about_line[] = "the second line must be `about:` and one sentence";
     if (text.bytes > VQ_CRITERION_BYTES_MAX) {
         return vq_fail(err, VQ_LIMIT, "%s: %zu bytes; a criterion has at most %u", file, text.bytes,
                        VQ_CRITERION_BYTES_MAX);
@@ -184,7 +184,7 @@ enum vq_status vq_criterion_parse(struct vq_span text, const char *file,
     if (rubric.bytes == 0) {
         r.line++;
         return fail(&r, VQ_INVALID,
-                    "the rubric is missing: what is rated, and what each value means");
+                    "the rubric is missing: write what is rated and the meaning of each value");
     }
     return build(&r, name, kind, about, rubric, ret_criterion);
 }

@@ -227,8 +227,8 @@ static enum vq_status parse_part(struct parse *p, struct vq_span part)
         enum vq_placeholder which = placeholder_of(p, vq_span(name, (size_t)(close - name)));
         if (which == VQ_PLACEHOLDER__COUNT) {
             return fail_at(p, open, VQ_INVALID,
-                           "unknown placeholder; the names that can be used here are in "
-                           "prompts/README.md, and are written without spaces");
+                           "unknown placeholder; prompts/README.md lists the names. Write them "
+                           "without spaces");
         }
         if (p->placeholders++ == VQ_TEMPLATE_PLACEHOLDERS_MAX) {
             return fail_at(p, open, VQ_LIMIT, "too many placeholders");

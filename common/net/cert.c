@@ -167,7 +167,7 @@ static enum vq_status read_variable(const char *name, char *text, struct vq_erro
     size_t bytes = value == NULL ? 0 : strlen(value);
     text[0] = '\0';
     if (bytes == 0) {
-        return vq_fail(err, VQ_NOT_FOUND, "the environment has no variable %s, or it is empty",
+        return vq_fail(err, VQ_NOT_FOUND, "the environment variable %s is not set or is empty",
                        name);
     }
     if (bytes > VQ_CERT_FILE_BYTES_MAX) {
@@ -266,10 +266,10 @@ static enum vq_status check_pair(struct parsed *p)
 {
     char derived[VQ_CURVE_KEY_CHARS + 1];
     if (p->cert->keys.public_key[0] == '\0' || p->secret_key[0] == '\0') {
-        return vq_fail(p->err, VQ_INVALID,
-                       "%s has no complete key pair: it is no join certificate, or only the public "
-                       "part of one",
-                       p->path);
+        return vq_fail(
+            p->err, VQ_INVALID,
+            "%s is not a complete join certificate: the secret or the public key is missing",
+            p->path);
     }
     if (zmq_curve_public(derived, p->secret_key) != 0 ||
         strcmp(derived, p->cert->keys.public_key) != 0) {

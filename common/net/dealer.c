@@ -98,7 +98,7 @@ static enum vq_status set_options(void *socket, const struct vq_dealer *d, struc
     VQ_TRY(vq_zsock_set_common(socket, err));
     VQ_TRY(vq_zsock_set(socket, options, VQ_COUNT(options), err));
     if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, d->server_key, sizeof(d->server_key)) != 0) {
-        return vq_fail(err, VQ_INVALID, "the coordinator's key is no CURVE key");
+        return vq_fail(err, VQ_INVALID, "the coordinator's key is not a CURVE key");
     }
     return vq_zsock_set_keys(socket, &d->keys, err);
 }

@@ -384,7 +384,7 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
     if (status != VQ_OK) {
         vq_http_name_leave(call, VQ_TRANSPORT_CANCELLED);
         give_back(http, call);
-        return vq_fail(err, status, "libcurl takes no other call");
+        return vq_fail(err, status, "libcurl accepts no further call");
     }
     http->calls++;
     vq_list_push(http->in_flight.next, &call->in_flight); /* the newest is the first */

@@ -219,7 +219,7 @@ static void on_timer(void *ctx)
             call, call->sent ? VQ_TRANSPORT_TIMEOUT_FIRST_BYTE : VQ_TRANSPORT_TIMEOUT_CONNECT,
             call->sent ? "no byte of a response in time" : "no connection in time");
     } else if (call->body_bytes - call->slow_mark < call->slow_bytes) {
-        vq_http_call_end(call, VQ_TRANSPORT_SLOW, "the response comes too slowly");
+        vq_http_call_end(call, VQ_TRANSPORT_SLOW, "the response is too slow");
     } else {
         call->slow_mark = call->body_bytes;
         call->slow_from_ns = now_ns;

@@ -317,8 +317,8 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct vq_httpd_wait *wa
     if (denied && !is_local) { /* not even whether the path exists */
         return refuse(connection, 401, TOKEN_NEEDED);
     }
-    return known ? refuse(connection, 405, "not this method\n")
-                 : refuse(connection, 404, "there is nothing here\n");
+    return known ? refuse(connection, 405, "method not allowed\n")
+                 : refuse(connection, 404, "unknown path\n");
 }
 
 /* ---- connections ---- */

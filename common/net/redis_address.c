@@ -65,8 +65,7 @@ static enum vq_status parse_host(struct vq_span text, struct vq_redis_address *a
         (port.at[0] != ':' ||
          parse_number(vq_span(port.at + 1, port.bytes - 1), 65535, &number) != VQ_OK ||
          number == 0)) {
-        return vq_fail(err, VQ_INVALID,
-                       "the port of the Redis address is no number from 1 to 65535");
+        return vq_fail(err, VQ_INVALID, "the port of the Redis address must be 1 to 65535");
     }
     memcpy(a->host, host.at, host.bytes);
     a->host[host.bytes] = '\0';

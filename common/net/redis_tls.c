@@ -34,8 +34,8 @@ static enum vq_status trust(SSL_CTX *ctx, const char *ca_file, struct vq_error *
     }
     return SSL_CTX_load_verify_locations(ctx, ca_file, NULL) == 1
                ? VQ_OK
-               : vq_fail(err, VQ_INVALID,
-                         "redis.ca_file: %s has no certificates in PEM that can be read", ca_file);
+               : vq_fail(err, VQ_INVALID, "redis.ca_file: %s has no readable PEM certificates",
+                         ca_file);
 }
 
 enum vq_status vq_redis_tls_create(const char *ca_file, struct vq_redis_tls **ret_tls,

@@ -159,8 +159,7 @@ enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file
     struct stat there;
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { /* such as /dev/null */
         return vq_fail(err, VQ_INVALID,
-                       "%s is no regular file, and a new one would take its place; name another",
-                       path);
+                       "%s is not a regular file, so it is not replaced; name another file", path);
     }
     struct vq_file_new *file;
     VQ_TRY(VQ_ALLOC(file, 1));

@@ -97,9 +97,7 @@ enum vq_status vq_when_parse(const char *text, time_t now, time_t *ret_time, str
     at = text;
     tm = (struct tm){.tm_isdst = -1};
     if (!date(&at, &tm) || !clock_time(&at, &tm) || !zoned(at, &tm, &found)) {
-        return vq_fail(err, VQ_INVALID,
-                       "'%.40s' is no time of day such as 07:00, and no date and time such as "
-                       "2026-11-29T07:00",
+        return vq_fail(err, VQ_INVALID, "'%.40s' is not a time such as 07:00 or 2026-11-29T07:00",
                        text);
     }
     *ret_time = found;

@@ -304,7 +304,7 @@ static enum vq_run_end stopped_end(struct vq_run *run)
     if (run->work->write == NULL) {
         fprintf(stderr, "The same command continues the run.\n");
     } else {
-        fprintf(stderr, "Go on with: vibeq resume %s\n", name);
+        fprintf(stderr, "Continue with: vibeq resume %s\n", name);
     }
     bool ours = run->fatal != VQ_OK && run->fatal != VQ_FULL && run->fatal != VQ_STALE &&
                 vq_status_class(run->fatal) != VQ_CLASS_RETRY;
