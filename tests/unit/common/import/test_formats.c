@@ -145,7 +145,7 @@ TEST(test_other_shapes)
         {"alpaca-eval", "[]", "holds no records of the format alpaca-eval"},
         {"lm-eval",
          "{\"doc_id\": 1, \"arguments\": [[\"x\", \" y\"]], \"resps\": [[[-1.5, false]]]}",
-         "log-likelihoods are no answers"},
+         "log-likelihoods cannot be compared"},
         {"lm-eval", "{\"doc_id\": 1, \"arguments\": 1, \"resps\": []}",
          "f, line 1, arguments: expected [[prompt, ...]]"},
         {"helm", "{\"results\": 1}", "request_states: expected a list, found nothing"},

@@ -115,7 +115,7 @@ TEST_WITH(test_nothing_in_common, start, stop)
     add(p, "a.jsonl", LINE("m", "1", "q", "x"));
     add(p, "b.jsonl", LINE("n", "2", "q", "y"));
     assert_int_equal(pair(p, NULL, NULL), VQ_INVALID);
-    says(p, "no prompt was answered by both: m has 1 of its own and n 1");
+    says(p, "no prompt has answers of both: m has answers to 1 other prompts, n to 1");
 }
 
 static void add_table(struct pairing *p, const char *name, const char *csv)

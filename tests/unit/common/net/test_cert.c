@@ -143,7 +143,7 @@ TEST_WITH(test_refusals_name_file_and_reason, setup, teardown)
     char line[1024];
     (void)snprintf(line, sizeof(line), "curve\n    public-key = \"%s\"\n", cert.keys.public_key);
     write_file(line, 0600);
-    refused(VQ_INVALID, "only the public part");
+    refused(VQ_INVALID, "the secret or the public key is missing");
     (void)snprintf(line, sizeof(line), "metadata\n    endpoint = \"%0300d\"\n", 1);
     write_file(line, 0600);
     refused(VQ_INVALID, "too long");
