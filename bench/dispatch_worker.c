@@ -57,7 +57,7 @@ static void act(struct joined *j, const struct vq_work_action *action)
     case VQ_WORK_EXIT: j->exit_code = (int)action->u.exit_code; break;
     case VQ_WORK_GATHER:
     case VQ_WORK_GATHERED:
-    case VQ_WORK_BATCHES_ANEW:
+    case VQ_WORK_BATCHES_RESTART:
     case VQ_WORK_COLLECT:
     case VQ_WORK_NOTE:
         if (action->u.note.level == VQ_WORK_NOTE_WARN) { /* does not happen in a successful run */

@@ -47,7 +47,7 @@ static void show_page(const struct vq_run_words *w, const char *runs_dir, const 
         fprintf(stderr, "vibeq: --ui: %s; the run continues without it\n", err.text);
     }
     if (!w->quiet) {
-        vq_ui_say_page(runs_dir, name);
+        vq_ui_print_page(runs_dir, name);
     }
 }
 

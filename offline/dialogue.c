@@ -32,7 +32,7 @@ static void join(const json_t *parts, struct vq_buf *to)
 }
 
 /* The end of the last empty line in a text; 0: there is none. */
-static size_t behind_gap(struct vq_span text)
+static size_t after_gap(struct vq_span text)
 {
     for (size_t i = text.bytes; i >= 2; i--) {
         if (text.at[i - 1] == '\n' && text.at[i - 2] == '\n') {
@@ -46,7 +46,7 @@ static size_t behind_gap(struct vq_span text)
  * separates it. `d->turns` has room for one more. */
 static void split_first(struct vq_dialogue *d)
 {
-    size_t gap = d->n > 0 && d->turns[0].role == VQ_TURN_USER ? behind_gap(d->turns[0].text) : 0;
+    size_t gap = d->n > 0 && d->turns[0].role == VQ_TURN_USER ? after_gap(d->turns[0].text) : 0;
     struct vq_character character = {.exists = false};
     if (gap > 0) {
         vq_character_of_system(vq_span(d->turns[0].text.at, gap - 2), &character);

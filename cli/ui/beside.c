@@ -106,7 +106,7 @@ void vq_ui_beside_stop(struct vq_ui_beside **beside)
     *beside = NULL;
 }
 
-void vq_ui_say_page(const char *runs_dir, const char *name)
+void vq_ui_print_page(const char *runs_dir, const char *name)
 {
     struct vq_endpoint endpoint;
     struct vq_buf url;

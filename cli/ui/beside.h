@@ -15,4 +15,4 @@ void vq_ui_beside_stop(struct vq_ui_beside **beside); /* *beside may be NULL */
 
 /* Prints the address of the run's page on standard error if the folder is served; with the token
  * only on a terminal. */
-void vq_ui_say_page(const char *runs_dir, const char *name);
+void vq_ui_print_page(const char *runs_dir, const char *name);

@@ -31,7 +31,7 @@ struct pair {
     size_t *questions; /* by key */
     uint32_t *order;   /* keys of A in order of appearance */
     bool has_ids;
-    struct vq_import_pairing *told;
+    struct vq_import_pairing *pairing;
     struct vq_error *err;
 };
 
@@ -152,8 +152,8 @@ static void choose_by_name(struct pair *p, struct vq_span a, struct vq_span b)
 
 static void set_name(struct pair *p, int side, struct vq_span name)
 {
-    (void)snprintf(p->told->names[side], sizeof(p->told->names[side]), "%.*s", (int)name.bytes,
-                   name.at);
+    (void)snprintf(p->pairing->names[side], sizeof(p->pairing->names[side]), "%.*s",
+                   (int)name.bytes, name.at);
 }
 
 static enum vq_status choose(struct pair *p, const char *const names[2])
@@ -181,16 +181,16 @@ static enum vq_status choose(struct pair *p, const char *const names[2])
                  names[side] != NULL ? vq_span_str(names[side])
                                      : p->groups[side == 0 ? 0 : second].model);
     }
-    if (strcmp(p->told->names[0], p->told->names[1]) == 0) {
+    if (strcmp(p->pairing->names[0], p->pairing->names[1]) == 0) {
         return not_two(p, "both columns would have the same name; give others with --a and --b: ",
-                       p->told->names[0]);
+                       p->pairing->names[0]);
     }
     static const char *const taken[] = {"id", "question", "preference", ""};
     for (size_t i = 0; i < 2 * VQ_COUNT(taken); i++) {
-        if (strcmp(p->told->names[i % 2], taken[i / 2]) == 0) {
+        if (strcmp(p->pairing->names[i % 2], taken[i / 2]) == 0) {
             return not_two(
                 p, "a column of outputs cannot have this name; give another with --a or --b: ",
-                p->told->names[i % 2]);
+                p->pairing->names[i % 2]);
         }
     }
     return VQ_OK;
@@ -229,19 +229,19 @@ static enum vq_status join(struct pair *p)
         if (row->question) {
             p->questions[id] = i;
         } else if (side < 2 && p->rows[side][id] != NONE) {
-            p->told->repeated[side]++;
+            p->pairing->repeated[side]++;
         } else if (side < 2) {
             p->rows[side][id] = i;
-            p->told->empty[side] += part(p, row, VQ_IMPORT_OUTPUT).bytes == 0;
+            p->pairing->empty[side] += part(p, row, VQ_IMPORT_OUTPUT).bytes == 0;
             p->order[keys_of_a] = id;
             keys_of_a += side == 0;
         }
     }
     for (uint32_t id = 0; id < p->keys.count; id++) {
         bool a = p->rows[0][id] != NONE, b = p->rows[1][id] != NONE;
-        p->told->rows += a && b;
-        p->told->only[0] += a && !b;
-        p->told->only[1] += b && !a;
+        p->pairing->rows += a && b;
+        p->pairing->only[0] += a && !b;
+        p->pairing->only[1] += b && !a;
     }
     return VQ_OK;
 }
@@ -252,7 +252,7 @@ static struct vq_span prompt_of(const struct pair *p, uint32_t id)
     size_t question = p->questions[id];
     struct vq_span a = part(p, &p->set->rows[p->rows[0][id]], VQ_IMPORT_PROMPT);
     struct vq_span b = part(p, &p->set->rows[p->rows[1][id]], VQ_IMPORT_PROMPT);
-    p->told->other_prompt += a.bytes > 0 && b.bytes > 0 && !vq_span_eq(a, b);
+    p->pairing->other_prompt += a.bytes > 0 && b.bytes > 0 && !vq_span_eq(a, b);
     return question != NONE ? part(p, &p->set->rows[question], VQ_IMPORT_PROMPT)
            : a.bytes > 0    ? a
                             : b;
@@ -266,16 +266,16 @@ static enum vq_status write(struct pair *p, struct vq_buf *out)
         vq_csv_str(&csv, "id");
     }
     vq_csv_str(&csv, "question");
-    vq_csv_str(&csv, p->told->names[0]);
-    vq_csv_str(&csv, p->told->names[1]);
+    vq_csv_str(&csv, p->pairing->names[0]);
+    vq_csv_str(&csv, p->pairing->names[1]);
     vq_csv_end_row(&csv);
-    for (uint64_t i = 0; i < p->told->rows + p->told->only[0]; i++) {
+    for (uint64_t i = 0; i < p->pairing->rows + p->pairing->only[0]; i++) {
         uint32_t id = p->order[i];
         if (p->rows[1][id] == NONE) {
             continue;
         }
         struct vq_span prompt = prompt_of(p, id);
-        p->told->without_prompt += prompt.bytes == 0;
+        p->pairing->without_prompt += prompt.bytes == 0;
         if (p->has_ids) {
             vq_csv_span(&csv, p->keys.keys[id]);
         }
@@ -293,15 +293,15 @@ static enum vq_status pair(struct pair *p, const char *const names[2], struct vq
     VQ_TRY(find_groups(p));
     VQ_TRY(choose(p, names));
     VQ_TRY(join(p));
-    if (p->told->rows == 0) {
+    if (p->pairing->rows == 0) {
         return vq_fail(p->err, VQ_INVALID,
                        "no prompt has answers of both: %.60s has answers to %llu other prompts, "
                        "%.60s to %llu; do both files have the same prompts?",
-                       p->told->names[0], (unsigned long long)p->told->only[0], p->told->names[1],
-                       (unsigned long long)p->told->only[1]);
+                       p->pairing->names[0], (unsigned long long)p->pairing->only[0],
+                       p->pairing->names[1], (unsigned long long)p->pairing->only[1]);
     }
     VQ_TRY(write(p, out));
-    if (p->told->without_prompt == p->told->rows) {
+    if (p->pairing->without_prompt == p->pairing->rows) {
         return vq_fail(p->err, VQ_INVALID,
                        "no answer has its prompt: add the file of the questions (question.jsonl), "
                        "or name the column with --prompt");
@@ -319,7 +319,7 @@ enum vq_status vq_import_pair(const struct vq_import_set *set, const char *const
     }
     *ret_pairing = (struct vq_import_pairing){.rows = 0};
     p->set = set;
-    p->told = ret_pairing;
+    p->pairing = ret_pairing;
     p->err = err;
     vq_intern_init(&p->keys);
     enum vq_status status = pair(p, names, out);

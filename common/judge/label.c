@@ -222,7 +222,7 @@ static struct mentions mentions_in(struct vq_span text)
 }
 
 /* Whether the text after the label does not revoke it. */
-static bool stands(enum vq_outcome label, const struct mentions *m)
+static bool is_verdict(enum vq_outcome label, const struct mentions *m)
 {
     switch ((int)label) {
     case VQ_OUTCOME_FIRST: return !(m->b || m->negation || m->equal || m->na || m->unsure);
@@ -259,7 +259,7 @@ enum vq_outcome vq_label_read(struct vq_span text)
         return m.a || m.b || m.equal || m.na || m.unsure ? VQ_OUTCOME_UNPARSEABLE : VQ_OUTCOME_NONE;
     }
     struct mentions m = mentions_in(label.rest);
-    return stands(label.outcome, &m) ? label.outcome : VQ_OUTCOME_UNPARSEABLE;
+    return is_verdict(label.outcome, &m) ? label.outcome : VQ_OUTCOME_UNPARSEABLE;
 }
 
 enum vq_outcome vq_label_alone(struct vq_span text)

@@ -228,9 +228,9 @@ static void read_below(struct reading *r, struct vq_span line)
 static struct found end_of(const struct reading *r)
 {
     struct found found = r->found.status == VQ_RATING_MISSING ? r->other : r->found;
-    bool stands = r->whole || (r->begins && r->over);
+    bool counts = r->whole || (r->begins && r->over);
     if (r->cut &&
-        (found.status == VQ_RATING_MISSING || (found.status == VQ_RATING_OK && !stands))) {
+        (found.status == VQ_RATING_MISSING || (found.status == VQ_RATING_OK && !counts))) {
         return (struct found){VQ_RATING_TRUNCATED, 0};
     }
     return found;

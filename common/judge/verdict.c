@@ -338,9 +338,10 @@ static enum vq_outcome read_cut(const struct finds *finds, struct vq_span answer
                                 enum vq_outcome said)
 {
     struct ends ends = find_ends(finds, answer);
-    bool stands = vq_outcome_is_vote(said) && (said == of_kind(finds, said_last(finds, &ends)) ||
-                                               said == of_kind(finds, said_first(finds, &ends)));
-    return stands ? said : VQ_OUTCOME_TRUNCATED;
+    bool is_verdict =
+        vq_outcome_is_vote(said) && (said == of_kind(finds, said_last(finds, &ends)) ||
+                                     said == of_kind(finds, said_first(finds, &ends)));
+    return is_verdict ? said : VQ_OUTCOME_TRUNCATED;
 }
 
 static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reason, bool refusal,

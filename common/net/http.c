@@ -196,16 +196,16 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     struct epoll_event event = {.data.u64 = (uint64_t)m->index << 32 | (uint32_t)fd};
     event.events =
         ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0u) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0u);
-    bool stands = ours ? watch->standing != 0 : known != NULL;
+    bool exists = ours ? watch->standing != 0 : known != NULL;
     if (ours) {
         watch->wanted = event.events;
         if (watch->standing == event.events) {
             return 0;
         }
     }
-    int failed = epoll_ctl(epoll, stands ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+    int failed = epoll_ctl(epoll, exists ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
     if (failed != 0) { /* the number of a descriptor was reused: try the other operation */
-        failed = epoll_ctl(epoll, stands ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+        failed = epoll_ctl(epoll, exists ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
     }
     if (ours) {
         watch->standing = failed != 0 ? 0 : event.events;

@@ -339,7 +339,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
         }
     }
     if (how == VQ_AUTHORITY_ENDED && has_unreported_grant(a, w)) {
-        a->unsaid_ns = now_ns + a->term_ns;
+        a->unreported_ns = now_ns + a->term_ns;
     }
     if (how != VQ_AUTHORITY_ENDED || w->seats == NULL) {
         gone(a, w, now_ns);
@@ -444,7 +444,7 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
     vq_auth_state(a, pool, now_ns);
 }
 
-static void deal_and_tell(struct vq_authority *a, int64_t now_ns)
+static void deal_and_grant(struct vq_authority *a, int64_t now_ns)
 {
     deal_all(a, now_ns);
     for (uint32_t i = 0; i < a->slots;
@@ -459,13 +459,13 @@ static void deal_and_tell(struct vq_authority *a, int64_t now_ns)
 void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
 {
     a->hold = hold;
-    deal_and_tell(a, now_ns);
+    deal_and_grant(a, now_ns);
 }
 
 void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns)
 {
     a->unread = unread;
-    deal_and_tell(a, now_ns);
+    deal_and_grant(a, now_ns);
 }
 
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
@@ -581,17 +581,17 @@ static void tick_workers(struct vq_authority *a, int64_t now_ns)
 
 /* Sends to the other holders the pause that one worker's refusals asked for, and to all holders how
  * to treat refusals. */
-static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
+static void report_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
     bool noisy = vq_auth_noisy(p);
     for (uint32_t i = 0; i < p->holders.count; i++) {
         struct vq_auth_worker *w = a->workers[p->holders.list[i]];
         struct vq_auth_seat *seat = &w->seats[p->index];
-        if (seat->told_noisy != noisy && seat->told.concurrency != 0) {
+        if (seat->granted_noisy != noisy && seat->granted.concurrency != 0) {
             w->due = true;
         }
         if (!noisy && p->park.pause_ns > now_ns &&
-            seat->paused_ns + PAUSE_SLACK_NS < p->park.pause_ns && seat->told.concurrency != 0) {
+            seat->paused_ns + PAUSE_SLACK_NS < p->park.pause_ns && seat->granted.concurrency != 0) {
             w->due = w->urgent = true;
         }
     }
@@ -603,10 +603,10 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
         int64_t days = (now_ns - p->day.ends_ns) / DAY_NS + 1;
         p->day.ends_ns += days * DAY_NS;
         if (p->day.requests != NULL) {
-            vq_purse_begin_anew(p->day.requests);
+            vq_purse_restart(p->day.requests);
         }
         if (p->day.tokens != NULL) {
-            vq_purse_begin_anew(p->day.tokens);
+            vq_purse_restart(p->day.tokens);
         }
     }
     vq_auth_word_tick(a, p, now_ns);
@@ -619,7 +619,7 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
                       (p->members.count != 0 && p->holders.count == 0) ||
                       !vq_auth_startable(a, p, now_ns);
     }
-    tell_pause(a, p, now_ns);
+    report_pause(a, p, now_ns);
     if (p->deal.due && now_ns >= p->deal.at_ns) {
         vq_auth_deal(a, p, now_ns);
     }
@@ -635,7 +635,7 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
  * has not yet reported all calls that an earlier process allowed (a killed worker never will). */
 static int64_t wait_ends(const struct vq_authority *a)
 {
-    int64_t until_ns = a->wait_ns > a->unsaid_ns ? a->wait_ns : a->unsaid_ns;
+    int64_t until_ns = a->wait_ns > a->unreported_ns ? a->wait_ns : a->unreported_ns;
     for (uint32_t i = 0; i < a->slots; i++) {
         const struct vq_auth_worker *w = a->workers[i];
         if (w != NULL && w->state == VQ_AUTH_HERE && has_unreported_grant(a, w) &&
@@ -649,7 +649,7 @@ static int64_t wait_ends(const struct vq_authority *a)
 
 /* The slices of an earlier process have ended: each worker without a report gets a GRANT, and its
  * answer reports the rest. */
-static void ask_unsaid(struct vq_authority *a)
+static void ask_unreported(struct vq_authority *a)
 {
     for (uint32_t i = 0; i < a->slots; i++) {
         struct vq_auth_worker *w = a->workers[i];
@@ -666,7 +666,7 @@ void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
     if (!a->waited && a->wait_ns > 0) {
         if (!a->asked && now_ns >= a->wait_ns) {
             a->asked = true;
-            ask_unsaid(a);
+            ask_unreported(a);
         }
         a->wait_until_ns = wait_ends(a);
     }
@@ -751,12 +751,12 @@ void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int6
         if (!seat->known) {
             continue;
         }
-        if (vq_auth_differs(&seat->next, &seat->told)) {
-            seat->told = seat->next;
-            seat->told_n = w->granted_n;
-            slice_more(&seat->held, &seat->told);
+        if (vq_auth_differs(&seat->next, &seat->granted)) {
+            seat->granted = seat->next;
+            seat->granted_at_n = w->granted_n;
+            slice_more(&seat->held, &seat->granted);
         }
-        seat->told_noisy = vq_auth_noisy(p);
+        seat->granted_noisy = vq_auth_noisy(p);
         if (seat->next.concurrency != 0 || seat->day_joined) {
             slice_say(p, seat, w->slot, w->granted_n, now_ns, &slices[ret_grant->slices_count]);
             bool quota = p->day.requests != NULL || p->day.tokens != NULL;

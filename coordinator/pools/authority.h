@@ -122,7 +122,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
  * its last message.) */
 void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
 /* The worker broke a rule: the limits that it reported are dropped. */
-void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
+void vq_authority_drop_report(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
 enum vq_authority_end {
     VQ_AUTHORITY_LEFT,  /* it sent BYE: nothing of it is in flight */
     VQ_AUTHORITY_ENDED, /* its process is known to have ended */

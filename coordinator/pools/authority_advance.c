@@ -90,8 +90,8 @@ void vq_auth_owed_settle(struct vq_authority *a)
 
 void vq_authority_succeeded(struct vq_authority *a, const struct vq_id *before)
 {
-    static const struct vq_id nobody;
-    uint32_t was = vq_id_eq(before, &nobody) ? 0 : a->owed_count;
+    static const struct vq_id no_worker;
+    uint32_t was = vq_id_eq(before, &no_worker) ? 0 : a->owed_count;
     for (uint32_t i = was; i-- > 0;) {
         if (a->owed[i].earlier && vq_id_eq(&a->owed[i].advance.worker, before)) {
             owed_drop(a, i);

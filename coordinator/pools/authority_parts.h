@@ -52,9 +52,10 @@ struct vq_auth_seat {
     int64_t asked_ns;     /* end of the pause that its own refusals asked for */
     struct vq_limit next; /* for its next GRANT; already counts as in force */
     /* by the last GRANT; the most of all GRANTs that it may use */
-    struct vq_limit told, held;
-    uint64_t told_n; /* the GRANT that sent this slice; if it is confirmed, both slices are equal */
-    bool told_noisy; /* by the last GRANT */
+    struct vq_limit granted, held;
+    /* the GRANT that sent this slice; if it is confirmed, both slices are equal */
+    uint64_t granted_at_n;
+    bool granted_noisy; /* by the last GRANT */
     bool day_joined;
 };
 
@@ -258,7 +259,7 @@ struct vq_auth_totals { /* of all workers, in this process */
 struct vq_auth_keyset { /* authority_status.c */
     uint64_t *list;     /* fingerprints */
     size_t cap;
-    uint32_t count, told;
+    uint32_t count, reported;
     char *closed_why, *why; /* by the last report; why: of one refused key among several */
     uint32_t refused;
     /* bit k: list[k] was refused; in a seat's keys_had: it is good there */
@@ -315,7 +316,7 @@ struct vq_authority {
     int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
     int64_t wait_ns; /* as set at the start; wait_until_ns may become later (wait_ends) */
     /* calls of processes that ended before they reported may be at providers until then */
-    int64_t unsaid_ns;
+    int64_t unreported_ns;
     /* wait_ns is over: workers that had not reported the rest of their earlier slices got a
      * GRANT */
     bool asked;

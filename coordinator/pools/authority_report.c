@@ -324,8 +324,9 @@ static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n
     w->confirmed_n = n;
     for (uint32_t i = 0; i < a->pools_count; i++) {
         struct vq_auth_seat *seat = &w->seats[i];
-        if (seat->told_n != 0 && seat->told_n <= n && vq_auth_differs(&seat->held, &seat->told)) {
-            seat->held = seat->told;
+        if (seat->granted_at_n != 0 && seat->granted_at_n <= n &&
+            vq_auth_differs(&seat->held, &seat->granted)) {
+            seat->held = seat->granted;
             vq_auth_touch(a, &a->pools[i], a->pools[i].deal.due ? now_ns : a->pools[i].deal.at_ns);
         }
     }

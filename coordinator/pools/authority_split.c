@@ -255,8 +255,8 @@ void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights
         }
         a->pools[i].members.in_flight -= seat->in_flight;
         seat->in_flight = 0;
-        seat->next = seat->told = seat->held = (struct vq_limit){0};
-        seat->told_n = 0;
+        seat->next = seat->granted = seat->held = (struct vq_limit){0};
+        seat->granted_at_n = 0;
         choose(&a->pools[i], w, false);
     }
 }
@@ -645,7 +645,7 @@ static void tell(struct vq_authority *a, struct vq_auth_pool *p)
     for (uint32_t i = p->holders.count; i > 0; i--) {
         struct vq_auth_worker *w = a->workers[p->holders.list[i - 1]];
         struct vq_auth_seat *seat = &w->seats[p->index];
-        if (vq_auth_differs(&seat->next, &seat->told)) {
+        if (vq_auth_differs(&seat->next, &seat->granted)) {
             w->due = true;
             w->urgent = w->urgent || !slice_is(&seat->next);
         }

@@ -120,13 +120,13 @@ static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, i
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double sum = 0;
         for (uint32_t i = 0; i < p->holders.count; i++) {
-            sum += a->workers[p->holders.list[i]]->seats[p->index].told.rates.of[r];
+            sum += a->workers[p->holders.list[i]]->seats[p->index].granted.rates.of[r];
         }
         ret->dealt.rates.of[r] = isfinite(sum) ? sum : 0;
     }
     uint64_t calls = 0;
     for (uint32_t i = 0; i < p->holders.count; i++) {
-        calls += a->workers[p->holders.list[i]]->seats[p->index].told.concurrency;
+        calls += a->workers[p->holders.list[i]]->seats[p->index].granted.concurrency;
     }
     ret->dealt.concurrency = vq_auth_u32(calls);
     const struct vq_auth_bucket *before =
@@ -301,9 +301,9 @@ bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret
 {
     for (uint32_t p = 0; p < a->pools_count; p++) {
         struct vq_auth_pool *pool = &a->pools[p];
-        if (pool->keys.told < pool->keys.count) {
+        if (pool->keys.reported < pool->keys.count) {
             *ret_p = p;
-            *ret_fingerprint = pool->keys.list[pool->keys.told++];
+            *ret_fingerprint = pool->keys.list[pool->keys.reported++];
             return true;
         }
     }

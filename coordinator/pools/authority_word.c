@@ -35,7 +35,7 @@ void vq_auth_word_left(struct vq_authority *a, struct vq_auth_worker *w, int64_t
     }
 }
 
-void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+void vq_authority_drop_report(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
 {
     struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w != NULL) {
@@ -44,7 +44,7 @@ void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int6
 }
 
 /* A rate stays if a connected worker reports the same; otherwise the lowest report counts. */
-static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
+static void reset_rates(const struct vq_authority *a, struct vq_auth_pool *p)
 {
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double least = 0;
@@ -65,7 +65,7 @@ void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t n
         return;
     }
     p->word.until_ns = 0;
-    rates_anew(a, p);
+    reset_rates(a, p);
     uint32_t cap = 0;
     bool same = false;
     int64_t park_unix_s = 0, pause_ns = 0;

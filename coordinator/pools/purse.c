@@ -156,7 +156,7 @@ void vq_purse_set_limit(struct vq_purse *purse, uint64_t limit)
     purse->dealt = false;
 }
 
-void vq_purse_begin_anew(struct vq_purse *purse)
+void vq_purse_restart(struct vq_purse *purse)
 {
     purse->committed = 0;
     purse->lost = 0;

@@ -34,7 +34,7 @@ void vq_purse_destroy(struct vq_purse **purse);
 
 void vq_purse_set_limit(struct vq_purse *purse, uint64_t limit);
 /* A new day: committed and lost amounts no longer count; open amounts do. */
-void vq_purse_begin_anew(struct vq_purse *purse);
+void vq_purse_restart(struct vq_purse *purse);
 /* A call's cost is durable. Call it before the ACK is sent, so that no holder knows it earlier. */
 void vq_purse_committed(struct vq_purse *purse, uint64_t cost);
 /* The cost of a call that was committed as `bound` is known: it is usually lower. No holder counts

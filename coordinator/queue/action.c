@@ -31,7 +31,7 @@ static enum vq_status queue_grow(struct vq_coord_queue *q)
     return VQ_OK;
 }
 
-enum vq_status vq_coord_say(struct vq_coord_actions *actions, struct vq_coord_entry entry)
+enum vq_status vq_coord_add_action(struct vq_coord_actions *actions, struct vq_coord_entry entry)
 {
     struct vq_coord_queue *q = &actions->queue;
     if (q->count == q->cap) {
@@ -54,9 +54,10 @@ void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const cha
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     char *copy = c->actions.notes_queued < VQ_COORD_NOTES_MAX ? vq_strdup(text) : NULL;
-    if (copy == NULL || vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_NOTE,
-                                                                          .code = (uint8_t)level,
-                                                                          .text = copy}) != VQ_OK) {
+    if (copy == NULL ||
+        vq_coord_add_action(&c->actions, (struct vq_coord_entry){.kind = ENTRY_NOTE,
+                                                                 .code = (uint8_t)level,
+                                                                 .text = copy}) != VQ_OK) {
         c->tally.notes_dropped++;
         return;
     }
@@ -68,11 +69,11 @@ enum vq_status vq_coord_bye(struct vq_coord_actions *actions, uint64_t peer, uin
 {
     char *copy;
     VQ_TRY(vq_copy(text, &copy));
-    return vq_coord_say(actions, (struct vq_coord_entry){.kind = ENTRY_BYE,
-                                                         .code = (uint8_t)code,
-                                                         .peer = peer,
-                                                         .session = session,
-                                                         .text = copy});
+    return vq_coord_add_action(actions, (struct vq_coord_entry){.kind = ENTRY_BYE,
+                                                                .code = (uint8_t)code,
+                                                                .peer = peer,
+                                                                .session = session,
+                                                                .text = copy});
 }
 
 enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_session *s,
@@ -84,7 +85,7 @@ enum vq_status vq_coord_ack(struct vq_coord_actions *actions, struct vq_coord_se
     if (acks->count % VQ_COORD_ACK_CALLS_MAX != 1) {
         return VQ_OK; /* goes with the message that is waiting */
     }
-    return vq_coord_say(
+    return vq_coord_add_action(
         actions, (struct vq_coord_entry){.kind = ENTRY_ACK, .peer = s->peer, .session = s->id});
 }
 

@@ -166,8 +166,8 @@ static void dispute(struct vq_coord *c, struct vq_coord_api_batch *b,
     b->disputed = true;
 }
 
-enum vq_status vq_coord_api_batch_said(struct vq_coord *c, struct vq_coord_session *s,
-                                       const struct vq_msg_batch *msg)
+enum vq_status vq_coord_api_batch_report(struct vq_coord *c, struct vq_coord_session *s,
+                                         const struct vq_msg_batch *msg)
 {
     if (msg->calls > VQ_WIRE_BATCH_CALLS_MAX || msg->id.bytes >= VQ_WIRE_NAME_BYTES_MAX) {
         return vq_coord_broke(c, s, "BATCH with more calls or a longer id than a batch can have");
@@ -193,10 +193,10 @@ enum vq_status vq_coord_api_batch_said(struct vq_coord *c, struct vq_coord_sessi
         b->owner = none;
         return VQ_OK;
     }
-    return news && b->submitted ? vq_coord_gather_said(&c->batches, b) : VQ_OK;
+    return news && b->submitted ? vq_coord_gather_report(&c->batches, b) : VQ_OK;
 }
 
-enum vq_status vq_coord_api_batch_store(struct vq_coord *c, const struct vq_batch_said *said)
+enum vq_status vq_coord_api_batch_store(struct vq_coord *c, const struct vq_batch_report *said)
 {
     struct vq_coord_api_batch *b = find(&c->api, said->about.name);
     if (b != NULL) {
@@ -257,7 +257,7 @@ static enum vq_status look_after(struct vq_coord *c, struct vq_coord_api_batch *
     b->disputed = false;
     vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s now owns batch %s of pool %s", s->name, b->name,
                   b->pool);
-    return vq_coord_say(
+    return vq_coord_add_action(
         &c->actions, (struct vq_coord_entry){
                          .kind = ENTRY_COLLECT, .peer = s->peer, .session = s->id, .text = name});
 }
@@ -268,7 +268,7 @@ enum vq_status vq_coord_api_batches_look(struct vq_coord *c)
         return VQ_OK;
     }
     c->api.look_ns = c->now_ns + CHECK_NS;
-    if (!vq_coord_goes_on(c)) {
+    if (!vq_coord_is_active(c)) {
         return VQ_OK;
     }
     for (struct vq_link *at = c->api.list.next; at != &c->api.list; at = at->next) {
@@ -314,11 +314,11 @@ enum vq_status vq_coord_api_batch_cancel(struct vq_coord *c, const char *name, i
         }
         char *text;
         VQ_TRY(vq_copy(b->name, &text));
-        VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_COLLECT,
-                                                                 .code = 1,
-                                                                 .peer = s->peer,
-                                                                 .session = s->id,
-                                                                 .text = text}));
+        VQ_TRY(vq_coord_add_action(&c->actions, (struct vq_coord_entry){.kind = ENTRY_COLLECT,
+                                                                        .code = 1,
+                                                                        .peer = s->peer,
+                                                                        .session = s->id,
+                                                                        .text = text}));
         b->cancelling = true;
         (*ret_count)++;
     }

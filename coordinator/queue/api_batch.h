@@ -54,8 +54,8 @@ void vq_coord_api_batch_left(struct vq_coord *c, struct vq_coord_call *call);
  * batch has no owner, `s` becomes the owner: it gathers the batch. */
 void vq_coord_api_batch_gathers(const struct vq_coord_call *call, const struct vq_coord_session *s);
 /* BATCH of a worker: it counts only if this worker gathered the batch or was sent COLLECT. */
-enum vq_status vq_coord_api_batch_said(struct vq_coord *c, struct vq_coord_session *s,
-                                       const struct vq_msg_batch *msg) VQ_WARN_UNUSED;
+enum vq_status vq_coord_api_batch_report(struct vq_coord *c, struct vq_coord_session *s,
+                                         const struct vq_msg_batch *msg) VQ_WARN_UNUSED;
 /* Batches whose owner was lost get another one. */
 enum vq_status vq_coord_api_batches_look(struct vq_coord *c) VQ_WARN_UNUSED;
 int64_t vq_coord_api_batches_wake(const struct vq_coord *c);

@@ -142,17 +142,17 @@ enum vq_status vq_coord_gather_reopened(struct vq_coord_batches *batches, uint64
     return VQ_OK;
 }
 
-enum vq_status vq_coord_gather_said(struct vq_coord_batches *batches,
-                                    const struct vq_coord_api_batch *b)
+enum vq_status vq_coord_gather_report(struct vq_coord_batches *batches,
+                                      const struct vq_coord_api_batch *b)
 {
     struct vq_coord_gather *g = batches->gather;
-    struct vq_batch_said said = {.about = {.name = vq_span_str(b->name),
-                                           .pool = vq_span_str(b->pool),
-                                           .id = vq_span_str(b->id),
-                                           .state = b->state,
-                                           .calls = b->calls,
-                                           .ended = b->ended},
-                                 .owner = b->owner};
+    struct vq_batch_report said = {.about = {.name = vq_span_str(b->name),
+                                             .pool = vq_span_str(b->pool),
+                                             .id = vq_span_str(b->id),
+                                             .state = b->state,
+                                             .calls = b->calls,
+                                             .ended = b->ended},
+                                   .owner = b->owner};
     VQ_TRY(VQ_GROW(g->said, &g->said_cap, g->said_count + 1, VQ_COORD_SHARDS_MAX));
     VQ_TRY(span_copy(g, &said.about.name));
     VQ_TRY(span_copy(g, &said.about.pool));
@@ -335,9 +335,9 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
             c->requeue.failed_out_ns =
                 next == VQ_TASK_FAILED ? c->now_ns : c->requeue.failed_out_ns;
             if (c->params.chains) {
-                VQ_TRY(vq_coord_lease_astray(c, shard, i));
+                VQ_TRY(vq_coord_lease_diverged(c, shard, i));
             } else {
-                VQ_TRY(vq_coord_say_settled(c, shard, i));
+                VQ_TRY(vq_coord_send_settled(c, shard, i));
                 shard->slots[i].cancelled = true;
             }
         }
@@ -400,16 +400,16 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         vq_coord_slot_return(c, shard, i);
     } else if (!ahead && asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
-    } else if (c->params.chains && (shard->astray > 0 || (!ahead && shard->moved))) {
+    } else if (c->params.chains && (shard->diverged > 0 || (!ahead && shard->moved))) {
         /* it builds on an answer that is not in force */
-        VQ_TRY(vq_coord_lease_astray(c, shard, i));
+        VQ_TRY(vq_coord_lease_diverged(c, shard, i));
         vq_coord_slot_return(c, shard, i);
     } else {
-        bool astray = !ahead && breaks_the_chain(c, shard, r);
-        VQ_TRY(astray ? vq_coord_lease_astray(c, shard, i) : VQ_OK);
+        bool diverged = !ahead && breaks_the_chain(c, shard, r);
+        VQ_TRY(diverged ? vq_coord_lease_diverged(c, shard, i) : VQ_OK);
         vq_coord_slot_return(c, shard, i);
         /* A result that it builds on may have been lost in transit, and is listed soon. */
-        VQ_TRY(astray ? VQ_OK : vq_coord_call_hold(c, NULL, r->task));
+        VQ_TRY(diverged ? VQ_OK : vq_coord_call_hold(c, NULL, r->task));
         if (!ahead && ++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(

@@ -18,7 +18,7 @@ struct vq_batch_failure {
 };
 
 /* What is known about a batch at a provider. */
-struct vq_batch_said {
+struct vq_batch_report {
     struct vq_msg_batch about;
     struct vq_id owner; /* the worker that owns it; zero: none */
 };
@@ -41,6 +41,6 @@ struct vq_batch {
      * failure of the batch. The task is then open, or settled by its answers. */
     const uint64_t *reopened;
     size_t reopened_count;
-    const struct vq_batch_said *said; /* news about batches at providers */
+    const struct vq_batch_report *said; /* news about batches at providers */
     size_t said_count;
 };

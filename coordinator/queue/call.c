@@ -22,7 +22,7 @@ struct vq_coord_call *vq_coord_call_find(const struct vq_coord_calls *calls, con
     return NULL;
 }
 
-bool vq_coord_call_nobodys(const struct vq_id *id)
+bool vq_coord_call_is_placeholder(const struct vq_id *id)
 {
     uint64_t half;
     memcpy(&half, id->b, sizeof(half));
@@ -32,7 +32,7 @@ bool vq_coord_call_nobodys(const struct vq_id *id)
 /* A hold is a call without a worker (vq_coord_call_hold). */
 static bool is_hold(const struct vq_coord_call *call)
 {
-    return vq_coord_call_nobodys(&call->id);
+    return vq_coord_call_is_placeholder(&call->id);
 }
 
 static struct vq_coord_slot *slot_of(const struct vq_coord *c, const struct vq_coord_call *call)

@@ -128,7 +128,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     double bytes = (double)params->request_bytes_max;
     vq_authority_asks(params->authority, bytes > 0 ? bytes : VQ_CLAIM_REQUEST_BYTES_MAX,
                       (double)params->answer_tokens_max);
-    vq_coord_work_say(c);
+    vq_coord_report_work(c);
     *ret_coord = c;
     return VQ_OK;
 }
@@ -260,7 +260,7 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
     VQ_TRY(vq_coord_calls_expire(c)); /* before the sessions that list them expire */
     VQ_TRY(sessions_expire(c));
     vq_coord_left_settle(c);
-    vq_coord_work_say(c);
+    vq_coord_report_work(c);
     vq_authority_tick(c->params.authority, c->now_ns);
     c->grants.check = true;
     return vq_coord_money_tick(c);
@@ -324,7 +324,7 @@ int64_t vq_coord_waits_until(const struct vq_coord_waits *waits)
     return waits->until_ns > waits->later_until_ns ? waits->until_ns : waits->later_until_ns;
 }
 
-bool vq_coord_goes_on(const struct vq_coord *c)
+bool vq_coord_is_active(const struct vq_coord *c)
 {
     return !c->stop.begun && !c->batches.paused && !c->waits.held_by_hand &&
            c->now_ns >= vq_coord_waits_until(&c->waits) && !lists_to_come(c);
@@ -332,7 +332,7 @@ bool vq_coord_goes_on(const struct vq_coord *c)
 
 static bool may_lease(const struct vq_coord *c)
 {
-    return vq_coord_goes_on(c) && !vq_coord_gather_busy(c);
+    return vq_coord_is_active(c) && !vq_coord_gather_busy(c);
 }
 
 static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)
@@ -403,7 +403,7 @@ static enum vq_status finish_check(struct vq_coord *c)
         VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
     }
     c->end.finished = true;
-    return vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
+    return vq_coord_add_action(&c->actions, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
 }
 
 void vq_coord_clean_later(struct vq_coord *c)
@@ -424,7 +424,8 @@ static enum vq_status stopped_say(struct vq_coord *c)
     bool clean = vq_coord_clean(c);
     c->stop.said = true;
     VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop.text));
-    return vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
+    return vq_coord_add_action(&c->actions,
+                               (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
 }
 
 static enum vq_status stop_check(struct vq_coord *c)
@@ -457,7 +458,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
         VQ_TRY(vq_coord_pools_check(c));
     }
     VQ_TRY(vq_coord_api_batches_look(c));
-    VQ_TRY(vq_coord_grants_say(c));
+    VQ_TRY(vq_coord_send_grants(c));
     VQ_TRY(finish_check(c));
     return stop_check(c);
 }
@@ -473,7 +474,7 @@ enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, 
     c->stop.deadline_ns = deadline_ns;
     (void)snprintf(c->stop.text, sizeof(c->stop.text), "%s", text);
     for (size_t i = 0; i < c->sessions.count; i++) {
-        VQ_TRY(vq_coord_drain_say(&c->actions, c->sessions.all[i]));
+        VQ_TRY(vq_coord_send_drain(&c->actions, c->sessions.all[i]));
     }
     return VQ_OK;
 }
@@ -565,7 +566,7 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
     }
     vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by vibeq ctl" : "continued by vibeq ctl");
     c->grants.check = true;
-    return vq_coord_grants_say(c);
+    return vq_coord_send_grants(c);
 }
 
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64_t now_ns)

@@ -151,7 +151,7 @@ bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
  * VQ_NOMEM. */
 enum vq_status vq_coord_batched(struct vq_coord *c, const struct vq_result *draft) VQ_WARN_UNUSED;
 enum vq_status vq_coord_api_batch_store(struct vq_coord *c,
-                                        const struct vq_batch_said *said) VQ_WARN_UNUSED;
+                                        const struct vq_batch_report *said) VQ_WARN_UNUSED;
 
 /* ---- events ---- */
 
@@ -235,7 +235,7 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
  * no other worker would stay. *ret_told: the number of workers with this name; *ret_stay: the
  * number of others that stay. */
 enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
-                                     uint32_t *ret_told, uint32_t *ret_stay) VQ_WARN_UNUSED;
+                                     uint32_t *ret_informed, uint32_t *ret_stay) VQ_WARN_UNUSED;
 
 /* By command: the worker that owns the batch of this name (NULL: every batch) cancels it at its
  * provider. Its answers count, its other calls are asked again. *ret_count: the number of

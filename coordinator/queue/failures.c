@@ -53,7 +53,7 @@ const struct vq_failure *vq_failures_most(const struct vq_failures *failures)
     return most;
 }
 
-void vq_failures_say(const struct vq_failures *failures, char *ret_text, size_t cap)
+void vq_failures_text(const struct vq_failures *failures, char *ret_text, size_t cap)
 {
     const struct vq_failure *most = vq_failures_most(failures);
     ret_text[0] = '\0';

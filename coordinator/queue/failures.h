@@ -31,4 +31,4 @@ void vq_failures_see(struct vq_failures *failures, const struct vq_result *resul
 const struct vq_failure *vq_failures_most(const struct vq_failures *failures);
 
 /* "27 calls of pool P failed with HTTP status 400: TEXT. HINT." Empty if there is no failure. */
-void vq_failures_say(const struct vq_failures *failures, char *ret_text, size_t cap);
+void vq_failures_text(const struct vq_failures *failures, char *ret_text, size_t cap);

@@ -122,7 +122,7 @@ struct vq_coord_shard {
     uint32_t live; /* slots OUT, DONE or SKIPPED */
     uint32_t out;  /* slots OUT */
     /* of a chain: 1 + the slot after which it builds on an answer that is not in force; 0: none */
-    uint32_t astray;
+    uint32_t diverged;
 };
 
 struct vq_coord_use { /* a sample that a session uses */
@@ -244,7 +244,7 @@ struct vq_coord_gather {
     size_t settled_count, settled_cap;
     uint64_t *reopened;
     size_t reopened_count, reopened_cap;
-    struct vq_batch_said *said;
+    struct vq_batch_report *said;
     size_t said_count, said_cap;
     struct vq_coord_chunk *chunks; /* bytes of the results' spans */
     struct vq_coord_chunk *spares; /* empty ones */
@@ -506,8 +506,8 @@ enum vq_coord_entry_kind {
     ENTRY_STOPPED, /* a: clean */
 };
 #define VQ_COORD_ALL UINT64_MAX
-enum vq_status vq_coord_say(struct vq_coord_actions *actions,
-                            struct vq_coord_entry entry) VQ_WARN_UNUSED;
+enum vq_status vq_coord_add_action(struct vq_coord_actions *actions,
+                                   struct vq_coord_entry entry) VQ_WARN_UNUSED;
 /* A line for the log; dropped and counted if too many wait. */
 void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const char *fmt, ...)
     VQ_PRINTF(3, 4);
@@ -534,8 +534,8 @@ enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
 void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
 void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer);
 void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
-enum vq_status vq_coord_drain_say(struct vq_coord_actions *actions,
-                                  struct vq_coord_session *s) VQ_WARN_UNUSED;
+enum vq_status vq_coord_send_drain(struct vq_coord_actions *actions,
+                                   struct vq_coord_session *s) VQ_WARN_UNUSED;
 /* Ends the session and its leases; `lost`: together with its worker (rule 6). Its listed calls stay
  * reserved. Call vq_coord_gone first. */
 enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
@@ -567,11 +567,11 @@ enum vq_status vq_coord_left_hand_over(const struct vq_coord *from,
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
 /* Queues a GRANT for this session; for all sessions that need one. */
-enum vq_status vq_coord_grant_say(struct vq_coord_actions *actions,
-                                  struct vq_coord_session *s) VQ_WARN_UNUSED;
-enum vq_status vq_coord_grants_say(struct vq_coord *c) VQ_WARN_UNUSED;
+enum vq_status vq_coord_send_grant(struct vq_coord_actions *actions,
+                                   struct vq_coord_session *s) VQ_WARN_UNUSED;
+enum vq_status vq_coord_send_grants(struct vq_coord *c) VQ_WARN_UNUSED;
 /* Reports to the authority which pools still have open tasks. */
-void vq_coord_work_say(struct vq_coord *c);
+void vq_coord_report_work(struct vq_coord *c);
 /* Stops the run when its budget is spent. */
 enum vq_status vq_coord_money_tick(struct vq_coord *c) VQ_WARN_UNUSED;
 
@@ -638,8 +638,8 @@ void vq_coord_alike_free(struct vq_index_node *node);
 
 /* lease.c */
 /* Sends the holder a CANCEL of slot i, which is settled. */
-enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
-                                    uint32_t i) VQ_WARN_UNUSED;
+enum vq_status vq_coord_send_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                     uint32_t i) VQ_WARN_UNUSED;
 /* The same for all slots that another worker's answer settled, with each list that renews the
  * lease: no message acknowledges a CANCEL. */
 enum vq_status vq_coord_lease_remind(struct vq_coord *c,
@@ -663,8 +663,8 @@ enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *sh
 /* A chain's holder continues from an answer to slot i that is not in force, or asks a turn that is
  * not needed. It gets a CANCEL and gives back the turns that it is not asking. Until then it may
  * start the turns after slot i, so it keeps the lease. */
-enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
-                                     uint32_t i) VQ_WARN_UNUSED;
+enum vq_status vq_coord_lease_diverged(struct vq_coord *c, struct vq_coord_shard *shard,
+                                       uint32_t i) VQ_WARN_UNUSED;
 /* Ends the lease and frees its live slots. The shard may be freed. */
 void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard);
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
@@ -675,7 +675,7 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 
 /* call.c */
 /* The id was made by vq_coord_call_hold, not by a worker. */
-bool vq_coord_call_nobodys(const struct vq_id *id);
+bool vq_coord_call_is_placeholder(const struct vq_id *id);
 struct vq_coord_call *vq_coord_call_find(const struct vq_coord_calls *calls,
                                          const struct vq_id *id);
 static inline size_t vq_coord_calls_reserved(const struct vq_coord_calls *calls)
@@ -716,8 +716,8 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
                                       struct vq_span worker) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_name(struct vq_coord_batches *batches, struct vq_span name,
                                     struct vq_span *ret_copy) VQ_WARN_UNUSED;
-enum vq_status vq_coord_gather_said(struct vq_coord_batches *batches,
-                                    const struct vq_coord_api_batch *b) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_report(struct vq_coord_batches *batches,
+                                      const struct vq_coord_api_batch *b) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_failure(struct vq_coord_batches *batches, uint64_t task,
                                        uint32_t repeat, enum vq_outcome outcome) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_settled(struct vq_coord_batches *batches, uint64_t task,
@@ -782,7 +782,7 @@ int64_t vq_coord_waits_until(const struct vq_coord_waits *waits);
  * end is not a clean one. */
 void vq_coord_clean_later(struct vq_coord *c);
 /* only work and limits decide now: no stop, no wait */
-bool vq_coord_goes_on(const struct vq_coord *c);
+bool vq_coord_is_active(const struct vq_coord *c);
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
                                    const char *text) VQ_WARN_UNUSED;
 enum vq_status vq_coord_turn(struct vq_coord *c) VQ_WARN_UNUSED;

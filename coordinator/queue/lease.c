@@ -42,27 +42,28 @@ void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, in
     }
 }
 
-enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
-                                    uint32_t i)
+enum vq_status vq_coord_send_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                     uint32_t i)
 {
-    return vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                             .code = VQ_CANCEL_SETTLED,
-                                                             .peer = shard->holder->peer,
-                                                             .session = shard->holder->id,
-                                                             .a = shard->no,
-                                                             .b = vq_coord_task_at(c, shard, i),
-                                                             .stage = c->params.stage,
-                                                             .fence = shard->fence});
+    return vq_coord_add_action(&c->actions,
+                               (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                       .code = VQ_CANCEL_SETTLED,
+                                                       .peer = shard->holder->peer,
+                                                       .session = shard->holder->id,
+                                                       .a = shard->no,
+                                                       .b = vq_coord_task_at(c, shard, i),
+                                                       .stage = c->params.stage,
+                                                       .fence = shard->fence});
 }
 
 enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    if (shard->astray > 0) {
-        return vq_coord_say_settled(c, shard, shard->astray - 1);
+    if (shard->diverged > 0) {
+        return vq_coord_send_settled(c, shard, shard->diverged - 1);
     }
     for (uint32_t i = 0; shard->cut && i < c->shard_tasks; i++) {
         if (shard->slots[i].cancelled) {
-            VQ_TRY(vq_coord_say_settled(c, shard, i));
+            VQ_TRY(vq_coord_send_settled(c, shard, i));
         }
     }
     return VQ_OK;
@@ -213,7 +214,7 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
         shard->slots[i].cancelled = false;
     }
     shard->cut = false;
-    shard->astray = 0;
+    shard->diverged = 0;
     shard->state = SHARD_IDLE;
     vq_coord_shard_stir(c, shard);
 }
@@ -266,13 +267,13 @@ void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard)
     lease_close(c, shard);
 }
 
-enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
+enum vq_status vq_coord_lease_diverged(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
 {
-    if (shard->astray > 0) {
+    if (shard->diverged > 0) {
         return VQ_OK;
     }
-    shard->astray = i + 1;
-    return vq_coord_say_settled(c, shard, i);
+    shard->diverged = i + 1;
+    return vq_coord_send_settled(c, shard, i);
 }
 
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
@@ -422,12 +423,12 @@ static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard
         use->sent = true;
         entry.kind = ENTRY_SAMPLE;
         entry.a = shard->sample;
-        VQ_TRY(vq_coord_say(&c->actions, entry));
+        VQ_TRY(vq_coord_add_action(&c->actions, entry));
     }
     entry.kind = ENTRY_LEASE;
     entry.a = shard->no;
     entry.fence = shard->fence;
-    return vq_coord_say(&c->actions, entry);
+    return vq_coord_add_action(&c->actions, entry);
 }
 
 /* Tasks that may be leased, without those reserved for interactive pools. A batched task is open,
@@ -505,7 +506,7 @@ enum vq_status vq_coord_steer(struct vq_coord *c, uint32_t judge, bool direct, u
     c->lanes[judge].direct = direct;
     c->lanes[judge].keep = direct ? 0 : keep;
     c->grants.check = true;
-    return vq_coord_grants_say(c);
+    return vq_coord_send_grants(c);
 }
 
 enum vq_status vq_coord_lease_all(struct vq_coord *c)

@@ -27,18 +27,18 @@ static enum vq_status tell(struct vq_coord *c, struct vq_coord_session *s)
     vq_coord_hungry_all(c, s);
     vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s on %s gets the order to leave", s->name,
                   s->host);
-    return vq_coord_drain_say(&c->actions, s);
+    return vq_coord_send_drain(&c->actions, s);
 }
 
 enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64_t now_ns,
-                                     uint32_t *ret_told, uint32_t *ret_stay)
+                                     uint32_t *ret_informed, uint32_t *ret_stay)
 {
-    uint32_t told = 0, stay = 0;
+    uint32_t informed = 0, stay = 0;
     vq_coord_enter(c, now_ns);
     for (size_t i = 0; i < c->sessions.count; i++) {
         const struct vq_coord_session *s = c->sessions.all[i];
         bool named = strcmp(s->name, name) == 0;
-        told += named;
+        informed += named;
         stay += !named && !s->draining;
     }
     for (size_t i = 0; stay > 0 && i < c->sessions.count; i++) {
@@ -47,7 +47,7 @@ enum vq_status vq_coord_drain_worker(struct vq_coord *c, const char *name, int64
             VQ_TRY(tell(c, s));
         }
     }
-    *ret_told = told;
+    *ret_informed = informed;
     *ret_stay = stay;
     return VQ_OK;
 }

@@ -10,7 +10,7 @@
 enum vq_status vq_coord_refuse(struct vq_coord *c, struct vq_coord_session *s, const char *what)
 {
     s->deaf = true;
-    vq_authority_unsay(c->params.authority, &s->worker, c->now_ns);
+    vq_authority_drop_report(c->params.authority, &s->worker, c->now_ns);
     vq_coord_hungry_all(c, s);
     return vq_coord_bye(&c->actions, s->peer, s->id, VQ_BYE_PROTOCOL, what);
 }
@@ -38,20 +38,20 @@ bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
     bool waits = r->end == VQ_END_BATCHED; /* its result follows */
     return fits && !(waits && (r->final || !vq_coord_api_batch_named(c, r))) &&
            r->kind <= VQ_CALL_REPAIR && r->end < VQ_END__COUNT &&
-           r->answer.bytes <= VQ_ANSWER_BYTES_MAX && !vq_coord_call_nobodys(&r->call);
+           r->answer.bytes <= VQ_ANSWER_BYTES_MAX && !vq_coord_call_is_placeholder(&r->call);
 }
 
 static enum vq_status say_stale(struct vq_coord_actions *actions, const struct vq_coord_session *s,
                                 const struct vq_held_lease *listed)
 {
-    return vq_coord_say(actions, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                         .code = VQ_CANCEL_STALE,
-                                                         .peer = s->peer,
-                                                         .session = s->id,
-                                                         .a = listed->shard,
-                                                         .b = VQ_COORD_ALL,
-                                                         .stage = listed->stage,
-                                                         .fence = listed->fence});
+    return vq_coord_add_action(actions, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                                .code = VQ_CANCEL_STALE,
+                                                                .peer = s->peer,
+                                                                .session = s->id,
+                                                                .a = listed->shard,
+                                                                .b = VQ_COORD_ALL,
+                                                                .stage = listed->stage,
+                                                                .fence = listed->fence});
 }
 
 /* The lease ended with an earlier session, start or stage: another worker may have its tasks. */
@@ -102,7 +102,7 @@ static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shar
 {
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         if (c->tasks.outcome[vq_coord_task_at(c, shard, i)] != VQ_OUTCOME_NONE) {
-            VQ_TRY(vq_coord_say_settled(c, shard, i));
+            VQ_TRY(vq_coord_send_settled(c, shard, i));
         }
     }
     return VQ_OK;
@@ -141,7 +141,7 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
         if (listed->stage != c->params.stage || listed->task >= tasks) {
             continue; /* of another grid: its result is recorded when it comes */
         }
-        if (vq_coord_call_nobodys(&listed->call)) {
+        if (vq_coord_call_is_placeholder(&listed->call)) {
             return vq_coord_broke(c, s, "a call by an id that no worker gives");
         }
         if (lists_too_much(s)) {
@@ -248,18 +248,19 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
     s->stamp_ns = msg->u.held.stamp_ns;
     /* an echo would renew a lease that is over if its CANCEL is lost; the next list comes soon */
     if (!over) {
-        VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_ECHO,
-                                                                 .peer = s->peer,
-                                                                 .session = s->id,
-                                                                 .a = (uint64_t)s->stamp_ns}));
+        VQ_TRY(
+            vq_coord_add_action(&c->actions, (struct vq_coord_entry){.kind = ENTRY_ECHO,
+                                                                     .peer = s->peer,
+                                                                     .session = s->id,
+                                                                     .a = (uint64_t)s->stamp_ns}));
     }
     s->heartbeats++;
     if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
-        VQ_TRY(vq_coord_grant_say(&c->actions, s));
+        VQ_TRY(vq_coord_send_grant(&c->actions, s));
     }
     /* the first DRAIN may be lost */
     return c->stop.begun || vq_coord_leaves(&c->leaving, &s->worker)
-               ? vq_coord_drain_say(&c->actions, s)
+               ? vq_coord_send_drain(&c->actions, s)
                : VQ_OK;
 }
 
@@ -362,7 +363,7 @@ static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
         s->draining = true;
         vq_coord_hungry_all(c, s);
         return VQ_OK;
-    case VQ_MSG_BATCH: return vq_coord_api_batch_said(c, s, &msg->u.batch);
+    case VQ_MSG_BATCH: return vq_coord_api_batch_report(c, s, &msg->u.batch);
     case VQ_MSG_BYE: return on_bye(c, s, &msg->u.bye);
     default: return VQ_OK;
     }

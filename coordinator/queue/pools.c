@@ -209,17 +209,17 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
     return VQ_OK;
 }
 
-enum vq_status vq_coord_grant_say(struct vq_coord_actions *actions, struct vq_coord_session *s)
+enum vq_status vq_coord_send_grant(struct vq_coord_actions *actions, struct vq_coord_session *s)
 {
     if (s->granting || !s->held || s->deaf) {
         return VQ_OK;
     }
     s->granting = true;
-    return vq_coord_say(
+    return vq_coord_add_action(
         actions, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id});
 }
 
-enum vq_status vq_coord_grants_say(struct vq_coord *c)
+enum vq_status vq_coord_send_grants(struct vq_coord *c)
 {
     if (!c->grants.check) {
         return VQ_OK;
@@ -228,7 +228,7 @@ enum vq_status vq_coord_grants_say(struct vq_coord *c)
     for (size_t i = 0; i < c->sessions.count; i++) {
         struct vq_coord_session *s = c->sessions.all[i];
         if (s->reported && vq_authority_due(c->params.authority, &s->worker)) {
-            VQ_TRY(vq_coord_grant_say(&c->actions, s));
+            VQ_TRY(vq_coord_send_grant(&c->actions, s));
         }
     }
     return VQ_OK;
@@ -236,7 +236,7 @@ enum vq_status vq_coord_grants_say(struct vq_coord *c)
 
 /* ---- the budget ---- */
 
-void vq_coord_work_say(struct vq_coord *c)
+void vq_coord_report_work(struct vq_coord *c)
 {
     for (uint32_t p = 0; p < vq_authority_pools(c->params.authority); p++) {
         vq_authority_work(c->params.authority, p, false);
@@ -253,7 +253,7 @@ void vq_coord_work_say(struct vq_coord *c)
  * spent. */
 static bool waits_for_money(const struct vq_coord *c)
 {
-    if (c->tasks.open == 0 || c->scout.lookups > 0 || !vq_coord_goes_on(c) ||
+    if (c->tasks.open == 0 || c->scout.lookups > 0 || !vq_coord_is_active(c) ||
         !vq_coord_gather_empty(&c->batches) || c->batches.in_flight != NULL) {
         return false;
     }
@@ -270,7 +270,7 @@ static bool waits_for_money(const struct vq_coord *c)
 }
 
 /* Whether the pools of some judge with work let a call start. */
-static bool may_be_asked(const struct vq_coord *c)
+static bool is_askable(const struct vq_coord *c)
 {
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         const struct vq_coord_lane *lane = &c->lanes[j];
@@ -303,7 +303,7 @@ static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_m
         starve = starve && (spend->unit == 0 || !room);
         unit = spend->unit > unit ? spend->unit : unit;
     }
-    if (left >= unit || !may_be_asked(c)) {
+    if (left >= unit || !is_askable(c)) {
         return 0;
     }
     return (starve ? VQ_COORD_BROKE_TERMS : 3 * VQ_COORD_BROKE_TERMS) * c->params.term_ns;

@@ -246,13 +246,13 @@ static enum vq_status welcome(struct vq_coord *c, struct vq_coord_session *s,
 {
     struct vq_coord_entry entry = {.kind = ENTRY_WELCOME, .peer = s->peer, .session = s->id};
     s->hello_stamp_ns = s->stamp_ns = hello->stamp_ns;
-    VQ_TRY(vq_coord_say(&c->actions, entry));
+    VQ_TRY(vq_coord_add_action(&c->actions, entry));
     if (!vq_hash_eq(&hello->spec, &c->params.spec)) {
         entry.kind = ENTRY_SPEC;
-        VQ_TRY(vq_coord_say(&c->actions, entry));
+        VQ_TRY(vq_coord_add_action(&c->actions, entry));
     }
     s->draining = s->draining || vq_coord_leaves(&c->leaving, &s->worker);
-    return c->stop.begun || s->draining ? vq_coord_drain_say(&c->actions, s) : VQ_OK;
+    return c->stop.begun || s->draining ? vq_coord_send_drain(&c->actions, s) : VQ_OK;
 }
 
 static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_coord_session *old,
@@ -273,7 +273,7 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
         uint64_t old_id = old->id;
         session_unlink(c, old);
         if (status == VQ_OK && old_peer != peer) {
-            status = vq_coord_say(
+            status = vq_coord_add_action(
                 &c->actions,
                 (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = old_peer, .session = old_id});
         }
@@ -328,9 +328,9 @@ void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s)
     }
 }
 
-enum vq_status vq_coord_drain_say(struct vq_coord_actions *actions, struct vq_coord_session *s)
+enum vq_status vq_coord_send_drain(struct vq_coord_actions *actions, struct vq_coord_session *s)
 {
-    return vq_coord_say(
+    return vq_coord_add_action(
         actions, (struct vq_coord_entry){.kind = ENTRY_DRAIN, .peer = s->peer, .session = s->id});
 }
 
@@ -346,8 +346,9 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
         }
         vq_coord_lease_end(c, shard);
     }
-    VQ_TRY(vq_coord_say(&c->actions, (struct vq_coord_entry){
-                                         .kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
+    VQ_TRY(vq_coord_add_action(
+        &c->actions,
+        (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
     session_unlink(c, s);
     return VQ_OK;
 }
@@ -436,7 +437,7 @@ static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t 
         vq_coord_requeue_judge(c, judge, failure);
     }
     for (size_t n = 0; n < c->sessions.count; n++) {
-        VQ_TRY(vq_coord_grant_say(&c->actions, c->sessions.all[n]));
+        VQ_TRY(vq_coord_send_grant(&c->actions, c->sessions.all[n]));
     }
     return VQ_OK;
 }

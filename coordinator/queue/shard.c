@@ -112,8 +112,8 @@ static void priors_clear(const struct vq_coord *c, struct vq_coord_shard *shard)
 
 static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    VQ_TRY(
-        vq_coord_say(&c->actions, (struct vq_coord_entry){.kind = ENTRY_LOOKUP, .a = shard->no}));
+    VQ_TRY(vq_coord_add_action(&c->actions,
+                               (struct vq_coord_entry){.kind = ENTRY_LOOKUP, .a = shard->no}));
     vq_coord_shard_unready(c, shard);
     priors_clear(c, shard);
     shard->state = SHARD_LOOKUP;

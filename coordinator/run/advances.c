@@ -74,7 +74,7 @@ void vq_advances_end(struct vq_run *run)
     }
 }
 
-void vq_advances_say(struct vq_run *run)
+void vq_advances_report(struct vq_run *run)
 {
     uint32_t workers = 0;
     uint64_t nano = vq_authority_advances_missed(run->limits.authority, &workers);

@@ -169,7 +169,7 @@ static void local_ended(struct vq_run *run, uint32_t k)
 }
 
 /* Workers of an earlier coordinator, and workers on other machines, may still have a session. */
-static bool nobody_works(const struct vq_run *run)
+static bool no_worker_works(const struct vq_run *run)
 {
     struct vq_coord_worker_status session;
     bool none = run->options->listen == NULL && !vq_coord_worker_fill(run->coord, 0, &session);
@@ -190,7 +190,7 @@ static void give_up_worker(struct vq_local_worker *w)
             "and is not started again; see %s/workers.log",
             w->k, w->restarts + 1, w->how.code, w->how.signal, vq_run_dir_path(run->dir));
     }
-    if (nobody_works(run)) {
+    if (no_worker_works(run)) {
         vq_run_fatal(
             run, VQ_UNAVAILABLE,
             "no local worker is left: each worker ended repeatedly without a result, or its "
@@ -443,7 +443,7 @@ void vq_children_strays_again(struct vq_run_children *children)
 }
 
 /* Looks while the workers live: a worker that sends BYE ends its session. */
-static void look_who_works(struct vq_run *run)
+static void check_workers(struct vq_run *run)
 {
     struct vq_coord_worker_status session;
     for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &session); i++) {
@@ -457,7 +457,7 @@ static void look_who_works(struct vq_run *run)
 void vq_children_tick(struct vq_run *run)
 {
     if (run->coord != NULL && run->fatal == VQ_OK) {
-        look_who_works(run);
+        check_workers(run);
     }
 }
 

@@ -224,7 +224,7 @@ void vq_deadline_turn(struct vq_run *run)
         vq_run_fatal(run, status, "out of memory for the deadline");
         return;
     }
-    vq_deadline_say(run);
+    vq_deadline_report(run);
 }
 
 int64_t vq_deadline_wake_ns(const struct vq_run *run)

@@ -162,7 +162,7 @@ static void say_direct(struct vq_run *run, struct vq_run_group *group)
         vq_fmt_count(waiting, calls), vq_fmt_plural(waiting));
 }
 
-void vq_deadline_say(struct vq_run *run)
+void vq_deadline_report(struct vq_run *run)
 {
     struct vq_run_deadline *d = &run->deadline;
     struct prospect p = prospect_of(d);

@@ -193,7 +193,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         run->limits.seen_ns = run->limits.clock_ns;
         vq_authority_clock(run->limits.authority, vq_clock_unix_ms() / 1000, run->limits.clock_ns);
         hold(run);
-        vq_advances_say(run);
+        vq_advances_report(run);
         vq_learned_open(run);
         status = open_locks(run);
     }

@@ -508,7 +508,7 @@ bool vq_deadline_in_group(const struct vq_run *run, uint32_t group, uint32_t poo
 bool vq_deadline_is_batch(const struct vq_run *run, uint32_t pool);
 
 /* deadline_say.c */
-void vq_deadline_say(struct vq_run *run); /* after a round */
+void vq_deadline_report(struct vq_run *run); /* after a round */
 /* "07:00", local time; with its date if that is another day. */
 void vq_deadline_when(int64_t unix_s, char ret_text[VQ_RUN_WHEN_BYTES]);
 
@@ -609,7 +609,7 @@ void vq_advances_tick(struct vq_run *run);
 int64_t vq_advances_wake_ns(const struct vq_run_limits *limits);
 void vq_advances_end(struct vq_run *run);
 /* prints the advances of earlier processes that are not settled */
-void vq_advances_say(struct vq_run *run);
+void vq_advances_report(struct vq_run *run);
 
 /* finish.c */
 enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;

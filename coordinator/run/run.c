@@ -282,7 +282,7 @@ static void linger(struct vq_run *run)
 static void say_failures(const struct vq_run_watch *watch)
 {
     char text[VQ_ERROR_BYTES_MAX];
-    vq_failures_say(&watch->failures, text, sizeof(text));
+    vq_failures_text(&watch->failures, text, sizeof(text));
     if (text[0] != '\0') {
         fprintf(stderr, "The most frequent failure: %s\n", text);
     }

@@ -122,7 +122,7 @@ static enum vq_status take_draft(void *ctx, const struct vq_result *draft)
     return vq_coord_batched(((struct vq_run *)ctx)->coord, draft);
 }
 
-static enum vq_status take_batch(void *ctx, const struct vq_batch_said *said)
+static enum vq_status take_batch(void *ctx, const struct vq_batch_report *said)
 {
     return vq_coord_api_batch_store(((struct vq_run *)ctx)->coord, said);
 }

@@ -40,9 +40,9 @@ static const char *they(uint64_t n)
     return vq_fmt_form(n, "it is", "they are");
 }
 
-uint32_t vq_cell_notes_say(const struct vq_cell_notes *notes, const struct vq_table_mended *mended,
-                           const char *file, const char *done,
-                           char ret_texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX])
+uint32_t vq_cell_notes_list(const struct vq_cell_notes *notes, const struct vq_table_mended *mended,
+                            const char *file, const char *done,
+                            char ret_texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX])
 {
     uint32_t n = 0;
     char count[VQ_FMT_BYTES];

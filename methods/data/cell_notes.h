@@ -20,6 +20,6 @@ void vq_cell_notes_output(struct vq_cell_notes *notes, struct vq_span cell, uint
 
 /* Writes sentences about these cells and about how the table was read; returns their number. `file`
  * is the file's name; `done` is what happens to the outputs, such as "judged". */
-uint32_t vq_cell_notes_say(const struct vq_cell_notes *notes, const struct vq_table_mended *mended,
-                           const char *file, const char *done,
-                           char ret_texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX]);
+uint32_t vq_cell_notes_list(const struct vq_cell_notes *notes, const struct vq_table_mended *mended,
+                            const char *file, const char *done,
+                            char ret_texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX]);

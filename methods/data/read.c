@@ -289,8 +289,8 @@ static void warn_of_cells(const struct vq_dataset_build *b, unsigned file,
                           const struct vq_cell_notes *notes)
 {
     char texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX];
-    uint32_t n = vq_cell_notes_say(notes, &b->set->tables[file]->mended,
-                                   vq_dataset_file_name(b, file), "judged", texts);
+    uint32_t n = vq_cell_notes_list(notes, &b->set->tables[file]->mended,
+                                    vq_dataset_file_name(b, file), "judged", texts);
     for (uint32_t i = 0; i < n; i++) {
         vq_dataset_warn(b->set, "%s", texts[i]);
     }

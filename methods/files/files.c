@@ -176,8 +176,9 @@ enum vq_status vq_result_files(const struct vq_results *to, const struct vq_resu
     return VQ_OK;
 }
 
-enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_result_file *files,
-                                   size_t count, struct vq_buf *out, struct vq_error *err)
+enum vq_status vq_result_files_print(const struct vq_results *to,
+                                     const struct vq_result_file *files, size_t count,
+                                     struct vq_buf *out, struct vq_error *err)
 {
     for (size_t i = count; i > 0; i--) {
         vq_buf_printf(out, "%s/%s/%s\n", vq_run_dir_path(to->dir), to->folder, files[i - 1].name);

@@ -26,9 +26,9 @@ enum vq_status vq_result_files(const struct vq_results *to, const struct vq_resu
 enum vq_status vq_result_page(const struct vq_results *to, struct vq_buf *html,
                               struct vq_error *err) VQ_WARN_UNUSED;
 /* Appends the paths of the files to `out`, and prints `out`. */
-enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_result_file *files,
-                                   size_t count, struct vq_buf *out,
-                                   struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_result_files_print(const struct vq_results *to,
+                                     const struct vq_result_file *files, size_t count,
+                                     struct vq_buf *out, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* calls.c: reads accounting.json. False: there is none, and the report omits the calls. */
 bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls);

@@ -125,11 +125,11 @@ enum vq_status vq_persona_system(const struct vq_template *template,
                                  const struct vq_conf_persona *persona,
                                  struct vq_buf *out) VQ_WARN_UNUSED;
 /* Appends the question in the form that a judge sees; `persona` NULL: the query alone. */
-void vq_persona_asked(const struct vq_conf_persona *persona, struct vq_span query,
-                      struct vq_buf *out);
+void vq_persona_judged_question(const struct vq_conf_persona *persona, struct vq_span query,
+                                struct vq_buf *out);
 /* Appends an answer in the form that is judged: without thinking, without blanks around it, without
  * underscores at its end. */
-void vq_persona_said(struct vq_span answer, struct vq_buf *out);
+void vq_persona_judged_answer(struct vq_span answer, struct vq_buf *out);
 /* The text of a query, by its number in the plan. */
 const char *vq_persona_query(const struct vq_persona_script *script,
                              const struct vq_queries_file *file, uint32_t query);

@@ -212,7 +212,7 @@ static enum vq_status said(struct vq_persona *p, struct vq_span answer, struct v
 {
     struct vq_buf out;
     vq_buf_init(&out, INPUT_BYTES_MAX);
-    vq_persona_said(answer, &out);
+    vq_persona_judged_answer(answer, &out);
     const char *within = out.status != VQ_OK || out.bytes == 0
                              ? NULL
                              : memmem(answer.at, answer.bytes, out.at, out.bytes);
@@ -230,7 +230,7 @@ static enum vq_status asked(struct vq_persona *p, uint32_t as, struct vq_span qu
 {
     struct vq_buf out;
     vq_buf_init(&out, INPUT_BYTES_MAX);
-    vq_persona_asked(as == VQ_PERSONA_NONE ? NULL : &p->in.personas[as], query, &out);
+    vq_persona_judged_question(as == VQ_PERSONA_NONE ? NULL : &p->in.personas[as], query, &out);
     uint32_t id =
         out.status == VQ_OK ? vq_intern_find(&p->prompts, vq_buf_span(&out)) : VQ_INTERN_NONE;
     if (id != VQ_INTERN_NONE) {

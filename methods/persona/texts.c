@@ -24,8 +24,8 @@ enum vq_status vq_persona_system(const struct vq_template *template,
     return vq_template_render(template, VQ_TEMPLATE_SYSTEM, values, out);
 }
 
-void vq_persona_asked(const struct vq_conf_persona *persona, struct vq_span query,
-                      struct vq_buf *out)
+void vq_persona_judged_question(const struct vq_conf_persona *persona, struct vq_span query,
+                                struct vq_buf *out)
 {
     if (persona != NULL) {
         vq_buf_puts(out, "<role>\n");
@@ -40,7 +40,7 @@ void vq_persona_asked(const struct vq_conf_persona *persona, struct vq_span quer
     }
 }
 
-void vq_persona_said(struct vq_span answer, struct vq_buf *out)
+void vq_persona_judged_answer(struct vq_span answer, struct vq_buf *out)
 {
     struct vq_buf plain;
     vq_buf_init(&plain, SAID_BYTES_MAX);

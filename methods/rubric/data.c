@@ -132,7 +132,7 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
     d->questions_count = vq_questions_count(&questions);
     vq_questions_free(&questions);
     d->warnings_count =
-        vq_cell_notes_say(&notes, &b->table->mended, b->settings->file, "rated", d->warnings);
+        vq_cell_notes_list(&notes, &b->table->mended, b->settings->file, "rated", d->warnings);
     return status;
 }
 

@@ -49,8 +49,8 @@ static void compare(struct vq_verifying *v, const char *file, const json_t *said
 {
     const json_t *value = json_object_get(said, key);
     if (!json_is_integer(value) || (uint64_t)json_integer_value(value) != again) {
-        vq_verify_say(v, "accounting: %s has %s %lld, the ledger gives %llu", file, key,
-                      (long long)json_integer_value(value), (unsigned long long)again);
+        vq_verify_report(v, "accounting: %s has %s %lld, the ledger gives %llu", file, key,
+                         (long long)json_integer_value(value), (unsigned long long)again);
     }
 }
 
@@ -98,7 +98,7 @@ static void compare_part(struct vq_verifying *v, const char *file, const json_t 
     }
     if (p->planned != p->first_sends + p->from_store + p->saved_by_lazy_swap + p->not_asked ||
         p->sums.sent != p->first_sends + p->asked_again + p->retried + p->repairs) {
-        vq_verify_say(v, "accounting: the sums over tasks and calls of %s are not equal", file);
+        vq_verify_report(v, "accounting: the sums over tasks and calls of %s are not equal", file);
     }
 }
 
@@ -106,8 +106,8 @@ static void compare_cost(struct vq_verifying *v, const char *file, const json_t 
 {
     if (json_is_number(cost) &&
         fabs(json_number_value(cost) - again) > SAME_DOLLARS * fmax(1e-9, again)) {
-        vq_verify_say(v, "accounting: %s has %.9g dollars, the ledger gives %.9g", file,
-                      json_number_value(cost), again);
+        vq_verify_report(v, "accounting: %s has %.9g dollars, the ledger gives %.9g", file,
+                         json_number_value(cost), again);
     }
 }
 
@@ -159,8 +159,9 @@ enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
     json_t *root = load(v, file, &status);
     const json_t *calls = json_object_get(root, "calls");
     if (!json_is_object(calls)) {
-        vq_verify_say(v, "accounting: %s is %s; vibeq resume %s writes it again", file,
-                      status == VQ_NOT_FOUND ? "missing" : "damaged", vq_run_dir_name(v->in->dir));
+        vq_verify_report(v, "accounting: %s is %s; vibeq resume %s writes it again", file,
+                         status == VQ_NOT_FOUND ? "missing" : "damaged",
+                         vq_run_dir_name(v->in->dir));
         json_decref(root);
         return VQ_OK;
     }

@@ -6,7 +6,7 @@
 
 static void say_differs(void *ctx, const char *file, const char *how)
 {
-    vq_verify_say(ctx, "chat: " VQ_CHATS_FOLDER "/%s %s", file, how);
+    vq_verify_report(ctx, "chat: " VQ_CHATS_FOLDER "/%s %s", file, how);
 }
 
 /* Checks the files that are written at the end: dialogues, accounting. */
@@ -23,8 +23,9 @@ static enum vq_status check_end(struct vq_verifying *v, const struct vq_chats *c
                             .differs_ctx = v};
     uint32_t ended;
     if (!v->replay.whole) {
-        vq_verify_say(v, "chat: %llu turns have no state, and the dialogues were led to their end",
-                      (unsigned long long)open);
+        vq_verify_report(v,
+                         "chat: %llu turns have no state, and the dialogues were led to their end",
+                         (unsigned long long)open);
         return VQ_OK;
     }
     VQ_TRY(vq_chats_write(chats, said, &to, &ended, v->err));
@@ -85,7 +86,7 @@ static enum vq_status check(struct vq_verifying *v, struct vq_span text)
         struct vq_verifying of = {.in = &in, .uid = v->uid, .out = v->out, .err = v->err};
         status = check_chats(&of, &chats);
     } else if (status != VQ_NOMEM) {
-        vq_verify_say(v, "chat: the stored dialogues cannot be read: %s", why.text);
+        vq_verify_report(v, "chat: the stored dialogues cannot be read: %s", why.text);
         status = VQ_OK;
     }
     vq_job_destroy(&job);

@@ -20,7 +20,7 @@ struct vq_verifying {
 };
 
 /* Adds a difference, cut at VQ_ERROR_BYTES_MAX. Without memory it is only counted. */
-void vq_verify_say(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
+void vq_verify_report(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
 void vq_verify_note(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
 
 /* Computes the state of every task of the method, or of a script beside the run, into `replay`,

@@ -162,10 +162,10 @@ static enum vq_status compare_tasks(struct vq_verifying *v, struct vq_view *view
             uint64_t task = s * tasks + i;
             uint8_t there = task < l->column.bytes ? (uint8_t)l->column.at[task] : 0;
             if (there != VQ_OUTCOME_NONE && there != outcomes[i] && wrong++ < TASKS_SAID) {
-                vq_verify_say(v, "redis: task %llu of stage %u is %s there, the store makes it %s",
-                              (unsigned long long)task, l->stage,
-                              vq_outcome_name((enum vq_outcome)there),
-                              vq_outcome_name((enum vq_outcome)outcomes[i]));
+                vq_verify_report(
+                    v, "redis: task %llu of stage %u is %s there, the store makes it %s",
+                    (unsigned long long)task, l->stage, vq_outcome_name((enum vq_outcome)there),
+                    vq_outcome_name((enum vq_outcome)outcomes[i]));
             }
         }
     }
@@ -181,9 +181,10 @@ static void compare_tally(struct vq_verifying *v, const struct look *l)
     }
     for (int o = 1; o < 256; o++) {
         if (found[o] != l->tally[o]) {
-            vq_verify_say(v, "redis: its tally has %llu tasks that are %s, its columns have %llu",
-                          (unsigned long long)l->tally[o], vq_outcome_name((enum vq_outcome)o),
-                          (unsigned long long)found[o]);
+            vq_verify_report(v,
+                             "redis: its tally has %llu tasks that are %s, its columns have %llu",
+                             (unsigned long long)l->tally[o], vq_outcome_name((enum vq_outcome)o),
+                             (unsigned long long)found[o]);
         }
     }
 }
@@ -216,7 +217,7 @@ static enum vq_status compare(struct vq_verifying *v, struct vq_redis *redis, st
             break;
         }
         if (l->known && strncmp(l->owner, uid, strlen(uid)) != 0) {
-            vq_verify_say(v, "redis: another run owns its keys: %s", l->owner);
+            vq_verify_report(v, "redis: another run owns its keys: %s", l->owner);
             return VQ_OK;
         }
         if (l->known) {

@@ -22,7 +22,7 @@
 #define UNDECIDED_SAID   20u
 #define VIEW_SHARDS      1024u
 
-enum end_said {
+enum end_reported {
     END_UNSAID,
     END_FINISHED,
     END_STOPPED
@@ -47,7 +47,7 @@ static void VQ_PRINTF(2, 0) keep(struct vq_verify_list *list, const char *fmt, v
     }
 }
 
-void vq_verify_say(struct vq_verifying *v, const char *fmt, ...)
+void vq_verify_report(struct vq_verifying *v, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -65,7 +65,7 @@ void vq_verify_note(struct vq_verifying *v, const char *fmt, ...)
 
 static void say_sentence(void *ctx, const char *sentence)
 {
-    vq_verify_say(ctx, "%s", sentence);
+    vq_verify_report(ctx, "%s", sentence);
 }
 
 static void list_free(struct vq_verify_list *list)
@@ -87,7 +87,7 @@ void vq_verify_free(struct vq_verify *verify)
 
 /* The end that the last coordinator wrote to status.json. The file may be missing or older, because
  * no other record depends on it. */
-static enum end_said end_said(const struct vq_verifying *v)
+static enum end_reported end_reported(const struct vq_verifying *v)
 {
     struct vq_buf text;
     struct vq_error ignored = {0};
@@ -98,7 +98,7 @@ static enum end_said end_said(const struct vq_verifying *v)
     }
     vq_buf_free(&text);
     const char *state = json_string_value(json_object_get(root, "state"));
-    enum end_said said = END_UNSAID;
+    enum end_reported said = END_UNSAID;
     if (state != NULL && strcmp(state, "finished") == 0) {
         said = END_FINISHED;
     } else if (state != NULL && strcmp(state, "stopped") == 0) {
@@ -120,11 +120,11 @@ bool vq_verify_is_there(const struct vq_verifying *v, const char *file)
 static enum vq_status find_finished(struct vq_verifying *v)
 {
     struct vq_run_meta meta;
-    enum end_said said = END_UNSAID;
+    enum end_reported said = END_UNSAID;
     if (v->in->running) {
         return VQ_OK;
     }
-    said = end_said(v);
+    said = end_reported(v);
     v->out->finished = said == END_FINISHED;
     if (said != END_UNSAID) {
         return VQ_OK;
@@ -188,7 +188,7 @@ static enum vq_status check_spool(struct vq_verifying *v, const char *dir)
         count_spool(v, dir, held);
         vq_spool_held_destroy(&held);
     } else if (status == VQ_CORRUPT || status == VQ_VERSION || status == VQ_INVALID) {
-        vq_verify_say(v, "spool: %s", why.text);
+        vq_verify_report(v, "spool: %s", why.text);
     } else if (status != VQ_NOT_FOUND) {
         return vq_fail(v->err, status, "%s", why.text);
     }
@@ -291,14 +291,16 @@ static void say_open(struct vq_verifying *v)
     const struct vq_job *job = v->in->job;
     for (size_t i = 0; i < r->undecided_count && i < UNDECIDED_SAID; i++) {
         const struct vq_undecided *u = &r->undecided[i];
-        vq_verify_say(v, "tasks: record %lld, %s, judge %s has no state, and the run is finished",
-                      (long long)u->record, u->vibe, job->config->judges[u->judge].name);
+        vq_verify_report(v,
+                         "tasks: record %lld, %s, judge %s has no state, and the run is finished",
+                         (long long)u->record, u->vibe, job->config->judges[u->judge].name);
     }
     if (r->undecided_count == 0 || r->undecided_count > UNDECIDED_SAID) {
-        vq_verify_say(v,
-                      "tasks: %llu tasks have no state, and the run is finished; vibeq resume %s "
-                      "asks them",
-                      (unsigned long long)v->out->open, vq_run_dir_name(v->in->dir));
+        vq_verify_report(
+            v,
+            "tasks: %llu tasks have no state, and the run is finished; vibeq resume %s "
+            "asks them",
+            (unsigned long long)v->out->open, vq_run_dir_name(v->in->dir));
     }
 }
 
@@ -308,8 +310,8 @@ enum vq_status vq_verify_tasks(struct vq_verifying *v, const struct vq_script *s
     enum vq_status status =
         vq_replay_walk(v->in->job, v->in->calls, v->uid, script, &v->replay, &why);
     if (status == VQ_CORRUPT || status == VQ_VERSION || status == VQ_INVALID) {
-        vq_verify_say(v, "%s: they cannot be derived again: %s", script == NULL ? "tasks" : "chat",
-                      why.text);
+        vq_verify_report(v, "%s: they cannot be derived again: %s",
+                         script == NULL ? "tasks" : "chat", why.text);
         return VQ_OK;
     }
     if (status != VQ_OK) {
@@ -348,7 +350,7 @@ static void check_open(struct vq_verifying *v)
 
 static void say_differs(void *ctx, const char *file, const char *how)
 {
-    vq_verify_say(ctx, "results: %s %s", file, how);
+    vq_verify_report(ctx, "results: %s %s", file, how);
 }
 
 static enum vq_status check_results(struct vq_verifying *v)

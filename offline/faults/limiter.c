@@ -290,8 +290,8 @@ static void charge(const struct vq_limits *limits, const struct vq_limit_call *c
                                              .day_end_ms = account->day_end_ms};
 }
 
-static void tell_left(const struct vq_limits *limits, const struct account *account, int64_t now_ns,
-                      struct vq_admission *admission)
+static void report_left(const struct vq_limits *limits, const struct account *account,
+                        int64_t now_ns, struct vq_admission *admission)
 {
     struct use used = use_now(account);
     for (size_t kind = VQ_LIMIT_REQUESTS; kind < VQ_LIMIT_WINDOWED; kind++) {
@@ -330,7 +330,7 @@ enum vq_status vq_limiter_ask(struct vq_limiter *limiter, const struct vq_limit_
         VQ_TRY(push(account, call->now_ns, 0, 0));
         account->day_requests++;
     }
-    tell_left(limits, account, call->now_ns, &admission);
+    report_left(limits, account, call->now_ns, &admission);
     *ret_admission = admission;
     return VQ_OK;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const struct {
-    enum vq_said kind;
+    enum vq_line_kind kind;
     const char *text;
 } said[] = {
 #define SAID(kind, text) {VQ_SAID_##kind, text},
@@ -15,7 +15,7 @@ static const struct {
 
 #define PHRASE_BYTES_MAX 128u
 
-const char *vq_line_at(enum vq_said kind, size_t index)
+const char *vq_line_at(enum vq_line_kind kind, size_t index)
 {
     for (size_t i = 0; i < VQ_COUNT(said); i++) {
         if (said[i].kind == kind && index-- == 0) {
@@ -25,7 +25,7 @@ const char *vq_line_at(enum vq_said kind, size_t index)
     return NULL;
 }
 
-const char *vq_line_pick(enum vq_said kind, uint64_t number)
+const char *vq_line_pick(enum vq_line_kind kind, uint64_t number)
 {
     size_t n = 0;
     while (vq_line_at(kind, n) != NULL) {
@@ -35,7 +35,7 @@ const char *vq_line_pick(enum vq_said kind, uint64_t number)
     return vq_line_at(kind, (size_t)(number % n));
 }
 
-static bool has_any(const struct vq_sentence *s, enum vq_said kind)
+static bool has_any(const struct vq_sentence *s, enum vq_line_kind kind)
 {
     for (size_t i = 0; i < VQ_COUNT(said); i++) {
         if (said[i].kind == kind && vq_sentence_has(s, said[i].text)) {

@@ -4,7 +4,7 @@
 
 #include "offline/persona/sentence.h"
 
-enum vq_said {
+enum vq_line_kind {
     VQ_SAID_NEUTRAL,
     VQ_SAID_BREAK,
     VQ_SAID_REFUSAL,
@@ -16,9 +16,9 @@ enum vq_said {
 };
 
 /* By index; NULL: after the last of its kind. */
-const char *vq_line_at(enum vq_said kind, size_t index);
+const char *vq_line_at(enum vq_line_kind kind, size_t index);
 /* By a drawn number: consecutive numbers give different lines until all lines were used. */
-const char *vq_line_pick(enum vq_said kind, uint64_t number);
+const char *vq_line_pick(enum vq_line_kind kind, uint64_t number);
 
 /* About being a language model, about instructions, about a role as a role. */
 bool vq_sentence_is_outside(const struct vq_sentence *sentence);

@@ -171,7 +171,7 @@ static void act(struct world *w)
         case VQ_WORK_GATHER: started(w, &a.u.call); break;
         case VQ_WORK_COLLECT:
         case VQ_WORK_GATHERED:
-        case VQ_WORK_BATCHES_ANEW:
+        case VQ_WORK_BATCHES_RESTART:
         case VQ_WORK_RECONNECT: break;
         }
     }

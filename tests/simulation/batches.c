@@ -732,12 +732,12 @@ void sim_bulk_take_stored(struct sim *s)
     }
     for (size_t n = 0; n < s->store.said_count; n++) {
         const struct sim_said *said = &s->store.said[n];
-        struct vq_batch_said batch = {.about = {.name = vq_span_str(said->name),
-                                                .pool = vq_span_str(said->pool),
-                                                .id = vq_span_str(said->id),
-                                                .state = said->state,
-                                                .calls = said->calls},
-                                      .owner = said->owner};
+        struct vq_batch_report batch = {.about = {.name = vq_span_str(said->name),
+                                                  .pool = vq_span_str(said->pool),
+                                                  .id = vq_span_str(said->id),
+                                                  .state = said->state,
+                                                  .calls = said->calls},
+                                        .owner = said->owner};
         VQ_ASSERT(vq_coord_api_batch_store(s->coord.core, &batch) == VQ_OK);
     }
 }

@@ -106,7 +106,7 @@ void sim_connect(struct sim *s, uint32_t worker, int64_t at_ns, bool new_peer)
     bool after_late = !new_peer && !first; /* order is per peer: after the late frames */
     w->last_ns[0] = after_late && w->last_ns[0] > at_ns ? w->last_ns[0] : at_ns;
     w->last_ns[1] = at_ns;
-    if (!w->told || sim_chance(s, s->knobs.tell_connected)) {
+    if (!w->told || sim_chance(s, s->knobs.report_connected)) {
         sim_push(s, at_ns, EV_CONNECTED, worker, w->connection, w->life);
     }
 }

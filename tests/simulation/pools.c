@@ -149,7 +149,7 @@ static void see_untold(struct sim *s)
 
 /* Who outlived a coordinator and cannot reach the next one goes on with what it was granted, until
  * the term is over for which that one waits with grants of its own. */
-static bool goes_on_untold(const struct sim *s, const struct sim_worker *w)
+static bool continues_unreported(const struct sim *s, const struct sim_worker *w)
 {
     const struct sim_coord *co = &s->coord;
     return co->core != NULL && co->waits && s->now_ns - co->started_ns < s->term_ns &&
@@ -268,7 +268,7 @@ void sim_pool_asked(struct sim *s, size_t n)
     check_window(s, pool);
     check_concurrency(s, pool);
     s->spent_nano += call->cost_nano;
-    if (goes_on_untold(s, &s->workers[call->worker])) {
+    if (continues_unreported(s, &s->workers[call->worker])) {
         see_untold(s);
     }
     sim_check_budget(s);

@@ -168,7 +168,7 @@ static void make_knobs(struct sim *s)
     k->late_frames = amount(s, 0.5);
     k->duplicate = amount(s, 0.05);
     k->same_peer = amount(s, 1);
-    k->tell_connected = amount(s, 1.6);
+    k->report_connected = amount(s, 1.6);
     k->p_rate = amount(s, 0.15);
     k->p_park = amount(s, 0.02);
     k->p_provider = amount(s, 0.2);

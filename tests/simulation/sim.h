@@ -274,7 +274,7 @@ struct sim_pool {
 };
 
 struct sim_knobs {
-    double duplicate, same_peer, tell_connected, late_frames;
+    double duplicate, same_peer, report_connected, late_frames;
     int64_t delay_ns, jitter_ns;
     double p_park;
     double p_rate, p_provider, p_lost, p_refuse, p_unparseable, p_bad_request, p_hang;

@@ -331,7 +331,7 @@ bool sim_store_draft(const struct sim_store *store, size_t n, struct vq_decoder 
     return true;
 }
 
-static void said_keep(struct sim_store *store, const struct vq_batch_said *last)
+static void said_keep(struct sim_store *store, const struct vq_batch_report *last)
 {
     const struct vq_msg_batch *batch = &last->about;
     size_t n = 0;

@@ -235,9 +235,9 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
             vq_batches_gathered(w->batches, &action->u.id, s->now_ns / VQ_NS_PER_MS);
         }
         return true;
-    case VQ_WORK_BATCHES_ANEW:
+    case VQ_WORK_BATCHES_RESTART:
         if (w->batches != NULL) {
-            vq_batches_anew(w->batches, s->now_ns / VQ_NS_PER_MS);
+            vq_batches_restart(w->batches, s->now_ns / VQ_NS_PER_MS);
         }
         return true;
     case VQ_WORK_COLLECT: sim_bulk_collect(s, i, action->u.collect); return true;

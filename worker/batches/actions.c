@@ -207,7 +207,7 @@ static bool next_of(struct vq_batches *b, struct vq_batches_entry *entry,
         }
     }
     ret_action->type = VQ_BATCHES_TELL;
-    return vq_entry_tells(entry, b->now_ms, &ret_action->progress);
+    return vq_entry_report(entry, b->now_ms, &ret_action->progress);
 }
 
 bool vq_batches_next(struct vq_batches *b, struct vq_batches_action *ret_action)

@@ -312,13 +312,13 @@ void vq_entry_abandon(struct vq_batches_entry *entry, enum vq_batch_why why)
     vq_buf_free(&entry->document);
 }
 
-void vq_batches_anew(struct vq_batches *b, int64_t now_ms)
+void vq_batches_restart(struct vq_batches *b, int64_t now_ms)
 {
     vq_batches_now(b, now_ms);
     for (struct vq_link *at = b->list.next, *next = NULL; at != &b->list; at = next) {
         struct vq_batches_entry *entry = entry_at(at);
         next = at->next;
-        entry->told.any = false;
+        entry->reported.any = false;
         if (entry->state == VQ_ENTRY_INCOMING) { /* the coordinator sends all drafts again */
             vq_entry_free(b, entry);
         } else if (entry->state == VQ_ENTRY_GATHERS || entry->state == VQ_ENTRY_CLOSED) {

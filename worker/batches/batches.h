@@ -12,7 +12,7 @@
  * Rules:
  * - A batch is closed when it is full, batch_wait_ms after its first call, or VQ_BATCHES_IDLE_MS
  *   without a new call. It is submitted only after all its calls are committed.
- * - After vq_batches_anew, no batch is created whose calls were gathered before: its calls are
+ * - After vq_batches_restart, no batch is created whose calls were gathered before: its calls are
  *   given up. If the create is already under way, the batch is followed, and the create is not sent
  *   again.
  * - A batch of another worker is never created. Lines of calls without a draft are ignored: their
@@ -91,7 +91,7 @@ enum vq_status vq_batches_add(struct vq_batches *b, const struct vq_batches_pool
 void vq_batches_gathered(struct vq_batches *b, const struct vq_id *call, int64_t now_ms);
 
 /* A new session, or this worker leaves. */
-void vq_batches_anew(struct vq_batches *b, int64_t now_ms);
+void vq_batches_restart(struct vq_batches *b, int64_t now_ms);
 
 /* Follow this batch, or cancel it. VQ_INVALID: the name or a draft is not valid; VQ_AGAIN:
  * VQ_BATCHES_MAX are reached; VQ_NOMEM. After a failure nothing has changed. */

@@ -111,7 +111,7 @@ enum vq_status vq_batches_collect(struct vq_batches *b, const struct vq_msg_coll
             cancel(entry);
         }
         /* the coordinator has no report yet that this worker follows the batch */
-        entry->told.any = false;
+        entry->reported.any = false;
         return VQ_OK;
     }
     if (entry != NULL && message->before != entry->incoming) {

@@ -55,7 +55,7 @@ struct vq_batches_entry {
         uint8_t state;
         uint32_t calls, ended;
         int64_t at_ms;
-    } told;
+    } reported;
 };
 
 /* The number of calls that a batch of a pool may have, learned from a limit of the provider. */
@@ -97,6 +97,6 @@ int64_t vq_entry_planned_unix_s(const struct vq_batches_entry *entry);
 void vq_entry_abandon(struct vq_batches_entry *entry, enum vq_batch_why why);
 
 /* progress.c: whether a report on the batch is due now, and the report. */
-bool vq_entry_tells(struct vq_batches_entry *entry, int64_t now_ms,
-                    struct vq_msg_batch *ret_progress);
+bool vq_entry_report(struct vq_batches_entry *entry, int64_t now_ms,
+                     struct vq_msg_batch *ret_progress);
 int64_t vq_entry_wake_ms(const struct vq_batches_entry *entry, int64_t now_ms);

@@ -38,8 +38,8 @@ static struct vq_msg_batch progress_of(const struct vq_batches_entry *entry)
 
 static bool has_news(const struct vq_batches_entry *entry, const struct vq_msg_batch *progress)
 {
-    return !entry->told.any || entry->told.state != progress->state ||
-           entry->told.calls != progress->calls || entry->told.ended != progress->ended;
+    return !entry->reported.any || entry->reported.state != progress->state ||
+           entry->reported.calls != progress->calls || entry->reported.ended != progress->ended;
 }
 
 /* When a report may be sent; INT64_MAX: there is nothing new. */
@@ -50,23 +50,23 @@ static int64_t due_ms(const struct vq_batches_entry *entry, const struct vq_msg_
         !has_news(entry, progress)) {
         return INT64_MAX;
     }
-    return !entry->told.any || entry->told.state != progress->state
+    return !entry->reported.any || entry->reported.state != progress->state
                ? now_ms
-               : entry->told.at_ms + VQ_BATCHES_TELL_MS;
+               : entry->reported.at_ms + VQ_BATCHES_TELL_MS;
 }
 
-bool vq_entry_tells(struct vq_batches_entry *entry, int64_t now_ms,
-                    struct vq_msg_batch *ret_progress)
+bool vq_entry_report(struct vq_batches_entry *entry, int64_t now_ms,
+                     struct vq_msg_batch *ret_progress)
 {
     *ret_progress = progress_of(entry);
     if (due_ms(entry, ret_progress, now_ms) > now_ms) {
         return false;
     }
-    entry->told.any = true;
-    entry->told.state = ret_progress->state;
-    entry->told.calls = ret_progress->calls;
-    entry->told.ended = ret_progress->ended;
-    entry->told.at_ms = now_ms;
+    entry->reported.any = true;
+    entry->reported.state = ret_progress->state;
+    entry->reported.calls = ret_progress->calls;
+    entry->reported.ended = ret_progress->ended;
+    entry->reported.at_ms = now_ms;
     return true;
 }
 

@@ -233,7 +233,7 @@ bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
         w->slices.spend.unit = higher(w->slices.spend.unit, pool->spends.nano);
         fill_report(w, p, &reports[p]);
         w->pools[p].cap = 0;
-        w->pools[p].told = reports[p].waiting > 1;
+        w->pools[p].wants_more = reports[p].waiting > 1;
     }
     w->credit.sum = counted(w);
     *ret_credit = (struct vq_msg_credit){.session = w->link.session,
@@ -275,7 +275,7 @@ static bool moved(const struct vq_work *w)
         changed = now > then * 1.25 || now < then * 0.75;
     }
     for (uint32_t p = 0; p < w->spec->pools_count && !changed; p++) {
-        changed = (waiting(w, p) > 1) != w->pools[p].told;
+        changed = (waiting(w, p) > 1) != w->pools[p].wants_more;
     }
     return changed;
 }

@@ -649,7 +649,7 @@ static double answers_most(const struct vq_work *w, uint32_t index)
 /* The first calls reserve the longest possible answers. Once the length of answers is known, the
  * largest unit is smaller. Without this update the coordinator would hold back that part of the
  * limit for two windows. */
-static void unit_anew(struct vq_work *w, uint32_t index)
+static void unit_again(struct vq_work *w, uint32_t index)
 {
     struct vq_work_pool *pool = &w->pools[index];
     double most = answers_most(w, index);
@@ -665,10 +665,10 @@ static void learn_answer(struct vq_work *w, uint32_t j, unsigned kind, uint64_t 
     struct vq_answers *answers = &w->judges[j].answers[kind];
     vq_answers_learn(answers, tokens);
     uint32_t count = answers->count;
-    bool anew = count >= ANEW_FIRST && count <= ANEW_LAST && (count & (count - 1)) == 0;
+    bool again = count >= ANEW_FIRST && count <= ANEW_LAST && (count & (count - 1)) == 0;
     const struct vq_work_judge *judge = &w->spec->judges[j];
-    for (uint32_t i = 0; anew && i < judge->pools_count; i++) {
-        unit_anew(w, judge->pools[i]);
+    for (uint32_t i = 0; again && i < judge->pools_count; i++) {
+        unit_again(w, judge->pools[i]);
     }
 }
 

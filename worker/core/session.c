@@ -44,14 +44,14 @@ static bool keeps_connection(struct vq_work *w)
 
 /* Logs the silence, so that the person who started the worker sees whether the coordinator is
  * stopped or its address is wrong. */
-static void tell_silence(struct vq_work *w)
+static void log_silence(struct vq_work *w)
 {
     int64_t silent_ns = w->now_ns - w->link.heard_ns;
-    if (w->link.silence_told || w->link.state == VQ_WORK_LINK_NEW ||
+    if (w->link.silence_logged || w->link.state == VQ_WORK_LINK_NEW ||
         silent_ns < VQ_WORK_S(VQ_WORK_SILENT_TELL_S)) {
         return;
     }
-    w->link.silence_told = true;
+    w->link.silence_logged = true;
     vq_work_note(w, VQ_WORK_NOTE_WARN,
                  "no word from the coordinator for %lld s: it is stopped, or does not let this "
                  "join file in, or its address there cannot be reached from here; tried on until "
@@ -68,7 +68,7 @@ static void say_hello(struct vq_work *w, bool reconnect)
     wait_ms = wait_ms - wait_ms / 4 +
               vq_rng_below(&w->rng, wait_ms / 2 + 1); /* so that workers do not all retry at once */
     w->link.hellos++;
-    tell_silence(w);
+    log_silence(w);
     w->link.state = VQ_WORK_LINK_HELLO;
     w->link.hello_due_ns = w->now_ns + VQ_WORK_MS(wait_ms);
     w->link.hello_again = reconnect && keeps_connection(w);
@@ -139,9 +139,9 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     w->link.epoch = welcome->epoch;
     w->link.state = VQ_WORK_LINK_OPEN;
     w->link.hellos = 0;
-    w->link.silence_told = false;
+    w->link.silence_logged = false;
     w->link.patient_until_ns = 0;
-    w->end.drain_said = false;
+    w->end.drain_logged = false;
     take_terms(w, welcome);
     vq_work_samples_drop_idle(&w->samples, 0);
     w->end.orphaned = false;
@@ -311,8 +311,8 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
 static void leave(struct vq_work *w)
 {
     bool open = w->link.state == VQ_WORK_LINK_OPEN;
-    if (open && !w->end.drain_said) {
-        w->end.drain_said = true;
+    if (open && !w->end.drain_logged) {
+        w->end.drain_logged = true;
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_DRAIN});
     }
     if (w->calls.count > 0) {

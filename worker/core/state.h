@@ -212,7 +212,7 @@ struct vq_work_pool { /* a pool as this worker may use it */
     uint32_t in_flight;
     uint64_t requests, answered, refused, slowed, timed, failed;
     uint64_t input_tokens, cached_tokens, output_tokens;
-    bool told; /* the last CREDIT reported that it could use more */
+    bool wants_more; /* the last CREDIT reported that it could use more */
 };
 
 struct vq_work_judging {  /* a judge, as this worker works for it */
@@ -316,8 +316,8 @@ struct vq_work_link {
     int64_t stamp_ns; /* the last stamp that was used; stamps rise */
     int64_t hello_ns; /* stamp of the last HELLO */
     int64_t hello_due_ns;
-    uint32_t hellos;   /* since the last WELCOME */
-    bool silence_told; /* since the last WELCOME */
+    uint32_t hellos;     /* since the last WELCOME */
+    bool silence_logged; /* since the last WELCOME */
     /* the next HELLO is a repeat of the last one, on the same connection */
     bool hello_again;
     int64_t patient_until_ns; /* the connection stays open until then */
@@ -328,7 +328,7 @@ struct vq_work_link {
 
 /* How and why this worker ends. */
 struct vq_work_end {
-    bool draining, drain_said, orphaned, spool_failed;
+    bool draining, drain_logged, orphaned, spool_failed;
     int64_t over_ns; /* the run is finished: calls in flight may end until then; 0: it is active */
     bool over_stopped; /* the run was stopped: it has not ended */
     enum vq_work_exit exit_code;

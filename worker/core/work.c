@@ -447,7 +447,7 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
         action->type = VQ_WORK_GATHERED;
         action->u.id = item->u.id;
         return true;
-    case VQ_WORK_ITEM_ANEW: action->type = VQ_WORK_BATCHES_ANEW; return true;
+    case VQ_WORK_ITEM_ANEW: action->type = VQ_WORK_BATCHES_RESTART; return true;
     case VQ_WORK_ITEM_COLLECT:
         action->type = VQ_WORK_COLLECT;
         action->u.collect = item->u.collect;

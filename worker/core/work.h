@@ -148,7 +148,7 @@ enum vq_work_action_type {
     VQ_WORK_GATHERED, /* it is committed that call `id` is part of its batch */
     /* A new session, or this worker leaves: create no batch any more that is not yet submitted;
      * collect its calls as not sent. Step VQ_WORK_BATCH for each of the other batches. */
-    VQ_WORK_BATCHES_ANEW,
+    VQ_WORK_BATCHES_RESTART,
     VQ_WORK_COLLECT,     /* `collect`: follow this batch too, or cancel it */
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
     VQ_WORK_NOTE,        /* `note`: a line for the log */

@@ -68,7 +68,7 @@ static double limit_of(const struct vq_ratelimit *limit)
     return limit->limit > 0 ? (double)limit->limit : 0;
 }
 
-struct vq_rates vq_reply_said(const struct vq_reply *reply)
+struct vq_rates vq_reply_rates(const struct vq_reply *reply)
 {
     return (struct vq_rates){.requests = limit_of(&reply->requests),
                              .input_tokens = limit_of(&reply->input_tokens),

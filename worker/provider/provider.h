@@ -111,7 +111,7 @@ void vq_reply_free(struct vq_reply *reply); /* leaves it as after init */
 enum vq_call_end vq_reply_end(const struct vq_reply *reply);
 enum vq_pool_state vq_reply_pool(const struct vq_reply *reply);
 /* The limits per minute that the headers named. */
-struct vq_rates vq_reply_said(const struct vq_reply *reply);
+struct vq_rates vq_reply_rates(const struct vq_reply *reply);
 
 /* Overwrites every occurrence of the key in the reply's texts with '*': some servers repeat it in
  * their errors. Call it before any part of the reply is stored, sent or logged. */

@@ -315,7 +315,7 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
         break;
     case VQ_WORK_GATHER: gather(a, &action->u.call, unix_ms); break;
     case VQ_WORK_GATHERED: vq_batcher_gathered(a->batcher, &action->u.id); break;
-    case VQ_WORK_BATCHES_ANEW: vq_batcher_anew(a->batcher); break;
+    case VQ_WORK_BATCHES_RESTART: vq_batcher_restart(a->batcher); break;
     case VQ_WORK_COLLECT: collect(a, action->u.collect); break;
     case VQ_WORK_SPOOL_ANSWER:
         VQ_CRASH_POINT(worker_answer_record_before);

@@ -339,7 +339,7 @@ static bool is_for_good(struct job *job, const struct vq_reply *reply, const cha
         if (vq_shell_pools_refused(job->http->options.pools, job->pool, job->secret, why)) {
             return false;
         }
-        vq_shell_pools_say(job->http->options.pools, job->pool);
+        vq_shell_pools_report(job->http->options.pools, job->pool);
         return true;
     case VQ_REPLY_MONEY:
     case VQ_REPLY_MODEL:

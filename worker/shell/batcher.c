@@ -330,9 +330,9 @@ void vq_batcher_gathered(struct vq_batcher *batcher, const struct vq_id *call)
     vq_loop_defer(batcher->options.loop, &batcher->deferred);
 }
 
-void vq_batcher_anew(struct vq_batcher *batcher)
+void vq_batcher_restart(struct vq_batcher *batcher)
 {
-    vq_batches_anew(batcher->batches, now_ms());
+    vq_batches_restart(batcher->batches, now_ms());
     vq_loop_defer(batcher->options.loop, &batcher->deferred);
 }
 

@@ -34,6 +34,6 @@ void vq_batcher_destroy(struct vq_batcher **batcher);
 enum vq_status vq_batcher_gather(struct vq_batcher *batcher, const struct vq_work_call *call,
                                  int64_t started_unix_ms) VQ_WARN_UNUSED;
 void vq_batcher_gathered(struct vq_batcher *batcher, const struct vq_id *call);
-void vq_batcher_anew(struct vq_batcher *batcher);
+void vq_batcher_restart(struct vq_batcher *batcher);
 enum vq_status vq_batcher_collect(struct vq_batcher *batcher,
                                   const struct vq_msg_collect *message) VQ_WARN_UNUSED;

@@ -301,7 +301,7 @@ bool vq_shell_pools_refused(struct vq_shell_pools *pools, struct vq_shell_pool *
     return true;
 }
 
-void vq_shell_pools_say(struct vq_shell_pools *pools, struct vq_shell_pool *pool)
+void vq_shell_pools_report(struct vq_shell_pools *pools, struct vq_shell_pool *pool)
 {
     pool->fewer_keys = true;
     vq_loop_defer(pools->options.loop, &pools->deferred);

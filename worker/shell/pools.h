@@ -58,7 +58,7 @@ struct vq_shell_pool *vq_shell_pools_named(const struct vq_shell_pools *pools, s
 bool vq_shell_pool_key(struct vq_shell_pool *pool, bool in_turn,
                        const struct vq_secret **ret_secret);
 /* Reports the pool's keys to the core again, from the loop. */
-void vq_shell_pools_say(struct vq_shell_pools *pools, struct vq_shell_pool *pool);
+void vq_shell_pools_report(struct vq_shell_pools *pools, struct vq_shell_pool *pool);
 /* The certificates to trust: `given`, or the file of SSL_CERT_FILE; NULL: the system's. */
 const char *vq_shell_ca_file(const char *given);
 /* The provider refused this key; true: the pool continues with another one. */

@@ -88,7 +88,7 @@ struct vq_work_reply vq_reply_for_core(const struct vq_reply *got, const char *e
         .slowed = got->class == VQ_REPLY_SLOW_DOWN,
         .no_capacity = says_no_capacity(got),
         .park_unix_s = got->park_until_unix_s > 0 ? got->park_until_unix_s : 0,
-        .said = vq_reply_said(got),
+        .said = vq_reply_rates(got),
         .cap = got->cap,
         .organisation = got->organisation,
         .refusal = got->refusal,

@@ -51,9 +51,9 @@ enum vq_status vq_batched_drop(struct vq_write *w, const struct vq_id *run,
                : vq_env_status(w->view.calls, rc, "removing a waiting call", err);
 }
 
-enum vq_status vq_batched_say(struct vq_write *w, const struct vq_id *run,
-                              const struct vq_batch_said *said, struct vq_buf *value,
-                              struct vq_error *err)
+enum vq_status vq_batched_put_batch(struct vq_write *w, const struct vq_id *run,
+                                    const struct vq_batch_report *said, struct vq_buf *value,
+                                    struct vq_error *err)
 {
     struct vq_ledger_key key = key_of_batch(run, said->about.name);
     struct vq_span k = vq_ledger_key_span(&key);
@@ -70,7 +70,7 @@ struct walk {
     enum vq_record_kind kind;
     const char *name;
     vq_batched_fn each;
-    vq_batched_said_fn each_batch;
+    vq_batched_batch_fn each_batch;
     void *ctx;
     struct vq_decoder *decoder;
 };
@@ -100,7 +100,7 @@ static enum vq_status give(void *ctx, struct vq_span key, struct vq_span value,
     if (walk->kind == VQ_RECORD_WAITING) {
         return give_waiting(walk, key, value, err);
     }
-    struct vq_batch_said batch;
+    struct vq_batch_report batch;
     enum vq_status status = vq_record_read_batch(key, value, &batch);
     return status != VQ_OK ? vq_env_bad_value(walk->view->calls, status, "the batch", key, err)
                            : walk->each_batch(walk->ctx, &batch);
@@ -129,7 +129,7 @@ enum vq_status vq_batched_each(struct vq_view *view, const struct vq_id *run, co
 }
 
 enum vq_status vq_batched_each_batch(struct vq_view *view, const struct vq_id *run,
-                                     vq_batched_said_fn each, void *ctx, struct vq_error *err)
+                                     vq_batched_batch_fn each, void *ctx, struct vq_error *err)
 {
     return walk_all(
         &(struct walk){

@@ -16,7 +16,7 @@ struct check {
     struct vq_view *view;
     const struct vq_id *run;
     struct vq_run_meta meta;
-    vq_check_say_fn say;
+    vq_check_report_fn say;
     void *ctx;
     struct vq_check_run found;
     struct vq_error *err;
@@ -33,7 +33,8 @@ static void VQ_PRINTF(2, 3) say(const struct check *c, const char *fmt, ...)
 }
 
 /* Reports and counts damage; returns other read errors to the caller. */
-static enum vq_status told(struct check *c, enum vq_status status, const struct vq_error *why)
+static enum vq_status report_status(struct check *c, enum vq_status status,
+                                    const struct vq_error *why)
 {
     if (status == VQ_CORRUPT || status == VQ_VERSION) {
         c->found.damaged++;
@@ -91,7 +92,7 @@ static enum vq_status check_answer_of(struct check *c, const struct vq_call_row 
         return VQ_OK;
     }
     if (status != VQ_OK) {
-        return told(c, status, &why);
+        return report_status(c, status, &why);
     }
     if (vq_id_eq(&answer.call, &row->call) != row->used) {
         hex_of(&answer.call, other);
@@ -154,12 +155,12 @@ static enum vq_status check_row(struct check *c, struct vq_span key, enum vq_rec
         struct vq_span result;
         status = vq_record_read_waiting(key, value, &result);
     } else if (kind == VQ_RECORD_BATCH) {
-        struct vq_batch_said batch;
+        struct vq_batch_report batch;
         status = vq_record_read_batch(key, value, &batch);
     }
     if (status != VQ_OK) {
         (void)vq_env_bad_value(c->view->calls, status, "the ledger row", key, &why);
-        return told(c, status, &why);
+        return report_status(c, status, &why);
     }
     c->found.rows++;
     return kind == VQ_RECORD_CALL      ? check_call(c, &call)
@@ -189,7 +190,7 @@ static enum vq_status read_meta(struct check *c)
     if (status == VQ_NOT_FOUND) {
         say(c, "store: the run's own row is missing");
     } else if (status != VQ_OK) {
-        VQ_TRY(told(c, status, &why));
+        VQ_TRY(report_status(c, status, &why));
     }
     if (status != VQ_OK) {
         c->meta = (struct vq_run_meta){.epoch = UINT64_MAX};
@@ -197,7 +198,7 @@ static enum vq_status read_meta(struct check *c)
     return VQ_OK;
 }
 
-enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_check_say_fn fn,
+enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_check_report_fn fn,
                             void *ctx, struct vq_check_run *ret_check, struct vq_error *err)
 {
     struct check c = {.view = view, .run = run, .say = fn, .ctx = ctx, .err = err};
@@ -216,7 +217,7 @@ enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_ch
 }
 
 enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id *run,
-                                 const struct vq_answer *answer, vq_check_say_fn fn, void *ctx,
+                                 const struct vq_answer *answer, vq_check_report_fn fn, void *ctx,
                                  struct vq_error *err)
 {
     const struct check c = {.say = fn, .ctx = ctx};

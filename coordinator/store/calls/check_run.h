@@ -15,17 +15,17 @@ struct vq_check_run {
 };
 
 /* Called for each error, with a sentence that begins with the name of the record. */
-typedef void (*vq_check_say_fn)(void *ctx, const char *sentence);
+typedef void (*vq_check_report_fn)(void *ctx, const char *sentence);
 
 /* Checks: each row of the run is whole; every answered call has its answer, and ledger and answer
  * name the same call and run; no row is of a later epoch than the run; a failure names a call that
  * failed. VQ_OK, even if errors were found; VQ_IO and similar with `err`. */
-enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_check_say_fn say,
+enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_check_report_fn say,
                             void *ctx, struct vq_check_run *ret_check,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The other direction: an answer that is in force for a task of the run, and that the run bought,
  * has its row in the ledger. */
 enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id *run,
-                                 const struct vq_answer *answer, vq_check_say_fn say, void *ctx,
+                                 const struct vq_answer *answer, vq_check_report_fn say, void *ctx,
                                  struct vq_error *err) VQ_WARN_UNUSED;

@@ -496,7 +496,7 @@ static enum vq_status put_rows(struct commit_ctx *c, struct vq_write *w, struct 
         }
     }
     for (size_t i = 0; i < c->batch->said_count; i++) {
-        VQ_TRY(vq_batched_say(w, c->run, &c->batch->said[i], &c->value, err));
+        VQ_TRY(vq_batched_put_batch(w, c->run, &c->batch->said[i], &c->value, err));
     }
     return VQ_OK;
 }
@@ -614,7 +614,7 @@ static enum vq_status settle_cell(struct commit_ctx *c, struct vq_write *w, size
     return VQ_OK;
 }
 
-static void stands(struct commit_ctx *c, const struct vq_cell_known *cell)
+static void is_in_force(struct commit_ctx *c, const struct vq_cell_known *cell)
 {
     for (unsigned order = 0; order < 2; order++) {
         struct vq_task_view state;
@@ -660,7 +660,7 @@ static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, siz
             VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
         }
         if (touched || tail) {
-            stands(c, &cell);
+            is_in_force(c, &cell);
         }
         VQ_TRY(vq_chain_walk_pass(&walk, &cell, NULL, err));
     }
@@ -678,7 +678,7 @@ static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq
             struct vq_cell_known cell;
             bool reopened;
             VQ_TRY(settle_cell(c, w, i++, NULL, &cell, &reopened, err));
-            stands(c, &cell);
+            is_in_force(c, &cell);
         }
     }
     return VQ_OK;

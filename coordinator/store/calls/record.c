@@ -329,7 +329,7 @@ void vq_record_waiting(struct vq_buf *out, struct vq_span key, struct vq_span re
     end(out, key);
 }
 
-void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_batch_said *said)
+void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_batch_report *said)
 {
     const struct vq_msg_batch *batch = &said->about;
     begin(out, VQ_RECORD_BATCH);
@@ -536,13 +536,13 @@ enum vq_status vq_record_read_waiting(struct vq_span key, struct vq_span value,
 }
 
 enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
-                                    struct vq_batch_said *ret_said)
+                                    struct vq_batch_report *ret_said)
 {
     struct reader r;
     VQ_TRY(open_value(key, value, VQ_RECORD_BATCH, &r));
-    *ret_said = (struct vq_batch_said){.about = {.state = (uint8_t)take_number(&r, 1),
-                                                 .calls = (uint32_t)take_number(&r, 4),
-                                                 .ended = (uint32_t)take_number(&r, 4)}};
+    *ret_said = (struct vq_batch_report){.about = {.state = (uint8_t)take_number(&r, 1),
+                                                   .calls = (uint32_t)take_number(&r, 4),
+                                                   .ended = (uint32_t)take_number(&r, 4)}};
     ret_said->about.name = take_text(&r);
     ret_said->about.pool = take_text(&r);
     ret_said->about.id = take_text(&r);

@@ -61,7 +61,7 @@ void vq_record_failure(struct vq_buf *out, struct vq_span key, const struct vq_f
 void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_meta *meta);
 /* `result`: an encoded RESULT (wire.h). */
 void vq_record_waiting(struct vq_buf *out, struct vq_span key, struct vq_span result);
-void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_batch_said *said);
+void vq_record_batch(struct vq_buf *out, struct vq_span key, const struct vq_batch_report *said);
 
 /* Decoders check everything; spans of the result point into `value`. VQ_CORRUPT; VQ_VERSION:
  * written by a later vibeq. */
@@ -76,7 +76,7 @@ enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
 enum vq_status vq_record_read_waiting(struct vq_span key, struct vq_span value,
                                       struct vq_span *ret_result) VQ_WARN_UNUSED;
 enum vq_status vq_record_read_batch(struct vq_span key, struct vq_span value,
-                                    struct vq_batch_said *ret_said) VQ_WARN_UNUSED;
+                                    struct vq_batch_report *ret_said) VQ_WARN_UNUSED;
 
 /* CRC-32C (Castagnoli), continued from `crc`; start with 0. */
 uint32_t vq_crc32c(uint32_t crc, const void *bytes, size_t n);

@@ -120,7 +120,7 @@ static enum vq_status check_row(void *ctx, struct vq_span key, struct vq_span va
         struct vq_span result;
         status = vq_record_read_waiting(key, value, &result);
     } else if (status == VQ_OK && kind == VQ_RECORD_BATCH) {
-        struct vq_batch_said batch;
+        struct vq_batch_report batch;
         status = vq_record_read_batch(key, value, &batch);
     } else if (status == VQ_OK) {
         struct vq_run_meta meta;

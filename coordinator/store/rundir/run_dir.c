@@ -250,7 +250,7 @@ static bool is_beginning(const char *entry)
 }
 
 /* A folder of ours that has only files of an interrupted start. */
-static bool never_became(const struct vq_run_dir *run)
+static bool was_never_created(const struct vq_run_dir *run)
 {
     struct stat st;
     char path[VQ_RUN_PATH_BYTES_MAX];
@@ -272,11 +272,11 @@ static bool never_became(const struct vq_run_dir *run)
 
 static enum vq_status take_over(struct vq_run_dir *run, struct vq_error *err)
 {
-    if (!never_became(run)) {
+    if (!was_never_created(run)) {
         return exists(run->name, err);
     }
     enum vq_status status = take_lock(run, O_CREAT, err);
-    if (status == VQ_LOCKED || (status == VQ_OK && !never_became(run))) {
+    if (status == VQ_LOCKED || (status == VQ_OK && !was_never_created(run))) {
         return exists(run->name, err); /* its creator is alive, or has finished */
     }
     return status == VQ_OK ? vq_run_dir_forget_kept(run, err) : status;

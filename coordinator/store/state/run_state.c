@@ -31,7 +31,7 @@
 struct op {
     struct vq_run_state *state;
     bool used;
-    bool told; /* its callback was called */
+    bool reported; /* its callback was called */
     enum vq_state_script script;
     union {
         vq_state_done_fn plain;
@@ -141,9 +141,9 @@ static void op_free(struct op *op)
     }
 }
 
-static void op_tell(struct op *op)
+static void op_report(struct op *op)
 {
-    op->told = true;
+    op->reported = true;
     if (op->script == VQ_STATE_SCRIPT_BEGIN) {
         op->done.sync(op->ctx, op->status, op->sync, op->text.text);
     } else if (op->script == VQ_STATE_SCRIPT_READ) {
@@ -157,7 +157,7 @@ static void op_tell(struct op *op)
 static void op_failed_later(void *ctx)
 {
     struct op *op = ctx;
-    op_tell(op);
+    op_report(op);
     op_free(op);
 }
 
@@ -183,8 +183,8 @@ static void op_reply_done(struct op *op)
     if (op->waiting > 0) {
         return;
     }
-    if (!op->told) {
-        op_tell(op);
+    if (!op->reported) {
+        op_report(op);
     }
     op_free(op);
 }
@@ -201,13 +201,13 @@ void vq_run_state_destroy(struct vq_run_state **state)
     s->closed = true;
     for (size_t i = 0; i < OPS_MAX; i++) {
         struct op *op = &s->ops[i];
-        if (!op->used || op->told || op == closing) {
+        if (!op->used || op->reported || op == closing) {
             continue;
         }
         op->status = VQ_OK;
         op_worse(op, VQ_UNAVAILABLE, "the run is closing");
         if (op->waiting > 0) {
-            op_tell(op);
+            op_report(op);
         } else {
             vq_deferred_cancel(&op->failed);
             op_failed_later(op);
@@ -267,7 +267,7 @@ static void read_word(struct op *op, struct vq_span word, struct vq_span detail)
 static bool read_reply(struct op *op, enum vq_status status, const struct vq_redis_reply *reply,
                        struct vq_span *ret_detail)
 {
-    if (op->told) {
+    if (op->reported) {
         return false;
     }
     if (status != VQ_OK) {

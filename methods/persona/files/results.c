@@ -276,7 +276,7 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
     vq_report_persona_table(r, &terminal, &out);
     vq_buf_putc(&out, '\n');
     vq_buf_printf(&out, "%s/%s/%s\n", vq_run_dir_path(of->dir), of->folder, talk_files[0].name);
-    enum vq_status status = vq_result_files_say(of, files, VQ_COUNT(files), &out, err);
+    enum vq_status status = vq_result_files_print(of, files, VQ_COUNT(files), &out, err);
     vq_buf_free(&out);
     return status;
 }

@@ -30,7 +30,7 @@
 #define EXAMPLES          50.0
 #define BYTES_A_TOKEN     VQ_ASSUMED_BYTES_A_TOKEN
 
-static const struct vq_id nobody;
+static const struct vq_id no_run;
 
 struct walk {
     const struct vq_job *job;
@@ -288,7 +288,7 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, b
     if (*ret_on && w->calls == NULL && !verdicts) {
         status = take_nothing(w, asking);
     } else if (*ret_on) {
-        status = vq_answers_take(&w->script, asking, known.outcomes, w->calls, &nobody, w->err);
+        status = vq_answers_take(&w->script, asking, known.outcomes, w->calls, &no_run, w->err);
     }
     vq_known_stage_free(&known);
     vq_stage_grid_destroy(&asking);

@@ -129,10 +129,10 @@ static double promise(struct newton *newton)
 static bool walk(struct newton *newton, double objective, double promised)
 {
     double length = 1.0;
-    double told = PROMISE_TINY * (1.0 + fabs(objective)); /* a smaller decrease is rounding */
-    bool blind = -promised <= told;
+    double noise = PROMISE_TINY * (1.0 + fabs(objective)); /* a smaller decrease is rounding */
+    bool blind = -promised <= noise;
     for (int halving = 0; halving < HALVINGS_MAX; halving++, length *= 0.5) {
-        if (halving > 0 && -promised * length <= told) {
+        if (halving > 0 && -promised * length <= noise) {
             return false;
         }
         for (size_t j = 0; j < newton->params; j++) {
@@ -142,7 +142,7 @@ static bool walk(struct newton *newton, double objective, double promised)
             newton->goal->c * vq_design_loss(newton->design, newton->trial, NULL, NULL) +
             penalty(newton, newton->trial);
         if (reached <= objective + ARMIJO * length * promised ||
-            (blind && reached <= objective + 10.0 * told)) {
+            (blind && reached <= objective + 10.0 * noise)) {
             memcpy(newton->beta, newton->trial, newton->params * sizeof(double));
             return true;
         }

@@ -274,7 +274,7 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
         vq_buf_puts(&out, calls.notes);
     }
     vq_buf_putc(&out, '\n');
-    enum vq_status status = vq_result_files_say(of, files, VQ_COUNT(files), &out, err);
+    enum vq_status status = vq_result_files_print(of, files, VQ_COUNT(files), &out, err);
     vq_buf_free(&out);
     return status;
 }

@@ -96,7 +96,7 @@ static void a_worker_that_broke_a_rule_is_not_heard_on(void **state)
     pass(&d, S);
     struct vq_id id = id_of(1);
     d.workers = 1; /* nothing of it is taken any more */
-    vq_authority_unsay(d.a, &id, d.now_ns);
+    vq_authority_drop_report(d.a, &id, d.now_ns);
     pass(&d, S);
     assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_OPEN);
     assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_NOBODY);

@@ -305,7 +305,7 @@ TEST(a_new_day_keeps_what_is_open)
     assert_int_equal(vq_purse_grant(purse, 0, 1), 40);
     report(purse, 0, 40, 40, 40, 1, 200, 10);
     assert_false(vq_purse_due(purse, 0));
-    vq_purse_begin_anew(purse);
+    vq_purse_restart(purse);
     assert_int_equal(vq_purse_spent(purse), 0);
     assert_int_equal(vq_purse_grant(purse, 0, 2), 100); /* 40 are open, 60 are new */
     vq_purse_destroy(&purse);
@@ -658,7 +658,7 @@ static void step(struct world *w)
     } else if (what < 998) {
         w->committed = 0;
         w->lost = 0;
-        vq_purse_begin_anew(w->purse);
+        vq_purse_restart(w->purse);
     }
 }
 

@@ -263,11 +263,11 @@ TEST_WITH(a_batch_of_an_earlier_process_is_given_to_a_worker, rig_setup_tried, r
     draft.error = vq_span_str(BATCH " 4");
     draft.pool = vq_span_str("ada");
     assert_int_equal(vq_coord_batched(r->c, &draft), VQ_OK);
-    struct vq_batch_said said = {.about = {.name = vq_span_str(BATCH),
-                                           .pool = vq_span_str("ada"),
-                                           .id = vq_span_str("batch_5"),
-                                           .state = VQ_BATCH_PROGRESS_CREATED,
-                                           .calls = 9}};
+    struct vq_batch_report said = {.about = {.name = vq_span_str(BATCH),
+                                             .pool = vq_span_str("ada"),
+                                             .id = vq_span_str("batch_5"),
+                                             .state = VQ_BATCH_PROGRESS_CREATED,
+                                             .calls = 9}};
     assert_int_equal(vq_coord_api_batch_store(r->c, &said), VQ_OK);
     assert_int_equal(only_batch(r).calls, 9);
     uint64_t session = rig_join(r, 7, 1, 4);
@@ -441,11 +441,11 @@ TEST_WITH(the_store_knows_which_worker_looks_after_it, rig_setup_tried, rig_tear
     draft.error = vq_span_str(BATCH " 0");
     draft.pool = vq_span_str("ada");
     assert_int_equal(vq_coord_batched(r->c, &draft), VQ_OK);
-    struct vq_batch_said said = {.about = {.name = vq_span_str(BATCH),
-                                           .pool = vq_span_str("ada"),
-                                           .state = VQ_BATCH_PROGRESS_SUBMITTED,
-                                           .calls = 1},
-                                 .owner = rig_worker(1)};
+    struct vq_batch_report said = {.about = {.name = vq_span_str(BATCH),
+                                             .pool = vq_span_str("ada"),
+                                             .state = VQ_BATCH_PROGRESS_SUBMITTED,
+                                             .calls = 1},
+                                   .owner = rig_worker(1)};
     assert_int_equal(vq_coord_api_batch_store(r->c, &said), VQ_OK);
     uint64_t other = rig_join(r, 8, 2, 0), session = rig_join(r, 7, 1, 0);
     say_batch(r, 8, other, "stolen", VQ_BATCH_PROGRESS_CREATED);

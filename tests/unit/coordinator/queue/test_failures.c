@@ -21,7 +21,7 @@ TEST(the_most_frequent_kind_is_named_with_its_hint)
 {
     char text[1024];
     memset(&failures, 0, sizeof(failures));
-    vq_failures_say(&failures, text, sizeof(text));
+    vq_failures_text(&failures, text, sizeof(text));
     assert_string_equal(text, "");
     see(VQ_END_PROVIDER, 503, "p", "overloaded");
     see(VQ_END_BAD_REQUEST, 400, "p", "max_tokens 5 is too large (req_1)");
@@ -31,7 +31,7 @@ TEST(the_most_frequent_kind_is_named_with_its_hint)
     see(VQ_END_RATE, 429, "p", "slow down");
     see(VQ_END_UNKNOWN, 0, "p", "");
     assert_int_equal(failures.count, 3);
-    vq_failures_say(&failures, text, sizeof(text));
+    vq_failures_text(&failures, text, sizeof(text));
     const char *begin = "2 calls of pool p failed (bad_request, HTTP status 400): max_tokens 5 is "
                         "too large (req_1). Set the judge's `max_tokens`";
     assert_int_equal(strncmp(text, begin, strlen(begin)), 0);

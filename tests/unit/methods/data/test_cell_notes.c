@@ -13,7 +13,7 @@ TEST(test_counts_and_sentences)
     struct vq_table_mended mended = {.unwrapped = 0};
     vq_cell_notes_prompt(&notes, vq_span_str("nan"), 2); /* a prompt may be any word */
     vq_cell_notes_output(&notes, vq_span_str("fine"), 2);
-    assert_int_equal(vq_cell_notes_say(&notes, &mended, "d", "judged", texts), 0);
+    assert_int_equal(vq_cell_notes_list(&notes, &mended, "d", "judged", texts), 0);
     vq_cell_notes_output(&notes, vq_span_str(" NaN"), 3);
     vq_cell_notes_output(&notes, vq_span_str("null"), 4);
     vq_cell_notes_prompt(&notes, vq_span_str("['x']"), 5);
@@ -22,7 +22,7 @@ TEST(test_counts_and_sentences)
                                       .surrogates = 1,
                                       .surrogates_line = 8,
                                       .unwrapped = 4};
-    assert_int_equal(vq_cell_notes_say(&notes, &mended, "d", "judged", texts), 5);
+    assert_int_equal(vq_cell_notes_list(&notes, &mended, "d", "judged", texts), 5);
     assert_string_equal(texts[0], "d: 2 outputs are a word for a missing value (\"NaN\" first, in "
                                   "line 3); they are judged as they are. Leave such records out "
                                   "of the file");

@@ -590,17 +590,17 @@ TEST(test_texts)
     vq_persona_talk(w.persona, vq_persona_chain_of(w.plan, 1, 1, 0, VQ_PERSONA_SHUFFLED), &talk);
     assert_memory_equal(talk.system.at, "think: off\n\nYou take on the role of Bo. You bake.", 48);
     assert_true(vq_span_eq(talk.queries[0], vq_span_str("Hello Bo")));
-    vq_persona_asked(&personas[0], vq_span_str("{{q}}"), &out);
+    vq_persona_judged_question(&personas[0], vq_span_str("{{q}}"), &out);
     assert_string_equal(out.at, "<role>\nAda\n</role>\n<role_description>\nYou sail.\n"
                                 "</role_description>\n<user_query>\n{{q}}\n</user_query>");
     vq_buf_clear(&out);
-    vq_persona_asked(NULL, vq_span_str("q"), &out);
+    vq_persona_judged_question(NULL, vq_span_str("q"), &out);
     assert_string_equal(out.at, "q");
     vq_buf_clear(&out);
-    vq_persona_said(vq_span_str("<think>a</think>\n\n b_c __\n"), &out);
+    vq_persona_judged_answer(vq_span_str("<think>a</think>\n\n b_c __\n"), &out);
     assert_string_equal(out.at, "b_c");
     vq_buf_clear(&out);
-    vq_persona_said(vq_span_str("<think>never ends"), &out);
+    vq_persona_judged_answer(vq_span_str("<think>never ends"), &out);
     assert_int_equal(out.bytes, 0);
     vq_buf_free(&out);
     free_world(&w);

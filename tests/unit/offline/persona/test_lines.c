@@ -51,7 +51,7 @@ TEST(test_trait_lines_show_their_pole_alone)
 
 TEST(test_other_lines_are_what_they_are)
 {
-    static const enum vq_said kinds[] = {VQ_SAID_NEUTRAL, VQ_SAID_BREAK, VQ_SAID_REFUSAL};
+    static const enum vq_line_kind kinds[] = {VQ_SAID_NEUTRAL, VQ_SAID_BREAK, VQ_SAID_REFUSAL};
     for (size_t k = 0; k < VQ_COUNT(kinds); k++) {
         const char *line;
         size_t n = 0;

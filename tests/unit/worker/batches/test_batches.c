@@ -139,7 +139,7 @@ static void take_all(void)
             w.given_up += action.type == VQ_BATCHES_GIVE_UP ? 1 : 0;
             w.ordered += action.type == VQ_BATCHES_GIVE_UP && action.ordered ? 1 : 0;
             if (w.interrupts) {
-                vq_batches_anew(w.b, w.now_ms);
+                vq_batches_restart(w.b, w.now_ms);
             }
         } else if (action.type == VQ_BATCHES_TELL) {
             w.told_over += action.progress.state == VQ_BATCH_PROGRESS_OVER ? 1 : 0;
@@ -285,7 +285,7 @@ static void step(bool adds)
         do_job((uint32_t)vq_rng_below(&w.rng, w.jobs_count));
     } else if (what == 8 && adds && chance(5)) {
         w.session++;
-        vq_batches_anew(w.b, w.now_ms);
+        vq_batches_restart(w.b, w.now_ms);
         take_all();
     } else {
         vq_batches_tick(w.b, w.now_ms);

@@ -218,7 +218,7 @@ static VQ_UNUSED void rig_take(struct rig *rig)
             rig->log[rig->log_bytes++] = 'g';
             break;
         case VQ_WORK_GATHERED: rig->log[rig->log_bytes++] = 'G'; break;
-        case VQ_WORK_BATCHES_ANEW: rig->anew++; break;
+        case VQ_WORK_BATCHES_RESTART: rig->anew++; break;
         case VQ_WORK_COLLECT:
             rig->collects++;
             (void)snprintf(rig->note, sizeof(rig->note), "%.*s", (int)action.u.collect->name.bytes,

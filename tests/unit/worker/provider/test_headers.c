@@ -235,10 +235,10 @@ TEST(test_what_a_reply_says_of_limits)
                                    .now_unix_s = 1000};
     struct vq_reply reply;
     vq_reply_init(&reply);
-    struct vq_rates none = vq_reply_said(&reply);
+    struct vq_rates none = vq_reply_rates(&reply);
     assert_true(none.requests == 0 && none.input_tokens == 0 && none.tokens == 0);
     assert_int_equal(vq_provider_find("anthropic")->read(&response, &reply), VQ_OK);
-    struct vq_rates said = vq_reply_said(&reply);
+    struct vq_rates said = vq_reply_rates(&reply);
     assert_true(said.requests == 50 && said.input_tokens == 30000 && said.output_tokens == 8000);
     assert_true(said.tokens == 0); /* a limit of nothing is none that is known */
     assert_true(reply.organisation != 0 && reply.organisation == headers.organisation);

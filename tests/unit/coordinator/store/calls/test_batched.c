@@ -8,7 +8,7 @@ struct seen {
     uint32_t count;
     struct vq_id call;
     uint64_t task, cost_nano;
-    struct vq_batch_said batch;
+    struct vq_batch_report batch;
     char id[32];
 };
 
@@ -22,7 +22,7 @@ static enum vq_status see(void *ctx, const struct vq_result *draft)
     return VQ_OK;
 }
 
-static enum vq_status see_batch(void *ctx, const struct vq_batch_said *said)
+static enum vq_status see_batch(void *ctx, const struct vq_batch_report *said)
 {
     struct seen *seen = ctx;
     seen->count++;
@@ -93,12 +93,12 @@ TEST_WITH(test_what_is_known_of_a_batch, fx_setup, fx_teardown)
     struct fx *fx = *state;
     struct vq_commit commit;
     for (uint8_t i = 1; i <= 2; i++) {
-        struct vq_batch_said said = {.about = {.name = vq_span_str("b-1"),
-                                               .pool = vq_span_str("p"),
-                                               .id = vq_span_str(i == 1 ? "" : "batch_7"),
-                                               .state = i,
-                                               .calls = 40},
-                                     .owner = {{i}}};
+        struct vq_batch_report said = {.about = {.name = vq_span_str("b-1"),
+                                                 .pool = vq_span_str("p"),
+                                                 .id = vq_span_str(i == 1 ? "" : "batch_7"),
+                                                 .state = i,
+                                                 .calls = 40},
+                                       .owner = {{i}}};
         struct vq_result r = batched(fx, 4u + 2u * i, "b-1 0");
         fx->batch.said = &said;
         fx->batch.said_count = 1;
