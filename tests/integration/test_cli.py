@@ -248,7 +248,7 @@ class Data(CliCase):
     def test_nothing_left_after_the_rules(self):
         self.write("same.csv", [self.HEAD] + [[r[0], f"same {i}", f"same {i}"] + r[3:] for i, r in enumerate(self.rows)])
         self.refused("run", "same.csv", *WORDS, says=["no training rows remain of 12 records", "12 identical_outputs"])
-        self.refused("run", "data.csv", *WORDS, "--limit", "1", says=["rows are left"])
+        self.refused("run", "data.csv", *WORDS, "--limit", "1", says=["rows remain"])
         self.write("ties.csv", [self.HEAD] + [r[:3] + ["tie"] + r[4:] for r in self.rows])
         self.refused("run", "ties.csv", *WORDS, "--set", "data.ties=drop_all", says=["12 tie"])
 

@@ -144,7 +144,7 @@ class Store(Case):
         """What status advises, resume answers with the way on."""
         (self.dir / "runs/early").mkdir(parents=True)
         (self.dir / "runs/early/uid").write_text("0" * 32 + "\n")
-        self.assertIn("vibeq resume early begins, or says why it cannot", self.vibeq("status", "early", code=USAGE).stderr)
+        self.assertIn("vibeq resume early starts it, or reports why it cannot", self.vibeq("status", "early", code=USAGE).stderr)
         self.assertIn("`vibeq rm early` removes it", self.vibeq("resume", "early", code=USAGE).stderr)
         self.vibeq("rm", "early")
 

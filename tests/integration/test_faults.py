@@ -147,7 +147,7 @@ class Spools(Case):
         spool = self.killed()
         os.truncate(spool, spool.stat().st_size - 5)
         run = self.vibeq("resume", "r", "--workers", "1")
-        self.assertRegex(run.stderr, r"spool of local worker 0 ended in \d+ bytes of a record that is not whole")
+        self.assertRegex(run.stderr, r"spool of local worker 0 ends with \d+ bytes of an incomplete record")
         status = json.loads((self.dir / "runs/r/status.json").read_text())
         self.assertEqual(status["recovered"]["spools_torn"], 1)
         self.assertEqual(self.results("r")["cells_missing"], 0)

@@ -106,7 +106,7 @@ class RedisFaults(Case):
 
     def rebuilt(self, child, why):
         self.wait_exit(child, DONE)
-        self.assertIn("Redis is not as it was left", self.said())
+        self.assertIn("The data in Redis is not what this run wrote", self.said())
         self.assertIn(why, self.said())
         status = json.loads((self.dir / "runs/r/status.json").read_text())
         self.assertGreaterEqual(status["recovered"]["redis_rebuilds"], 1)
