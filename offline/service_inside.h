@@ -18,7 +18,7 @@ struct vq_service {
     struct vq_service_config config;
     struct vq_answerer answerer;
     struct vq_oracle *oracle;
-    struct vq_tries tries;
+    struct vq_index tries;
     struct vq_call_log log;
     struct vq_cached_key keys[VQ_SERVICE_KEYS_CACHED];
     struct vq_fronts fronts;

@@ -6,6 +6,17 @@
 
 #include <stdio.h>
 
+bool vq_span_begins_like(struct vq_span text, const char *lower)
+{
+    size_t n = strlen(lower);
+    for (size_t i = 0; i < n && i < text.bytes; i++) {
+        if (vq_lower(text.at[i]) != lower[i]) {
+            return false;
+        }
+    }
+    return text.bytes >= n;
+}
+
 struct vq_span vq_span_trim(struct vq_span text)
 {
     while (text.bytes > 0 && vq_is_blank(text.at[0])) {

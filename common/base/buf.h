@@ -26,6 +26,14 @@ static inline bool vq_span_eq(struct vq_span a, struct vq_span b)
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
 }
 
+static inline bool vq_span_begins(struct vq_span text, const char *with)
+{
+    size_t n = strlen(with);
+    return text.bytes >= n && (n == 0 || memcmp(text.at, with, n) == 0);
+}
+
+bool vq_span_begins_like(struct vq_span text, const char *lower); /* in any case of letters */
+
 static inline bool vq_span_ends_with(struct vq_span text, const char *end)
 {
     size_t n = strlen(end);

@@ -29,9 +29,8 @@ static const char *const closers[] = {
 
 static bool take_end(struct vq_span *text, const char *end)
 {
-    size_t n = strlen(end);
-    bool ends = text->bytes >= n && memcmp(text->at + text->bytes - n, end, n) == 0;
-    text->bytes -= ends ? n : 0;
+    bool ends = vq_span_ends_with(*text, end);
+    text->bytes -= ends ? strlen(end) : 0;
     return ends;
 }
 

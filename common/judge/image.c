@@ -7,36 +7,31 @@
 static const char scheme[] = "data:";
 static const char encoding[] = ";base64,";
 
-static bool begins(struct vq_span text, const char *with, size_t n)
-{
-    return text.bytes >= n && memcmp(text.at, with, n) == 0;
-}
-
 const char *vq_image_type(struct vq_span bytes)
 {
-    if (begins(bytes, "\x89PNG\r\n\x1a\n", 8)) {
+    if (vq_span_begins(bytes, "\x89PNG\r\n\x1a\n")) {
         return "image/png";
     }
-    if (begins(bytes, "\xff\xd8\xff", 3)) {
+    if (vq_span_begins(bytes, "\xff\xd8\xff")) {
         return "image/jpeg";
     }
-    if (begins(bytes, "GIF87a", 6) || begins(bytes, "GIF89a", 6)) {
+    if (vq_span_begins(bytes, "GIF87a") || vq_span_begins(bytes, "GIF89a")) {
         return "image/gif";
     }
     bool webp =
-        bytes.bytes >= 12 && begins(bytes, "RIFF", 4) && memcmp(bytes.at + 8, "WEBP", 4) == 0;
+        bytes.bytes >= 12 && vq_span_begins(bytes, "RIFF") && memcmp(bytes.at + 8, "WEBP", 4) == 0;
     return webp ? "image/webp" : NULL;
 }
 
 bool vq_image_is_url(struct vq_span image)
 {
-    return begins(image, "https://", 8) || begins(image, "http://", 7);
+    return vq_span_begins(image, "https://") || vq_span_begins(image, "http://");
 }
 
 bool vq_image_split(struct vq_span image, struct vq_span *ret_type, struct vq_span *ret_base64)
 {
     static const size_t front = sizeof(scheme) - 1, middle = sizeof(encoding) - 1;
-    if (!begins(image, "data:image/", front + 6)) {
+    if (!vq_span_begins(image, "data:image/")) {
         return false;
     }
     const char *comma = memmem(image.at, image.bytes, encoding, middle);

@@ -274,17 +274,6 @@ static struct found read_strict(enum vq_rating_kind kind, struct vq_span answer,
     return end_of(&r);
 }
 
-static bool starts_with(struct vq_span text, const char *lower)
-{
-    size_t n = strlen(lower);
-    for (size_t i = 0; i < n && i < text.bytes; i++) {
-        if (vq_lower(text.at[i]) != lower[i]) {
-            return false;
-        }
-    }
-    return text.bytes >= n;
-}
-
 /* Matches the regular expression's group after `\*\*Result:\*\*\s+` at the front of the text,
  * without a word boundary. */
 static bool match_value(enum vq_rating_kind kind, struct vq_span text, struct found *ret_found)
@@ -294,12 +283,12 @@ static bool match_value(enum vq_rating_kind kind, struct vq_span text, struct fo
     switch (kind) {
     case VQ_RATING_LIKERT: matches = read_number(text, &value) > 0; break;
     case VQ_RATING_BINARY:
-        value = starts_with(text, "yes");
-        matches = value == 1 || starts_with(text, "no");
+        value = vq_span_begins_like(text, "yes");
+        matches = value == 1 || vq_span_begins_like(text, "no");
         break;
     case VQ_RATING_PAIRWISE:
-        value = starts_with(text, "b");
-        matches = value == 1 || starts_with(text, "a");
+        value = vq_span_begins_like(text, "b");
+        matches = value == 1 || vq_span_begins_like(text, "a");
         break;
     }
     if (matches) {
@@ -315,7 +304,7 @@ static bool match_result(enum vq_rating_kind kind, struct vq_span answer, struct
     static const char head[] = "**result:**";
     for (size_t i = 0; i + sizeof(head) <= answer.bytes; i++) {
         struct vq_span rest = vq_span_after(answer, i);
-        if (rest.at[0] != '*' || !starts_with(rest, head)) {
+        if (rest.at[0] != '*' || !vq_span_begins_like(rest, head)) {
             continue;
         }
         size_t at = sizeof(head) - 1;

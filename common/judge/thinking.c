@@ -262,9 +262,8 @@ static bool is_blank_until(const struct vq_thinking *t, size_t end)
 static struct vq_span find_rest(struct vq_span text, bool *ret_plain)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
-    size_t n = sizeof(byte_order_mark) - 1;
-    if (text.bytes >= n && memcmp(text.at, byte_order_mark, n) == 0) {
-        text = vq_span_after(text, n);
+    if (vq_span_begins(text, byte_order_mark)) {
+        text = vq_span_after(text, strlen(byte_order_mark));
     }
     struct vq_thinking t = {.text = text};
     size_t from = 0;

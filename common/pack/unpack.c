@@ -116,11 +116,6 @@ static enum vq_status unzstd(struct vq_span bytes, const char *name, struct vq_b
     return status;
 }
 
-static bool begins(struct vq_span bytes, const char *with, size_t n)
-{
-    return bytes.bytes >= n && memcmp(bytes.at, with, n) == 0;
-}
-
 /* Refuses known formats that vibeq does not read. */
 static enum vq_status check_format(struct vq_span bytes, const char *name, struct vq_error *err)
 {
@@ -128,29 +123,27 @@ static enum vq_status check_format(struct vq_span bytes, const char *name, struc
     "python3 -c 'import pandas, sys; pandas." read                                                 \
     "(sys.argv[1]).to_json(\"data.jsonl\", orient=\"records\", lines=True)' FILE"
     static const struct {
-        const char *magic;
-        size_t bytes;
-        const char *is, *convert;
+        const char *magic, *is, *convert;
     } formats[] = {
-        {"PAR1", 4, "a Parquet file", PANDAS("read_parquet")},
-        {"ARROW1", 6, "an Arrow (Feather) file", PANDAS("read_feather")},
-        {"\xff\xff\xff\xff", 4, "an Arrow stream",
+        {"PAR1", "a Parquet file", PANDAS("read_parquet")},
+        {"ARROW1", "an Arrow (Feather) file", PANDAS("read_feather")},
+        {"\xff\xff\xff\xff", "an Arrow stream",
          "python3 -c 'import datasets, sys; "
          "datasets.Dataset.from_file(sys.argv[1]).to_json(\"data.jsonl\")' FILE"},
-        {"PK\x03\x04", 4, "a zip archive or a spreadsheet",
+        {"PK\x03\x04", "a zip archive or a spreadsheet",
          "unzip -p FILE > data.csv (of a spreadsheet: save it as CSV)"},
-        {"\xd0\xcf\x11\xe0", 4, "a spreadsheet or another Office document", "save it as CSV"},
-        {"BZh", 3, "packed by bzip2", "bunzip2 -k FILE"},
+        {"\xd0\xcf\x11\xe0", "a spreadsheet or another Office document", "save it as CSV"},
+        {"BZh", "packed by bzip2", "bunzip2 -k FILE"},
         {"\xfd"
          "7zXZ",
-         5, "packed by xz", "unxz -k FILE"},
-        {"\x04\x22\x4d\x18", 4, "packed by lz4", "unlz4 -k FILE"},
-        {"SQLite format 3", 15, "a SQLite database",
+         "packed by xz", "unxz -k FILE"},
+        {"\x04\x22\x4d\x18", "packed by lz4", "unlz4 -k FILE"},
+        {"SQLite format 3", "a SQLite database",
          "sqlite3 -header -csv FILE 'select * from TABLE' > data.csv"},
     };
 #undef PANDAS
     for (size_t i = 0; i < VQ_COUNT(formats); i++) {
-        if (begins(bytes, formats[i].magic, formats[i].bytes)) {
+        if (vq_span_begins(bytes, formats[i].magic)) {
             return vq_fail(
                 err, VQ_INVALID,
                 "%s is %s; vibeq reads CSV and JSON lines, also packed by gzip or zstd. Convert "
@@ -164,10 +157,10 @@ static enum vq_status check_format(struct vq_span bytes, const char *name, struc
 enum vq_status vq_unpack(struct vq_span bytes, const char *name, struct vq_buf *work,
                          struct vq_span *ret_text, struct vq_error *err)
 {
-    if (begins(bytes, "\x1f\x8b", 2)) {
+    if (vq_span_begins(bytes, "\x1f\x8b")) {
         VQ_TRY(gunzip(bytes, name, work, err));
         bytes = vq_buf_span(work);
-    } else if (begins(bytes, "\x28\xb5\x2f\xfd", 4)) {
+    } else if (vq_span_begins(bytes, "\x28\xb5\x2f\xfd")) {
         VQ_TRY(unzstd(bytes, name, work, err));
         bytes = vq_buf_span(work);
     }

@@ -44,19 +44,14 @@ static struct vq_span without_bullet(struct vq_span line, uint64_t *ret_number)
     return line;
 }
 
-static bool begins(struct vq_span text, const char *with)
-{
-    size_t bytes = strlen(with);
-    return text.bytes >= bytes && strncasecmp(text.at, with, bytes) == 0;
-}
-
 static enum vq_status take_line(struct vq_axis_list *list, struct vq_span line)
 {
     uint64_t number = list->n + 1;
     line = without_bullet(line, &number);
     struct vq_sections read = {0};
     vq_sections_read_axis(line, &read);
-    bool continues = list->n > 0 && (begins(line, "high:") || begins(line, "low:"));
+    bool continues =
+        list->n > 0 && (vq_span_begins_like(line, "high:") || vq_span_begins_like(line, "low:"));
     if (continues) {
         struct vq_axis_text *text = &list->axes[list->n - 1].text;
         text->high = read.axis_high.bytes > 0 ? read.axis_high : text->high;

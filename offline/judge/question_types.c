@@ -65,12 +65,6 @@ static bool holds(struct vq_span text, const char *needle)
     return false;
 }
 
-static bool starts(struct vq_span text, const char *with)
-{
-    size_t bytes = strlen(with);
-    return text.bytes >= bytes && strncasecmp(text.at, with, bytes) == 0;
-}
-
 static size_t words_in(struct vq_span text)
 {
     size_t words = 0;
@@ -90,7 +84,8 @@ static bool is_of_type(struct vq_span prompt, size_t type)
         return type == TYPE_SHORT ? words <= SHORT_WORDS : words >= LONG_WORDS;
     }
     for (size_t i = 0; i < VQ_COUNT(word_types[type].starts); i++) {
-        if (word_types[type].starts[i] != NULL && starts(prompt, word_types[type].starts[i])) {
+        if (word_types[type].starts[i] != NULL &&
+            vq_span_begins_like(prompt, word_types[type].starts[i])) {
             return true;
         }
     }

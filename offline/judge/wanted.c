@@ -40,13 +40,7 @@ static struct vq_span next_line(struct vq_span text, size_t *at)
     return line;
 }
 
-static bool begins(struct vq_span text, const char *with)
-{
-    size_t bytes = strlen(with);
-    return text.bytes >= bytes && memcmp(text.at, with, bytes) == 0;
-}
-
-static bool is_tag(struct vq_span line, const char *open, const char *name)
+bool vq_wanted_is_tag(struct vq_span line, const char *open, const char *name)
 {
     size_t head = strlen(open);
     size_t body = strlen(name);
@@ -63,7 +57,7 @@ enum vq_wanted vq_wanted_find(struct vq_span text)
         struct vq_span line = next_line(text, &at);
         size_t around = sizeof(open) - 1 + sizeof(close) - 1;
         bool named =
-            begins(line, open) && line.bytes >= around &&
+            vq_span_begins(line, open) && line.bytes >= around &&
             memcmp(line.at + line.bytes - (sizeof(close) - 1), close, sizeof(close) - 1) == 0;
         if (named) {
             struct vq_span kind = {line.at + sizeof(open) - 1, line.bytes - around};
@@ -73,7 +67,7 @@ enum vq_wanted vq_wanted_find(struct vq_span text)
                     found = (enum vq_wanted)i;
                 }
             }
-        } else if (begins(line, "</")) {
+        } else if (vq_span_begins(line, "</")) {
             found = VQ_WANTED_OTHER;
         }
     }
@@ -87,10 +81,10 @@ struct vq_span vq_wanted_section(struct vq_span text, const char *tag, bool firs
     for (size_t at = 0; at < text.bytes;) {
         size_t start = at;
         struct vq_span line = next_line(text, &at);
-        if (is_tag(line, "<", tag) && (from == NOWHERE || !first)) {
+        if (vq_wanted_is_tag(line, "<", tag) && (from == NOWHERE || !first)) {
             from = at;
         }
-        if (is_tag(line, "</", tag)) {
+        if (vq_wanted_is_tag(line, "</", tag)) {
             to = start;
         }
     }
@@ -122,7 +116,7 @@ static void read_row(struct vq_span row, struct vq_wanted_row *ret_row)
         size_t start = at;
         struct vq_span line = next_line(row, &at);
         for (size_t p = next; p < PART__COUNT; p++) {
-            if (is_tag(line, "<", tags[p])) {
+            if (vq_wanted_is_tag(line, "<", tags[p])) {
                 if (open < PART__COUNT) {
                     size_t end = to == NOWHERE ? start : to;
                     parts[open] = vq_span_trim(vq_span(row.at + from, end - from));
@@ -135,7 +129,7 @@ static void read_row(struct vq_span row, struct vq_wanted_row *ret_row)
                 break;
             }
         }
-        if (open < PART__COUNT && start >= from && is_tag(line, "</", tags[open])) {
+        if (open < PART__COUNT && start >= from && vq_wanted_is_tag(line, "</", tags[open])) {
             to = start;
         }
     }
@@ -156,7 +150,7 @@ bool vq_row_next(struct vq_span rows, size_t *at, struct vq_wanted_row *ret_row)
     for (size_t line_at = *at; line_at < rows.bytes;) {
         size_t start = line_at;
         struct vq_span line = next_line(rows, &line_at);
-        if (is_tag(line, "<", "row")) {
+        if (vq_wanted_is_tag(line, "<", "row")) {
             if (from != NOWHERE) {
                 end = next = start;
                 break;

@@ -21,6 +21,9 @@ bool vq_wanted_is_part(enum vq_wanted wanted);
 /* Whether the request is for a rubric judge (offline/persona/rating.h). */
 bool vq_wanted_is_rating(enum vq_wanted wanted);
 
+/* Whether a line is the tag `open`NAME>, as in "</" and "row". */
+bool vq_wanted_is_tag(struct vq_span line, const char *open, const char *name);
+
 /* The text of a section, trimmed; empty: the section is missing. `first`: from the first opening
  * tag, for a section that has foreign text and comes first; else from the last one, so that a tag
  * in such a text does no harm. */

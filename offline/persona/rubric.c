@@ -3,6 +3,8 @@
  * Not its job: rating (rating.c). */
 #include "offline/persona/rubric.h"
 
+#include "offline/judge/wanted.h"
+
 #define NOWHERE SIZE_MAX
 
 static struct vq_span line_at(struct vq_span text, size_t at, size_t *ret_next)
@@ -11,14 +13,6 @@ static struct vq_span line_at(struct vq_span text, size_t at, size_t *ret_next)
     size_t stop = end == NULL ? text.bytes : (size_t)(end - text.at);
     *ret_next = stop < text.bytes ? stop + 1 : stop;
     return vq_span_trim(vq_span(text.at + at, stop - at));
-}
-
-static bool is_tag(struct vq_span line, const char *open, const char *name)
-{
-    size_t head = strlen(open);
-    size_t body = strlen(name);
-    return line.bytes == head + body + 1 && memcmp(line.at, open, head) == 0 &&
-           memcmp(line.at + head, name, body) == 0 && line.at[head + body] == '>';
 }
 
 /* The beginning of the tag's line in [from, to): the first such line, or the last; NOWHERE: none.
@@ -30,7 +24,7 @@ static size_t find_tag(struct vq_span text, size_t from, size_t to, const char *
     struct vq_span head = vq_span(text.at, to);
     for (size_t at = from; at < to;) {
         size_t next;
-        if (is_tag(line_at(head, at, &next), open, name)) {
+        if (vq_wanted_is_tag(line_at(head, at, &next), open, name)) {
             found = at;
             *ret_after = next;
             if (!last) {

@@ -7,8 +7,10 @@
  *   messages get equal answers. Not its job: when to answer (service.c), correct answers. */
 #include "offline/persona/subject.h"
 
+#include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/rng.h"
+#include "offline/faults/settings.h"
 #include "offline/persona/character.h"
 #include "offline/persona/lines.h"
 
@@ -23,19 +25,19 @@
 #define BYTES_MOST     1048576.0
 #define LINES_A_SIGN   2 /* a trait with one word in the description is shown at most twice */
 
-static const struct {
-    const char *name;
-    size_t at;
-} fields[] = {
-    {"start", offsetof(struct vq_subject, start)},
-    {"fade", offsetof(struct vq_subject, fade)},
-    {"goal_fade", offsetof(struct vq_subject, goal_fade)},
-    {"floor", offsetof(struct vq_subject, floor)},
-    {"refuse", offsetof(struct vq_subject, refuse)},
-    {"slip", offsetof(struct vq_subject, slip)},
-    {"over_refuse", offsetof(struct vq_subject, over_refuse)},
-    {"bytes", offsetof(struct vq_subject, bytes)},
+#define AT(member) offsetof(struct vq_subject, member)
+static const struct vq_setting settings[] = {
+    {"start", VQ_SETTING_REAL, AT(start), 1},
+    {"fade", VQ_SETTING_REAL, AT(fade), 1},
+    {"goal_fade", VQ_SETTING_REAL, AT(goal_fade), 1},
+    {"floor", VQ_SETTING_REAL, AT(floor), 1},
+    {"refuse", VQ_SETTING_REAL, AT(refuse), 1},
+    {"slip", VQ_SETTING_REAL, AT(slip), 1},
+    {"over_refuse", VQ_SETTING_REAL, AT(over_refuse), 1},
+    {"bytes", VQ_SETTING_REAL, AT(bytes), BYTES_MOST},
+    {0},
 };
+#undef AT
 
 void vq_subject_default(struct vq_subject *ret_subject)
 {
@@ -49,51 +51,27 @@ void vq_subject_default(struct vq_subject *ret_subject)
                                        .over_refuse = 0.1};
 }
 
-static enum vq_status set_field(struct vq_subject *subject, struct vq_span text,
-                                struct vq_error *err)
-{
-    char copy[64];
-    (void)snprintf(copy, sizeof(copy), "%.*s", (int)(text.bytes < 63 ? text.bytes : 63), text.at);
-    char *equals = strchr(copy, '=');
-    for (size_t i = 0; equals != NULL && i < VQ_COUNT(fields); i++) {
-        size_t bytes = strlen(fields[i].name);
-        if (bytes == (size_t)(equals - copy) && memcmp(copy, fields[i].name, bytes) == 0) {
-            char *end = NULL;
-            double value = strtod(equals + 1, &end);
-            double most = fields[i].at == offsetof(struct vq_subject, bytes) ? BYTES_MOST : 1;
-            if (end == equals + 1 || *end != '\0' || !(value >= 0 && value <= most)) {
-                return vq_fail(err, VQ_INVALID, "%s: want a number from 0 to %.0f", copy, most);
-            }
-            *(double *)(void *)((char *)subject + fields[i].at) = value;
-            return VQ_OK;
-        }
-    }
-    return vq_fail(
-        err, VQ_INVALID,
-        "%s: want start, fade, goal_fade, floor, refuse, slip, over_refuse or bytes, and =NUMBER",
-        copy);
-}
-
 enum vq_status vq_subject_parse(const char *text, struct vq_subject *ret_subject,
                                 struct vq_error *err)
 {
     struct vq_subject subject;
     vq_subject_default(&subject);
     size_t bytes = strcspn(text, ",");
-    if (bytes == 0 || bytes >= sizeof(subject.name)) {
+    bool ends = bytes > 0 && text[strlen(text) - 1] != ',';
+    if (!ends || bytes >= sizeof(subject.name)) {
         return vq_fail(err, VQ_INVALID, "want NAME[,FIELD=NUMBER..], the name under %d bytes",
                        VQ_SUBJECT_NAME_BYTES);
     }
     memcpy(subject.name, text, bytes);
     subject.name[bytes] = '\0';
-    for (const char *at = text + bytes; *at == ',';) {
-        at++;
-        size_t field = strcspn(at, ",");
-        VQ_TRY(set_field(&subject, vq_span(at, field), err));
-        at += field;
+    char *pairs;
+    VQ_TRY(vq_copy(text + bytes, &pairs));
+    enum vq_status status = vq_settings_read(settings, &subject, pairs, err);
+    vq_free(pairs);
+    if (status == VQ_OK) {
+        *ret_subject = subject;
     }
-    *ret_subject = subject;
-    return VQ_OK;
+    return status;
 }
 
 /* Whether a question addresses the persona. */

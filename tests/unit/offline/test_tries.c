@@ -19,7 +19,7 @@ static struct vq_hash hash_of(uint64_t i)
 
 TEST(every_body_is_counted_by_itself)
 {
-    struct vq_tries tries = {0};
+    struct vq_index tries = {0};
     for (uint64_t round = 1; round <= 3; round++) {
         for (uint64_t i = 0; i < BODIES; i++) {
             struct vq_hash hash = hash_of(i);
@@ -31,7 +31,7 @@ TEST(every_body_is_counted_by_itself)
 
 TEST(without_memory_a_body_counts_as_new)
 {
-    struct vq_tries tries = {0};
+    struct vq_index tries = {0};
     struct vq_hash hash = hash_of(1);
     vq_alloc_fail_at(1);
     assert_int_equal(vq_tries_count(&tries, &hash), 1);
