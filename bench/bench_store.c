@@ -216,7 +216,7 @@ static enum vq_status add_row(void *ctx, const struct vq_call_row *row)
 {
     struct total *total = ctx;
     total->rows++;
-    total->tokens += row->tokens_in + row->tokens_out;
+    total->tokens += row->result.tokens_in + row->result.tokens_out;
     return VQ_OK;
 }
 

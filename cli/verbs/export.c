@@ -131,12 +131,12 @@ static void put_place(struct calls *c, const struct vq_call_row *row)
 {
     struct line *l = &c->line;
     const struct vq_stage_grid *a =
-        row->stage < c->replay->stages_count ? c->replay->stages[row->stage] : NULL;
-    if (a == NULL || !vq_plan_has(&a->plan, row->task)) {
-        if (row->stage >= VQ_STAGE_BESIDE) { /* of a verb such as compare */
+        row->result.stage < c->replay->stages_count ? c->replay->stages[row->result.stage] : NULL;
+    if (a == NULL || !vq_plan_has(&a->plan, row->result.task)) {
+        if (row->result.stage >= VQ_STAGE_BESIDE) { /* of a verb such as compare */
             line_text(l, "stage", vq_span_str("beside the run"));
         } else {
-            line_count(l, "stage", row->stage);
+            line_count(l, "stage", row->result.stage);
         }
         static const char *const keys[] = {"judge", "record", "vibe", "order"};
         for (size_t i = 0; i < VQ_COUNT(keys); i++) {
@@ -144,7 +144,7 @@ static void put_place(struct calls *c, const struct vq_call_row *row)
         }
         return;
     }
-    struct vq_cell cell = vq_grid_cell(&a->plan.grid, row->task);
+    struct vq_cell cell = vq_grid_cell(&a->plan.grid, row->result.task);
     line_text(l, "stage", vq_span_str(a->name));
     line_text(l, "judge", vq_span_str(a->cast->judges[cell.judge].name));
     int64_t record = vq_job_record(c->kept->job, a, cell.sample);
@@ -164,41 +164,42 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
     struct calls *c = ctx;
     struct line *l = &c->line;
     char id[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    vq_hex(row->call.b, VQ_ID_BYTES, id);
+    vq_hex(row->result.call.b, VQ_ID_BYTES, id);
     struct vq_answer answer = {.created_unix_ms = 0};
     struct vq_error ignored = {0};
-    bool has = row->used && vq_lookup_answer(c->view, &row->request, &answer, &ignored) == VQ_OK;
+    bool has =
+        row->used && vq_lookup_answer(c->view, &row->result.request, &answer, &ignored) == VQ_OK;
     line_begin(l);
     line_text(l, "call", vq_span_str(id));
     put_place(c, row);
-    line_count(l, "repeat", row->repeat);
-    line_text(l, "kind", vq_span_str(row->kind == VQ_CALL_REPAIR ? "repair" : "ask"));
-    line_text(l, "end", vq_span_str(vq_call_end_word((enum vq_call_end)row->end)));
-    line_text(l, "verdict", vq_span_str(vq_outcome_name((enum vq_outcome)row->outcome)));
+    line_count(l, "repeat", row->result.repeat);
+    line_text(l, "kind", vq_span_str(row->result.kind == VQ_CALL_REPAIR ? "repair" : "ask"));
+    line_text(l, "end", vq_span_str(vq_call_end_word((enum vq_call_end)row->result.end)));
+    line_text(l, "verdict", vq_span_str(vq_outcome_name((enum vq_outcome)row->result.outcome)));
     line_count(l, "used", row->used);
-    line_count(l, "http_status", row->http_status);
-    line_count(l, "started_ms", row->started_unix_ms);
-    line_count(l, "latency_ms", row->latency_ms);
+    line_count(l, "http_status", row->result.http_status);
+    line_count(l, "started_ms", row->result.started_unix_ms);
+    line_count(l, "latency_ms", row->result.latency_ms);
     line_text(l, "worker", row->worker);
-    line_text(l, "pool", row->pool);
-    line_usd(l, "cost_usd", row->cost_nano);
-    line_count(l, "tokens_in", (int64_t)row->tokens_in);
-    line_count(l, "tokens_cached", (int64_t)row->tokens_cached);
-    line_count(l, "tokens_written", (int64_t)row->tokens_written);
-    line_count(l, "tokens_out", (int64_t)row->tokens_out);
-    line_text(l, "tier", row->tier);
-    line_text(l, "model", row->model);
+    line_text(l, "pool", row->result.pool);
+    line_usd(l, "cost_usd", row->result.cost_nano);
+    line_count(l, "tokens_in", (int64_t)row->result.tokens_in);
+    line_count(l, "tokens_cached", (int64_t)row->result.tokens_cached);
+    line_count(l, "tokens_written", (int64_t)row->result.tokens_written);
+    line_count(l, "tokens_out", (int64_t)row->result.tokens_out);
+    line_text(l, "tier", row->result.tier);
+    line_text(l, "model", row->result.model);
     if (has) {
         line_text(l, "finish_reason", answer.finish_reason);
     } else {
         line_none(l, "finish_reason");
     }
-    if (row->label_logprobs.bytes > 0) {
-        line_text(l, "label_logprobs", row->label_logprobs);
+    if (row->result.label_logprobs.bytes > 0) {
+        line_text(l, "label_logprobs", row->result.label_logprobs);
     } else {
         line_none(l, "label_logprobs");
     }
-    line_text(l, "error", row->error);
+    line_text(l, "error", row->result.error);
     if (has && !vq_vectors_packed(answer.answer)) { /* vectors are not a text */
         line_text(l, "answer", answer.answer);
     } else {

@@ -132,19 +132,10 @@ enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
 enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard,
                                const uint8_t *outcomes) VQ_WARN_UNUSED;
 
-struct vq_coord_past_call { /* a call of this stage, by an earlier process of the run */
-    uint64_t task;
-    enum vq_call_kind kind;
-    enum vq_call_end end;
-    enum vq_outcome outcome;
-    bool final;
-    uint32_t http_status;
-    struct vq_span pool, error;
-};
-/* For a resumed run, before the first event: passes a call of the ledger to the brakes, which
- * continue their counts with it. Returns whether more calls can still change a brake: false once
- * every judge was answered by each of its pools. */
-bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
+/* For a resumed run, before the first event: passes a call of this stage in the ledger to the
+ * brakes, which continue their counts with it. Returns whether more calls can still change a brake:
+ * false once every judge was answered by each of its pools. */
+bool vq_coord_recall(struct vq_coord *c, const struct vq_result *call);
 
 /* For a resumed run, before the first event: the record of a call that waits in a batch at a
  * provider, then what the store has about the batch (in this order). VQ_INVALID, VQ_LIMIT,

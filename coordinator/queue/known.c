@@ -66,14 +66,14 @@ enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *
     return VQ_OK;
 }
 
-static void recall(struct vq_coord *c, struct vq_coord_lane *lane,
-                   const struct vq_coord_past_call *past)
+static void recall(struct vq_coord *c, struct vq_coord_lane *lane, const struct vq_result *past)
 {
     bool useful = c->params.any_answer_is_useful && past->end == VQ_END_ANSWER;
     bool repaired = c->params.repairs && past->kind == VQ_CALL_ASK && past->end == VQ_END_ANSWER &&
                     past->outcome == VQ_OUTCOME_UNPARSEABLE;
-    struct vq_brake_call call = {.end = past->end,
-                                 .outcome = useful ? VQ_OUTCOME_TEXT : past->outcome,
+    struct vq_brake_call call = {.end = (enum vq_call_end)past->end,
+                                 .outcome =
+                                     useful ? VQ_OUTCOME_TEXT : (enum vq_outcome)past->outcome,
                                  .final = past->final && !repaired,
                                  .row = vq_grid_cell(&c->params.grid, past->task).sample,
                                  .http_status = past->http_status,
@@ -87,7 +87,7 @@ static void recall(struct vq_coord *c, struct vq_coord_lane *lane,
     }
 }
 
-bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call)
+bool vq_coord_recall(struct vq_coord *c, const struct vq_result *call)
 {
     if (call->task < vq_grid_tasks(&c->params.grid)) {
         recall(c, &c->lanes[vq_grid_cell(&c->params.grid, call->task).judge], call);

@@ -97,16 +97,8 @@ enum vq_status vq_looks_open(struct vq_run *run, struct vq_error *err)
 
 void vq_looks_recall(struct vq_run *run, const struct vq_call_row *row)
 {
-    if (row->final && vq_outcome_is_failed((enum vq_outcome)row->outcome)) {
-        struct vq_result r = {.stage = row->stage,
-                              .task = row->task,
-                              .end = row->end,
-                              .outcome = row->outcome,
-                              .http_status = row->http_status,
-                              .tries = row->tries,
-                              .pool = row->pool,
-                              .error = row->error};
-        vq_live_failed(run->control.live, &r, row->recorded_unix_ms);
+    if (row->result.final && vq_outcome_is_failed((enum vq_outcome)row->result.outcome)) {
+        vq_live_failed(run->control.live, &row->result, row->recorded_unix_ms);
     }
 }
 

@@ -17,19 +17,23 @@
 #define METRICS_BYTES_MAX  (16u << 20)
 #define DEPTH_MAX          2u
 
-static enum vq_status take_row(void *ctx, const struct vq_call_row *row)
+static void tally(struct vq_run *run, const struct vq_result *r)
 {
-    struct vq_run *run = ctx;
     vq_call_tally_add(
         &run->metrics.calls,
-        &(struct vq_tally_call){.pool = vq_conf_uses_find(&run->source.pools->uses, row->pool),
-                                .end = row->end,
-                                .latency_ms = row->latency_ms,
-                                .tokens_in = row->tokens_in,
-                                .tokens_cached = row->tokens_cached,
-                                .tokens_out = row->tokens_out,
-                                .cost_nano = row->cost_nano});
-    vq_looks_recall(run, row);
+        &(struct vq_tally_call){.pool = vq_conf_uses_find(&run->source.pools->uses, r->pool),
+                                .end = r->end,
+                                .latency_ms = r->latency_ms,
+                                .tokens_in = r->tokens_in,
+                                .tokens_cached = r->tokens_cached,
+                                .tokens_out = r->tokens_out,
+                                .cost_nano = r->cost_nano});
+}
+
+static enum vq_status take_row(void *ctx, const struct vq_call_row *row)
+{
+    tally(ctx, &row->result);
+    vq_looks_recall(ctx, row);
     return VQ_OK;
 }
 
@@ -47,17 +51,8 @@ void vq_metrics_see(struct vq_run *run, const struct vq_result *results, size_t 
                     const size_t *repeated, size_t repeated_count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct vq_result *r = &results[i];
         if (!is_in(repeated, repeated_count, i)) {
-            vq_call_tally_add(&run->metrics.calls,
-                              &(struct vq_tally_call){
-                                  .pool = vq_conf_uses_find(&run->source.pools->uses, r->pool),
-                                  .end = r->end,
-                                  .latency_ms = r->latency_ms,
-                                  .tokens_in = r->tokens_in,
-                                  .tokens_cached = r->tokens_cached,
-                                  .tokens_out = r->tokens_out,
-                                  .cost_nano = r->cost_nano});
+            tally(run, &results[i]);
         }
     }
 }

@@ -85,18 +85,10 @@ static enum vq_status recall_row(void *ctx, const struct vq_call_row *row)
     if (vq_run_now() > r->until_ns) {
         return VQ_AGAIN;
     }
-    if (row->stage != r->run->stages.asking->no) {
+    if (row->result.stage != r->run->stages.asking->no) {
         return VQ_OK;
     }
-    struct vq_coord_past_call call = {.task = row->task,
-                                      .kind = (enum vq_call_kind)row->kind,
-                                      .end = (enum vq_call_end)row->end,
-                                      .outcome = (enum vq_outcome)row->outcome,
-                                      .final = row->final,
-                                      .http_status = row->http_status,
-                                      .pool = row->pool,
-                                      .error = row->error};
-    return vq_coord_recall(r->run->coord, &call) ? VQ_OK : VQ_AGAIN;
+    return vq_coord_recall(r->run->coord, &row->result) ? VQ_OK : VQ_AGAIN;
 }
 
 /* Passes the calls of earlier processes to the core, for the first stage with open tasks, which is

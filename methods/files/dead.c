@@ -73,18 +73,18 @@ static int by_place(const void *a, const void *b)
 static enum vq_status take_call(void *ctx, const struct vq_call_row *row)
 {
     struct vq_dead_list *list = ctx;
-    struct vq_dead_letter key = {.stage = row->stage, .task = row->task};
+    struct vq_dead_letter key = {.stage = row->result.stage, .task = row->result.task};
     struct vq_dead_letter *letter =
         bsearch(&key, list->letters, list->count, sizeof(key), by_place);
     if (letter == NULL) {
         return VQ_OK;
     }
     letter->sends++;
-    if (letter->sends == 1 || row->started_unix_ms >= letter->started_unix_ms) {
-        letter->end = (enum vq_call_end)row->end;
-        letter->http_status = row->http_status;
-        letter->started_unix_ms = row->started_unix_ms;
-        letter->error = row->error;
+    if (letter->sends == 1 || row->result.started_unix_ms >= letter->started_unix_ms) {
+        letter->end = (enum vq_call_end)row->result.end;
+        letter->http_status = row->result.http_status;
+        letter->started_unix_ms = row->result.started_unix_ms;
+        letter->error = row->result.error;
     }
     return VQ_OK;
 }

@@ -49,10 +49,9 @@ static size_t mend_word(struct vq_buf *out, struct vq_span text)
 {
     static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity"};
     for (size_t i = 0; i < VQ_COUNT(words); i++) {
-        size_t n = strlen(words[i]);
-        if (text.bytes >= n && memcmp(text.at, words[i], n) == 0) {
+        if (vq_span_begins(text, words[i])) {
             vq_buf_puts(out, "null");
-            return n;
+            return strlen(words[i]);
         }
     }
     return 0;

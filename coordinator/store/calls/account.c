@@ -117,13 +117,14 @@ static uint32_t stage_of(const struct vq_accountant *a, const struct vq_call_row
     uint32_t low = 0, high = a->stages_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (a->stages[middle].in.plan->stage < row->stage) {
+        if (a->stages[middle].in.plan->stage < row->result.stage) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < a->stages_count && a->stages[low].in.plan->stage == row->stage ? low : UINT32_MAX;
+    return low < a->stages_count && a->stages[low].in.plan->stage == row->result.stage ? low
+                                                                                       : UINT32_MAX;
 }
 
 /* Whether the stages are of a script beside the run; then only these count. */
@@ -135,22 +136,6 @@ static bool is_beside(const struct vq_accountant *a)
 static bool bit_get(const uint8_t *bits, uint64_t i)
 {
     return bits != NULL && (bits[i / 8] >> (i % 8) & 1) != 0;
-}
-
-/* The same count as that of workers and the authority (proto/pool.h). */
-bool vq_call_row_sent(const struct vq_call_row *row)
-{
-    struct vq_result result = {.end = row->end, .http_status = row->http_status};
-    return vq_result_requests(&result) != 0;
-}
-
-uint64_t vq_call_row_tokens(const struct vq_call_row *row)
-{
-    struct vq_result result = {.end = row->end,
-                               .tokens_in = row->tokens_in,
-                               .tokens_out = row->tokens_out,
-                               .tokens_reserved = row->tokens_reserved};
-    return vq_result_tokens(&result);
 }
 
 static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
@@ -205,54 +190,56 @@ static enum vq_status pool_of(struct vq_accountant *a, struct vq_span name,
 
 static double cost_of(const struct stage *stage, const struct vq_call_row *row)
 {
-    if (row->pool.bytes > 0 || row->cost_nano > 0) {
-        return (double)row->cost_nano / 1e9;
+    if (row->result.pool.bytes > 0 || row->result.cost_nano > 0) {
+        return (double)row->result.cost_nano / 1e9;
     }
-    if (stage == NULL || stage->in.prices == NULL || row->judge >= stage->in.plan->grid.judges) {
+    if (stage == NULL || stage->in.prices == NULL ||
+        row->result.judge >= stage->in.plan->grid.judges) {
         return 0;
     }
-    const struct vq_ledger_price *price = &stage->in.prices[row->judge];
+    const struct vq_ledger_price *price = &stage->in.prices[row->result.judge];
     double in = price->input_usd > 0 ? price->input_usd : 0;
     double out = price->output_usd > 0 ? price->output_usd : 0;
-    return ((double)row->tokens_in * in + (double)row->tokens_out * out) / 1e6;
+    return ((double)row->result.tokens_in * in + (double)row->result.tokens_out * out) / 1e6;
 }
 
 static void add(struct vq_account_sums *sums, const struct vq_call_row *row, bool sent,
                 double cost_usd)
 {
     sums->sent += sent ? 1 : 0;
-    if (row->end == VQ_END_ANSWER) {
+    if (row->result.end == VQ_END_ANSWER) {
         sums->answered++;
         sums->paid_unused += row->used ? 0 : 1;
-        vq_sum_to(&sums->latency_ms, row->latency_ms);
-    } else if (row->end == VQ_END_UNKNOWN) {
+        vq_sum_to(&sums->latency_ms, row->result.latency_ms);
+    } else if (row->result.end == VQ_END_UNKNOWN) {
         sums->unknown++;
-    } else if (row->end == VQ_END_CANCELLED) {
+    } else if (row->result.end == VQ_END_CANCELLED) {
         sums->cancelled++;
-    } else if (row->end == VQ_END_BATCHED) {
+    } else if (row->result.end == VQ_END_BATCHED) {
         sums->in_batches++;
     } else {
-        sums->failed[row->end]++;
+        sums->failed[row->result.end]++;
     }
-    vq_sum_to(&sums->tokens_in, row->tokens_in);
-    vq_sum_to(&sums->tokens_cached, row->tokens_cached);
-    vq_sum_to(&sums->tokens_written, row->tokens_written);
-    vq_sum_to(&sums->tokens_out, row->tokens_out);
+    vq_sum_to(&sums->tokens_in, row->result.tokens_in);
+    vq_sum_to(&sums->tokens_cached, row->result.tokens_cached);
+    vq_sum_to(&sums->tokens_written, row->result.tokens_written);
+    vq_sum_to(&sums->tokens_out, row->result.tokens_out);
     sums->cost_usd += cost_usd;
 }
 
 static void add_bill(struct vq_bill *bill, const struct vq_call_row *row)
 {
-    bool cut = row->end == VQ_END_TOO_LONG && row->tokens_in > 0;
-    struct vq_bill_call call = {.answered = row->end == VQ_END_ANSWER || cut,
-                                .unreported = row->unreported,
-                                .tokens_in = row->tokens_in,
-                                .prompt_chars = row->prompt_chars,
-                                .cost_nano = row->cost_nano,
-                                .provider_nano = row->provider_nano,
-                                .model = row->model,
-                                .tier = row->tier,
-                                .no_capacity = row->end == VQ_END_RATE && row->tier.bytes > 0};
+    bool cut = row->result.end == VQ_END_TOO_LONG && row->result.tokens_in > 0;
+    struct vq_bill_call call = {.answered = row->result.end == VQ_END_ANSWER || cut,
+                                .unreported = row->result.unreported,
+                                .tokens_in = row->result.tokens_in,
+                                .prompt_chars = row->result.prompt_chars,
+                                .cost_nano = row->result.cost_nano,
+                                .provider_nano = row->result.provider_nano,
+                                .model = row->result.model,
+                                .tier = row->result.tier,
+                                .no_capacity =
+                                    row->result.end == VQ_END_RATE && row->result.tier.bytes > 0};
     vq_bill_add(bill, &call);
 }
 
@@ -269,22 +256,23 @@ static enum vq_status classify(struct stage *stage, const struct vq_call_row *ro
                                struct vq_account_part *part, uint64_t **ret_count)
 {
     *ret_count = &part->retried;
-    if (row->kind == VQ_CALL_REPAIR) {
+    if (row->result.kind == VQ_CALL_REPAIR) {
         *ret_count = &part->repairs;
         return VQ_OK;
     }
-    if (stage == NULL || row->task >= stage->tasks || row->foreign ||
-        !vq_plan_asks(stage->in.plan, row->task) || row->repeat < stage->in.plan->repeat ||
-        row->repeat - stage->in.plan->repeat > VQ_GENERATION_MAX) {
+    if (stage == NULL || row->result.task >= stage->tasks || row->foreign ||
+        !vq_plan_asks(stage->in.plan, row->result.task) ||
+        row->result.repeat < stage->in.plan->repeat ||
+        row->result.repeat - stage->in.plan->repeat > VQ_GENERATION_MAX) {
         return VQ_OK;
     }
-    uint32_t repeat = row->repeat - stage->in.plan->repeat;
+    uint32_t repeat = row->result.repeat - stage->in.plan->repeat;
     uint8_t **bits = &stage->sent[repeat];
     if (*bits == NULL && (*bits = vq_alloc(stage->tasks / 8 + 1, 1)) == NULL) {
         return VQ_NOMEM;
     }
-    if (!bit_get(*bits, row->task)) {
-        (*bits)[row->task / 8] |= (uint8_t)(1u << (row->task % 8));
+    if (!bit_get(*bits, row->result.task)) {
+        (*bits)[row->result.task / 8] |= (uint8_t)(1u << (row->result.task % 8));
         *ret_count = repeat > 0 ? &part->asked_again : &part->first_sends;
     }
     return VQ_OK;
@@ -292,10 +280,10 @@ static enum vq_status classify(struct stage *stage, const struct vq_call_row *ro
 
 static void times(struct vq_account *account, const struct vq_call_row *row)
 {
-    if (account->first_unix_ms == 0 || row->started_unix_ms < account->first_unix_ms) {
-        account->first_unix_ms = row->started_unix_ms;
+    if (account->first_unix_ms == 0 || row->result.started_unix_ms < account->first_unix_ms) {
+        account->first_unix_ms = row->result.started_unix_ms;
     }
-    int64_t ended_unix_ms = row->started_unix_ms + row->latency_ms;
+    int64_t ended_unix_ms = row->result.started_unix_ms + row->result.latency_ms;
     if (ended_unix_ms > account->last_unix_ms) {
         account->last_unix_ms = ended_unix_ms;
     }
@@ -305,8 +293,8 @@ static void times(struct vq_account *account, const struct vq_call_row *row)
 static void count_odd(struct vq_account *account, const struct vq_call_row *row)
 {
     struct vq_span word;
-    account->empty += row->end == VQ_END_ANSWER && row->outcome == VQ_OUTCOME_EMPTY;
-    if (row->end != VQ_END_ANSWER || !vq_ending_explained(row->error, &word)) {
+    account->empty += row->result.end == VQ_END_ANSWER && row->result.outcome == VQ_OUTCOME_EMPTY;
+    if (row->result.end != VQ_END_ANSWER || !vq_ending_explained(row->result.error, &word)) {
         return;
     }
     for (uint32_t i = 0; i < account->endings_count; i++) {
@@ -334,18 +322,18 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
 {
     struct vq_account *account = a->account;
     struct vq_account_worker *worker;
-    VQ_ASSERT(row->end < VQ_END__COUNT);
+    VQ_ASSERT(row->result.end < VQ_END__COUNT);
     uint32_t i = stage_of(a, row);
-    if (i == UINT32_MAX && (row->stage >= VQ_STAGE_BESIDE || is_beside(a))) {
+    if (i == UINT32_MAX && (row->result.stage >= VQ_STAGE_BESIDE || is_beside(a))) {
         return VQ_OK;
     }
     struct vq_account_pool *pool;
     VQ_TRY(worker_of(a, row->worker, &worker));
-    VQ_TRY(pool_of(a, row->pool, &pool));
+    VQ_TRY(pool_of(a, row->result.pool, &pool));
     struct stage *stage = i == UINT32_MAX ? NULL : &a->stages[i];
     struct vq_account_stage *said = i == UINT32_MAX ? NULL : &account->stages[i];
     struct vq_account_part *part = said == NULL ? &account->all : &said->part;
-    bool sent = vq_call_row_sent(row);
+    bool sent = vq_result_requests(&row->result) != 0;
     double cost_usd = cost_of(stage, row);
     count_odd(account, row);
     if (sent) {
@@ -361,9 +349,10 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
         add(&pool->sums, row, sent, cost_usd);
         add_bill(&pool->bill, row);
     }
-    if (said != NULL && row->judge < said->judges_count) {
-        add(&said->judges[row->judge], row, sent, cost_usd);
-        stage->answered[row->judge] += pool == NULL && row->end == VQ_END_ANSWER ? 1 : 0;
+    if (said != NULL && row->result.judge < said->judges_count) {
+        add(&said->judges[row->result.judge], row, sent, cost_usd);
+        stage->answered[row->result.judge] +=
+            pool == NULL && row->result.end == VQ_END_ANSWER ? 1 : 0;
     }
     times(account, row);
     return VQ_OK;

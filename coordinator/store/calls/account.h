@@ -12,46 +12,17 @@
 
 #define VQ_ACCOUNT_WORKERS_MAX 4096
 
-/* One ledger row. */
+/* One ledger row; its amounts: proto/pool.h. */
 struct vq_call_row {
-    struct vq_id call;
-    struct vq_hash request;
-    uint32_t stage; /* number of the stage in which task and judge are counted */
-    uint64_t task;
-    struct vq_fence fence;
-    uint32_t judge;
-    uint32_t repeat;
-    uint32_t tries;
-    uint8_t kind;    /* enum vq_call_kind */
-    uint8_t end;     /* enum vq_call_end */
-    uint8_t outcome; /* enum vq_outcome, as the worker read it */
-    bool final;
-    bool refusal;
+    /* As it came. Its texts of the answer, its shard and `repaired` are not recorded. `outcome`: as
+     * the worker read it; `cost_nano`: 0 in rows without a pool; `pool`: empty: recorded before
+     * there were pools, or only listed by a worker. */
+    struct vq_result result;
     bool used;    /* its answer is in force in the store */
     bool foreign; /* its hash is not the task's */
-    uint32_t http_status;
-    uint32_t latency_ms;
-    int64_t started_unix_ms;
     int64_t recorded_unix_ms;
-    uint64_t tokens_in, tokens_cached, tokens_out;
-    uint64_t tokens_reserved; /* at its send */
-    uint64_t cost_nano;       /* nano-dollars, by the pool's prices; 0 in rows without a pool */
-    uint64_t provider_nano, prompt_chars, tokens_written; /* as in vq_result */
-    struct vq_span tier;                                  /* likewise */
-    bool unreported;
-    /* its name; empty: recorded before there were pools, or only listed by a worker */
-    struct vq_span pool;
-    struct vq_span label_logprobs; /* as in vq_result */
     struct vq_span worker;
-    struct vq_span model; /* as the provider returned it */
-    struct vq_span error;
 };
-
-/* Whether it was sent from this machine; then a provider counts it, whatever its end. */
-bool vq_call_row_sent(const struct vq_call_row *row);
-/* Tokens that count against a quota: the reported usage; without a report, if the provider may have
- * counted the call, the reservation. */
-uint64_t vq_call_row_tokens(const struct vq_call_row *row);
 
 struct vq_ledger_price { /* of one judge, dollars per million tokens; negative: not set */
     double input_usd;

@@ -53,17 +53,17 @@ static void hex_of(const struct vq_id *id, char ret_hex[VQ_HEX_BYTES(VQ_ID_BYTES
 
 static void count_call(struct vq_check_run *f, const struct vq_call_row *row)
 {
-    bool answered = row->end == VQ_END_ANSWER;
+    bool answered = row->result.end == VQ_END_ANSWER;
     f->calls++;
     f->answered += answered ? 1 : 0;
     f->paid_unused += answered && !row->used ? 1 : 0;
-    f->unknown += row->end == VQ_END_UNKNOWN ? 1 : 0;
-    if (row->stage >= VQ_STAGE_BESIDE) {
+    f->unknown += row->result.end == VQ_END_UNKNOWN ? 1 : 0;
+    if (row->result.stage >= VQ_STAGE_BESIDE) {
         return;
     }
-    vq_sum_to(&f->paid_nano, answered ? row->cost_nano : 0);
-    vq_sum_to(&f->paid_unused_nano, answered && !row->used ? row->cost_nano : 0);
-    vq_sum_to(&f->unknown_nano, answered ? 0 : row->cost_nano);
+    vq_sum_to(&f->paid_nano, answered ? row->result.cost_nano : 0);
+    vq_sum_to(&f->paid_unused_nano, answered && !row->used ? row->result.cost_nano : 0);
+    vq_sum_to(&f->unknown_nano, answered ? 0 : row->result.cost_nano);
 }
 
 /* Whether answers were thrown away: then calls remain whose question has no answer until it is
@@ -82,8 +82,8 @@ static enum vq_status check_answer_of(struct check *c, const struct vq_call_row 
     struct vq_error why = {0};
     struct vq_answer answer;
     char call[VQ_HEX_BYTES(VQ_ID_BYTES)], other[VQ_HEX_BYTES(VQ_ID_BYTES)];
-    hex_of(&row->call, call);
-    enum vq_status status = vq_lookup_answer(c->view, &row->request, &answer, &why);
+    hex_of(&row->result.call, call);
+    enum vq_status status = vq_lookup_answer(c->view, &row->result.request, &answer, &why);
     if (status == VQ_NOT_FOUND && !row->used && was_distrusted(c)) {
         return VQ_OK;
     }
@@ -94,7 +94,7 @@ static enum vq_status check_answer_of(struct check *c, const struct vq_call_row 
     if (status != VQ_OK) {
         return report_status(c, status, &why);
     }
-    if (vq_id_eq(&answer.call, &row->call) != row->used) {
+    if (vq_id_eq(&answer.call, &row->result.call) != row->used) {
         hex_of(&answer.call, other);
         say(c, "answers: call %s is recorded as %s, and the answer in force is of call %s", call,
             row->used ? "used" : "paid but unused", other);
@@ -106,12 +106,12 @@ static enum vq_status check_call(struct check *c, const struct vq_call_row *row)
 {
     char call[VQ_HEX_BYTES(VQ_ID_BYTES)];
     count_call(&c->found, row);
-    if (row->fence.epoch > c->meta.epoch) {
-        hex_of(&row->call, call);
+    if (row->result.fence.epoch > c->meta.epoch) {
+        hex_of(&row->result.call, call);
         say(c, "ledger: call %s is of epoch %llu, and the run is at %llu", call,
-            (unsigned long long)row->fence.epoch, (unsigned long long)c->meta.epoch);
+            (unsigned long long)row->result.fence.epoch, (unsigned long long)c->meta.epoch);
     }
-    return row->end == VQ_END_ANSWER ? check_answer_of(c, row) : VQ_OK;
+    return row->result.end == VQ_END_ANSWER ? check_answer_of(c, row) : VQ_OK;
 }
 
 /* Checks the call that a failure names. Damage of its row is left to the walk, which reads it,
@@ -128,9 +128,10 @@ static enum vq_status check_failure(struct check *c, const struct vq_failure_row
     hex_of(&failure->call, call);
     if (status == VQ_NOT_FOUND) {
         say(c, "failures: a task failed by call %s, which the ledger does not have", call);
-    } else if (status == VQ_OK && (row.end == VQ_END_ANSWER || row.end == VQ_END_UNKNOWN)) {
+    } else if (status == VQ_OK &&
+               (row.result.end == VQ_END_ANSWER || row.result.end == VQ_END_UNKNOWN)) {
         say(c, "failures: a task failed by call %s, which the ledger has as %s", call,
-            vq_call_end_word((enum vq_call_end)row.end));
+            vq_call_end_word((enum vq_call_end)row.result.end));
     }
     return status == VQ_NOT_FOUND || status == VQ_CORRUPT || status == VQ_VERSION ? VQ_OK : status;
 }
@@ -231,9 +232,9 @@ enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id 
     if (status == VQ_NOT_FOUND) {
         say(&c, "ledger: the answer of call %s is in force, and the ledger does not have the call",
             call);
-    } else if (status == VQ_OK && row.end != VQ_END_ANSWER) {
+    } else if (status == VQ_OK && row.result.end != VQ_END_ANSWER) {
         say(&c, "ledger: the answer of call %s is in force, and the ledger has the call as %s",
-            call, vq_call_end_word((enum vq_call_end)row.end));
+            call, vq_call_end_word((enum vq_call_end)row.result.end));
     }
     return status == VQ_NOT_FOUND || status == VQ_CORRUPT || status == VQ_VERSION ? VQ_OK : status;
 }

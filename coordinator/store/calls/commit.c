@@ -276,7 +276,7 @@ static enum vq_status mark_known(struct commit_ctx *c, struct vq_write *w, struc
                 return vq_env_bad_value(w->view.calls, status, "the ledger row", k, err);
             }
             mark->upgrade =
-                vq_call_end_replaces((enum vq_call_end)row.end, (enum vq_call_end)r->end);
+                vq_call_end_replaces((enum vq_call_end)row.result.end, (enum vq_call_end)r->end);
             mark->known = !mark->upgrade;
         } else if (status != VQ_NOT_FOUND) {
             return status;
@@ -430,42 +430,13 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
     if (worker.bytes > VQ_WORKER_NAME_BYTES) {
         worker.bytes = VQ_WORKER_NAME_BYTES;
     }
-    struct vq_call_row row = {.call = r->call,
-                              .request = r->request,
-                              .stage = r->stage,
-                              .task = r->task,
-                              .fence = r->fence,
-                              .judge = r->judge,
-                              .repeat = r->repeat,
-                              .tries = r->tries,
-                              .kind = r->kind,
-                              .end = r->end,
-                              .outcome = r->outcome,
-                              .final = r->final,
-                              .refusal = r->refusal,
+    struct vq_call_row row = {.result = *r,
                               .used = c->marks[i].used,
                               .foreign = c->marks[i].foreign,
-                              .http_status = r->http_status,
-                              .latency_ms = r->latency_ms,
-                              .started_unix_ms = r->started_unix_ms,
                               .recorded_unix_ms = c->unix_ms,
-                              .tokens_in = r->tokens_in,
-                              .tokens_cached = r->tokens_cached,
-                              .tokens_out = r->tokens_out,
-                              .tokens_reserved = r->tokens_reserved,
-                              .cost_nano = r->cost_nano,
-                              .provider_nano = r->provider_nano,
-                              .prompt_chars = r->prompt_chars,
-                              .unreported = r->unreported,
-                              .pool = r->pool,
-                              .label_logprobs = r->label_logprobs,
-                              .tokens_written = r->tokens_written,
-                              .tier = r->tier,
-                              .worker = worker,
-                              .model = r->model,
-                              .error = r->error};
+                              .worker = worker};
     if (only_listed(r) && !row.foreign && !is_elsewhere(c, r) && is_reached(c, r->task)) {
-        request_of(c, r->task, r->repeat, &row.request);
+        request_of(c, r->task, r->repeat, &row.result.request);
     }
     struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);
     struct vq_span k = vq_ledger_key_span(&key);

@@ -92,16 +92,16 @@ static enum vq_status find_call(void *ctx, const struct vq_call_row *row)
         return VQ_OK;
     }
     f->found.calls++;
-    f->found.cost_nano = vq_sum(f->found.cost_nano, row->cost_nano);
+    f->found.cost_nano = vq_sum(f->found.cost_nano, row->result.cost_nano);
     if (!row->used) {
         return VQ_OK;
     }
-    struct moved moved = {.call = row->call, .request = row->request};
-    enum vq_status status = vq_lookup_answer(f->view, &row->request, &answer, f->err);
+    struct moved moved = {.call = row->result.call, .request = row->result.request};
+    enum vq_status status = vq_lookup_answer(f->view, &row->result.request, &answer, f->err);
     if (status == VQ_OK) {
         moved.bytes = answer.answer.bytes;
     }
-    return status == VQ_OK || status == VQ_NOT_FOUND ? add(f, &moved, row->stage) : status;
+    return status == VQ_OK || status == VQ_NOT_FOUND ? add(f, &moved, row->result.stage) : status;
 }
 
 static enum vq_status find_failure(void *ctx, const struct vq_hash *request,
@@ -117,7 +117,7 @@ static enum vq_status find_failure(void *ctx, const struct vq_hash *request,
         return status == VQ_NOT_FOUND ? VQ_OK : status;
     }
     struct moved moved = {.call = failure->call, .request = *request, .is_failure = true};
-    return add(f, &moved, row.stage);
+    return add(f, &moved, row.result.stage);
 }
 
 static enum vq_status find(struct find *f)

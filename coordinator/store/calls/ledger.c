@@ -4,6 +4,7 @@
 #include "common/base/sum.h"
 
 #include "coordinator/store/calls/cell.h"
+#include "proto/pool.h"
 
 struct scan {
     struct vq_view *view;
@@ -87,15 +88,17 @@ struct spent {
 
 static void add_day(struct spent *s, const struct vq_call_row *row)
 {
-    if (row->started_unix_ms < s->earliest_ms || row->pool.bytes == 0) {
+    if (row->result.started_unix_ms < s->earliest_ms || row->result.pool.bytes == 0) {
         return;
     }
     for (uint32_t i = 0; i < s->days_count; i++) {
         struct vq_ledger_day *day = &s->days[s->day];
-        if (vq_span_eq(row->pool, vq_span_str(day->pool))) {
-            bool counts = row->started_unix_ms >= day->since_unix_ms && vq_call_row_sent(row);
+        if (vq_span_eq(row->result.pool, vq_span_str(day->pool))) {
+            bool counts = row->result.started_unix_ms >= day->since_unix_ms &&
+                          vq_result_requests(&row->result) != 0;
             day->requests += counts ? 1 : 0;
-            day->tokens = counts ? vq_sum(day->tokens, vq_call_row_tokens(row)) : day->tokens;
+            day->tokens =
+                counts ? vq_sum(day->tokens, vq_result_tokens(&row->result)) : day->tokens;
             return;
         }
         s->day = (s->day + 1) % s->days_count;
@@ -167,7 +170,7 @@ static enum vq_status spent_of_others(struct vq_view *view, MDB_cursor *cursor, 
 static enum vq_status spent_row(void *ctx, const struct vq_call_row *row)
 {
     struct spent *s = ctx;
-    s->cost_nano = vq_sum(s->cost_nano, row->cost_nano);
+    s->cost_nano = vq_sum(s->cost_nano, row->result.cost_nano);
     add_day(s, row);
     return VQ_OK;
 }

@@ -27,7 +27,7 @@ struct vq_ledger_day {
     /* start of its day: calls that started earlier do not count; INT64_MAX: no call counts */
     int64_t since_unix_ms;
     uint64_t requests; /* result: calls that were sent, whatever their end */
-    uint64_t tokens;   /* result: the sum of their vq_call_row_tokens */
+    uint64_t tokens;   /* result: the sum of their vq_result_tokens */
 };
 
 /* The spending before this process: *ret_cost_nano by `run` in all its calls; for each pool of

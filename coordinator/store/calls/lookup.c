@@ -352,6 +352,6 @@ enum vq_status vq_lookup_logprobs(struct vq_view *view, const struct vq_id *run,
 {
     struct vq_call_row row;
     VQ_TRY(vq_cell_call(view, run, call, &row, err));
-    *ret_text = row.label_logprobs;
+    *ret_text = row.result.label_logprobs;
     return VQ_OK;
 }

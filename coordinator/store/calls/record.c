@@ -261,41 +261,42 @@ enum call_flags {
 
 void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call_row *row)
 {
+    const struct vq_result *r = &row->result;
     begin(out, VQ_RECORD_CALL);
-    put_number(out, row->kind, 1);
-    put_number(out, row->end, 1);
-    put_number(out, row->outcome, 1);
+    put_number(out, r->kind, 1);
+    put_number(out, r->end, 1);
+    put_number(out, r->outcome, 1);
     put_number(out,
-               (uint64_t)((row->final ? CALL_FINAL : 0) | (row->refusal ? CALL_REFUSAL : 0) |
+               (uint64_t)((r->final ? CALL_FINAL : 0) | (r->refusal ? CALL_REFUSAL : 0) |
                           (row->used ? CALL_USED : 0) | (row->foreign ? CALL_FOREIGN : 0) |
-                          (row->unreported ? CALL_UNREPORTED : 0)),
+                          (r->unreported ? CALL_UNREPORTED : 0)),
                1);
-    put_number(out, row->stage, 4);
-    put_number(out, row->task, 8);
-    put_number(out, row->fence.epoch, 8);
-    put_number(out, row->fence.n, 8);
-    put_number(out, row->judge, 4);
-    put_number(out, row->repeat, 4);
-    put_number(out, row->tries, 4);
-    put_number(out, row->http_status, 4);
-    put_number(out, row->latency_ms, 4);
-    put_number(out, (uint64_t)row->started_unix_ms, 8);
+    put_number(out, r->stage, 4);
+    put_number(out, r->task, 8);
+    put_number(out, r->fence.epoch, 8);
+    put_number(out, r->fence.n, 8);
+    put_number(out, r->judge, 4);
+    put_number(out, r->repeat, 4);
+    put_number(out, r->tries, 4);
+    put_number(out, r->http_status, 4);
+    put_number(out, r->latency_ms, 4);
+    put_number(out, (uint64_t)r->started_unix_ms, 8);
     put_number(out, (uint64_t)row->recorded_unix_ms, 8);
-    put_number(out, row->tokens_in, 8);
-    put_number(out, row->tokens_cached, 8);
-    put_number(out, row->tokens_out, 8);
-    vq_buf_append(out, row->request.b, VQ_HASH_BYTES);
+    put_number(out, r->tokens_in, 8);
+    put_number(out, r->tokens_cached, 8);
+    put_number(out, r->tokens_out, 8);
+    vq_buf_append(out, r->request.b, VQ_HASH_BYTES);
     put_text(out, row->worker, VQ_RECORD_NAME_BYTES);
-    put_text(out, row->model, VQ_RECORD_NAME_BYTES);
-    put_text(out, row->error, VQ_RECORD_NAME_BYTES);
-    put_number(out, row->cost_nano, 8);
-    put_number(out, row->tokens_reserved, 8);
-    put_text(out, row->pool, VQ_RECORD_NAME_BYTES);
-    put_text(out, row->label_logprobs, VQ_RECORD_NAME_BYTES);
-    put_number(out, row->provider_nano, 8);
-    put_number(out, row->prompt_chars, 8);
-    put_number(out, row->tokens_written, 8);
-    put_text(out, row->tier, VQ_RECORD_NAME_BYTES);
+    put_text(out, r->model, VQ_RECORD_NAME_BYTES);
+    put_text(out, r->error, VQ_RECORD_NAME_BYTES);
+    put_number(out, r->cost_nano, 8);
+    put_number(out, r->tokens_reserved, 8);
+    put_text(out, r->pool, VQ_RECORD_NAME_BYTES);
+    put_text(out, r->label_logprobs, VQ_RECORD_NAME_BYTES);
+    put_number(out, r->provider_nano, 8);
+    put_number(out, r->prompt_chars, 8);
+    put_number(out, r->tokens_written, 8);
+    put_text(out, r->tier, VQ_RECORD_NAME_BYTES);
     end(out, key);
 }
 
@@ -439,50 +440,52 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
         return VQ_CORRUPT;
     }
     VQ_TRY(open_value(key, value, VQ_RECORD_CALL, &r));
-    struct vq_call_row row = {.kind = (uint8_t)take_number(&r, 1)};
-    memcpy(row.call.b, key.at + VQ_ID_BYTES + 1, VQ_ID_BYTES);
-    row.end = (uint8_t)take_number(&r, 1);
-    row.outcome = (uint8_t)take_number(&r, 1);
+    struct vq_call_row row = {0};
+    struct vq_result *to = &row.result;
+    to->kind = (uint8_t)take_number(&r, 1);
+    memcpy(to->call.b, key.at + VQ_ID_BYTES + 1, VQ_ID_BYTES);
+    to->end = (uint8_t)take_number(&r, 1);
+    to->outcome = (uint8_t)take_number(&r, 1);
     unsigned flags = (unsigned)take_number(&r, 1);
-    row.final = (flags & CALL_FINAL) != 0;
-    row.refusal = (flags & CALL_REFUSAL) != 0;
+    to->final = (flags & CALL_FINAL) != 0;
+    to->refusal = (flags & CALL_REFUSAL) != 0;
     row.used = (flags & CALL_USED) != 0;
     row.foreign = (flags & CALL_FOREIGN) != 0;
-    row.unreported = (flags & CALL_UNREPORTED) != 0;
-    row.stage = value.at[0] >= 2 ? (uint32_t)take_number(&r, 4) : 0;
-    row.task = take_number(&r, 8);
-    row.fence.epoch = take_number(&r, 8);
-    row.fence.n = take_number(&r, 8);
-    row.judge = (uint32_t)take_number(&r, 4);
-    row.repeat = (uint32_t)take_number(&r, 4);
-    row.tries = (uint32_t)take_number(&r, 4);
-    row.http_status = (uint32_t)take_number(&r, 4);
-    row.latency_ms = (uint32_t)take_number(&r, 4);
-    row.started_unix_ms = (int64_t)take_number(&r, 8);
+    to->unreported = (flags & CALL_UNREPORTED) != 0;
+    to->stage = value.at[0] >= 2 ? (uint32_t)take_number(&r, 4) : 0;
+    to->task = take_number(&r, 8);
+    to->fence.epoch = take_number(&r, 8);
+    to->fence.n = take_number(&r, 8);
+    to->judge = (uint32_t)take_number(&r, 4);
+    to->repeat = (uint32_t)take_number(&r, 4);
+    to->tries = (uint32_t)take_number(&r, 4);
+    to->http_status = (uint32_t)take_number(&r, 4);
+    to->latency_ms = (uint32_t)take_number(&r, 4);
+    to->started_unix_ms = (int64_t)take_number(&r, 8);
     row.recorded_unix_ms = (int64_t)take_number(&r, 8);
-    row.tokens_in = take_number(&r, 8);
-    row.tokens_cached = take_number(&r, 8);
-    row.tokens_out = take_number(&r, 8);
-    take_bytes(&r, row.request.b, VQ_HASH_BYTES);
+    to->tokens_in = take_number(&r, 8);
+    to->tokens_cached = take_number(&r, 8);
+    to->tokens_out = take_number(&r, 8);
+    take_bytes(&r, to->request.b, VQ_HASH_BYTES);
     row.worker = take_text(&r);
-    row.model = take_text(&r);
-    row.error = take_text(&r);
+    to->model = take_text(&r);
+    to->error = take_text(&r);
     if (value.at[0] >= 3) {
-        row.cost_nano = take_number(&r, 8);
-        row.tokens_reserved = take_number(&r, 8);
-        row.pool = take_text(&r);
-        row.label_logprobs = take_text(&r);
+        to->cost_nano = take_number(&r, 8);
+        to->tokens_reserved = take_number(&r, 8);
+        to->pool = take_text(&r);
+        to->label_logprobs = take_text(&r);
     }
     if (value.at[0] >= 4) {
-        row.provider_nano = take_number(&r, 8);
-        row.prompt_chars = take_number(&r, 8);
+        to->provider_nano = take_number(&r, 8);
+        to->prompt_chars = take_number(&r, 8);
     }
     if (value.at[0] >= 5) {
-        row.tokens_written = take_number(&r, 8);
-        row.tier = take_text(&r);
+        to->tokens_written = take_number(&r, 8);
+        to->tier = take_text(&r);
     }
     VQ_TRY(close_value(&r));
-    if (row.kind > VQ_CALL_REPAIR || row.end >= VQ_END__COUNT || flags > CALL_FLAGS) {
+    if (to->kind > VQ_CALL_REPAIR || to->end >= VQ_END__COUNT || flags > CALL_FLAGS) {
         return VQ_CORRUPT;
     }
     *ret_row = row;

@@ -26,8 +26,9 @@ bool vq_settling_is_called(struct vq_span returned, const char *model)
 
 void vq_settling_add(struct vq_settling *s, const struct vq_call_row *row)
 {
-    enum vq_outcome outcome = (enum vq_outcome)row->outcome;
-    if (row->end == VQ_END_ANSWER && row->kind != VQ_CALL_REPAIR && vq_outcome_is_vote(outcome)) {
+    enum vq_outcome outcome = (enum vq_outcome)row->result.outcome;
+    if (row->result.end == VQ_END_ANSWER && row->result.kind != VQ_CALL_REPAIR &&
+        vq_outcome_is_vote(outcome)) {
         s->verdicts++;
         s->settled += vq_outcome_settles(outcome);
     }
@@ -37,7 +38,7 @@ static enum vq_status take(void *ctx, const struct vq_call_row *row)
 {
     struct search *s = ctx;
     for (uint32_t i = 0; i < s->count; i++) {
-        if (vq_settling_is_called(row->model, s->names[i])) {
+        if (vq_settling_is_called(row->result.model, s->names[i])) {
             vq_settling_add(&s->settling, row);
             break;
         }

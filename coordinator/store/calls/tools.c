@@ -341,7 +341,7 @@ static enum vq_status gc_row(void *ctx, struct vq_span key, struct vq_span value
     if (status != VQ_OK) {
         return vq_env_bad_value(gc->calls, status, "the ledger row", key, err);
     }
-    return keys_add(&gc->named, &row.request, sizeof(row.request));
+    return keys_add(&gc->named, &row.result.request, sizeof(row.result.request));
 }
 
 static enum vq_status gc_answer(void *ctx, struct vq_span key, struct vq_span value,

@@ -11,7 +11,7 @@
 static enum vq_status look(void *ctx, const struct vq_call_row *row)
 {
     bool *any = ctx;
-    *any = *any || (row->end == VQ_END_ANSWER && vq_outcome_is_good(row->outcome));
+    *any = *any || (row->result.end == VQ_END_ANSWER && vq_outcome_is_good(row->result.outcome));
     return VQ_OK;
 }
 

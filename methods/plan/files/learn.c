@@ -37,19 +37,19 @@ static bool is_answer_of(const struct vq_learning *l, const struct vq_role_model
 
 static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
 {
-    double out = (double)row->tokens_out;
-    if (row->kind == VQ_CALL_REPAIR) {
+    double out = (double)row->result.tokens_out;
+    if (row->result.kind == VQ_CALL_REPAIR) {
         to->repairs++;
         return;
     }
     to->asks++;
     to->calls++;
-    to->latency_ms += row->latency_ms;
+    to->latency_ms += row->result.latency_ms;
     to->call_out += out;
     to->call_out_sq += out * out;
-    to->call_in += (double)row->tokens_in;
-    to->call_cached += (double)row->tokens_cached;
-    to->call_written += (double)row->tokens_written;
+    to->call_in += (double)row->result.tokens_in;
+    to->call_cached += (double)row->result.tokens_cached;
+    to->call_written += (double)row->result.tokens_written;
     vq_settling_add(&to->settling, row);
 }
 
@@ -57,7 +57,7 @@ static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
  * to a question for a verdict or a rating. */
 static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
 {
-    bool text = row->outcome == VQ_OUTCOME_TEXT;
+    bool text = row->result.outcome == VQ_OUTCOME_TEXT;
     switch (kind) {
     case VQ_STAGE_RANK:
     case VQ_STAGE_PREFER:
@@ -66,8 +66,8 @@ static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
     case VQ_STAGE_PAIRWISE: return !text;
     case VQ_STAGE_TEXT:
     case VQ_STAGE_CHAT:
-    case VQ_STAGE_PROBE: return text && row->tokens_out > 0;
-    case VQ_STAGE_EMBED: return text && row->tokens_out == 0;
+    case VQ_STAGE_PROBE: return text && row->result.tokens_out > 0;
+    case VQ_STAGE_EMBED: return text && row->result.tokens_out == 0;
     case VQ_STAGE__COUNT: break;
     }
     return false;
@@ -76,13 +76,13 @@ static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
 static enum vq_status ledger_row(void *ctx, const struct vq_call_row *row)
 {
     struct vq_learning *l = ctx;
-    if (row->end != VQ_END_ANSWER) {
+    if (row->result.end != VQ_END_ANSWER) {
         return VQ_OK;
     }
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
         const struct vq_role_models *cast = &l->job->cast[role];
         for (uint32_t m = 0; m < cast->count; m++) {
-            bool is = is_answer_of(l, cast, m, row->model);
+            bool is = is_answer_of(l, cast, m, row->result.model);
             for (int kind = 0; is && kind < VQ_STAGE__COUNT; kind++) {
                 if (is_of_kind(row, (enum vq_stage_kind)kind)) {
                     learn_row(&l->by[role][m][kind], row);

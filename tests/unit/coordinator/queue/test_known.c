@@ -87,11 +87,11 @@ static void a_brake_counts_on_from_the_ledger(void **state)
     r->params.brake_calls = 4;
     r->params.repairs = true;
     rig_start(r);
-    struct vq_coord_past_call call = {.end = VQ_END_BAD_REQUEST,
-                                      .outcome = VQ_OUTCOME_ERROR,
-                                      .http_status = 400,
-                                      .final = true,
-                                      .pool = vq_span_str("pool")};
+    struct vq_result call = {.end = VQ_END_BAD_REQUEST,
+                             .outcome = VQ_OUTCOME_ERROR,
+                             .http_status = 400,
+                             .final = true,
+                             .pool = vq_span_str("pool")};
     struct vq_brake *brake = &r->c->lanes[0].brakes[0];
     call.task = UINT64_MAX; /* of no task of this stage */
     assert_true(vq_coord_recall(r->c, &call));

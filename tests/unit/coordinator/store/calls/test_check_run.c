@@ -79,13 +79,14 @@ static struct vq_call_row row_of(struct fx *fx, const struct vq_id *call)
               &fx->err);
     assert_int_equal(vq_record_read_call(vq_ledger_key_span(&key), value, &row), VQ_OK);
     vq_view_end(&view);
-    row.worker = row.model = row.error = row.pool = row.label_logprobs = vq_span("", 0);
+    row.worker = row.result.model = row.result.error = row.result.pool = row.result.label_logprobs =
+        vq_span("", 0);
     return row;
 }
 
 static void put_row(struct fx *fx, const struct vq_call_row *row)
 {
-    struct vq_ledger_key key = vq_ledger_key_call(&fx->run, &row->call);
+    struct vq_ledger_key key = vq_ledger_key_call(&fx->run, &row->result.call);
     struct vq_buf value;
     vq_buf_init(&value, VQ_RECORD_BYTES_MAX);
     vq_record_call(&value, vq_ledger_key_span(&key), row);
@@ -163,11 +164,11 @@ TEST_WITH(test_rows, fx_setup, fx_teardown)
     put_row(fx, &row);
     assert_names(fx, "is recorded as paid but unused, and the answer in force is of call", &a.call);
     row = sound;
-    row.fence.epoch = fx->epoch + 1;
+    row.result.fence.epoch = fx->epoch + 1;
     put_row(fx, &row);
     assert_names(fx, "is of epoch 2, and the run is at 1", &a.call);
     row = sound;
-    row.request.b[31] ^= 1;
+    row.result.request.b[31] ^= 1;
     put_row(fx, &row);
     assert_names(fx, "was answered, and no answer to its question is stored", &a.call);
     put_row(fx, &sound);

@@ -129,9 +129,9 @@ TEST_WITH(test_unknown_gets_its_hash_from_the_plan, fx_setup, fx_teardown)
     assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
     assert_ok(vq_ledger_scan(view, &fx->run, keep_row, &last, &fx->err), &fx->err);
     vq_view_end(&view);
-    assert_int_equal(last.row.end, VQ_END_UNKNOWN);
+    assert_int_equal(last.row.result.end, VQ_END_UNKNOWN);
     assert_false(last.row.foreign);
-    assert_memory_equal(last.row.request.b, request.b, sizeof(request.b));
+    assert_memory_equal(last.row.result.request.b, request.b, sizeof(request.b));
 }
 
 TEST_WITH(test_unknown_turns_out, fx_setup, fx_teardown)
@@ -158,7 +158,7 @@ TEST_WITH(test_unknown_turns_out, fx_setup, fx_teardown)
     struct vq_view *view = NULL;
     assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
     assert_ok(vq_ledger_scan(view, &fx->run, keep_row, &last, &fx->err), &fx->err);
-    assert_int_equal(last.row.end, VQ_END_ANSWER);
+    assert_int_equal(last.row.result.end, VQ_END_ANSWER);
     assert_true(last.row.used);
     vq_view_end(&view);
     assert_int_equal(ledger_rows(fx), 1);

@@ -138,7 +138,7 @@ static enum vq_status records(void *ctx)
     struct vq_ledger_key key = vq_ledger_key_call(&fx->run, &call);
     struct vq_span at = vq_span((const char *)key.b, key.bytes);
     struct vq_buf out;
-    struct vq_call_row row = {.call = call, .worker = vq_span_str("w")}, row_back;
+    struct vq_call_row row = {.result = {.call = call}, .worker = vq_span_str("w")}, row_back;
     struct vq_answer answer = {.answer = vq_span_str(SAYS_A)}, answer_back;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     vq_record_call(&out, at, &row);

@@ -7,38 +7,37 @@ static const struct vq_span key = {"0123456789abcdefC0123456789abcdef", 33};
 
 static struct vq_call_row sample_row(void)
 {
-    struct vq_call_row row = {.stage = 70000,
-                              .task = UINT64_C(1) << 40,
-                              .fence = {3, 4},
-                              .judge = 1,
-                              .repeat = 2,
-                              .tries = 3,
-                              .kind = VQ_CALL_REPAIR,
-                              .end = VQ_END_LOST,
-                              .outcome = VQ_OUTCOME_UNAVAILABLE,
-                              .final = true,
-                              .used = true,
-                              .http_status = 503,
-                              .latency_ms = 77,
-                              .started_unix_ms = -5,
-                              .recorded_unix_ms = 6,
-                              .tokens_in = 1,
-                              .tokens_cached = 2,
-                              .tokens_written = 40,
-                              .tier = vq_span_str("flex"),
-                              .label_logprobs = {"A=-0.25 B=-1.5", 14},
-                              .tokens_out = UINT64_MAX,
-                              .tokens_reserved = 900,
-                              .cost_nano = UINT64_C(1) << 50,
-                              .provider_nano = 51,
-                              .prompt_chars = 94856,
-                              .unreported = true,
-                              .pool = vq_span_str("account/model"),
-                              .worker = vq_span_str("w"),
-                              .model = vq_span_str("m"),
-                              .error = vq_span_str("e: \xff")};
-    memcpy(row.call.b, key.at + 17, VQ_ID_BYTES);
-    memset(row.request.b, 0x5a, VQ_HASH_BYTES);
+    struct vq_result result = {.stage = 70000,
+                               .task = UINT64_C(1) << 40,
+                               .fence = {3, 4},
+                               .judge = 1,
+                               .repeat = 2,
+                               .tries = 3,
+                               .kind = VQ_CALL_REPAIR,
+                               .end = VQ_END_LOST,
+                               .outcome = VQ_OUTCOME_UNAVAILABLE,
+                               .final = true,
+                               .http_status = 503,
+                               .latency_ms = 77,
+                               .started_unix_ms = -5,
+                               .tokens_in = 1,
+                               .tokens_cached = 2,
+                               .tokens_written = 40,
+                               .tier = vq_span_str("flex"),
+                               .label_logprobs = {"A=-0.25 B=-1.5", 14},
+                               .tokens_out = UINT64_MAX,
+                               .tokens_reserved = 900,
+                               .cost_nano = UINT64_C(1) << 50,
+                               .provider_nano = 51,
+                               .prompt_chars = 94856,
+                               .unreported = true,
+                               .pool = vq_span_str("account/model"),
+                               .model = vq_span_str("m"),
+                               .error = vq_span_str("e: \xff")};
+    struct vq_call_row row = {
+        .result = result, .used = true, .recorded_unix_ms = 6, .worker = vq_span_str("w")};
+    memcpy(row.result.call.b, key.at + 17, VQ_ID_BYTES);
+    memset(row.result.request.b, 0x5a, VQ_HASH_BYTES);
     return row;
 }
 
@@ -79,8 +78,8 @@ TEST(test_a_row_without_a_pool)
     struct vq_call_row row = sample_row(), back;
     vq_record_call(&out, key, &row);
     /* cost, reserved, pool, labels, the provider's cost, the prompt, written to a cache, tier */
-    out.bytes -=
-        8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes + 16 + 12 + row.tier.bytes;
+    out.bytes -= 8 + 8 + 4 + row.result.pool.bytes + 4 + row.result.label_logprobs.bytes + 16 + 12 +
+                 row.result.tier.bytes;
     for (char version = 0; version < 7; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
@@ -88,8 +87,10 @@ TEST(test_a_row_without_a_pool)
                                  : version == 0 || version == 6 ? VQ_VERSION
                                                                 : VQ_CORRUPT);
     }
-    assert_true(back.stage == row.stage && vq_span_eq(back.error, row.error));
-    assert_true(back.cost_nano == 0 && back.tokens_reserved == 0 && back.pool.bytes == 0);
+    assert_true(back.result.stage == row.result.stage &&
+                vq_span_eq(back.result.error, row.result.error));
+    assert_true(back.result.cost_nano == 0 && back.result.tokens_reserved == 0 &&
+                back.result.pool.bytes == 0);
     vq_buf_free(&out);
 }
 
@@ -99,13 +100,15 @@ TEST(test_a_row_without_the_providers_cost)
     struct vq_buf out;
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
-    row.unreported = false;
+    row.result.unreported = false;
     vq_record_call(&out, key, &row);
-    out.bytes -= 16 + 12 + row.tier.bytes;
+    out.bytes -= 16 + 12 + row.result.tier.bytes;
     set_version(&out, 3);
     assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
-    assert_true(back.cost_nano == row.cost_nano && vq_span_eq(back.pool, row.pool));
-    assert_true(back.provider_nano == 0 && back.prompt_chars == 0 && !back.unreported);
+    assert_true(back.result.cost_nano == row.result.cost_nano &&
+                vq_span_eq(back.result.pool, row.result.pool));
+    assert_true(back.result.provider_nano == 0 && back.result.prompt_chars == 0 &&
+                !back.result.unreported);
     vq_buf_free(&out);
 }
 
@@ -117,12 +120,14 @@ TEST(test_a_row_without_a_tier)
     struct vq_call_row row = sample_row(), back;
     vq_record_call(&out, key, &row);
     assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
-    assert_true(back.tokens_written == 40 && vq_span_eq(back.tier, vq_span_str("flex")));
-    out.bytes -= 12 + row.tier.bytes;
+    assert_true(back.result.tokens_written == 40 &&
+                vq_span_eq(back.result.tier, vq_span_str("flex")));
+    out.bytes -= 12 + row.result.tier.bytes;
     set_version(&out, 4);
     assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
-    assert_true(back.prompt_chars == row.prompt_chars && back.provider_nano == row.provider_nano);
-    assert_true(back.tokens_written == 0 && back.tier.bytes == 0);
+    assert_true(back.result.prompt_chars == row.result.prompt_chars &&
+                back.result.provider_nano == row.result.provider_nano);
+    assert_true(back.result.tokens_written == 0 && back.result.tier.bytes == 0);
     vq_buf_free(&out);
 }
 
@@ -154,8 +159,8 @@ TEST(test_a_row_without_a_stage)
     vq_record_call(&out, key, &row);
     size_t at = VQ_RECORD_HEAD_BYTES + 4; /* kind, end, outcome, flags; then the stage */
     memmove(out.at + at, out.at + at + 4, out.bytes - at - 4);
-    out.bytes -= 4 + 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes + 16 + 12 +
-                 row.tier.bytes; /* nor were there pools */
+    out.bytes -= 4 + 8 + 8 + 4 + row.result.pool.bytes + 4 + row.result.label_logprobs.bytes + 16 +
+                 12 + row.result.tier.bytes; /* nor were there pools */
     for (char version = 0; version < 7; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
@@ -163,8 +168,9 @@ TEST(test_a_row_without_a_stage)
                                  : version == 0 || version == 6 ? VQ_VERSION
                                                                 : VQ_CORRUPT);
     }
-    assert_int_equal(back.stage, 0);
-    assert_true(back.task == row.task && vq_span_eq(back.error, row.error));
+    assert_int_equal(back.result.stage, 0);
+    assert_true(back.result.task == row.result.task &&
+                vq_span_eq(back.result.error, row.result.error));
     vq_buf_free(&out);
 }
 
@@ -176,22 +182,28 @@ TEST(test_round_trip)
     vq_record_call(&out, key, &row);
     assert_int_equal(out.status, VQ_OK);
     assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
-    assert_true(vq_id_eq(&back.call, &row.call));
-    assert_true(vq_hash_eq(&back.request, &row.request));
-    assert_int_equal(back.stage, 70000);
-    assert_true(back.task == row.task && back.fence.epoch == 3 && back.fence.n == 4);
-    assert_true(back.judge == 1 && back.repeat == 2 && back.tries == 3);
-    assert_true(back.kind == row.kind && back.end == row.end && back.outcome == row.outcome);
-    assert_true(back.final && back.used && !back.refusal && !back.foreign);
-    assert_true(back.http_status == 503 && back.latency_ms == 77);
-    assert_true(back.started_unix_ms == -5 && back.recorded_unix_ms == 6);
-    assert_true(back.tokens_in == 1 && back.tokens_cached == 2 &&
-                vq_span_eq(back.label_logprobs, row.label_logprobs) &&
-                back.tokens_out == UINT64_MAX);
-    assert_true(vq_span_eq(back.worker, row.worker) && vq_span_eq(back.model, row.model));
-    assert_true(vq_span_eq(back.error, row.error) && vq_span_eq(back.pool, row.pool));
-    assert_true(back.cost_nano == row.cost_nano && back.tokens_reserved == 900);
-    assert_true(back.provider_nano == 51 && back.prompt_chars == 94856 && back.unreported);
+    assert_true(vq_id_eq(&back.result.call, &row.result.call));
+    assert_true(vq_hash_eq(&back.result.request, &row.result.request));
+    assert_int_equal(back.result.stage, 70000);
+    assert_true(back.result.task == row.result.task && back.result.fence.epoch == 3 &&
+                back.result.fence.n == 4);
+    assert_true(back.result.judge == 1 && back.result.repeat == 2 && back.result.tries == 3);
+    assert_true(back.result.kind == row.result.kind && back.result.end == row.result.end &&
+                back.result.outcome == row.result.outcome);
+    assert_true(back.result.final && back.used && !back.result.refusal && !back.foreign);
+    assert_true(back.result.http_status == 503 && back.result.latency_ms == 77);
+    assert_true(back.result.started_unix_ms == -5 && back.recorded_unix_ms == 6);
+    assert_true(back.result.tokens_in == 1 && back.result.tokens_cached == 2 &&
+                vq_span_eq(back.result.label_logprobs, row.result.label_logprobs) &&
+                back.result.tokens_out == UINT64_MAX);
+    assert_true(vq_span_eq(back.worker, row.worker) &&
+                vq_span_eq(back.result.model, row.result.model));
+    assert_true(vq_span_eq(back.result.error, row.result.error) &&
+                vq_span_eq(back.result.pool, row.result.pool));
+    assert_true(back.result.cost_nano == row.result.cost_nano &&
+                back.result.tokens_reserved == 900);
+    assert_true(back.result.provider_nano == 51 && back.result.prompt_chars == 94856 &&
+                back.result.unreported);
 
     struct vq_run_meta meta = {.epoch = 9,
                                .commit_n = 8,
