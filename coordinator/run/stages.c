@@ -1,4 +1,4 @@
-/* The walk through the stages of a script (the method). For each stage: it is prepared (asking.h),
+/* The walk through the stages of a script (the method). For each stage: it is prepared (stage_grid.h),
  * a new core asks it, its finished column is read from Redis, the script gets the answers, and it
  * names the next stage. Between two stages nothing is in flight: every batch is committed, and
  * every spool that was being read is imported. Invariant: run->coord always belongs to

@@ -430,7 +430,8 @@ TEST(also_if_there_is_little_time)
     nights(3, 0.5, 0.85);
 }
 
-TEST(the_rounds_of_a_run_are_within_5_percent_too)
+/* As a run decides, with much time and with little. */
+static void nights_in_rounds(void)
 {
     in_rounds = true;
     nights(1, 0.05, 0.5);
@@ -438,6 +439,11 @@ TEST(the_rounds_of_a_run_are_within_5_percent_too)
     nights(1, 0.5, 0.85);
     nights(3, 0.5, 0.85);
     in_rounds = false;
+}
+
+TEST(the_rounds_of_a_run_are_within_5_percent_too)
+{
+    nights_in_rounds();
 }
 
 TEST(also_before_any_batch_is_recorded)
@@ -451,12 +457,7 @@ TEST(also_before_any_batch_is_recorded)
 TEST(recorded_durations_are_within_5_percent_too)
 {
     load_recorded();
-    in_rounds = true;
-    nights(1, 0.05, 0.5);
-    nights(3, 0.05, 0.5);
-    nights(1, 0.5, 0.85);
-    nights(3, 0.5, 0.85);
-    in_rounds = false;
+    nights_in_rounds();
     assert_int_equal(load(NULL), 0);
 }
 

@@ -56,7 +56,7 @@ TEST(three_of_ten_are_found_kept_and_first)
         for (uint32_t v = 0; v < r->axes_count; v++) {
             const struct vq_vibe_metrics *m = &n->vibe[v];
             assert_true(m->kept || fabs(m->train.sep) < least);
-            assert_true(m->kept || isnan(m->test.sep)); /* nobody paid for its test rows */
+            assert_true(m->kept || isnan(m->test.sep)); /* its test rows were not asked */
         }
         assert_true(n->mm.accuracy_test_ci95.lo > 0.5);
         vq_vibecheck_destroy(&n);
