@@ -1,8 +1,8 @@
-/* The walk through the stages of a script (the method). For each stage: it is prepared (stage_grid.h),
- * a new core asks it, its finished column is read from Redis, the script gets the answers, and it
- * names the next stage. Between two stages nothing is in flight: every batch is committed, and
- * every spool that was being read is imported. Invariant: run->coord always belongs to
- * run->stages.asking. */
+/* The walk through the stages of a script (the method). For each stage: it is prepared
+ * (stage_grid.h), a new core asks it, its finished column is read from Redis, the script gets the
+ * answers, and it names the next stage. Between two stages nothing is in flight: every batch is
+ * committed, and every spool that was being read is imported. Invariant: run->coord always belongs
+ * to run->stages.asking. */
 #include "coordinator/run/parts.h"
 
 #include "common/base/alloc.h"
