@@ -449,7 +449,9 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
                                 struct vq_dataset **ret_dataset, struct vq_error *err)
 {
     struct vq_dataset *set;
-    VQ_TRY(VQ_ALLOC(set, 1));
+    if (VQ_ALLOC(set, 1) != VQ_OK) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
     while (set->models_count < VQ_MODELS_MAX && settings->models[set->models_count] != NULL) {
         set->models_count++;
     }
@@ -464,7 +466,7 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
     vq_free(build.leaves);
     if (status != VQ_OK) {
         vq_dataset_destroy(&set);
-        return status;
+        return status == VQ_NOMEM ? vq_fail(err, status, "out of memory") : status;
     }
     *ret_dataset = set;
     return VQ_OK;

@@ -57,8 +57,8 @@ enum vq_status vq_subject_parse(const char *text, struct vq_subject *ret_subject
     struct vq_subject subject;
     vq_subject_default(&subject);
     size_t bytes = strcspn(text, ",");
-    bool ends = bytes > 0 && text[strlen(text) - 1] != ',';
-    if (!ends || bytes >= sizeof(subject.name)) {
+    bool whole = bytes > 0 && text[strlen(text) - 1] != ',' && strstr(text, ",,") == NULL;
+    if (!whole || bytes >= sizeof(subject.name)) {
         return vq_fail(err, VQ_INVALID, "want NAME[,FIELD=NUMBER..], the name under %d bytes",
                        VQ_SUBJECT_NAME_BYTES);
     }

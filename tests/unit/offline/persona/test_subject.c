@@ -265,9 +265,9 @@ TEST(test_options)
     struct vq_subject s = subject_of("a-model,fade=0.5,slip=1,floor=0");
     assert_string_equal(s.name, "a-model");
     assert_true(fabs(s.fade - 0.5) < 1e-12 && fabs(s.slip - 1) < 1e-12 && s.floor <= 0);
-    static const char *const bad[] = {"",           ",fade=0",  "a,",          "a,fade",
-                                      "a,fade=",    "a,fade=x", "a,fade=2",    "a,fade=-1",
-                                      "a,fade=nan", "a,fad=0",  "a,fade=0.1z", "a,bytes=2e6"};
+    static const char *const bad[] = {
+        "",          ",fade=0",    "a,",      "a,fade",      "a,fade=",     "a,fade=x", "a,fade=2",
+        "a,fade=-1", "a,fade=nan", "a,fad=0", "a,fade=0.1z", "a,bytes=2e6", "a,,fade=1"};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
         struct vq_error err = {""};
         assert_int_equal(vq_subject_parse(bad[i], &s, &err), VQ_INVALID);
